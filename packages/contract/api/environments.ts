@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { conditionTypes, phases } from '../condition.ts';
+import { sourceKinds } from '../source.ts';
+
+/** The shapes of the HTTP API, shared by ephd, which answers with them, and its clients, which read them. */
+
+const condition = z.object({
+  type: z.enum(conditionTypes),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  lastTransitionTime: z.string(),
+  observedGeneration: z.string(),
+});
+
+const version = z.object({
+  revision: z.string(),
+  commit: z.string(),
+  health: z.enum(['starting', 'ready', 'failing']),
+  message: z.string(),
+  since: z.string(),
+});
+
+const component = z.object({
+  name: z.string(),
+  provider: z.string(),
+  entry: z.boolean(),
+  current: version.nullable(),
+  next: version.nullable(),
+  retiring: z.boolean(),
+  outputs: z.record(z.string(), z.string()),
+  usage: z.object({ cpuSeconds: z.number(), memoryBytes: z.number() }).nullable(),
+});
+
+export const environmentSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  alias: z.string().nullable(),
+  project: z.string(),
+  source: z.object({ kind: z.enum(sourceKinds), name: z.string() }),
+  /** The commit Git asks for; null when the source is gone. */
+  commit: z.string().nullable(),
+  url: z.string(),
+  phase: z.enum(phases),
+  summary: z.string(),
+  createdAt: z.string().nullable(),
+  conditions: z.array(condition),
+  components: z.array(component),
+});
+export type EnvironmentView = z.output<typeof environmentSchema>;
+
+export const environmentListSchema = z.object({ environments: z.array(environmentSchema) });
+
+export const statusSchema = environmentSchema.pick({
+  id: true,
+  name: true,
+  phase: true,
+  summary: true,
+  url: true,
+  conditions: true,
+});
+export type StatusView = z.output<typeof statusSchema>;
+
+export const whySchema = z.object({ id: z.string(), name: z.string(), lines: z.array(z.string()) });
+export type WhyView = z.output<typeof whySchema>;
+
+export const planSchema = z.object({
+  plans: z.array(
+    z.object({
+      environment: z.string(),
+      name: z.string(),
+      wanted: z.boolean(),
+      because: z.string(),
+      actions: z.array(
+        z.object({
+          type: z.enum(['create', 'update', 'destroy', 'wait']),
+          component: z.string().optional(),
+          provider: z.string().optional(),
+          revision: z.string().optional(),
+          code: z.string().optional(),
+          reason: z.string(),
+        }),
+      ),
+    }),
+  ),
+  /** What could not be read, and therefore plans no deletion. */
+  faults: z.array(z.object({ code: z.string(), message: z.string() })),
+});
+export type PlanView = z.output<typeof planSchema>;
+
+export const eventListSchema = z.object({
+  events: z.array(
+    z.object({
+      at: z.string(),
+      type: z.string(),
+      project: z.string().nullable(),
+      environment: z.string().nullable(),
+      message: z.string(),
+      details: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+    }),
+  ),
+});
+export type EventListView = z.output<typeof eventListSchema>;
+
+/** One line of a log stream: the data of a server-sent event. */
+export const logLineSchema = z.object({ component: z.string(), line: z.string() });
+export type LogLine = z.output<typeof logLineSchema>;
+
+export const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
+
+export const versionSchema = z.object({ version: z.string() });

@@ -1,0 +1,42 @@
+/**
+ * Conditions follow the rules of Kubernetes: one per type, `reason` is a stable CamelCase word for machines, `message` is for people,
+ * `lastTransitionTime` moves only when `status` does, and `observedGeneration` says which wish it speaks of. Our wish is a commit,
+ * so that is what stands there: a counter would have to be stored somewhere and could be lost.
+ */
+export interface Condition {
+  readonly type: ConditionType;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration: string;
+}
+
+export const conditionTypes = [
+  /** The environment answers at its address with the wanted version. The summary of all others. */
+  'Ready',
+  /** An older or newer version answers at the address, whatever else is wrong. */
+  'Available',
+  /** `eph.yaml` at the commit could be read and understood. */
+  'SpecValid',
+  /** Work is under way or waits for something that is expected to happen. */
+  'Progressing',
+  /** A person or a new commit must act. */
+  'Stalled',
+  /** Removal is due and the deletion guard waits for an operator. */
+  'Held',
+] as const;
+export type ConditionType = (typeof conditionTypes)[number];
+
+export const phases = ['Pending', 'Progressing', 'Ready', 'Degraded', 'Failed', 'Removing'] as const;
+
+/**
+ * The summary word.
+ * - `Pending`: wanted, nothing of it exists yet.
+ * - `Progressing`: being made or updated.
+ * - `Ready`: the wanted version answers.
+ * - `Degraded`: a version answers, but not the wanted one, or not everything is well.
+ * - `Failed`: nothing answers, and waiting will not help.
+ * - `Removing`: no longer wanted, on its way out.
+ */
+export type Phase = (typeof phases)[number];

@@ -1,0 +1,78 @@
+import type { Condition, Phase } from './condition.ts';
+import type { CommitSha, ComponentName, EnvironmentId, EnvironmentName, ProjectId, ProviderName, Revision } from './ids.ts';
+import type { SourceRef } from './source.ts';
+
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+/** Who an environment is. Providers write it on the infrastructure and read it back; nothing else is needed to find it again. */
+export interface Identity {
+  /** Digest of project and source: the same on every machine, without any key. */
+  readonly id: EnvironmentId;
+  /** Chosen once, at creation. */
+  readonly name: EnvironmentName;
+  readonly project: ProjectId;
+  readonly source: SourceRef;
+  readonly createdAt: string;
+}
+
+/** A component with every value known: what a provider makes real. */
+export interface ResolvedComponent {
+  readonly name: ComponentName;
+  readonly provider: ProviderName;
+  readonly commit: CommitSha;
+  /** What it runs, for instance `tree:<commit>` or `image@sha256:…`. */
+  readonly artifact: string;
+  /** The gateway sends the environment's traffic here. */
+  readonly entry: boolean;
+  readonly values: { readonly [key: string]: JsonValue };
+  /** Digest of everything above. Equal revisions mean nothing to do. */
+  readonly revision: Revision;
+}
+
+export type Health = 'starting' | 'ready' | 'failing';
+
+/** One version of a component as the provider sees it. */
+export interface ComponentVersion {
+  readonly revision: Revision;
+  readonly commit: CommitSha;
+  readonly health: Health;
+  /** Why it is not ready; empty when it is. */
+  readonly message: string;
+  /** When it got this health. */
+  readonly since: string;
+}
+
+export interface ObservedComponent {
+  readonly name: ComponentName;
+  readonly provider: ProviderName;
+  readonly entry: boolean;
+  /** The version that was ready last and has the traffic. */
+  readonly current: ComponentVersion | null;
+  /** A version on its way to take over; it does so by itself once it is ready. */
+  readonly next: ComponentVersion | null;
+  /** An older version still runs because others may use its outputs. The next `ensure` of the current revision stops it. */
+  readonly retiring: boolean;
+  /** Of the current version. `url` is where the gateway sends traffic. */
+  readonly outputs: { readonly [key: string]: string };
+  readonly usage: Usage | null;
+}
+
+export interface Usage {
+  readonly cpuSeconds: number;
+  readonly memoryBytes: number;
+}
+
+export interface ObservedEnvironment {
+  readonly identity: Identity;
+  readonly components: readonly ObservedComponent[];
+  /** False when part of this environment could not be read; nothing in it is then taken as absent. */
+  readonly complete: boolean;
+}
+
+/** What people and programs are shown of an environment. Derived on every run, stored nowhere. */
+export interface EnvironmentStatus {
+  readonly phase: Phase;
+  /** One sentence: the most important thing to know now. */
+  readonly summary: string;
+  readonly conditions: readonly Condition[];
+}

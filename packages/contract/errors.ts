@@ -1,0 +1,90 @@
+import { redact } from './redact.ts';
+
+/**
+ * What happens after a failure.
+ * - `retry`: nobody needs to act; the key is tried again with growing back-off.
+ * - `wait`: nothing is wrong; something else has to happen first, and its arrival wakes the key.
+ * - `stall`: a person or a new commit must act; trying again changes nothing.
+ * - `bug`: an invariant of Eph is broken; shown loudly, retried slowly.
+ */
+export type Disposition = 'retry' | 'wait' | 'stall' | 'bug';
+
+/** Every code Eph can report. Codes are stable: scripts and alerts match on them, never on the message. */
+export const errorCodes = {
+  'forge.unreachable': 'retry',
+  'forge.incomplete': 'retry',
+  'forge.refused': 'stall',
+  'source.commit_missing': 'retry',
+  'spec.missing': 'stall',
+  'spec.invalid': 'stall',
+  'spec.unreadable': 'retry',
+  'reference.unknown': 'stall',
+  'reference.cycle': 'stall',
+  'reference.waiting': 'wait',
+  'artifact.missing': 'wait',
+  'provider.unknown': 'stall',
+  'provider.unreachable': 'retry',
+  'provider.incomplete': 'retry',
+  'component.refused': 'stall',
+  'component.not_ready': 'wait',
+  'checkout.refused': 'stall',
+  'checkout.failed': 'retry',
+  'disk.full': 'retry',
+  'port.unavailable': 'retry',
+  'report.failed': 'retry',
+  'store.unreachable': 'retry',
+  'lease.held': 'stall',
+  'plan.held': 'stall',
+  'plan.superseded': 'wait',
+  'config.invalid': 'stall',
+  'api.not_found': 'stall',
+  'api.bad_request': 'stall',
+  internal: 'bug',
+} as const satisfies Record<string, Disposition>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** A failure as plain data: what statuses, events and the API carry. */
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly disposition: Disposition;
+  /** For `retry` and `wait`: not before this many milliseconds from now. */
+  readonly retryAfterMs?: number;
+}
+
+const mark = Symbol.for('eph.error');
+
+export class EphError extends Error {
+  readonly [mark] = true;
+  readonly code: ErrorCode;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+    super(redact(message), options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'EphError';
+    this.code = code;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+
+  get disposition(): Disposition {
+    return errorCodes[this.code];
+  }
+}
+
+/** By mark, not by class: two copies of this module may be loaded. */
+export const isEphError = (error: unknown): error is EphError =>
+  typeof error === 'object' && error !== null && (error as { [mark]?: unknown })[mark] === true;
+
+export const failure = (code: ErrorCode, message: string, retryAfterMs?: number): Failure => ({
+  code,
+  message: redact(message),
+  disposition: errorCodes[code],
+  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+});
+
+/** Whatever was thrown, as data. What Eph did not foresee is a bug, and says so. */
+export const toFailure = (error: unknown): Failure => {
+  if (isEphError(error)) return failure(error.code, error.message, error.retryAfterMs);
+  return failure('internal', error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+};

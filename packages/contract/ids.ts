@@ -1,0 +1,32 @@
+declare const brand: unique symbol;
+
+/** A string that only the function of the same name hands out, so that ids of different nouns cannot be swapped. */
+type Brand<Name extends string> = string & { readonly [brand]: Name };
+
+export type ProjectId = Brand<'ProjectId'>;
+export type EnvironmentId = Brand<'EnvironmentId'>;
+export type EnvironmentName = Brand<'EnvironmentName'>;
+export type ComponentName = Brand<'ComponentName'>;
+export type ProviderName = Brand<'ProviderName'>;
+export type CommitSha = Brand<'CommitSha'>;
+export type Revision = Brand<'Revision'>;
+
+/** One DNS label: what a host name, a folder and a Kubernetes name all accept. */
+export const dnsLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export const projectId = (text: string): ProjectId => checked(text, dnsLabel, 'project') as ProjectId;
+export const environmentId = (text: string): EnvironmentId =>
+  checked(text, /^[0-9a-f]{16}$/, 'environment id') as EnvironmentId;
+export const environmentName = (text: string): EnvironmentName =>
+  checked(text, dnsLabel, 'environment name') as EnvironmentName;
+export const componentName = (text: string): ComponentName => checked(text, dnsLabel, 'component') as ComponentName;
+export const providerName = (text: string): ProviderName => checked(text, dnsLabel, 'provider') as ProviderName;
+/** SHA-1 and SHA-256 repositories both exist. */
+export const commitSha = (text: string): CommitSha =>
+  checked(text, /^[0-9a-f]{40}([0-9a-f]{24})?$/, 'commit') as CommitSha;
+export const revision = (text: string): Revision => checked(text, /^[0-9a-f]{16,64}$/, 'revision') as Revision;
+
+const checked = (text: string, pattern: RegExp, noun: string): string => {
+  if (pattern.test(text)) return text;
+  throw new TypeError(`${JSON.stringify(text)} is not a ${noun}`);
+};

@@ -1,0 +1,35 @@
+import type { ComponentName, EnvironmentId, EnvironmentName, ProviderName, Revision } from './ids.ts';
+import type { ErrorCode } from './errors.ts';
+
+/** One entry of the difference between desired and observed. Printable: `reason` is the sentence a person reads. */
+export type Action =
+  | {
+      readonly type: 'create' | 'update';
+      readonly component: ComponentName;
+      readonly provider: ProviderName;
+      readonly revision: Revision;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'destroy';
+      readonly component: ComponentName;
+      readonly provider: ProviderName;
+      readonly reason: string;
+    }
+  | {
+      readonly type: 'wait';
+      /** Absent when the whole environment waits. */
+      readonly component?: ComponentName;
+      readonly code: ErrorCode;
+      readonly reason: string;
+    };
+
+/** What is to be done about one environment. No actions: it is as it should be. */
+export interface Plan {
+  readonly environment: EnvironmentId;
+  readonly name: EnvironmentName;
+  /** Why the environment is wanted, or why it is not. */
+  readonly because: string;
+  readonly wanted: boolean;
+  readonly actions: readonly Action[];
+}

@@ -1,0 +1,13 @@
+/**
+ * Time. Everything in the engine that looks at a watch or waits does it here, so that a test can turn the hands.
+ *
+ * Contract
+ * - `now` is milliseconds since 1970 and may jump either way; nothing about correctness depends on it.
+ * - `after` calls back once, not earlier than asked, unless cancelled first. Cancelling twice is harmless.
+ */
+export interface Clock {
+  now(): number;
+  after(ms: number, callback: () => void): Cancel;
+}
+
+export type Cancel = () => void;
