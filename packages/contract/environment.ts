@@ -24,6 +24,8 @@ export interface ResolvedComponent {
   readonly artifact: string;
   /** The gateway sends the environment's traffic here. */
   readonly entry: boolean;
+  /** Components whose outputs or readiness it relies on; written on the infrastructure so that removal can run backwards. */
+  readonly dependsOn: readonly ComponentName[];
   readonly values: { readonly [key: string]: JsonValue };
   /** Digest of everything above. Equal revisions mean nothing to do. */
   readonly revision: Revision;
@@ -46,6 +48,7 @@ export interface ObservedComponent {
   readonly name: ComponentName;
   readonly provider: ProviderName;
   readonly entry: boolean;
+  readonly dependsOn: readonly ComponentName[];
   /** The version that was ready last and has the traffic. */
   readonly current: ComponentVersion | null;
   /** A version on its way to take over; it does so by itself once it is ready. */

@@ -27,6 +27,7 @@ export const errorCodes = {
   'provider.incomplete': 'retry',
   'component.refused': 'stall',
   'component.not_ready': 'wait',
+  'component.draining': 'wait',
   'checkout.refused': 'stall',
   'checkout.failed': 'retry',
   'disk.full': 'retry',

@@ -22,6 +22,8 @@ export type Action =
       readonly component?: ComponentName;
       readonly code: ErrorCode;
       readonly reason: string;
+      /** When to look again at the latest, if time alone brings it about. */
+      readonly until?: string;
     };
 
 /** What is to be done about one environment. No actions: it is as it should be. */

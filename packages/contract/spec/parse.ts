@@ -68,8 +68,11 @@ export const parseSpec = (bytes: Uint8Array, file = 'eph.yaml'): ParsedSpec => {
   const result = specSchema.safeParse(raw);
   if (result.success) return { ok: true, spec: result.data, triggers: result.data.triggers };
   const root = document.contents as unknown as Node;
-  const faults = result.error.issues
-    .flatMap((issue) => describe(issue, root, raw).map((one) => ({ file, ...place(one.offset), path: one.path, message: one.message })))
+  const found = result.error.issues.flatMap((issue) => describe(issue, root, raw));
+  const misspelt = new Set(found.map((one) => one.meant));
+  const faults = found
+    .filter((one) => one.message !== isRequired || !misspelt.has(one.path))
+    .map((one) => ({ file, ...place(one.offset), path: one.path, message: one.message }))
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
     .slice(0, faultLimit);
   const triggers = specSchema.shape.triggers.safeParse((raw as { triggers?: unknown } | null)?.triggers);
@@ -103,7 +106,11 @@ interface Located {
   readonly offset: number;
   readonly path: string;
   readonly message: string;
+  /** The path that was probably meant by a misspelt key: that it is missing is then no second fault. */
+  readonly meant?: string | undefined;
 }
+
+const isRequired = 'is required';
 
 const describe = (issue: z.core.$ZodIssue, root: Node, raw: unknown): Located[] => {
   const path = issue.path.filter((step) => typeof step !== 'symbol') as (string | number)[];
@@ -115,6 +122,7 @@ const describe = (issue: z.core.$ZodIssue, root: Node, raw: unknown): Located[] 
       return {
         offset: keyOffset(at.node, key) ?? at.offset,
         path: [...path, key].join('.'),
+        meant: near === undefined ? undefined : [...path, near].join('.'),
         message:
           near === undefined
             ? `unknown key; allowed here: ${allowed.join(', ')}`
@@ -133,8 +141,8 @@ const unionMessage = (issue: z.core.$ZodIssueInvalidUnion): string => {
 };
 
 const sentence = (issue: z.core.$ZodIssue, found: boolean): string => {
-  if (!found && issue.code === 'invalid_type') return 'is required';
-  if (!found && issue.code === 'invalid_value') return `is required: ${issue.values.map(String).join(' or ')}`;
+  if (!found && issue.code === 'invalid_type') return isRequired;
+  if (!found && issue.code === 'invalid_value') return isRequired;
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${issue.expected}`;

@@ -1,0 +1,57 @@
+import { createHash, createHmac } from 'node:crypto';
+import {
+  dnsLabel,
+  type EnvironmentId,
+  type EnvironmentName,
+  environmentId,
+  environmentName,
+  type ProjectId,
+  type SourceRef,
+  sourceKey,
+} from '@eph/contract';
+import { adjectives, nouns } from './words.ts';
+
+/** Project and source, and nothing else: the same on every machine, with any key, under any template. */
+export const identify = (project: ProjectId, ref: SourceRef): EnvironmentId =>
+  environmentId(createHash('sha256').update(`${project}\0${sourceKey(ref)}`).digest('hex').slice(0, 16));
+
+export interface NameParts {
+  readonly words: string;
+  readonly number: string;
+}
+
+/**
+ * Words and a number that cannot be guessed without the server key, so that knowing a branch does not give away its address.
+ * `attempt` gives another pair when the first is taken.
+ */
+export const nameParts = (serverKey: string, project: ProjectId, ref: SourceRef, attempt: number): NameParts => {
+  const digest = createHmac('sha256', serverKey).update(`${project}\0${sourceKey(ref)}\0${attempt}`).digest();
+  const adjective = adjectives[digest.readUInt16BE(0) % adjectives.length];
+  const noun = nouns[digest.readUInt16BE(2) % nouns.length];
+  return { words: `${adjective}-${noun}`, number: String(1000 + (digest.readUInt32BE(4) % 9000)) };
+};
+
+/** Chooses a name nobody has. Called once in the life of an environment; afterwards the name is read back from it. */
+export const chooseName = (
+  render: (parts: NameParts) => string,
+  parts: (attempt: number) => NameParts,
+  isTaken: (name: EnvironmentName) => boolean,
+): EnvironmentName => {
+  for (let attempt = 0; ; attempt += 1) {
+    const rendered = render(parts(attempt));
+    // A template without words or number renders the same name every time; from the second attempt on it gets a number too.
+    const name = environmentName(toDnsLabel(attempt === 0 ? rendered : `${rendered}-${parts(attempt).number}`));
+    if (!isTaken(name)) return name;
+  }
+};
+
+/** The nearest DNS label; what does not fit in 63 characters is replaced by a digest of the whole. */
+export const toDnsLabel = (text: string): string => {
+  const label = text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+  if (dnsLabel.test(label)) return label;
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 8);
+  return label === '' ? `x-${digest}` : `${label.slice(0, 54).replace(/-+$/, '')}-${digest}`;
+};

@@ -1,0 +1,97 @@
+import type { Cancel, Clock } from './clock.ts';
+import type { Lease, LeaseState } from './lease.ts';
+
+export interface FakeLeaseTiming {
+  readonly ttlMs?: number;
+  readonly renewMs?: number;
+}
+
+/** The one record that all holders compete for. `join` once for every ephd there is. */
+export class FakeLeaseStore {
+  readonly #clock: Clock;
+  readonly #ttlMs: number;
+  readonly renewMs: number;
+  #record: { readonly holder: string; readonly expiresAt: number } | undefined;
+  #outage = '';
+
+  constructor(clock: Clock, { ttlMs = 10_000, renewMs = 3_000 }: FakeLeaseTiming = {}) {
+    this.#clock = clock;
+    this.#ttlMs = ttlMs;
+    this.renewMs = renewMs;
+  }
+
+  join(): FakeLease {
+    return new FakeLease(this, this.#clock);
+  }
+
+  fail(message = 'the fake store was told not to answer'): void {
+    this.#outage = message;
+  }
+
+  /** A lease that ran out meanwhile is still its leader's: nobody could have taken it, so nobody gets ahead of the renewal. */
+  recover(): void {
+    this.#outage = '';
+    if (this.#record) this.#record = { ...this.#record, expiresAt: this.#clock.now() + this.#ttlMs };
+  }
+
+  /** Who has the lease after asking for it, or why nobody can tell. */
+  acquire(holder: string): { readonly holder: string } | { readonly outage: string } {
+    if (this.#outage !== '') return { outage: this.#outage };
+    const now = this.#clock.now();
+    if (this.#record === undefined || this.#record.holder === holder || this.#record.expiresAt <= now)
+      this.#record = { holder, expiresAt: now + this.#ttlMs };
+    return { holder: this.#record.holder };
+  }
+
+  release(holder: string): void {
+    if (this.#outage === '' && this.#record?.holder === holder) this.#record = undefined;
+  }
+}
+
+export class FakeLease implements Lease {
+  readonly #store: FakeLeaseStore;
+  readonly #clock: Clock;
+  #vanished = false;
+
+  constructor(store: FakeLeaseStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** As if the process was killed: it neither renews nor releases nor notices anything again. */
+  vanish(): void {
+    this.#vanished = true;
+  }
+
+  hold(holder: string, changed: (state: LeaseState) => void, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      let last: LeaseState | undefined;
+      let cancel: Cancel = () => undefined;
+      const step = (): void => {
+        if (this.#vanished) return;
+        const next = this.#ask(holder, last);
+        cancel = this.#clock.after(this.#store.renewMs, step);
+        if (JSON.stringify(next) === JSON.stringify(last)) return;
+        last = next;
+        changed(next);
+      };
+      const end = (): void => {
+        cancel();
+        if (!this.#vanished) this.#store.release(holder);
+        resolve();
+      };
+      signal.addEventListener('abort', end, { once: true });
+      step();
+    });
+  }
+
+  #ask(holder: string, last: LeaseState | undefined): LeaseState {
+    const answer = this.#store.acquire(holder);
+    if ('outage' in answer) {
+      const leading = last === undefined || last.state === 'leading' || (last.state === 'degraded' && last.leading);
+      return { state: 'degraded', leading, message: answer.outage };
+    }
+    return answer.holder === holder ? { state: 'leading' } : { state: 'standby', holder: answer.holder };
+  }
+}

@@ -1,0 +1,125 @@
+import {
+  type Action,
+  type CommitSha,
+  type EnvironmentId,
+  type EnvironmentName,
+  type EnvironmentStatus,
+  type Failure,
+  type ObservedEnvironment,
+  type ParsedSpec,
+  type ProjectId,
+  type Reading,
+  type Source,
+  type SourceRef,
+} from '@eph/contract';
+
+/** What Git says about one source: it wants an environment, it does not, or that could not be found out. */
+export type Decision =
+  | { readonly state: 'wanted'; readonly because: string; readonly spec: ParsedSpec | 'missing' }
+  | { readonly state: 'unwanted'; readonly because: string }
+  | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
+
+/** An environment as far as it is known: what Git wished last, what the provider showed last, what follows from both. */
+export interface Known {
+  readonly id: EnvironmentId;
+  readonly project: ProjectId;
+  readonly ref: SourceRef;
+  name: EnvironmentName;
+  decision: Decision;
+  /** Absent once the source is gone. */
+  source: Source | undefined;
+  observed: ObservedEnvironment | undefined;
+  actions: readonly Action[];
+  status: EnvironmentStatus | undefined;
+  /** Nothing to do until something changes. */
+  settled: boolean;
+  /** The deletion guard keeps it until an operator releases it. */
+  held: boolean;
+  /** The guard allows its removal, provided its source is still gone. */
+  permit: boolean;
+  /** Where the last report stands; the report of its removal goes there too. */
+  reportedCommit: CommitSha | undefined;
+}
+
+/** What was decided about one source at one commit; a commit never changes, so neither does the decision. */
+export interface Decided {
+  readonly source: Source;
+  readonly decision: Decision;
+  /** Absent when the source wants none. */
+  readonly environment: EnvironmentId | undefined;
+}
+
+export interface ProjectMemory {
+  /** By source key, as of the last look. */
+  decided: ReadonlyMap<string, Decided>;
+  readonly environments: Map<EnvironmentId, Known>;
+  readonly released: Set<EnvironmentId>;
+  faults: readonly Failure[];
+  /** At least one complete pass has been made since the start. */
+  surveyed: boolean;
+}
+
+/**
+ * What one ephd remembers between two looks. All of it can be lost at any moment: it makes an unchanged pass cheap and answers the
+ * API, and nothing in it is more than a copy of what Git and the providers said.
+ */
+export class Memory {
+  readonly #projects = new Map<ProjectId, ProjectMemory>();
+  readonly #environments = new Map<EnvironmentId, Known>();
+  readonly #names = new Map<EnvironmentName, EnvironmentId>();
+  readonly #snapshots = new Map<ProjectId, Reading<ObservedEnvironment>>();
+
+  project(id: ProjectId): ProjectMemory {
+    let project = this.#projects.get(id);
+    if (project === undefined) {
+      project = { decided: new Map(), environments: new Map(), released: new Set(), faults: [], surveyed: false };
+      this.#projects.set(id, project);
+    }
+    return project;
+  }
+
+  get(id: EnvironmentId): Known | undefined {
+    return this.#environments.get(id);
+  }
+
+  /** In order of first sight. */
+  environments(): Iterable<Known> {
+    return this.#environments.values();
+  }
+
+  remember(known: Known): void {
+    this.#environments.set(known.id, known);
+    this.project(known.project).environments.set(known.id, known);
+    this.#names.set(known.name, known.id);
+  }
+
+  rename(known: Known, name: EnvironmentName): void {
+    if (this.#names.get(known.name) === known.id) this.#names.delete(known.name);
+    known.name = name;
+    this.#names.set(name, known.id);
+  }
+
+  forget(known: Known): void {
+    this.#environments.delete(known.id);
+    const project = this.project(known.project);
+    project.environments.delete(known.id);
+    project.released.delete(known.id);
+    if (this.#names.get(known.name) === known.id) this.#names.delete(known.name);
+  }
+
+  isNameTaken(name: EnvironmentName, by: EnvironmentId): boolean {
+    const owner = this.#names.get(name);
+    return owner !== undefined && owner !== by;
+  }
+
+  /** What a full pass saw of a project; used once, by the look at that project which the pass wakes. */
+  putSnapshot(project: ProjectId, reading: Reading<ObservedEnvironment>): void {
+    this.#snapshots.set(project, reading);
+  }
+
+  takeSnapshot(project: ProjectId): Reading<ObservedEnvironment> | undefined {
+    const reading = this.#snapshots.get(project);
+    this.#snapshots.delete(project);
+    return reading;
+  }
+}

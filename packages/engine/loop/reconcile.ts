@@ -1,0 +1,630 @@
+import {
+  type Action,
+  defaultTriggers,
+  type EnvironmentId,
+  EphError,
+  type Event,
+  type EnvironmentName,
+  type EventType,
+  type Failure,
+  failure,
+  type Identity,
+  type ObservedEnvironment,
+  type ParsedSpec,
+  type Plan,
+  printFault,
+  type ProjectId,
+  type ProviderName,
+  type Reading,
+  type ResolvedComponent,
+  type Source,
+  type SourceRef,
+  sourceKey,
+  toFailure,
+} from '@eph/contract';
+import type { Generator } from '../desired/generator.ts';
+import { chooseName, identify, nameParts } from '../desired/identity.ts';
+import { decide } from '../desired/triggers.ts';
+import type { Resolver } from '../images/resolver.ts';
+import { planDestroy, planUpdate } from '../plan/diff.ts';
+import { explain } from '../plan/explain.ts';
+import { type DeletionBound, type GuardAnswer, guardDeletions } from '../plan/guard.ts';
+import { type ActionResult, apply } from '../provider/apply.ts';
+import { looksTheSame, observe } from '../provider/observe.ts';
+import type { Provider, Scope } from '../provider/provider.ts';
+import { composeReport } from '../report/comment.ts';
+import type { Report } from '../report/reporter.ts';
+import type { Forge } from '../source/forge.ts';
+import { SpecReader, type SpecReading } from '../source/read-spec.ts';
+import { type Findings, summarize } from '../status/summarize.ts';
+import { computeComponents, type Wish } from '../values/components.ts';
+import { renderTemplate } from '../values/templates.ts';
+import type { Clock } from './clock.ts';
+import type { Decided, Decision, Known, Memory } from './memory.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** Everything outside: what Git says, what providers hold, and who is told. */
+export interface World {
+  readonly projects: ReadonlyMap<ProjectId, { readonly forge: Forge; readonly resolver: Resolver }>;
+  readonly providers: ReadonlyMap<ProviderName, Provider>;
+  readonly generators: readonly Generator[];
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** Makes names that cannot be guessed. Losing it renames nothing. */
+  readonly serverKey: string;
+  readonly urlOf: (name: string) => string;
+  readonly deletionBound: DeletionBound;
+  readonly record: (event: Event) => void;
+  readonly report: (report: Report, last: boolean) => void;
+  /** Something about this environment looks different now. */
+  readonly changed: (id: EnvironmentId) => void;
+}
+
+/** How the reconciler asks to be called again. */
+export interface Wakes {
+  project(id: ProjectId): void;
+  environment(id: EnvironmentId): void;
+  retryProject(id: ProjectId): void;
+  /** The last look at the project was good. */
+  calmProject(id: ProjectId): void;
+  retry(id: EnvironmentId, atLeastMs: number): void;
+  /** Time alone will bring something about. */
+  later(id: EnvironmentId, ms: number): void;
+  /** The last look at the environment left nothing to try again. */
+  calm(id: EnvironmentId): void;
+  supersede(id: EnvironmentId): void;
+}
+
+/** One look at a project: what Git says, what exists, and what follows. */
+interface Survey {
+  readonly sources: Reading<Source>;
+  readonly observed: Reading<ObservedEnvironment>;
+  readonly decided: ReadonlyMap<string, Decided>;
+  /** Exist, and no source wants them. */
+  readonly surplus: readonly Surplus[];
+  readonly guard: GuardAnswer;
+}
+
+interface Surplus {
+  readonly observed: ObservedEnvironment;
+  readonly decision: Decision;
+  /** Still there, but no trigger wants it; absent when the source itself is gone. */
+  readonly source: Source | undefined;
+}
+
+/** What one wanted environment should be, and the difference to what is. */
+interface Draft {
+  readonly identity: Identity;
+  readonly components: readonly ResolvedComponent[];
+  readonly actions: readonly Action[];
+  readonly specFaults: readonly Failure[];
+}
+
+/** How a look at one environment ended: the input of its status. */
+type Outcome = Pick<Findings, 'observed' | 'actions' | 'failures' | 'specFaults'>;
+
+/**
+ * Git says what should exist, providers say what does exist, Eph makes them equal and tells people.
+ *
+ * `pass` and `project` only find out who needs a closer look; `environment` looks at one, acts, and says how it went. Every look
+ * starts from a fresh reading, so any of them may be cut off anywhere and simply be made again.
+ */
+export class Reconciler {
+  readonly #world: World;
+  readonly #memory: Memory;
+  readonly #wakes: Wakes;
+  readonly #specs = new Map<ProjectId, SpecReader>();
+
+  constructor(world: World, memory: Memory, wakes: Wakes) {
+    this.#world = world;
+    this.#memory = memory;
+    this.#wakes = wakes;
+    for (const [id, { forge }] of world.projects) this.#specs.set(id, new SpecReader(forge));
+  }
+
+  /** Looks at everything that exists at once and wakes every project with its share. */
+  async pass(signal: AbortSignal): Promise<void> {
+    const observed = await this.#observe({ all: true }, signal);
+    const shares = new Map<ProjectId, ObservedEnvironment[]>();
+    for (const id of this.#world.projects.keys()) shares.set(id, []);
+    const strays: ObservedEnvironment[] = [];
+    for (const environment of observed.items) (shares.get(environment.identity.project) ?? strays).push(environment);
+    for (const [id, items] of shares) {
+      this.#memory.putSnapshot(id, { ...observed, items });
+      this.#wakes.project(id);
+    }
+    this.#holdStrays(strays);
+  }
+
+  /** Reads what Git says about one project and wakes every environment that is not as it should be. */
+  async project(id: ProjectId, signal: AbortSignal): Promise<void> {
+    const observed = this.#memory.takeSnapshot(id) ?? (await this.#observe({ project: id }, signal));
+    const survey = await this.#survey(id, observed, signal);
+    if (!signal.aborted) this.#absorb(id, survey);
+  }
+
+  /** Looks at one environment, makes it what it should be, and says how it went. */
+  async environment(id: EnvironmentId, signal: AbortSignal): Promise<void> {
+    const known = this.#memory.get(id);
+    if (known === undefined) return;
+    const { decision } = known;
+    const reading = await this.#observe({ environment: id }, signal);
+    const seen = reading.items[0];
+    if (signal.aborted) return;
+    if (!reading.complete || seen?.complete === false) return this.#conclude(known, unreadable(reading, seen ?? known.observed));
+    // Shown before anything is done about it: traffic must have moved to a new version before the old one is stopped.
+    known.observed = seen;
+    this.#world.changed(id);
+    if (decision.state === 'unwanted') await this.#remove(known, decision, seen, signal);
+    else if (decision.state === 'wanted') await this.#update(known, decision, seen, signal);
+    else this.#conclude(known, { observed: seen, actions: [], failures: [decision.fault], specFaults: [] });
+  }
+
+  /** What the next pass would do: read afresh, nothing done. */
+  async dryRun(signal: AbortSignal): Promise<{ readonly plans: readonly Plan[]; readonly faults: readonly Failure[] }> {
+    const plans: Plan[] = [];
+    const faults: Failure[] = [];
+    for (const id of this.#world.projects.keys()) {
+      const survey = await this.#survey(id, await this.#observe({ project: id }, signal), signal);
+      faults.push(...survey.sources.faults, ...survey.observed.faults);
+      plans.push(...(await this.#planSurvey(survey, signal)));
+    }
+    return { plans: plans.filter((plan) => plan.actions.length > 0), faults };
+  }
+
+  explain(id: EnvironmentId): readonly string[] | undefined {
+    const known = this.#memory.get(id);
+    if (known === undefined) return undefined;
+    return explain({
+      sourceName: `${known.ref.kind} ${known.ref.name}`,
+      commit: known.source?.commit,
+      decision: known.decision.state,
+      because: known.decision.because,
+      exists: known.observed !== undefined,
+      held: known.held,
+      actions: known.actions,
+      status: known.status,
+    });
+  }
+
+  /** An operator lets go what the deletion guard holds. */
+  release(id: EnvironmentId): boolean {
+    const known = this.#memory.get(id);
+    if (known === undefined || !known.held) return false;
+    this.#record('deletion.released', known, `the removal of ${known.name} was released`);
+    if (this.#world.projects.has(known.project)) {
+      this.#memory.project(known.project).released.add(id);
+      this.#wakes.project(known.project);
+    } else {
+      known.held = false;
+      known.permit = true;
+      this.#wakes.environment(id);
+    }
+    return true;
+  }
+
+  async #survey(id: ProjectId, observed: Reading<ObservedEnvironment>, signal: AbortSignal): Promise<Survey> {
+    const sources = await this.#forgeOf(id).sources(signal);
+    const decided = await this.#decideAll(id, sources.items, signal);
+    const surplus: Surplus[] = [];
+    for (const environment of observed.items) {
+      const { source: ref } = environment.identity;
+      const wish = decided.get(sourceKey(ref));
+      if (wish === undefined && sources.complete)
+        surplus.push({ observed: environment, decision: unwanted(`${ref.kind} ${ref.name} is gone`), source: undefined });
+      else if (wish?.decision.state === 'unwanted') surplus.push({ observed: environment, ...wish });
+    }
+    const memory = this.#memory.project(id);
+    const guard = guardDeletions({
+      candidates: surplus.map((one) => one.observed.identity.id),
+      total: observed.items.length,
+      complete: sources.complete && observed.complete,
+      held: new Set(surplus.map((one) => one.observed.identity.id).filter((one) => memory.environments.get(one)?.held)),
+      released: memory.released,
+      first: !memory.surveyed,
+      bound: this.#world.deletionBound,
+    });
+    return { sources, observed, decided, surplus, guard };
+  }
+
+  async #decideAll(id: ProjectId, sources: readonly Source[], signal: AbortSignal): Promise<ReadonlyMap<string, Decided>> {
+    const before = this.#memory.project(id).decided;
+    const decided = new Map<string, Decided>();
+    const fresh: Promise<void>[] = [];
+    for (const source of sources) {
+      const key = sourceKey(source.ref);
+      const known = before.get(key);
+      if (known?.source.commit === source.commit && known.decision.state !== 'unknown') decided.set(key, known);
+      else fresh.push(this.#decide(id, source, signal).then((one) => void decided.set(key, one)));
+    }
+    await Promise.all(fresh);
+    return decided;
+  }
+
+  async #decide(id: ProjectId, source: Source, signal: AbortSignal): Promise<Decided> {
+    const reading = await this.#specsOf(id).read(source.commit, signal);
+    const decision = this.#judge(source, reading);
+    return { source, decision, environment: decision.state === 'unwanted' ? undefined : identify(id, source.ref) };
+  }
+
+  #judge(source: Source, reading: SpecReading): Decision {
+    if (reading.state === 'unreadable')
+      return { state: 'unknown', because: `eph.yaml could not be read: ${reading.fault.message}`, fault: reading.fault };
+    const triggers = reading.state === 'missing' ? defaultTriggers : reading.parsed.triggers;
+    const { wanted, because } = decide(source, triggers, this.#world.generators);
+    if (!wanted) return unwanted(because);
+    return { state: 'wanted', because, spec: reading.state === 'missing' ? 'missing' : reading.parsed };
+  }
+
+  /** Takes a survey over into memory and wakes whoever needs a closer look. It awaits nothing, so nothing comes between. */
+  #absorb(id: ProjectId, survey: Survey): void {
+    const memory = this.#memory.project(id);
+    const complete = survey.sources.complete && survey.observed.complete;
+    const observed = new Map(survey.observed.items.map((one) => [one.identity.id, one]));
+    memory.faults = [...survey.sources.faults, ...survey.observed.faults];
+    this.#world.telemetry.projectRead(id, memory.faults);
+    for (const decided of survey.decided.values())
+      if (decided.environment !== undefined) this.#expect(decided.environment, decided, observed.get(decided.environment), survey);
+    for (const surplus of survey.surplus) this.#dismiss(surplus, survey.guard);
+    this.#reviseUndecided(id, survey, observed);
+    memory.decided = survey.decided;
+    if (complete) {
+      memory.surveyed = true;
+      this.#specsOf(id).retain(new Set(survey.sources.items.map((source) => source.commit)));
+    }
+    const doubtful = [...survey.decided.values()].some((one) => one.decision.state === 'unknown');
+    if (complete && !doubtful) this.#wakes.calmProject(id);
+    else this.#wakes.retryProject(id);
+  }
+
+  /** A source wants, or may want, this environment. */
+  #expect(id: EnvironmentId, { source, decision }: Decided, seen: ObservedEnvironment | undefined, survey: Survey): void {
+    const known = this.#memory.get(id);
+    if (known === undefined) {
+      // Until every provider has answered, it may exist under a name that is still to be read back.
+      if (seen === undefined && (decision.state === 'unknown' || !survey.observed.complete)) return;
+      const name = seen?.identity.name ?? this.#chooseName(id, source, decision);
+      const met = this.#meet(id, source.project, source.ref, name, decision, source, seen);
+      if (seen === undefined) this.#record('environment.wanted', met, `${name} is wanted: ${decision.because}`);
+      this.#wakes.environment(id);
+      return;
+    }
+    if (decision.state === 'unknown' && known.decision.state === 'wanted') return;
+    if (known.source?.commit !== source.commit || known.decision.state !== decision.state) {
+      known.settled = false;
+      this.#wakes.supersede(id);
+    }
+    known.source = source;
+    known.decision = decision;
+    known.held = false;
+    known.permit = false;
+    this.#memory.project(known.project).released.delete(id);
+    if (!known.settled || !looksTheSame(known.observed, seen)) this.#wakes.environment(id);
+  }
+
+  /** It exists, and no source wants it. */
+  #dismiss({ observed, decision, source }: Surplus, guard: GuardAnswer): void {
+    const { id, project, source: ref, name } = observed.identity;
+    const known = this.#memory.get(id) ?? this.#meet(id, project, ref, name, decision, source, observed);
+    if (known.decision.state !== 'unwanted') this.#wakes.supersede(id);
+    const wasHeld = known.held;
+    known.source = source;
+    known.decision = decision;
+    known.held = guard.held.has(id);
+    known.permit = guard.permitted.has(id);
+    if (known.held && !wasHeld) this.#record('deletion.held', known, `the removal of ${known.name} is held: ${decision.because}`);
+    if (known.permit || known.held !== wasHeld || known.status?.phase !== 'Removing') this.#wakes.environment(id);
+  }
+
+  /** What Git said nothing about this time: with an incomplete reading that means nothing, with a complete one it is gone. */
+  #reviseUndecided(id: ProjectId, survey: Survey, observed: ReadonlyMap<EnvironmentId, ObservedEnvironment>): void {
+    for (const known of this.#memory.project(id).environments.values()) {
+      if (observed.has(known.id) || survey.decided.get(sourceKey(known.ref))?.environment !== undefined) continue;
+      known.permit = false;
+      if (!survey.sources.complete || !survey.observed.complete) continue;
+      known.decision = survey.decided.get(sourceKey(known.ref))?.decision ?? unwanted(`${known.ref.kind} ${known.ref.name} is gone`);
+      this.#wakes.supersede(known.id);
+      this.#wakes.environment(known.id);
+    }
+    if (survey.sources.complete) return;
+    const fault = survey.sources.faults[0] ?? failure('forge.incomplete', 'Git could not be read completely');
+    for (const environment of survey.observed.items) {
+      const { id: environmentId, project, source: ref, name } = environment.identity;
+      const known = this.#memory.get(environmentId);
+      if (known !== undefined) known.permit = false;
+      else if (!survey.decided.has(sourceKey(ref))) {
+        const doubt: Decision = { state: 'unknown', because: `Git could not be read: ${fault.message}`, fault };
+        this.#meet(environmentId, project, ref, name, doubt, undefined, environment);
+        this.#wakes.environment(environmentId);
+      }
+    }
+  }
+
+  #meet(
+    id: EnvironmentId,
+    project: ProjectId,
+    ref: SourceRef,
+    name: EnvironmentName,
+    decision: Decision,
+    source: Source | undefined,
+    observed: ObservedEnvironment | undefined,
+  ): Known {
+    const known: Known = {
+      ...{ id, project, ref, name, decision, source, observed },
+      actions: [],
+      status: undefined,
+      settled: false,
+      held: false,
+      permit: false,
+      reportedCommit: undefined,
+    };
+    this.#memory.remember(known);
+    return known;
+  }
+
+  /** Environments of projects that are not configured here: somebody may have made a mistake, so only an operator lets them go. */
+  #holdStrays(strays: readonly ObservedEnvironment[]): void {
+    const seen = new Set(strays.map((stray) => stray.identity.id));
+    for (const stray of strays) {
+      const { id, project, source: ref, name } = stray.identity;
+      if (this.#memory.get(id) !== undefined) continue;
+      const decision = unwanted(`project ${project} is not configured here`);
+      this.#meet(id, project, ref, name, decision, undefined, stray).held = true;
+      this.#wakes.environment(id);
+    }
+    for (const known of this.#memory.environments())
+      if (!this.#world.projects.has(known.project) && !seen.has(known.id)) this.#wakes.environment(known.id);
+  }
+
+  async #update(
+    known: Known,
+    decision: Decision & { state: 'wanted' },
+    seen: ObservedEnvironment | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { source } = known;
+    if (source === undefined) throw new EphError('internal', `${known.name} is wanted by no source`);
+    const draft = await this.#draft(known.name, source, decision.spec, seen, signal);
+    const actions = await this.#withoutDoubtfulRemovals(known, draft.actions, signal);
+    const results = await apply({ ...draft, actions, providers: this.#world.providers }, signal);
+    this.#account(known, results);
+    if (signal.aborted) return;
+    const failures = failuresOf(results);
+    if (results.length === 0) {
+      this.#conclude(known, { observed: seen, actions: draft.actions, failures, specFaults: draft.specFaults });
+      return;
+    }
+    const after = await this.#observe({ environment: known.id }, signal);
+    if (signal.aborted) return;
+    if (!after.complete) {
+      this.#conclude(known, unreadable(after, seen));
+      return;
+    }
+    const left = await this.#draft(known.name, source, decision.spec, after.items[0], signal);
+    this.#conclude(known, { observed: after.items[0], actions: left.actions, failures, specFaults: left.specFaults });
+  }
+
+  /** From the values and the artifacts to the difference. Faults of the file are findings, not errors. */
+  async #draft(
+    name: EnvironmentName,
+    source: Source,
+    spec: ParsedSpec | 'missing',
+    seen: ObservedEnvironment | undefined,
+    signal: AbortSignal,
+  ): Promise<Draft> {
+    const identity = seen?.identity ?? this.#newIdentity(name, source);
+    const nothing = { identity, components: [], actions: [] };
+    if (spec === 'missing') return { ...nothing, specFaults: [failure('spec.missing', `there is no eph.yaml at commit ${short(source)}; add one`)] };
+    if (!spec.ok) return { ...nothing, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
+    const artifact = await this.#projectOf(source.project).resolver.resolve(source, signal);
+    if (artifact.state === 'missing') {
+      const { code, message } = artifact.fault;
+      return { ...nothing, actions: [{ type: 'wait', code, reason: message }], specFaults: [] };
+    }
+    let wishes: readonly Wish[];
+    try {
+      wishes = computeComponents({
+        spec: spec.spec,
+        source,
+        identity,
+        url: this.#world.urlOf(identity.name),
+        artifact: artifact.artifact,
+        observed: seen?.components ?? [],
+      });
+    } catch (error) {
+      return { ...nothing, specFaults: [toFailure(error)] };
+    }
+    const components = wishes.flatMap((wish) => (wish.state === 'resolved' ? [wish.component] : []));
+    return { identity, components, actions: planUpdate(wishes, seen, this.#world.clock.now()), specFaults: [] };
+  }
+
+  /** Nothing is removed, not even a component, on the strength of a commit that is no longer the source's. */
+  async #withoutDoubtfulRemovals(known: Known, actions: readonly Action[], signal: AbortSignal): Promise<readonly Action[]> {
+    if (!actions.some((action) => action.type === 'destroy')) return actions;
+    const answer = await this.#forgeOf(known.project).source(known.ref, signal);
+    if (answer.state === 'present' && answer.source.commit === known.source?.commit) return actions;
+    return actions.filter((action) => action.type !== 'destroy');
+  }
+
+  async #remove(
+    known: Known,
+    decision: Decision & { state: 'unwanted' },
+    seen: ObservedEnvironment | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (seen === undefined || seen.components.length === 0) return this.#farewell(known);
+    const waiting = (reason: string, failures: readonly Failure[] = []): void =>
+      this.#conclude(known, { observed: seen, actions: [{ type: 'wait', code: 'plan.held', reason }], failures, specFaults: [] });
+    if (!known.permit) return waiting(known.held ? 'an operator must release it' : 'the next complete pass decides');
+    const doubt = await this.#doubtAboutRemoval(known, signal);
+    if (signal.aborted) return;
+    if (doubt !== undefined) return waiting(doubt.message, doubt.disposition === 'retry' ? [doubt] : []);
+    const actions = planDestroy(seen, decision.because);
+    const results = await apply({ identity: seen.identity, actions, components: [], providers: this.#world.providers }, signal);
+    this.#account(known, results);
+    if (signal.aborted) return;
+    const after = await this.#observe({ environment: known.id }, signal);
+    if (signal.aborted) return;
+    const left = after.items[0];
+    if (after.complete && (left === undefined || left.components.length === 0)) return this.#farewell(known);
+    if (!after.complete || left === undefined) return this.#conclude(known, unreadable(after, seen));
+    this.#conclude(known, { observed: left, actions: planDestroy(left, decision.because), failures: failuresOf(results), specFaults: [] });
+  }
+
+  /** The last look before a removal: the one source, read past every cache. */
+  async #doubtAboutRemoval(known: Known, signal: AbortSignal): Promise<Failure | undefined> {
+    if (!this.#world.projects.has(known.project)) return undefined;
+    const answer = await this.#forgeOf(known.project).source(known.ref, signal);
+    if (answer.state === 'gone') return undefined;
+    if (answer.state === 'unknown') return answer.fault;
+    if (known.source !== undefined && answer.source.commit === known.source.commit) return undefined;
+    // Not woken from here: a forge that says one thing in the list and another about the one source would be asked in a circle.
+    known.permit = false;
+    return failure('plan.superseded', `${known.ref.kind} ${known.ref.name} is back`);
+  }
+
+  #farewell(known: Known): void {
+    const existed = known.observed !== undefined;
+    this.#memory.forget(known);
+    this.#wakes.calm(known.id);
+    if (existed) this.#record('environment.removed', known, `${known.name} was removed: ${known.decision.because}`);
+    known.status = undefined;
+    known.observed = undefined;
+    this.#report(known, true);
+    this.#world.changed(known.id);
+  }
+
+  /** The one place where the outcome of a look becomes status, log, event, report and the time of the next look. */
+  #conclude(known: Known, outcome: Outcome): void {
+    const before = known.status;
+    known.observed = outcome.observed;
+    known.actions = outcome.actions;
+    const name = outcome.observed?.identity.name;
+    if (name !== undefined && name !== known.name) this.#memory.rename(known, name);
+    const { decision, held } = known;
+    const findings: Findings = { ...outcome, wanted: decision.state !== 'unwanted', because: decision.because, held, generation: known.source?.commit ?? '' };
+    known.status = summarize(findings, before, this.#now());
+    const stalled = outcome.failures.length > 0 && outcome.failures.every((one) => one.disposition === 'stall');
+    known.settled = stalled || (outcome.failures.length === 0 && outcome.actions.length === 0);
+    const unfinished = outcome.failures.length > 0 || outcome.actions.some((action) => action.type !== 'wait');
+    if (unfinished && !stalled) this.#wakes.retry(known.id, Math.max(0, ...outcome.failures.map((one) => one.retryAfterMs ?? 0)));
+    else this.#wakes.calm(known.id);
+    const untils = outcome.actions.flatMap((action) => (action.type === 'wait' && action.until !== undefined ? [Date.parse(action.until)] : []));
+    if (untils.length > 0) this.#wakes.later(known.id, Math.max(0, Math.min(...untils) - this.#world.clock.now()));
+    for (const one of outcome.failures) this.#world.telemetry.failed(`environment:${known.name}`, one);
+    if (before?.phase !== known.status.phase || before.summary !== known.status.summary) {
+      this.#world.telemetry.statusChanged(known.id, known.name, known.status);
+      this.#record('status.changed', known, `${known.name}: ${known.status.phase}${known.status.summary === '' ? '' : `, ${known.status.summary}`}`);
+    }
+    this.#report(known, false);
+    this.#world.changed(known.id);
+  }
+
+  /** Says what was done. */
+  #account(known: Known, results: readonly ActionResult[]): void {
+    for (const result of results) {
+      const fault = result.state === 'failed' ? result.failure : undefined;
+      this.#world.telemetry.acted(known.id, known.name, result.action, fault);
+      if (fault !== undefined || result.action.type === 'wait') continue;
+      const type = result.action.type === 'destroy' ? 'component.removed' : 'component.applied';
+      this.#record(type, known, `${result.action.type} ${result.action.component}: ${result.action.reason}`);
+    }
+  }
+
+  #report(known: Known, last: boolean): void {
+    const commit = known.source?.commit ?? known.reportedCommit;
+    if (commit === undefined) return;
+    known.reportedCommit = commit;
+    const text = composeReport({ name: known.name, url: this.#world.urlOf(known.name), status: known.status, observed: known.observed });
+    this.#world.report({ project: known.project, environment: known.id, source: known.ref, commit, text }, last);
+  }
+
+  #record(type: EventType, known: Known, message: string): void {
+    const details = { name: known.name, source: sourceKey(known.ref), commit: known.source?.commit ?? null };
+    this.#world.record({ at: this.#now(), type, project: known.project, environment: known.id, message, details });
+  }
+
+  async #planSurvey(survey: Survey, signal: AbortSignal): Promise<readonly Plan[]> {
+    const observed = new Map(survey.observed.items.map((one) => [one.identity.id, one]));
+    const plans: Plan[] = [];
+    for (const { environment, source, decision } of survey.decided.values()) {
+      if (environment === undefined) continue;
+      const seen = observed.get(environment);
+      const name = seen?.identity.name ?? this.#memory.get(environment)?.name ?? this.#chooseName(environment, source, decision);
+      plans.push({ environment, name, wanted: true, because: decision.because, actions: await this.#planWanted(name, source, decision, seen, signal) });
+    }
+    for (const { observed: seen, decision } of survey.surplus) {
+      const { id, name } = seen.identity;
+      const permitted = survey.guard.permitted.has(id);
+      const reason = survey.guard.held.has(id) ? 'held until an operator releases it' : 'the readings are incomplete';
+      const actions: readonly Action[] = permitted ? planDestroy(seen, decision.because) : [{ type: 'wait', code: 'plan.held', reason }];
+      plans.push({ environment: id, name, wanted: false, because: decision.because, actions });
+    }
+    return plans;
+  }
+
+  async #planWanted(
+    name: EnvironmentName,
+    source: Source,
+    decision: Decision,
+    seen: ObservedEnvironment | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly Action[]> {
+    if (decision.state !== 'wanted') return [{ type: 'wait', code: 'spec.unreadable', reason: decision.because }];
+    const draft = await this.#draft(name, source, decision.spec, seen, signal);
+    const faults = draft.specFaults.map((one): Action => ({ type: 'wait', code: one.code, reason: one.message }));
+    return [...faults, ...draft.actions];
+  }
+
+  #chooseName(id: EnvironmentId, source: Source, decision: Decision): EnvironmentName {
+    const spec = decision.state === 'wanted' && decision.spec !== 'missing' && decision.spec.ok ? decision.spec.spec : undefined;
+    const template = spec?.environment.name_template ?? '{project}-{words}-{number}';
+    return chooseName(
+      (parts) => renderTemplate(template, { project: spec?.name ?? source.project, ref_name: source.ref.name, ...parts }),
+      (attempt) => nameParts(this.#world.serverKey, source.project, source.ref, attempt),
+      (name) => this.#memory.isNameTaken(name, id),
+    );
+  }
+
+  #newIdentity(name: EnvironmentName, source: Source): Identity {
+    return { id: identify(source.project, source.ref), name, project: source.project, source: source.ref, createdAt: this.#now() };
+  }
+
+  #observe(scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> {
+    return observe(this.#world.providers.values(), scope, signal);
+  }
+
+  #now(): string {
+    return new Date(this.#world.clock.now()).toISOString();
+  }
+
+  #projectOf(id: ProjectId): { readonly forge: Forge; readonly resolver: Resolver } {
+    const project = this.#world.projects.get(id);
+    if (project === undefined) throw new EphError('internal', `project ${id} is not configured`);
+    return project;
+  }
+
+  #forgeOf(id: ProjectId): Forge {
+    return this.#projectOf(id).forge;
+  }
+
+  #specsOf(id: ProjectId): SpecReader {
+    const specs = this.#specs.get(id);
+    if (specs === undefined) throw new EphError('internal', `project ${id} is not configured`);
+    return specs;
+  }
+}
+
+const unwanted = (because: string): Decision & { state: 'unwanted' } => ({ state: 'unwanted', because });
+
+const short = (source: Source): string => source.commit.slice(0, 12);
+
+const failuresOf = (results: readonly ActionResult[]): readonly Failure[] =>
+  results.flatMap((result) => (result.state === 'failed' ? [result.failure] : []));
+
+const unreadable = (reading: Reading<ObservedEnvironment>, observed: ObservedEnvironment | undefined): Outcome => ({
+  observed,
+  actions: [],
+  failures: reading.faults.length > 0 ? reading.faults : [failure('provider.incomplete', 'part of it could not be read; it is left as it is')],
+  specFaults: [],
+});

@@ -1,0 +1,69 @@
+import { type EnvironmentId, EphError, type Failure, type ProjectId, toFailure } from '@eph/contract';
+import type { Clock } from './clock.ts';
+import { Queue } from './queue.ts';
+
+interface Report {
+  readonly project: ProjectId;
+  readonly environment: EnvironmentId;
+  readonly text: string;
+}
+
+/** Delivers the newest report of each environment, beside the loop: a slow or refusing forge never holds up an environment. */
+export class Reports<R extends Report> {
+  readonly #queue: Queue<EnvironmentId>;
+  readonly #pending = new Map<EnvironmentId, R>();
+  readonly #delivered = new Map<EnvironmentId, string>();
+  /** Environments whose pending report is their last. */
+  readonly #last = new Set<EnvironmentId>();
+
+  constructor(
+    options: { readonly clock: Clock; readonly random: () => number; readonly onFailure: (key: string, failure: Failure) => void },
+    deliver: (report: R, signal: AbortSignal) => Promise<void>,
+  ) {
+    const queue: Queue<EnvironmentId> = new Queue<EnvironmentId>(
+      { clock: options.clock, random: options.random, workers: 2, onThrow: (key, error) => options.onFailure(key, toFailure(error)) },
+      async (id, signal): Promise<void> => {
+        const report = this.#pending.get(id);
+        if (report === undefined) return;
+        try {
+          await deliver(report, signal);
+        } catch (error) {
+          options.onFailure(`report:${id}`, toFailure(new EphError('report.failed', messageOf(error), { cause: error })));
+          queue.retry(id, 1000);
+          return;
+        }
+        queue.forget(id);
+        this.#delivered.set(id, report.text);
+        if (this.#pending.get(id) !== report) return queue.add(id);
+        this.#pending.delete(id);
+        if (this.#last.delete(id)) this.#delivered.delete(id);
+      },
+    );
+    this.#queue = queue;
+  }
+
+  publish(report: R): void {
+    const { environment, text } = report;
+    if (this.#pending.get(environment)?.text === text) return;
+    if (!this.#pending.has(environment) && this.#delivered.get(environment) === text) return;
+    this.#pending.set(environment, report);
+    this.#last.delete(environment);
+    this.#queue.add(environment);
+  }
+
+  /** The environment is gone and this was its last report. */
+  conclude(report: R): void {
+    this.publish(report);
+    this.#last.add(report.environment);
+  }
+
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close();
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

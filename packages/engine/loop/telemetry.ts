@@ -1,0 +1,18 @@
+import type { Action, EnvironmentId, EnvironmentStatus, Failure, ProjectId } from '@eph/contract';
+
+/** What the loop tells whoever runs it: logs and metrics are made from these, in one place each. */
+export interface Telemetry {
+  passFinished(milliseconds: number): void;
+  projectRead(project: ProjectId, faults: readonly Failure[]): void;
+  acted(environment: EnvironmentId, name: string, action: Action, failure: Failure | undefined): void;
+  statusChanged(environment: EnvironmentId, name: string, status: EnvironmentStatus): void;
+  failed(key: string, failure: Failure): void;
+}
+
+export const silentTelemetry: Telemetry = {
+  passFinished: () => {},
+  projectRead: () => {},
+  acted: () => {},
+  statusChanged: () => {},
+  failed: () => {},
+};

@@ -1,0 +1,27 @@
+import type { Action, EnvironmentStatus } from '@eph/contract';
+
+export interface Explainable {
+  readonly sourceName: string;
+  readonly commit: string | undefined;
+  readonly decision: 'wanted' | 'unwanted' | 'unknown';
+  readonly because: string;
+  readonly exists: boolean;
+  readonly held: boolean;
+  readonly actions: readonly Action[];
+  readonly status: EnvironmentStatus | undefined;
+}
+
+/** Why an environment exists, waits, or is being removed: a few sentences, most important first. */
+export const explain = (subject: Explainable): readonly string[] => {
+  const lines: string[] = [];
+  if (subject.decision === 'wanted') lines.push(`It is wanted because ${subject.because}.`);
+  else if (subject.decision === 'unwanted') lines.push(`It is not wanted: ${subject.because}.`);
+  else lines.push(`Whether it is wanted is unknown, so it is left as it is: ${subject.because}.`);
+  if (subject.commit !== undefined) lines.push(`Git asks for commit ${subject.commit.slice(0, 12)} of ${subject.sourceName}.`);
+  if (subject.held) lines.push('Its removal is held until an operator releases it: `eph release` lets it go.');
+  for (const action of subject.actions)
+    lines.push(action.type === 'wait' ? `It waits: ${action.reason}.` : `Next: ${action.type} ${action.component}: ${action.reason}.`);
+  if (subject.decision === 'wanted' && subject.exists && subject.status?.phase === 'Ready') lines.push('It is as it should be.');
+  if (subject.status !== undefined && subject.status.phase !== 'Ready') lines.push(`${subject.status.phase}: ${subject.status.summary}.`);
+  return lines;
+};

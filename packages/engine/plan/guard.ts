@@ -1,0 +1,52 @@
+import type { EnvironmentId } from '@eph/contract';
+
+export interface DeletionBound {
+  readonly atLeast: number;
+  readonly share: number;
+}
+
+export const defaultDeletionBound: DeletionBound = { atLeast: 5, share: 0.2 };
+
+export interface GuardInput {
+  /** Environments that no source wants, in a stable order. */
+  readonly candidates: readonly EnvironmentId[];
+  /** How many environments the project has. */
+  readonly total: number;
+  /** Whether both readings, of Git and of the providers, were complete. */
+  readonly complete: boolean;
+  /** Held by an earlier pass; they stay held until released. */
+  readonly held: ReadonlySet<EnvironmentId>;
+  /** Released by an operator. */
+  readonly released: ReadonlySet<EnvironmentId>;
+  /** Nothing is remembered of earlier passes, as after a start: how many went before is unknown. */
+  readonly first: boolean;
+  readonly bound: DeletionBound;
+}
+
+export interface GuardAnswer {
+  /** May be removed, once their one source has been read again. */
+  readonly permitted: ReadonlySet<EnvironmentId>;
+  /** Must stay until an operator releases them. */
+  readonly held: ReadonlySet<EnvironmentId>;
+}
+
+/**
+ * How many environments one pass may remove. Many at once is more often a broken forge than a busy afternoon, and a held
+ * environment costs less than a lost one. On the first pass after a start the bound is all or nothing: otherwise a daemon that is restarted
+ * over and over would remove a bound's worth each time.
+ */
+export const guardDeletions = (input: GuardInput): GuardAnswer => {
+  const held = new Set(input.candidates.filter((id) => input.held.has(id) && !input.released.has(id)));
+  if (!input.complete) return { permitted: new Set(), held };
+  const fresh = input.candidates.filter((id) => !input.held.has(id) && !input.released.has(id));
+  const limit = deletionLimit(input.total, input.bound);
+  const allowed = fresh.length <= limit ? fresh.length : input.first ? 0 : limit;
+  const released = input.candidates.filter((id) => input.released.has(id));
+  return {
+    permitted: new Set([...released, ...fresh.slice(0, allowed)]),
+    held: new Set([...held, ...fresh.slice(allowed)]),
+  };
+};
+
+export const deletionLimit = (total: number, bound: DeletionBound): number =>
+  Math.max(bound.atLeast, Math.floor(total * bound.share));

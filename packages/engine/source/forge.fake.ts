@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  type CommitSha,
+  commitSha,
+  completeReading,
+  EphError,
+  incompleteReading,
+  type ProjectId,
+  type Reading,
+  type Source,
+  type SourceRef,
+  sourceKey,
+  toFailure,
+} from '@eph/contract';
+import type { Forge, SourceAnswer } from './forge.ts';
+
+/** A repository in memory. It outlives the forge that reads it, as a real one does. */
+export class FakeRepository {
+  readonly refs = new Map<string, Source>();
+  readonly commits = new Map<CommitSha, ReadonlyMap<string, string>>();
+  readonly #project: ProjectId;
+  #sequence = 0;
+
+  constructor(project: ProjectId) {
+    this.#project = project;
+  }
+
+  /** A new commit with these files, on this ref. */
+  push(ref: SourceRef, files: { readonly [path: string]: string }): CommitSha {
+    this.#sequence += 1;
+    const commit = commitSha(createHash('sha1').update(`${this.#sequence}\0${JSON.stringify(files)}`).digest('hex'));
+    this.commits.set(commit, new Map(Object.entries(files)));
+    this.point(ref, commit);
+    return commit;
+  }
+
+  point(ref: SourceRef, commit: CommitSha): void {
+    this.refs.set(sourceKey(ref), { project: this.#project, ref, commit });
+  }
+
+  delete(ref: SourceRef): void {
+    this.refs.delete(sourceKey(ref));
+  }
+}
+
+export interface FakeForgeOptions {
+  /** Called before every operation, awaited; may delay it or throw to make it fail. */
+  readonly disturb?: (operation: 'sources' | 'source' | 'readFile' | 'exportTree') => Promise<void>;
+  /** What of a listing arrives. The reading is incomplete if less arrives than was sent, unless the forge lies about it. */
+  readonly lose?: (sources: readonly Source[]) => { readonly sources: readonly Source[]; readonly admitted: boolean };
+}
+
+/** Keeps the contract of a forge over a repository in memory. */
+export class FakeForge implements Forge {
+  readonly project: ProjectId;
+  readonly #repository: FakeRepository;
+  readonly #options: FakeForgeOptions;
+  readonly #watchers = new Set<() => void>();
+
+  constructor(project: ProjectId, repository: FakeRepository, options: FakeForgeOptions = {}) {
+    this.project = project;
+    this.#repository = repository;
+    this.#options = options;
+  }
+
+  async sources(): Promise<Reading<Source>> {
+    try {
+      await this.#options.disturb?.('sources');
+      const all = [...this.#repository.refs.values()];
+      const { sources, admitted } = this.#options.lose?.(all) ?? { sources: all, admitted: true };
+      return sources.length === all.length || !admitted ? completeReading(sources) : incompleteReading(sources);
+    } catch (error) {
+      return incompleteReading([], toFailure(error));
+    }
+  }
+
+  async source(ref: SourceRef): Promise<SourceAnswer> {
+    try {
+      await this.#options.disturb?.('source');
+    } catch (error) {
+      return { state: 'unknown', fault: toFailure(error) };
+    }
+    const source = this.#repository.refs.get(sourceKey(ref));
+    return source === undefined ? { state: 'gone' } : { state: 'present', source };
+  }
+
+  async readFile(commit: CommitSha, path: string, limitBytes: number): Promise<Uint8Array | undefined> {
+    await this.#options.disturb?.('readFile');
+    const content = this.#filesAt(commit).get(path);
+    if (content === undefined) return undefined;
+    const bytes = new TextEncoder().encode(content);
+    if (bytes.byteLength > limitBytes)
+      throw new EphError('spec.invalid', `${path} has ${bytes.byteLength} bytes; at most ${limitBytes} are read`);
+    return bytes;
+  }
+
+  async exportTree(commit: CommitSha, folder: string): Promise<void> {
+    await this.#options.disturb?.('exportTree');
+    const files = this.#filesAt(commit);
+    await mkdir(folder);
+    for (const [path, content] of files) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), content);
+    }
+  }
+
+  watch(wake: () => void, signal: AbortSignal): void {
+    this.#watchers.add(wake);
+    signal.addEventListener('abort', () => this.#watchers.delete(wake), { once: true });
+  }
+
+  /** What a webhook or a file watch would do. */
+  nudge(): void {
+    for (const wake of this.#watchers) wake();
+  }
+
+  #filesAt(commit: CommitSha): ReadonlyMap<string, string> {
+    const files = this.#repository.commits.get(commit);
+    if (files === undefined) throw new EphError('source.commit_missing', `commit ${commit} is not there`);
+    return files;
+  }
+}

@@ -1,0 +1,21 @@
+import type { Condition, ConditionType } from '@eph/contract';
+
+export interface Fact {
+  readonly type: ConditionType;
+  readonly status: Condition['status'];
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** New facts over old conditions: the time of the last transition moves only where the status does. */
+export const transition = (
+  previous: readonly Condition[],
+  facts: readonly Fact[],
+  observedGeneration: string,
+  now: string,
+): readonly Condition[] =>
+  facts.map((fact) => {
+    const before = previous.find((condition) => condition.type === fact.type);
+    const lastTransitionTime = before?.status === fact.status ? before.lastTransitionTime : now;
+    return { ...fact, lastTransitionTime, observedGeneration };
+  });
