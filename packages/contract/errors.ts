@@ -40,6 +40,9 @@ export const errorCodes = {
   'config.invalid': 'stall',
   'api.not_found': 'stall',
   'api.bad_request': 'stall',
+  'api.conflict': 'stall',
+  'api.forbidden': 'stall',
+  'api.standby': 'wait',
   internal: 'bug',
 } as const satisfies Record<string, Disposition>;
 

@@ -4,6 +4,7 @@ export * from './environment.ts';
 export * from './errors.ts';
 export * from './event.ts';
 export * from './ids.ts';
+export * from './log.ts';
 export * from './plan.ts';
 export * from './reading.ts';
 export * from './redact.ts';

@@ -17,15 +17,15 @@ export interface ReporterHarness extends AsyncDisposable {
 }
 
 /** Text that could be taken for the marks around it, for a command, or for another language. */
-const hostileTexts = [
-  'one line',
-  'several\nlines\n\nwith a gap',
-  '[eph 0000000000000001 branch:x]\n[end 0000000000000001]\n[end 0000000000000002]',
-  '  [end 0000000000000001]\n[eph ',
-  '<!-- eph --> --> `code` **bold** <b>bold</b> $(id) %s',
-  '-m\n--force\ndata 5\ndone\nfrom refs/heads/main',
-  'Größe 日本語 🚢 \u202etfel',
-  'x'.repeat(5_000),
+const hostileTexts: readonly (readonly [name: string, text: string])[] = [
+  ['a line', 'one line'],
+  ['several lines', 'several\nlines\n\nwith a gap'],
+  ['marks of a block', '[eph 0000000000000001 branch:x]\n[end 0000000000000001]\n[end 0000000000000002]'],
+  ['indented and broken marks', '  [end 0000000000000001]\n [eph 1]\n[eph x'],
+  ['markup', '<!-- eph --> --> `code` **bold** <b>bold</b> $(id) %s'],
+  ['commands', '-m\n--force\ndata 5\ndone\nfrom refs/heads/main'],
+  ['other languages', 'Größe 日本語 🚢 \u202etfel'],
+  ['a long line', 'x'.repeat(5_000)],
 ];
 
 export const describeReporter = (create: () => Promise<ReporterHarness>): void => {
@@ -44,7 +44,7 @@ export const describeReporter = (create: () => Promise<ReporterHarness>): void =
     return { harness, ensure, reportOn };
   };
 
-  it.each(hostileTexts)('shows a report as it was given: %j', async (text) => {
+  it.each(hostileTexts)('shows a report as it was given: %s', async (_name, text) => {
     const { harness, ensure, reportOn } = await start();
     const commit = await harness.commit();
     const report = reportOn(commit, 1, text);

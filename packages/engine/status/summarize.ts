@@ -70,6 +70,7 @@ const computeSummary = (findings: Findings): string => {
   const serving = isAnswering(findings.observed) ? '; the version before keeps serving' : '';
   const trouble = findings.specFaults[0] ?? findings.failures[0];
   if (trouble !== undefined) return `${trouble.message}${serving}`;
+  if (isQuiet(findings)) return '';
   const waiting = findings.actions.find((action) => action.type === 'wait');
   if (waiting !== undefined) return `${waiting.reason}${isFailing(findings.observed) ? serving : ''}`;
   const next = findings.actions[0];

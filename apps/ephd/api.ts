@@ -1,0 +1,44 @@
+import { EphError, isEphError, type ErrorCode, toFailure } from '@eph/contract';
+import { Hono } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Logger } from 'pino';
+
+const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
+  'api.not_found': 404,
+  'api.bad_request': 400,
+  'api.conflict': 409,
+  'api.forbidden': 403,
+  'api.standby': 503,
+  'store.unreachable': 503,
+};
+
+/** The HTTP API: its parts, its errors, and who may ask. */
+export const createApi = (parts: { readonly environments: Hono; readonly health: Hono; readonly hooks: Hono }, log: Logger, version: string): Hono => {
+  const api = new Hono();
+  api.use(async (c, next) => {
+    refuseStrangers(c.req.header('host'), c.req.header('origin'));
+    await next();
+  });
+  api.route('/', parts.health);
+  api.route('/', parts.hooks);
+  api.route('/api/v1', parts.environments);
+  api.get('/api/v1/version', (c) => c.json({ version }));
+  api.notFound((c) => c.json({ error: { code: 'api.not_found', message: `there is nothing at ${c.req.path}` } }, 404));
+  api.onError((error, c) => {
+    const { code, message } = toFailure(error);
+    const status = statusOf[code] ?? 500;
+    if (status === 500) log.error({ path: c.req.path, code, err: isEphError(error) ? undefined : error }, 'a request failed');
+    return c.json({ error: { code, message } }, status);
+  });
+  return api;
+};
+
+/**
+ * There is no login yet, so only programs of this machine may ask: ephd listens on loopback, and a web page that a browser of
+ * this machine shows must not reach it through a name of its own (DNS rebinding) or by sending a form (cross-site requests).
+ */
+const refuseStrangers = (host: string | undefined, origin: string | undefined): void => {
+  if (!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host ?? ''))
+    throw new EphError('api.forbidden', 'ephd answers only to localhost and 127.0.0.1');
+  if (origin !== undefined && origin !== `http://${host}`) throw new EphError('api.forbidden', 'ephd does not answer pages of other sites');
+};

@@ -1,0 +1,93 @@
+import { closest, EphError, redact, type ComponentName, type EventListView, type LogLine, type PlanView, type StatusView, type WhyView } from '@eph/contract';
+import type { Engine } from '@eph/engine/loop/engine';
+import type { EventLog } from '@eph/engine/loop/event-log';
+import type { Known } from '@eph/engine/loop/memory';
+import type { Provider } from '@eph/engine/provider/provider';
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { mergeStreams } from './merge-streams.ts';
+import { type Addresses, viewEnvironment } from './environment-view.ts';
+
+export interface EnvironmentRoutesOptions extends Addresses {
+  /** Absent while another ephd leads. */
+  readonly engine: () => Engine;
+  readonly events: EventLog;
+  readonly providerOf: (name: string) => Provider | undefined;
+}
+
+const whole = (text: string | undefined, fallback: number, most: number): number => {
+  if (text === undefined) return fallback;
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0) throw new EphError('api.bad_request', `${JSON.stringify(text)} is not a whole number`);
+  return Math.min(number, most);
+};
+
+export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono => {
+  const { engine, events } = options;
+  const find = (text: string): Known => findEnvironment(text, engine().environments(), options);
+  const view = (known: Known): ReturnType<typeof viewEnvironment> => viewEnvironment(known, options);
+
+  return new Hono()
+    .get('/environments', (c) => c.json({ environments: engine().environments().map(view) }))
+    .get('/environments/:id', (c) => c.json(view(find(c.req.param('id')))))
+    .get('/environments/:id/status', (c) => {
+      const { id, name, phase, summary, url, conditions } = view(find(c.req.param('id')));
+      return c.json({ id, name, phase, summary, url, conditions } satisfies StatusView);
+    })
+    .get('/environments/:id/why', (c) => {
+      const { id, name } = find(c.req.param('id'));
+      return c.json({ id, name, lines: [...(engine().explain(id) ?? [])] } satisfies WhyView);
+    })
+    .post('/environments/:id/release', (c) => {
+      const known = find(c.req.param('id'));
+      if (!engine().release(known.id)) throw new EphError('api.conflict', `${known.name} is not held`);
+      return c.body(null, 204);
+    })
+    .get('/environments/:id/events', async (c) => {
+      const limit = whole(c.req.query('limit'), 100, 1000);
+      const environment = find(c.req.param('id')).id;
+      return c.json({ events: [...(await events.read({ environment, limit }))] } satisfies EventListView);
+    })
+    .get('/events', async (c) => {
+      const limit = whole(c.req.query('limit'), 100, 1000);
+      return c.json({ events: [...(await events.read({ limit }))] } satisfies EventListView);
+    })
+    .get('/plan', async (c) => {
+      const { plans, faults } = await engine().plan(c.req.raw.signal);
+      const body: PlanView = { plans: plans.map((plan) => ({ ...plan, actions: [...plan.actions] })), faults: [...faults] };
+      return c.json(body);
+    })
+    .get('/environments/:id/logs', (c) => {
+      const known = find(c.req.param('id'));
+      const tail = whole(c.req.query('tail'), 100, 100_000);
+      const follow = c.req.query('follow') === 'true';
+      const wanted = chooseComponents(known, c.req.query('component'));
+      return streamSSE(c, async (stream) => {
+        const gone = new AbortController();
+        stream.onAbort(() => gone.abort());
+        const logs = wanted.map(({ name, provider }) => labelled(name, options.providerOf(provider)?.logs(known.id, name, { tail, follow, signal: gone.signal })));
+        for await (const line of mergeStreams(logs)) await stream.writeSSE({ data: JSON.stringify(line) });
+      });
+    });
+};
+
+async function* labelled(component: ComponentName, lines: AsyncIterable<string> | undefined): AsyncIterable<LogLine> {
+  for await (const line of lines ?? []) yield { component, line: redact(line) };
+}
+
+const chooseComponents = (known: Known, asked: string | undefined): readonly { readonly name: ComponentName; readonly provider: string }[] => {
+  const components = known.observed?.components ?? [];
+  if (asked === undefined) return components;
+  const chosen = components.filter((component) => component.name === asked);
+  if (chosen.length > 0) return chosen;
+  const names = components.map((component) => component.name).join(', ');
+  throw new EphError('api.not_found', `${known.name} has no component ${JSON.stringify(asked)}; it has: ${names || 'none yet'}`);
+};
+
+/** By id, name or alias. */
+const findEnvironment = (text: string, all: readonly Known[], { aliasOf }: Addresses): Known => {
+  const found = all.find((known) => known.id === text || known.name === text) ?? all.find((known) => aliasOf(known) === text);
+  if (found !== undefined) return found;
+  const near = closest(text, all.map((known) => known.name));
+  throw new EphError('api.not_found', `there is no environment ${JSON.stringify(text)}${near === undefined ? '' : `; did you mean ${near}?`}`);
+};

@@ -1,0 +1,31 @@
+import type { Engine } from '@eph/engine/loop/engine';
+import type { EventLog } from '@eph/engine/loop/event-log';
+import { Hono } from 'hono';
+import type { Registry } from 'prom-client';
+import type { Leadership } from '../leadership.ts';
+
+export interface HealthOptions {
+  readonly leadership: Leadership;
+  readonly engine: () => Engine | undefined;
+  readonly events: EventLog;
+  readonly registry: Registry;
+}
+
+/** Whether ephd lives, whether it does its work, and how it has been. */
+export const createHealthRoutes = ({ leadership, engine, events, registry }: HealthOptions): Hono =>
+  new Hono()
+    .get('/healthz', (c) => c.json({ status: 'ok', leadership: leadership.state, history: events.health(), faults: faultsOf(engine()) }))
+    .get('/readyz', (c) => {
+      const waiting = waitsFor(leadership, engine());
+      return waiting === undefined ? c.json({ status: 'ready' }) : c.json({ status: 'not ready', waitsFor: waiting }, 503);
+    })
+    .get('/metrics', async (c) => c.text(await registry.metrics(), 200, { 'content-type': registry.contentType }));
+
+const faultsOf = (engine: Engine | undefined): Record<string, unknown> =>
+  Object.fromEntries([...(engine?.faults() ?? [])].filter(([, faults]) => faults.length > 0));
+
+const waitsFor = (leadership: Leadership, engine: Engine | undefined): string | undefined => {
+  if (engine === undefined) return leadership.state.state === 'standby' ? `${leadership.state.holder} leads` : 'leadership is not decided yet';
+  const unread = [...engine.faults().keys()].filter((id) => !engine.memory.project(id).surveyed);
+  return unread.length === 0 ? undefined : `a first complete reading of ${unread.join(', ')}`;
+};

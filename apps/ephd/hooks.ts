@@ -1,0 +1,13 @@
+import { EphError, type ProjectId } from '@eph/contract';
+import type { Engine } from '@eph/engine/loop/engine';
+import { Hono } from 'hono';
+
+/** `POST /hooks/git[?project=…]`, for a post-receive hook: only wakes the loop, which then reads for itself. The body is not read. */
+export const createHookRoutes = (engine: () => Engine, projects: ReadonlySet<ProjectId>): Hono =>
+  new Hono().post('/hooks/git', (c) => {
+    const asked = c.req.query('project');
+    const woken = asked === undefined ? [...projects] : [...projects].filter((id) => id === asked);
+    if (woken.length === 0) throw new EphError('api.not_found', `there is no project ${JSON.stringify(asked)}`);
+    for (const id of woken) engine().wakeProject(id);
+    return c.json({ woken }, 202);
+  });

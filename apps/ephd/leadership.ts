@@ -1,0 +1,43 @@
+import type { Lease, LeaseState } from '@eph/engine/loop/lease';
+
+/** Leads while the lease says so. Transitions run one after the other: never two loops, never one half stopped. */
+export class Leadership {
+  state: LeaseState | { readonly state: 'undecided' } = { state: 'undecided' };
+  readonly #lead: () => void;
+  readonly #rest: () => Promise<void>;
+  #transitions: Promise<void> = Promise.resolve();
+  #leading = false;
+
+  constructor(lead: () => void, rest: () => Promise<void>) {
+    this.#lead = lead;
+    this.#rest = rest;
+  }
+
+  /** With a store nobody else has, there is nobody to ask. */
+  take(): void {
+    this.#become({ state: 'leading' });
+  }
+
+  hold(lease: Lease, holder: string, signal: AbortSignal): Promise<void> {
+    return lease.hold(holder, (state) => this.#become(state), signal);
+  }
+
+  async close(): Promise<void> {
+    this.#set(false);
+    await this.#transitions;
+  }
+
+  #become(state: LeaseState): void {
+    this.state = state;
+    this.#set(state.state === 'leading' || (state.state === 'degraded' && state.leading));
+  }
+
+  #set(leading: boolean): void {
+    this.#transitions = this.#transitions.then(async () => {
+      if (this.#leading === leading) return;
+      this.#leading = leading;
+      if (leading) this.#lead();
+      else await this.#rest();
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import { isEphError, redact } from '@eph/contract';
+import { pino } from 'pino';
+import { readConfig, usage } from './config.ts';
+import { startEphd } from './wiring.ts';
+
+const main = async (): Promise<void> => {
+  const config = readConfig(process.argv.slice(2), process.env);
+  if (config === 'help') {
+    process.stdout.write(`${usage}\n`);
+    return;
+  }
+  const log = pino({
+    level: config.logLevel,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    hooks: { streamWrite: redact },
+  });
+  const ephd = await startEphd(config, process.env, log);
+  log.info({ api: ephd.apiUrl, gatewayPort: ephd.gatewayPort, data: config.dataFolder, projects: config.projects }, 'ephd is up');
+  let stopping = false;
+  const stop = (signal: string): void => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping; environments keep running');
+    // A forge or database that hangs must not keep ephd: nothing depends on a clean stop.
+    setTimeout(() => process.exit(0), 8_000).unref();
+    ephd[Symbol.asyncDispose]().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+};
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`ephd: ${isEphError(error) ? error.message : redact(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`);
+  process.exit(isEphError(error) && error.code === 'lease.held' ? 3 : 1);
+}

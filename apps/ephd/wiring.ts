@@ -1,0 +1,170 @@
+import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge';
+import { createGitNotesReporter } from '@eph/adapters/forge-git/git-notes';
+import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
+import { createSqlStore } from '@eph/adapters/store-sql/store';
+import { EphError, type ProjectId } from '@eph/contract';
+import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
+import { commitTreeResolver } from '@eph/engine/images/commit-tree';
+import { Engine } from '@eph/engine/loop/engine';
+import { systemClock } from '@eph/engine/loop/system-clock';
+import type { Reporter } from '@eph/engine/report/reporter';
+import { createGateway } from '@eph/gateway';
+import { createProcessProvider } from '@eph/providers/process/provider';
+import { serve } from '@hono/node-server';
+import type { Logger } from 'pino';
+import { createApi } from './api.ts';
+import type { Config, Environment } from './config.ts';
+import { createEnvironmentRoutes } from './environments/environment-routes.ts';
+import { createHealthRoutes } from './health/health-routes.ts';
+import { createHookRoutes } from './hooks.ts';
+import { Leadership } from './leadership.ts';
+import ephd from './package.json' with { type: 'json' };
+import { RouteTable } from './route-table.ts';
+import { readServerKey } from './server-key.ts';
+import { createMetrics } from './telemetry.ts';
+
+export interface Ephd extends AsyncDisposable {
+  readonly apiUrl: string;
+  readonly gatewayPort: number;
+}
+
+/** Puts the whole daemon together and starts it. */
+export const startEphd = async (config: Config, environment: Environment, log: Logger): Promise<Ephd> => {
+  await using stack = new AsyncDisposableStack();
+  mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
+  const holder = `${hostname()}:${process.pid}`;
+  stack.use(lockDataFolder(config.dataFolder, holder));
+  const serverKey = readServerKey(config.dataFolder);
+  const store = stack.use(
+    createSqlStore({
+      location: config.databaseUrl === undefined ? { sqlite: join(config.dataFolder, 'history.sqlite') } : { postgres: config.databaseUrl },
+      clock: systemClock,
+      log,
+    }),
+  );
+
+  const forges = new Map<ProjectId, GitForge>();
+  const reporters = new Map<ProjectId, Reporter>();
+  for (const { id, location } of config.projects) {
+    const folder = join(config.dataFolder, 'projects', id);
+    mkdirSync(folder, { recursive: true });
+    const forge = stack.use(createGitForge({ project: id, location, folder, environment, log: (message, details) => log.warn(details, message) }));
+    forges.set(id, forge);
+    reporters.set(id, createGitNotesReporter({ forge }));
+  }
+  const forgeOf = (id: ProjectId): GitForge => {
+    const forge = forges.get(id);
+    if (forge === undefined) throw new EphError('forge.refused', `project ${id} is not configured here`);
+    return forge;
+  };
+  const processFolder = join(config.dataFolder, 'process');
+  mkdirSync(processFolder, { recursive: true });
+  const provider = stack.use(
+    createProcessProvider({
+      folder: processFolder,
+      exportTree: (project, commit, folder, signal) => forgeOf(project).exportTree(commit, folder, signal),
+      log,
+    }),
+  );
+
+  let engine: Engine | undefined;
+  const routes = new RouteTable();
+  const metrics = createMetrics(log, () => engine, store.events);
+  const gateway = stack.use(
+    await createGateway({ routes, port: config.gateway.port, domain: config.gateway.domain, onRequest: metrics.requestServed }),
+  );
+  const urlOf = (name: string): string => `http://${name}.${config.gateway.domain}:${gateway.port}`;
+  const createEngine = (): Engine =>
+    new Engine({
+      projects: new Map([...forges].map(([id, forge]) => [id, { forge, resolver: commitTreeResolver }])),
+      providers: new Map([[provider.name, provider]]),
+      generators: [gitBranchGenerator, gitTagGenerator],
+      clock: systemClock,
+      random: Math.random,
+      workers: config.workers,
+      telemetry: metrics.telemetry,
+      serverKey,
+      urlOf,
+      deletionBound: config.deletionBound,
+      record: (event) => store.events.append(event),
+      deliver: async (report, signal) => reporters.get(report.project)?.ensure(report, signal),
+      changed(id) {
+        const known = engine?.memory.get(id);
+        if (known === undefined) routes.remove(id);
+        else routes.update(known);
+      },
+    });
+  const leadership = new Leadership(
+    () => {
+      log.info({ holder }, 'this ephd reconciles');
+      engine = createEngine();
+      engine.start();
+    },
+    async () => {
+      log.info({ holder }, 'this ephd does not reconcile any more');
+      const former = engine;
+      engine = undefined;
+      routes.clear();
+      await former?.close();
+    },
+  );
+  const leadingEngine = (): Engine => {
+    if (engine !== undefined) return engine;
+    const { state } = leadership;
+    throw new EphError('api.standby', state.state === 'standby' ? `this ephd stands by; ${state.holder} leads` : 'this ephd does not lead yet');
+  };
+
+  const api = createApi(
+    {
+      environments: createEnvironmentRoutes({
+        engine: leadingEngine,
+        events: store.events,
+        urlOf,
+        aliasOf: (known) => routes.aliasOf(known.id),
+        providerOf: (name) => (name === provider.name ? provider : undefined),
+      }),
+      health: createHealthRoutes({ leadership, engine: () => engine, events: store.events, registry: metrics.registry }),
+      hooks: createHookRoutes(leadingEngine, new Set(forges.keys())),
+    },
+    log,
+    ephd.version,
+  );
+  const server = await listen(api.fetch, config.api);
+  stack.defer(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        if ('closeAllConnections' in server) server.closeAllConnections();
+      }),
+  );
+  const stopping = new AbortController();
+  stack.defer(() => leadership.close());
+  if (config.databaseUrl === undefined) leadership.take();
+  else {
+    const holding = leadership.hold(store.lease, holder, stopping.signal);
+    stack.defer(async () => {
+      stopping.abort();
+      await holding;
+    });
+  }
+  const all = stack.move();
+  const { port } = server.address() as { port: number };
+  return { apiUrl: `http://${config.api.host}:${port}`, gatewayPort: gateway.port, [Symbol.asyncDispose]: () => all.disposeAsync() };
+};
+
+type Server = ReturnType<typeof serve>;
+
+const listen = (fetch: Parameters<typeof serve>[0]['fetch'], { host, port }: Config['api']): Promise<Server> =>
+  new Promise((resolve, reject) => {
+    const server = serve({ fetch, hostname: host, port }, () => resolve(server));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new EphError('config.invalid', `port ${port} is taken on ${host}; another ephd may be running, or choose one with --port`, { cause: error })
+          : error,
+      ),
+    );
+  });

@@ -1,0 +1,8 @@
+/** Where the parts of ephd say what happened to them: a constant message, the facts as fields. Passed in, never imported. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {} };
