@@ -1,0 +1,84 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { EphError } from '@eph/contract';
+
+export interface DataFolderLock extends Disposable {
+  readonly folder: string;
+}
+
+/** Who has the folder, for the sentence that a second ephd prints. Never read to decide anything. */
+interface Occupant {
+  readonly pid: number;
+  readonly holder: string;
+  readonly since: string;
+}
+
+const busy = 5;
+
+/**
+ * Takes a data folder for this process, or throws `lease.held` with a sentence that says who has it.
+ *
+ * The lock is SQLite's exclusive lock on an otherwise empty file: a record lock of the operating system, which ends with the process
+ * however that ends, is not inherited by the services ephd starts, and needs nobody to judge whether a pid is alive. Record locks
+ * end when the process closes *any* descriptor of the file, so nothing else may open it; that is why the occupant is written next to it.
+ */
+export const lockDataFolder = (folder: string, holder: string, now: () => number = Date.now): DataFolderLock => {
+  const occupantPath = join(folder, 'ephd.json');
+  const file = openExclusively(folder, occupantPath);
+  const occupant: Occupant = { pid: process.pid, holder, since: new Date(now()).toISOString() };
+  try {
+    writeFileSync(`${occupantPath}.new`, `${JSON.stringify(occupant)}\n`);
+    renameSync(`${occupantPath}.new`, occupantPath);
+  } catch (error) {
+    file.close();
+    throw unusable(folder, error);
+  }
+  return {
+    folder,
+    [Symbol.dispose]: () => {
+      if (!file.isOpen) return;
+      rmSync(occupantPath, { force: true });
+      file.close();
+    },
+  };
+};
+
+const openExclusively = (folder: string, occupantPath: string): DatabaseSync => {
+  let file: DatabaseSync | undefined;
+  try {
+    file = new DatabaseSync(join(folder, 'ephd.lock'));
+    file.exec('begin exclusive');
+    return file;
+  } catch (error) {
+    file?.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === busy) throw held(folder, occupantPath);
+    throw unusable(folder, error);
+  }
+};
+
+const held = (folder: string, occupantPath: string): EphError => {
+  const occupant = readOccupant(occupantPath);
+  const who = occupant
+    ? `ephd ${occupant.holder} (pid ${occupant.pid}) since ${occupant.since}`
+    : 'another ephd that is just starting';
+  return new EphError('lease.held', `data folder ${folder} is in use by ${who}; stop it or choose another --data`);
+};
+
+/** Missing or half-written means that the other one got the lock a moment ago. */
+const readOccupant = (path: string): Occupant | undefined => {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Occupant;
+  } catch {
+    return undefined; // The sentence says less; the refusal stands.
+  }
+};
+
+const unusable = (folder: string, error: unknown): EphError =>
+  new EphError(
+    'config.invalid',
+    `data folder ${folder} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+    {
+      cause: error,
+    },
+  );

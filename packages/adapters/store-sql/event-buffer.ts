@@ -1,0 +1,176 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Event, isEphError } from '@eph/contract';
+import type { Cancel, Clock } from '@eph/engine/loop/clock';
+
+export interface BufferedEvent {
+  /** 1, 2, 3, … in the order of appending. */
+  readonly sequence: number;
+  readonly event: Event;
+}
+
+export interface EventSink {
+  /** False when it did not answer last time: worth a try even with nothing to write. */
+  readonly reachable: boolean;
+  /**
+   * Stores the batch, or throws: `store.unreachable` when it should be tried again later, anything else when these very events
+   * are what it does not accept. An event may come again after it was stored, and is then stored once.
+   */
+  write(batch: readonly BufferedEvent[]): Promise<void>;
+}
+
+/** Long enough for the events of one reconcile to share a statement, too short for anyone to notice. */
+const gatherMs = 5;
+/** SQLite writes synchronously: this many take about 2 ms. */
+const largestBatch = 200;
+const firstRetryMs = 100;
+const longestRetryMs = 5_000;
+
+/**
+ * Keeps events until they are stored. Adding never waits: when the buffer is full the oldest event makes room and is counted as
+ * lost, because after an outage people ask what happened last.
+ */
+export class EventBuffer {
+  readonly #sink: EventSink;
+  readonly #clock: Clock;
+  readonly #limit: number;
+  /** At most half of the buffer is under way, so there is always an older event to drop than the one that arrives. */
+  readonly #fullBatch: number;
+  #batchSize: number;
+  #waiting: BufferedEvent[] = [];
+  #writing: readonly BufferedEvent[] = [];
+  #sequence = 0;
+  #lost = 0;
+  #flushes: { readonly upTo: number; readonly done: () => void }[] = [];
+  #draining = false;
+  #cancelGather: Cancel | undefined;
+  #endPause: (() => void) | undefined;
+  #closing = false;
+
+  constructor(sink: EventSink, clock: Clock, limit: number) {
+    this.#sink = sink;
+    this.#clock = clock;
+    this.#limit = Math.max(2, limit);
+    this.#fullBatch = Math.min(largestBatch, Math.floor(this.#limit / 2));
+    this.#batchSize = this.#fullBatch;
+  }
+
+  get lost(): number {
+    return this.#lost;
+  }
+
+  get buffered(): number {
+    return this.#waiting.length + this.#writing.length;
+  }
+
+  add(event: Event): void {
+    this.#sequence += 1;
+    if (this.#closing) {
+      this.#lost += 1;
+      return;
+    }
+    if (this.buffered >= this.#limit) this.#dropOldest();
+    this.#waiting.push({ sequence: this.#sequence, event });
+    if (!this.#draining) this.#cancelGather ??= this.#clock.after(gatherMs, () => this.wake());
+  }
+
+  /** The sink was lost, or is back, or should be tried for the first time. */
+  wake(): void {
+    this.#cancelGather?.();
+    this.#cancelGather = undefined;
+    this.#endPause?.();
+    if (!this.#draining) void this.#drain();
+  }
+
+  /** Waits until everything added so far is stored or lost. */
+  flush(): Promise<void> {
+    const upTo = this.#sequence;
+    return new Promise((done) => {
+      this.#flushes.push({ upTo, done });
+      this.#settle();
+    });
+  }
+
+  /** One more try, not longer than `graceMs`; what is left then is lost. */
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true;
+    this.wake();
+    const flushed = this.flush();
+    const graceOver = new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(graceMs, resolve);
+      void flushed.then(cancel);
+    });
+    await Promise.race([flushed, graceOver]);
+    this.#giveUp();
+  }
+
+  async #drain(): Promise<void> {
+    this.#draining = true;
+    for (let failures = 0; this.#waiting.length > 0 || !this.#sink.reachable; ) {
+      this.#writing = this.#waiting.splice(0, this.#batchSize);
+      const outcome = await this.#write(this.#writing);
+      if (outcome === 'unreachable' && this.#closing) {
+        this.#giveUp();
+        break;
+      }
+      failures = outcome === 'unreachable' ? failures + 1 : 0;
+      // Promises alone would let a long backlog through without anything else getting its turn.
+      if (failures === 0) await nextTurn();
+      else await this.#pause(Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10)));
+    }
+    this.#draining = false;
+  }
+
+  async #write(batch: readonly BufferedEvent[]): Promise<'settled' | 'unreachable'> {
+    try {
+      await this.#sink.write(batch);
+      this.#batchSize = this.#fullBatch;
+      return 'settled';
+    } catch (error) {
+      return this.#failed(batch, isEphError(error) && error.code === 'store.unreachable');
+    } finally {
+      this.#writing = [];
+      this.#settle();
+    }
+  }
+
+  #failed(batch: readonly BufferedEvent[], unreachable: boolean): 'settled' | 'unreachable' {
+    const givenUp = this.#writing !== batch;
+    if (!givenUp && (unreachable || batch.length > 1)) this.#waiting = [...batch, ...this.#waiting];
+    else if (!givenUp) this.#lost += 1;
+    // The one event that is not accepted is among these: smaller and smaller batches find it.
+    if (!unreachable) this.#batchSize = Math.max(1, Math.floor(batch.length / 2));
+    return unreachable ? 'unreachable' : 'settled';
+  }
+
+  #dropOldest(): void {
+    this.#waiting.shift();
+    this.#lost += 1;
+    this.#settle();
+  }
+
+  #giveUp(): void {
+    this.#lost += this.buffered;
+    this.#writing = [];
+    this.#waiting = [];
+    this.#settle();
+  }
+
+  #settle(): void {
+    const oldest = this.#writing[0] ?? this.#waiting[0];
+    const settled = oldest === undefined ? this.#sequence : oldest.sequence - 1;
+    const pending = this.#flushes;
+    this.#flushes = pending.filter(({ upTo }) => upTo > settled);
+    for (const { upTo, done } of pending) if (upTo <= settled) done();
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(ms, () => this.#endPause?.());
+      this.#endPause = () => {
+        cancel();
+        this.#endPause = undefined;
+        resolve();
+      };
+    });
+  }
+}

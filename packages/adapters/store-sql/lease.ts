@@ -1,0 +1,119 @@
+import type { Clock } from '@eph/engine/loop/clock';
+import type { Lease, LeaseState } from '@eph/engine/loop/lease';
+import { type Kysely, sql } from 'kysely';
+import type { Schema } from './backend.ts';
+import type { Database } from './database.ts';
+
+const key = 'leader';
+
+export interface LeaseTiming {
+  /** How long a leader that fell silent keeps the lease. */
+  readonly ttlMs: number;
+  readonly renewMs: number;
+}
+
+/** Who has the lease, and for how long others must leave it alone. */
+interface Answer {
+  readonly holder: string;
+  readonly remainingMs: number;
+}
+
+/**
+ * One row, judged by the database's own clock, so that the holders' watches need not agree. The holder's name must be of this one
+ * process alone: two that share a name would share the lease.
+ */
+export class SqlLease implements Lease {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #timing: LeaseTiming;
+
+  constructor(database: Database, clock: Clock, timing: LeaseTiming) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#timing = timing;
+  }
+
+  async hold(holder: string, changed: (state: LeaseState) => void, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    try {
+      await this.#renewUntil(signal, holder, changed);
+    } finally {
+      await this.#release(holder);
+    }
+  }
+
+  async #renewUntil(signal: AbortSignal, holder: string, changed: (state: LeaseState) => void): Promise<void> {
+    const { ttlMs, renewMs } = this.#timing;
+    let last: LeaseState | undefined;
+    let deferUntil = 0;
+    for (let round = 0; !signal.aborted; round += 1) {
+      // A leader that could not renew while the store was away finds its lease run out: a standby lets it go first.
+      const { state, waitMs } = await this.#ask(holder, last, round >= deferUntil);
+      if (signal.aborted) return;
+      if (state.state === 'degraded' && !state.leading) deferUntil = round + 1 + Math.ceil(ttlMs / renewMs);
+      if (JSON.stringify(state) !== JSON.stringify(last)) changed(state);
+      last = state;
+      await this.#sleep(waitMs, signal);
+    }
+  }
+
+  async #ask(holder: string, last: LeaseState | undefined, mayTakeOver: boolean): Promise<{ state: LeaseState; waitMs: number }> {
+    const { renewMs } = this.#timing;
+    try {
+      const answer = await this.#database.use((db) => this.#acquire(db, holder, mayTakeOver));
+      if (answer.holder === holder) return { state: { state: 'leading' }, waitMs: renewMs };
+      const waitMs = mayTakeOver ? Math.min(renewMs, Math.max(0, answer.remainingMs) + 1) : renewMs;
+      return { state: { state: 'standby', holder: answer.holder }, waitMs };
+    } catch (error) {
+      const leading = last === undefined || last.state === 'leading' || (last.state === 'degraded' && last.leading);
+      const message = error instanceof Error ? error.message : String(error);
+      return { state: { state: 'degraded', leading, message }, waitMs: renewMs };
+    }
+  }
+
+  /** Takes the lease if it is free, ours already, or run out, and says who has it then: one statement, so nobody comes between. */
+  async #acquire(db: Kysely<Schema>, holder: string, mayTakeOver: boolean): Promise<Answer> {
+    const { nowMs } = this.#database.backend;
+    const row = await db
+      .insertInto('coordination')
+      .values({ key, holder, expires_at: sql<number>`${nowMs} + ${sql.lit(this.#timing.ttlMs)}` })
+      .onConflict((conflict) =>
+        conflict.column('key').doUpdateSet((eb) => {
+          const ours = eb('coordination.holder', '=', holder);
+          const takes = mayTakeOver ? eb.or([ours, eb('coordination.expires_at', '<', nowMs)]) : ours;
+          const ifTaken = <Column extends 'holder' | 'expires_at'>(column: Column) =>
+            eb
+              .case()
+              .when(takes)
+              .then(eb.ref(`excluded.${column}`))
+              .else(eb.ref(`coordination.${column}`))
+              .end();
+          return { holder: ifTaken('holder'), expires_at: ifTaken('expires_at') };
+        }),
+      )
+      .returning(['holder', sql<number | string>`expires_at - ${nowMs}`.as('remaining')])
+      .executeTakeFirstOrThrow();
+    // PostgreSQL hands out 64-bit numbers as text.
+    return { holder: row.holder, remainingMs: Number(row.remaining) };
+  }
+
+  async #release(holder: string): Promise<void> {
+    const giveUp = (db: Kysely<Schema>) =>
+      db.deleteFrom('coordination').where('key', '=', key).where('holder', '=', holder).execute();
+    // Without an answer the lease runs out by itself, and the caller is leaving.
+    await this.#database.use(giveUp).catch(() => undefined);
+  }
+
+  #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        cancel();
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const cancel = this.#clock.after(ms, end);
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+    });
+  }
+}

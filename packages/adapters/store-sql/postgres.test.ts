@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EphError, type Event } from '@eph/contract';
+import { describeEventLog } from '@eph/engine/loop/event-log.contract';
+import { describeLease } from '@eph/engine/loop/lease.contract';
+import { systemClock } from '@eph/engine/loop/system-clock';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describeWith } from '../../../test/parts/describe-with.ts';
+import { postgres, type RunningPostgres } from '../../../test/parts/postgres.ts';
+import { type ScriptProcess, startScript } from '../../../test/parts/start-script.ts';
+import { createSqlStore, type SqlStoreOptions, type Store } from './store.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const event = (message: string): Event => ({
+  at: '2026-01-05T09:00:00.000Z',
+  type: 'status.changed',
+  project: null,
+  environment: null,
+  message,
+  details: {},
+});
+
+const messages = async ({ events }: Store): Promise<string[]> =>
+  (await events.read({ limit: 1_000_000 })).map(({ message }) => message);
+
+const open = (url: string, options: Partial<SqlStoreOptions> = {}): Store => {
+  const store = createSqlStore({ location: { postgres: url }, clock: systemClock, ...options });
+  onTestFinished(() => store[Symbol.asyncDispose]());
+  return store;
+};
+
+/** A wire to the server that can be cut so that neither end notices. */
+const createWire = async (port: number) => {
+  const ends = new Set<Socket>();
+  let cut = false;
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(from);
+      from.on('data', (bytes) => to.write(bytes));
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+      if (cut) from.pause();
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const end of ends) end.destroy();
+    server.close();
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut: () => {
+      cut = true;
+      for (const end of ends) end.pause();
+    },
+    mend: () => {
+      cut = false;
+      for (const end of ends) end.resume();
+    },
+  };
+};
+
+describeWith(postgres, 'on PostgreSQL', () => {
+  let server: RunningPostgres;
+  beforeAll(async () => {
+    server = await postgres.start();
+  });
+  afterAll(() => server.stop());
+
+  const createHarness = async () => {
+    const url = await server.createDatabase();
+    const stores: Store[] = [];
+    return {
+      open: (options: Partial<SqlStoreOptions> = {}): Store => {
+        const store = createSqlStore({ location: { postgres: url }, clock: systemClock, ...options });
+        stores.push(store);
+        return store;
+      },
+      fail: () => server.halt(),
+      recover: () => server.resume(),
+      [Symbol.asyncDispose]: async () => {
+        await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
+        await server.resume();
+      },
+    };
+  };
+
+  const query = async (url: string, text: string): Promise<unknown[]> => {
+    const client = new Client(url);
+    await client.connect();
+    try {
+      return (await client.query(text)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+
+  describe('the event log', () => {
+    describeEventLog(async () => {
+      const harness = await createHarness();
+      return { ...harness, log: harness.open({ bufferLimit: 100 }).events, bufferLimit: 100 };
+    });
+  });
+
+  describe('the lease', () => {
+    describeLease(async () => {
+      const harness = await createHarness();
+      const join = () => {
+        const store = harness.open({ lease: { ttlMs: 5_000, renewMs: 250 } });
+        return { lease: store.lease, vanish: () => Promise.resolve(store[Symbol.asyncDispose]()) };
+      };
+      return { ...harness, join, wait: () => sleep(20) };
+    });
+  });
+
+  describe('a store', () => {
+    it('waits for a server that is not there yet', async () => {
+      const url = await server.createDatabase();
+      await server.halt();
+      onTestFinished(() => server.resume());
+      const store = open(url);
+      store.events.append(event('early'));
+      await expect.poll(() => store.events.health().message, { timeout: 20_000 }).toMatch(/ECONNREFUSED/);
+      await server.resume();
+      await store.events.flush();
+      expect(await messages(store)).toEqual(['early']);
+    });
+
+    it('notices a lost server with nothing to write, and its return', async () => {
+      const store = open(await server.createDatabase());
+      await store.events.read({ limit: 1 });
+      await server.halt();
+      onTestFinished(() => server.resume());
+      await expect.poll(() => store.events.health().reachable, { timeout: 20_000 }).toBe(false);
+      await server.resume();
+      await expect.poll(() => store.events.health().reachable, { timeout: 20_000 }).toBe(true);
+    });
+
+    it('says where the server is, and not how to get in', async () => {
+      const store = open('postgres://eve:opensesame@127.0.0.1:1/shop');
+      const error: unknown = await store.events.read({ limit: 1 }).catch((error: unknown) => error);
+      expect(error).toMatchObject({
+        code: 'store.unreachable',
+        message: expect.stringContaining('PostgreSQL shop at 127.0.0.1:1 does not work'),
+      });
+      expect(`${String(error)} ${store.events.health().message}`).not.toContain('opensesame');
+    });
+
+    it('refuses a URL of something else, without repeating it', () => {
+      const attempt = (): unknown =>
+        createSqlStore({ location: { postgres: 'mysql://root:opensesame@db/eph' }, clock: systemClock });
+      expect(attempt).toThrow(
+        new EphError('config.invalid', 'the database URL must look like postgres://user:password@host:5432/name'),
+      );
+    });
+
+    it('gives up on a server that falls silent, and stores every event once when it is back', async () => {
+      const wire = await createWire(server.port);
+      const url = (await server.createDatabase()).replace(`:${server.port}/`, `:${wire.port}/`);
+      const store = open(url);
+      store.events.append(event('before'));
+      await store.events.flush();
+      wire.cut();
+      store.events.append(event('during'));
+      await expect(store.events.read({ limit: 1 })).rejects.toMatchObject({ code: 'store.unreachable' });
+      expect(store.events.health()).toMatchObject({ reachable: false, buffered: 1 });
+      wire.mend();
+      store.events.append(event('after'));
+      await store.events.flush();
+      expect(await messages(store)).toEqual(['before', 'during', 'after']);
+    });
+
+    it('is closed although the server has fallen silent', async () => {
+      const wire = await createWire(server.port);
+      const store = open((await server.createDatabase()).replace(`:${server.port}/`, `:${wire.port}/`));
+      await store.events.read({ limit: 1 });
+      wire.cut();
+      store.events.append(event('unsaid'));
+      await store[Symbol.asyncDispose]();
+      expect(store.events.health()).toMatchObject({ buffered: 0, lost: 1 });
+    });
+
+    it('loses only history when the whole schema is dropped', async () => {
+      const url = await server.createDatabase();
+      const store = open(url);
+      store.events.append(event('before'));
+      await store.events.flush();
+      await query(url, 'drop schema public cascade; create schema public');
+      store.events.append(event('after'));
+      await store.events.flush();
+      expect(await messages(store)).toEqual(['after']);
+      expect(store.events.health().lost).toBe(0);
+    });
+
+    it('loses only the event that the database does not accept', async () => {
+      const url = await server.createDatabase();
+      const store = open(url);
+      await store.events.read({ limit: 1 });
+      await query(url, "alter table event add check (message <> 'bad')");
+      for (const message of ['a', 'bad', 'b']) store.events.append(event(message));
+      await store.events.flush();
+      expect(await messages(store)).toEqual(['a', 'b']);
+      expect(store.events.health()).toMatchObject({ reachable: true, lost: 1 });
+    });
+
+    it('is not hurt by many that start at once', async () => {
+      const url = await server.createDatabase();
+      const stores = Array.from({ length: 8 }, () => open(url));
+      for (const [index, { events }] of stores.entries()) events.append(event(`${index}`));
+      await Promise.all(stores.map(({ events }) => events.flush()));
+      expect((await messages(open(url))).toSorted()).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+      expect(stores.every(({ events }) => events.health().reachable)).toBe(true);
+    });
+
+    it('keeps the newest events when there are too many', async () => {
+      const store = open(await server.createDatabase(), { keepEvents: 300 });
+      const sent = Array.from({ length: 5_000 }, (_, index) => `${index}`);
+      for (const message of sent) store.events.append(event(message));
+      await store.events.flush();
+      const kept = await messages(store);
+      expect(kept).toEqual(sent.slice(-kept.length));
+      expect(kept.length).toBeGreaterThanOrEqual(300);
+      expect(kept.length).toBeLessThanOrEqual(300 + 1_000);
+    });
+
+    it('stores details so that they can be asked for', async () => {
+      const url = await server.createDatabase();
+      const store = open(url);
+      store.events.append({ ...event('held'), details: { due: 7 } });
+      await store.events.flush();
+      expect(await query(url, "select message from event where details ->> 'due' = '7'")).toEqual([{ message: 'held' }]);
+    });
+  });
+
+  describe('two ephd', () => {
+    /** What an ephd does with the lease, in a process of its own, with the times it has in production. */
+    const startHolder = (url: string, name: string): ScriptProcess =>
+      startScript(`
+        import { createSqlStore } from ${JSON.stringify(join(import.meta.dirname, 'store.ts'))};
+        const clock = { now: Date.now, after: (ms, call) => { const timer = setTimeout(call, ms); return () => clearTimeout(timer); } };
+        const store = createSqlStore({ location: { postgres: ${JSON.stringify(url)} }, clock });
+        const say = (state) => console.log(state.state + ' ' + (state.holder ?? ''));
+        await store.lease.hold(${JSON.stringify(name)}, say, new AbortController().signal);`);
+
+    it('have one leader, and within 15 s of its kill the other leads', async () => {
+      const url = await server.createDatabase();
+      const first = startHolder(url, 'first');
+      await first.line(/^leading/);
+      const second = startHolder(url, 'second');
+      await second.line(/^standby first/);
+      await first.kill();
+      const killedAt = Date.now();
+      await second.line(/^leading/);
+      expect(Date.now() - killedAt).toBeLessThan(15_000);
+      expect(second.lines).toEqual(['standby first', 'leading ']);
+    });
+  });
+});

@@ -1,0 +1,63 @@
+import { EphError } from '@eph/contract';
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import { DatabaseError, Pool } from 'pg';
+import type { Backend, Schema } from './backend.ts';
+
+const connectTimeoutMs = 5_000;
+/** A server that accepts and then says nothing must not hold anyone longer than this. */
+const queryTimeoutMs = 5_000;
+const connections = 4;
+
+/** Any number will do, as long as every ephd has the same. */
+const migrationLock = 7_384_627;
+
+export const createPostgresBackend = (url: string): Backend => ({
+  place: describeUrl(url),
+  columnTypes: { id: 'bigserial', json: 'jsonb' },
+  nowMs: sql<number>`cast(extract(epoch from statement_timestamp()) * 1000 as bigint)`,
+  open: (lost) => {
+    const createPool = (): Pool => {
+      const pool = new Pool({
+        connectionString: url,
+        max: connections,
+        connectionTimeoutMillis: connectTimeoutMs,
+        query_timeout: queryTimeoutMs,
+        keepAlive: true,
+        application_name: 'ephd',
+      });
+      pool.on('error', lost);
+      // A connection that breaks between two statements of a transaction says so here, and unheard it would end the process. The
+      // next statement fails and tells whoever is concerned.
+      pool.on('connect', (client) => client.on('error', () => undefined));
+      return pool;
+    };
+    const dialect = new PostgresDialect({ pool: () => Promise.resolve(createPool()) });
+    return { db: new Kysely<Schema>({ dialect }), isCurrent: () => true };
+  },
+  lockMigrations: async (transaction) => {
+    await sql`select pg_advisory_xact_lock(${sql.lit(migrationLock)})`.execute(transaction);
+  },
+  tables: async (db) => {
+    const { rows } = await sql<{ tablename: string }>`
+      select tablename from pg_catalog.pg_tables where schemaname = current_schema()`.execute(db);
+    return rows.map(({ tablename }) => tablename);
+  },
+  // Class 22 is data exceptions, class 23 integrity constraints: https://www.postgresql.org/docs/current/errcodes-appendix.html
+  refused: (error) => error instanceof DatabaseError && /^2[23]/.test(error.code ?? ''),
+  explain,
+});
+
+/** Host and database; user and password stay out of every message. */
+const describeUrl = (url: string): string => {
+  const parsed = URL.parse(url);
+  if (parsed === null || !['postgres:', 'postgresql:'].includes(parsed.protocol))
+    throw new EphError('config.invalid', 'the database URL must look like postgres://user:password@host:5432/name');
+  const host = parsed.host === '' ? (parsed.searchParams.get('host') ?? 'the local socket') : parsed.host;
+  return `PostgreSQL ${decodeURIComponent(parsed.pathname).replace(/^\//, '')} at ${host}`;
+};
+
+/** One failure per address of the host, and no message of its own, is how Node says that nobody listens. */
+const explain = (error: unknown): string => {
+  if (error instanceof AggregateError) return error.errors.map(explain).join('; ');
+  return error instanceof Error ? error.message : String(error);
+};

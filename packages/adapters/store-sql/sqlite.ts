@@ -1,0 +1,113 @@
+import { statSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  type SqliteDatabase,
+  SqliteDialect,
+  type SqliteDialectConfig,
+  SqliteDriver,
+  sql,
+} from 'kysely';
+import type { Backend, Schema } from './backend.ts';
+
+/** Short, because node:sqlite is synchronous and everything in ephd waits with it; the buffer tries again anyway. */
+const busyTimeoutMs = 100;
+
+export const createSqliteBackend = (path: string): Backend => ({
+  place: `SQLite file ${path}`,
+  columnTypes: { id: 'integer', json: 'text' },
+  nowMs: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
+  open: () => {
+    let opened: string | undefined;
+    const dialect = new ImmediateSqliteDialect({
+      database: () => {
+        const file = openFile(path);
+        opened = identify(path);
+        return Promise.resolve(file);
+      },
+    });
+    return {
+      db: new Kysely<Schema>({ dialect }),
+      // The deleted file stays open, so its inode cannot come back under another file.
+      isCurrent: () => opened === undefined || opened === identify(path),
+    };
+  },
+  // The transaction began with the write lock.
+  lockMigrations: () => Promise.resolve(),
+  tables: async (db) => {
+    const { rows } = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(db);
+    return rows.map(({ name }) => name);
+  },
+  refused: (error) => refusals.has(primaryCode(error)),
+  explain: (error) => {
+    const advice = explanations[primaryCode(error)];
+    const said = error instanceof Error ? error.message : String(error);
+    return advice === undefined ? said : `${said} (${advice})`;
+  },
+});
+
+/** Too big, constraint, mismatch: https://sqlite.org/rescode.html */
+const refusals = new Set([18, 19, 20]);
+
+const explanations: { readonly [code: number]: string } = {
+  8: 'ephd may not write there',
+  11: 'the file is damaged: delete it, only history is lost',
+  13: 'the disk is full',
+  14: 'does its folder exist, and may ephd write there?',
+  26: 'the file is damaged: delete it, only history is lost',
+};
+
+/** The low byte; the rest says more precisely the same. */
+const primaryCode = (error: unknown): number =>
+  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0;
+
+const identify = (path: string): string => {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? 'missing' : `${stat.dev}:${stat.ino}`;
+};
+
+/** What Kysely expects of better-sqlite3, over what Node brings. */
+const openFile = (path: string): SqliteDatabase => {
+  const file = new DatabaseSync(path, { timeout: busyTimeoutMs });
+  try {
+    file.exec('pragma journal_mode = wal; pragma synchronous = normal');
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+  return {
+    close: () => file.close(),
+    prepare: (text) => {
+      const statement = file.prepare(text);
+      return {
+        reader: statement.columns().length > 0,
+        // The type of Kysely is wider than what its compiler hands out for the values of this schema: text, numbers and null.
+        all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
+        run: (parameters) => statement.run(...(parameters as SQLInputValue[])),
+        iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
+      };
+    },
+  };
+};
+
+/** A transaction that reads before it writes fails at once when another got in between; taking the write lock first waits instead. */
+class ImmediateSqliteDriver extends SqliteDriver {
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+}
+
+class ImmediateSqliteDialect extends SqliteDialect {
+  readonly #config: SqliteDialectConfig;
+
+  constructor(config: SqliteDialectConfig) {
+    super(config);
+    this.#config = config;
+  }
+
+  override createDriver(): SqliteDriver {
+    return new ImmediateSqliteDriver(this.#config);
+  }
+}

@@ -1,0 +1,62 @@
+import type { Clock } from '@eph/engine/loop/clock';
+import type { EventLog } from '@eph/engine/loop/event-log';
+import type { Lease } from '@eph/engine/loop/lease';
+import { Database } from './database.ts';
+import { SqlEventLog } from './event-log.ts';
+import { type LeaseTiming, SqlLease } from './lease.ts';
+import { createPostgresBackend } from './postgres.ts';
+import { createSqliteBackend } from './sqlite.ts';
+
+export interface SqlStoreOptions {
+  readonly location: StoreLocation;
+  readonly clock: Clock;
+  readonly log?: StoreLog;
+  /** How many events wait in memory while the database does not answer. */
+  readonly bufferLimit?: number;
+  /** How many events are kept, roughly; older ones are pruned. A quarter of a million is some 80 MB. */
+  readonly keepEvents?: number;
+  readonly lease?: LeaseTiming;
+}
+
+/** The folder of the file must exist; the file and its tables are made when they are missing. */
+export type StoreLocation = { readonly sqlite: string } | { readonly postgres: string };
+
+export interface StoreLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** History and leadership. Created at once, whether or not the database answers. */
+export interface Store extends AsyncDisposable {
+  readonly events: EventLog;
+  readonly lease: Lease;
+}
+
+/** A killed leader is replaced after at most 10 s; three renewals may fail before that. */
+const defaultTiming: LeaseTiming = { ttlMs: 10_000, renewMs: 3_000 };
+
+/** How long closing waits for a database that has fallen silent, for the last events and then for the last word. */
+const closeGraceMs = 2_000;
+
+export const createSqlStore = (options: SqlStoreOptions): Store => {
+  const { location, clock, log, bufferLimit = 10_000, keepEvents = 250_000, lease = defaultTiming } = options;
+  const backend = 'sqlite' in location ? createSqliteBackend(location.sqlite) : createPostgresBackend(location.postgres);
+  let lostBefore = 0;
+  const database = new Database(backend, (reachable, message) => {
+    const { buffered, lost } = events.health();
+    if (!reachable) log?.warn({ reason: message }, 'store unreachable');
+    else log?.info({ place: backend.place, buffered, lostMeanwhile: lost - lostBefore }, 'store reachable');
+    lostBefore = lost;
+    events.wake();
+  });
+  const events = new SqlEventLog(database, { clock, bufferLimit, keepEvents });
+  events.wake();
+  return {
+    events,
+    lease: new SqlLease(database, clock, lease),
+    [Symbol.asyncDispose]: async () => {
+      await events.close(closeGraceMs);
+      await database.close(clock, closeGraceMs);
+    },
+  };
+};

@@ -1,0 +1,5 @@
+import { nginx } from './nginx.ts';
+import type { Part } from './part.ts';
+import { postgres } from './postgres.ts';
+
+export const allParts: readonly Part[] = [postgres, nginx];

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { getCommand } from './part.ts';
+
+const aptGet = '/usr/bin/apt-get';
+const policyPath = '/usr/sbin/policy-rc.d';
+const policy =
+  '#!/bin/sh\n# Put here by `npm run parts` while it installs packages: starts no services. Safe to delete.\nexit 101\n';
+
+/** Installs a Debian package. Services that come with it are not started: parts run on their own ports and folders. */
+export const getDebianPackage = async (
+  part: string,
+  packageName: string,
+  progress: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> => {
+  const obstacle = explainObstacle(part, packageName, { hasApt: existsSync(aptGet), isRoot: process.getuid?.() === 0 });
+  if (obstacle !== undefined) throw new Error(obstacle);
+  const apt = (...args: string[]): Promise<number> =>
+    run(aptGet, ['--quiet', '-o', 'Dpkg::Use-Pty=0', '-o', 'DPkg::Lock::Timeout=300', ...args], progress, signal);
+  const install = (): Promise<number> => apt('install', '--yes', '--no-install-recommends', packageName);
+
+  await withoutServices(async () => {
+    if ((await install()) === 0) return;
+    progress('trying again with fresh package lists');
+    if ((await apt('update')) !== 0 || (await install()) !== 0)
+      throw new Error(`apt-get could not install ${packageName}; its last lines are above`);
+  });
+};
+
+/** Why packages cannot be installed here, and what to do; `undefined` when they can. */
+export const explainObstacle = (
+  part: string,
+  packageName: string,
+  { hasApt, isRoot }: { readonly hasApt: boolean; readonly isRoot: boolean },
+): string | undefined => {
+  if (!hasApt)
+    return `${part} comes from the Debian package ${packageName}, and there is no apt-get here: install ${part} your own way`;
+  if (!isRoot) return `installing the Debian package ${packageName} needs root: sudo ${getCommand(part)}`;
+  return undefined;
+};
+
+/** Debian's packages ask this file before they start a daemon; images for containers often bring one. */
+const withoutServices = async (work: () => Promise<void>): Promise<void> => {
+  const ours = !existsSync(policyPath) || readFileSync(policyPath, 'utf8') === policy;
+  if (ours) writeFileSync(policyPath, policy, { mode: 0o755 });
+  try {
+    await work();
+  } finally {
+    if (ours) rmSync(policyPath, { force: true });
+  }
+};
+
+const run = (command: string, args: readonly string[], progress: (line: string) => void, signal: AbortSignal): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env, signal, killSignal: 'SIGINT' });
+    for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', progress);
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? 1));
+  });

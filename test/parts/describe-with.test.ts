@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const here = import.meta.dirname;
+const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+
+/** Two suites that need a part which does not exist, and one that needs nothing. */
+const suites = `
+  import { describeWith } from ${JSON.stringify(join(here, 'describe-with.ts'))};
+  const sundial = {
+    name: 'sundial', purpose: 'tells the time', find: () => ({ found: false, reason: 'no sun on the PATH' }),
+    get: () => Promise.resolve(), start: () => Promise.reject(new Error('never started')),
+  };
+  describeWith(sundial, 'time', () => {
+    beforeAll(() => sundial.start());
+    it('passes', () => expect(1).toBe(2));
+    it('flies', () => expect(1).toBe(2));
+  });
+  describeWith(sundial, 'shade', () => it('falls', () => expect(1).toBe(2)));
+  describeWith({ ...sundial, find: () => ({ found: true, where: '/', version: '1' }) }, 'night', () => it('is dark', () => expect(1).toBe(1)));
+`;
+
+/** Vitest itself, on these suites, with our reporter. */
+const runSuites = async (env: Readonly<Record<string, string>>): Promise<{ code: number; out: string }> => {
+  const root = await mkdtemp(join(tmpdir(), 'eph-suites-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  await writeFile(join(root, 'some.test.js'), suites);
+  const reporters = ['--reporter', 'verbose', '--reporter', join(here, 'skipped-reporter.ts')];
+  const child = spawn(process.execPath, [vitest, 'run', '--root', root, '--globals', ...reporters], {
+    cwd: join(here, '../..'),
+    env: { PATH: process.env['PATH'], HOME: root, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (out += text));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out: stripVTControlCharacters(out) };
+};
+
+describe('a suite that needs a missing part', () => {
+  it('is skipped with the command that gets it, and counted at the end of the run', async () => {
+    const { code, out } = await runSuites({});
+    expect(out).toMatch(/↓ .*time \[skipped, needs sundial: npm run parts -- --get sundial\] > passes/);
+    expect(out).toMatch(/Tests +1 passed \| 3 skipped/);
+    expect(out).toContain('sundial: 2 suites, 3 tests (no sun on the PATH)');
+    expect(out).toContain('Get what is missing with: npm run parts -- --get sundial');
+    expect(code).toBe(0);
+  });
+
+  it('fails the run when parts are required', async () => {
+    const { code, out } = await runSuites({ EPH_PARTS: 'require' });
+    expect(out).toContain(
+      'sundial is missing and EPH_PARTS=require: no sun on the PATH; get it with: npm run parts -- --get sundial',
+    );
+    expect(out).toMatch(/Tests +2 failed \| 1 passed/);
+    expect(out).not.toContain('Skipped because a part is missing');
+    expect(code).toBe(1);
+  });
+
+  it('fails the run when EPH_PARTS is misspelt, rather than skip what should be required', async () => {
+    const { code, out } = await runSuites({ EPH_PARTS: 'required' });
+    expect(out).toContain('EPH_PARTS is "required"');
+    expect(code).toBe(1);
+  });
+});

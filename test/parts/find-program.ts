@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, globSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+export interface Search {
+  readonly program: string;
+  /** Folders off the PATH where packages put it; may hold wildcards. The last match in natural order wins: the newest version. */
+  readonly places: readonly string[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Outside the checkout, so that a fresh clone does not build everything again. */
+export const partsCache = (env: Environment): string =>
+  env['EPH_PARTS_CACHE'] ?? join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'eph', 'parts');
+
+/** Looks on the PATH, then in the well-known places, then in the parts cache. */
+export const findProgram = ({ program, places }: Search, env: Environment): string | undefined => {
+  const onPath = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  const wellKnown = places.flatMap((place) => globSync(place).toSorted(byVersion).toReversed());
+  const cached = join(partsCache(env), 'bin');
+  return [...onPath, ...wellKnown, cached].map((folder) => join(folder, program)).find(isExecutable);
+};
+
+/** For the reason when `findProgram` found nothing. */
+export const describeSearch = ({ program, places }: Search, env: Environment): string =>
+  `no ${program} on the PATH, in ${[...places, join(partsCache(env), 'bin')].join(' or ')}`;
+
+/** The first line a program prints about itself. Some say it on standard error. */
+export const readVersion = (program: string, flag: string): string => {
+  const { stdout, stderr } = spawnSync(program, [flag], { encoding: 'utf8', timeout: 10_000 });
+  return `${stdout}${stderr}`.split('\n')[0]?.trim() ?? '';
+};
+
+const byVersion = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true });
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false; // Missing, or not ours to run: either way not found here.
+  }
+};

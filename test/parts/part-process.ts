@@ -1,0 +1,174 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const setpriv = '/usr/bin/setpriv';
+const readyWithinMs = 60_000;
+const stopWithinMs = 20_000;
+const linesKept = 40;
+const portTries = 5;
+
+export interface ProcessSpec {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly folder: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** A line of its output that says it can be used. */
+  readonly ready: RegExp;
+  /** Asks for a fast and clean end. */
+  readonly stopSignal: NodeJS.Signals;
+}
+
+/** A folder that the process of a part may write to. */
+export const createPartFolder = (name: string): string => {
+  const folder = mkdtempSync(join(tmpdir(), `eph-${name}-`));
+  const user = unprivilegedUser();
+  if (user) chownSync(folder, user.uid, user.gid);
+  return folder;
+};
+
+/** Starts a process, and resolves when it is ready. */
+export const startPartProcess = async (spec: ProcessSpec): Promise<PartProcess> => {
+  const running = new PartProcess(spec);
+  try {
+    await running.ready();
+    return running;
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
+};
+
+/** Runs a command of a part to its end. */
+export const runPartCommand = (
+  command: string,
+  args: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const child = spawnUnprivileged(command, args, folder, env);
+    const lines = keepLines(child);
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${command} ended with ${code ?? signal}:\n${lines.join('\n')}`));
+    });
+  });
+
+/** Between choosing a free port and using it anyone may take it; then another is tried. */
+export const startOnFreePort = async <T>(start: (port: number) => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await findFreePort();
+    try {
+      return await start(port);
+    } catch (error) {
+      const taken = error instanceof Error && /address already in use/i.test(error.message);
+      if (!taken || attempt === portTries) throw error;
+    }
+  }
+};
+
+export class PartProcess {
+  readonly #spec: ProcessSpec;
+  readonly #child: ChildProcess;
+  readonly #lines: readonly string[];
+  readonly #ended: Promise<string>;
+  readonly #ready: Promise<void>;
+
+  constructor(spec: ProcessSpec) {
+    this.#spec = spec;
+    this.#child = spawnUnprivileged(spec.command, spec.args, spec.folder, spec.env ?? {}, spec.stopSignal);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ready = promise;
+    this.#lines = keepLines(this.#child, (line) => {
+      if (spec.ready.test(line)) resolve();
+    });
+    this.#ended = new Promise((end) => {
+      this.#child.once('error', (error) => end(error.message));
+      this.#child.once('close', (code, signal) => end(`it ended with ${code ?? signal}`));
+    });
+  }
+
+  async ready(): Promise<void> {
+    const outcome = await Promise.race([
+      this.#ready,
+      this.#ended,
+      after(readyWithinMs, `it was not ready within ${readyWithinMs} ms`),
+    ]);
+    if (typeof outcome === 'string')
+      throw new Error(`${this.#spec.command} did not start: ${outcome}\n${this.#lines.join('\n')}`);
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill(this.#spec.stopSignal);
+    const outcome = await Promise.race([this.#ended, after(stopWithinMs, 'late')]);
+    if (outcome !== 'late' || this.#child.pid === undefined) return;
+    process.kill(-this.#child.pid, 'SIGKILL');
+    await this.#ended;
+  }
+}
+
+/**
+ * In a process group of its own, as an ordinary user even if we are root (PostgreSQL insists), and told to end if we are killed.
+ */
+const spawnUnprivileged = (
+  command: string,
+  args: readonly string[],
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  signalIfWeDie: NodeJS.Signals = 'SIGKILL',
+): ChildProcess => {
+  const user = unprivilegedUser();
+  const asUser = user ? ['--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups'] : [];
+  const prefix = existsSync(setpriv) ? [setpriv, ...asUser, '--pdeathsig', signalIfWeDie.replace('SIG', '')] : [];
+  const [program = command, ...rest] = [...prefix, command, ...args];
+  return spawn(program, rest, {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], HOME: folder, LC_ALL: 'C', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+};
+
+const unprivilegedUser = (): { readonly uid: number; readonly gid: number } | undefined => {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const [, , uid, gid] = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody') ?? [];
+  if (uid === undefined || gid === undefined)
+    throw new Error('parts do not run as root, and there is neither a user postgres nor nobody');
+  return { uid: Number(uid), gid: Number(gid) };
+};
+
+const keepLines = (child: ChildProcess, seen: (line: string) => void = () => undefined): string[] => {
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      if (lines.length > linesKept) lines.shift();
+      seen(line);
+    });
+  }
+  return lines;
+};
+
+const findFreePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+
+const after = <T>(ms: number, value: T): Promise<T> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms, value).unref();
+  });

@@ -1,0 +1,32 @@
+/**
+ * A real component that tests and benchmarks run against: a database, a web server, later a forge, a registry or a cluster.
+ * One file per part; `all-parts.ts` lists them.
+ *
+ * Contract
+ * - `find` looks and touches nothing. Its reason says where it looked.
+ * - `get` is the only method that changes the machine, and only `npm run parts -- --get` calls it.
+ * - `start` gives every caller an instance of its own, on loopback, with a folder and a port of its own, ready to be used.
+ * - `stop` ends the instance and removes its folder: no process and no file is left. Stopping twice is harmless. If the test run is
+ *   killed, the instance ends with it.
+ */
+export interface Part<Options = never, Running extends RunningPart = RunningPart> {
+  readonly name: string;
+  /** What it is for, in a few words. */
+  readonly purpose: string;
+  find(): Finding;
+  get(progress: (line: string) => void, signal: AbortSignal): Promise<void>;
+  start(options: Options): Promise<Running>;
+}
+
+export type Finding =
+  | { readonly found: true; readonly where: string; readonly version: string }
+  | { readonly found: false; readonly reason: string };
+
+export interface RunningPart {
+  readonly folder: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** What a person types to have a part. */
+export const getCommand = (...names: readonly string[]): string => `npm run parts -- --get ${names.join(' ')}`;

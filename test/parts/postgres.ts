@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
+import { chmod, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { getDebianPackage } from './debian-package.ts';
+import { describeSearch, findProgram, readVersion, type Search } from './find-program.ts';
+import type { Finding, Part, RunningPart } from './part.ts';
+import { createPartFolder, type PartProcess, runPartCommand, startOnFreePort, startPartProcess } from './part-process.ts';
+
+const search: Search = { program: 'postgres', places: ['/usr/lib/postgresql/*/bin'] };
+const needed = ['initdb', 'createdb'];
+const user = 'eph';
+
+export interface RunningPostgres extends RunningPart {
+  /** An empty database of its own, as a URL. */
+  createDatabase(): Promise<string>;
+  /** Ends the server and keeps its data and port for `resume`. */
+  halt(): Promise<void>;
+  resume(): Promise<void>;
+}
+
+export const postgres: Part<void, RunningPostgres> = {
+  name: 'postgres',
+  purpose: 'PostgreSQL server, for the event log and the lease',
+  find,
+  get: (progress, signal) => getDebianPackage('postgres', 'postgresql', progress, signal),
+  start: async () => {
+    const programs = programFolder();
+    if (programs === undefined) throw new Error(`PostgreSQL is missing: ${describeSearch(search, process.env)}`);
+    const folder = createPartFolder('postgres');
+    try {
+      return await startIn(folder, programs);
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  },
+};
+
+function find(): Finding {
+  const programs = programFolder();
+  if (programs === undefined) return { found: false, reason: describeSearch(search, process.env) };
+  const missing = needed.filter((program) => !existsSync(join(programs, program)));
+  if (missing.length > 0) return { found: false, reason: `${programs} has postgres, but not ${missing.join(' and ')}` };
+  const where = join(programs, search.program);
+  return { found: true, where, version: readVersion(where, '--version') };
+}
+
+/** What is on the PATH is often a lone link; the other programs lie next to what it points to. */
+const programFolder = (): string | undefined => {
+  const program = findProgram(search, process.env);
+  return program === undefined ? undefined : dirname(realpathSync(program));
+};
+
+const startIn = async (folder: string, programs: string): Promise<RunningPostgres> => {
+  const data = join(folder, 'data');
+  const password = randomBytes(16).toString('hex');
+  const passwordFile = join(folder, 'password');
+  await writeFile(passwordFile, `${password}\n`);
+  // For the user that the server runs as; the folder around it lets in nobody else.
+  await chmod(passwordFile, 0o644);
+  const login = ['--username', user, '--auth', 'scram-sha-256', '--pwfile', passwordFile];
+  const speed = ['--no-sync', '--no-instructions', '--locale', 'C', '--encoding', 'UTF8'];
+  await runPartCommand(join(programs, 'initdb'), ['--pgdata', data, ...login, ...speed], folder);
+  await rm(passwordFile);
+
+  const startServer = (port: number): Promise<PartProcess> =>
+    startPartProcess({
+      command: join(programs, 'postgres'),
+      args: ['-D', data, ...settings(port)],
+      folder,
+      ready: /database system is ready to accept connections/,
+      // Fast shutdown: sessions are ended, not waited for.
+      stopSignal: 'SIGINT',
+    });
+  const first = await startOnFreePort(async (port) => ({ port, server: await startServer(port) }));
+  const { port } = first;
+  let server: PartProcess | undefined = first.server;
+  let databases = 0;
+  const halt = async (): Promise<void> => {
+    await server?.stop();
+    server = undefined;
+  };
+  return {
+    folder,
+    port,
+    createDatabase: async () => {
+      databases += 1;
+      const name = `eph_${databases}`;
+      const target = ['--host', '127.0.0.1', '--port', String(port), '--username', user, name];
+      await runPartCommand(join(programs, 'createdb'), target, folder, { PGPASSWORD: password });
+      return `postgres://${user}:${password}@127.0.0.1:${port}/${name}`;
+    },
+    halt,
+    resume: async () => {
+      server ??= await startServer(port);
+    },
+    stop: async () => {
+      await halt();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+};
+
+/** Nothing here has to survive a power cut. */
+const settings = (port: number): string[] =>
+  Object.entries({
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    shared_buffers: '16MB',
+    max_connections: 60,
+  }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -1,0 +1,35 @@
+import type { Reporter, TestModule } from 'vitest/node';
+import { getCommand } from './part.ts';
+
+interface Skipped {
+  readonly reason: string;
+  suites: number;
+  tests: number;
+}
+
+/** Prints, after everything else, what was not tested because a part is missing. */
+export default class SkippedReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const skipped = countSkipped(modules);
+    if (skipped.size === 0) return;
+    console.log('\n Skipped because a part is missing:');
+    for (const [name, { suites, tests, reason }] of skipped)
+      console.log(`   ${name}: ${count(suites, 'suite')}, ${count(tests, 'test')} (${reason})`);
+    console.log(` Get what is missing with: ${getCommand(...skipped.keys())}\n`);
+  }
+}
+
+const countSkipped = (modules: readonly TestModule[]): ReadonlyMap<string, Skipped> => {
+  const skipped = new Map<string, Skipped>();
+  for (const suite of modules.flatMap((module) => [...module.children.allSuites()])) {
+    const missing = suite.meta().missingPart;
+    if (missing === undefined) continue;
+    const entry = skipped.get(missing.name) ?? { reason: missing.reason, suites: 0, tests: 0 };
+    entry.suites += 1;
+    entry.tests += [...suite.children.allTests()].length;
+    skipped.set(missing.name, entry);
+  }
+  return skipped;
+};
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
