@@ -1,0 +1,225 @@
+/**
+ * The import directions of ARCHITECTURE.md as rules. `npm run boundaries` checks them over every file, type-only imports included.
+ */
+
+const { Visitor } = require('@swc/core/Visitor.js');
+
+// The visitor of swc gives up on a file that holds a `using` declaration.
+const { visitStatement } = Visitor.prototype;
+Visitor.prototype.visitStatement = function (statement) {
+  if (statement.type !== 'UsingDeclaration') return visitStatement.call(this, statement);
+  return { ...statement, decls: this.visitVariableDeclarators(statement.decls) };
+};
+
+/** The files of `engine/loop` that may import stages. Keep it this short: `reconcile.ts` is the product's sentence. */
+const wholeLoop = ['reconcile'];
+
+/** Interfaces without implementation; what adapters, providers and fakes may know of the engine. */
+const seams = [
+  'source/forge',
+  'provider/provider',
+  'images/resolver',
+  'desired/generator',
+  'report/reporter',
+  'loop/clock',
+  'loop/event-log',
+  'loop/lease',
+];
+
+const stages = ['source', 'values', 'images', 'desired', 'plan', 'provider', 'status', 'report'];
+
+/** Where a program begins: everything that ships is reached from here. */
+const entries = ['^apps/[^/]+/main\\.ts$', '^apps/ephd/demo/main\\.ts$'];
+
+/** The same for tests: what vitest, npm or an app starts. */
+const testEntries = ['\\.test\\.ts$', '-reporter\\.ts$', '^test/[^/]+/main\\.ts$', '^apps/ephd/demo/main\\.ts$'];
+
+/** The only files that know which adapters and providers there are. */
+const wiring = ['^apps/[^/]+/main\\.ts$', '^apps/ephd/wiring\\.ts$', '^apps/ephd/demo/'];
+
+const ours = '^(packages|apps|test)/';
+const contract = '^packages/contract/';
+const seamFiles = `^packages/engine/(${seams.join('|')})\\.ts$`;
+const testFiles = '\\.test\\.ts$';
+const standIns = '\\.(fake|contract)\\.ts$';
+const engineStandIns = '^packages/engine/.+\\.(fake|contract)\\.ts$';
+const systemClock = '^packages/engine/loop/system-clock\\.ts$';
+const testOnly = ['^test/', testFiles, standIns];
+/** What reads or writes outside the process, or a watch. */
+const effects =
+  '^(node:)?(fs|child_process|net|http|https|http2|tls|dgram|dns|os|process|cluster|worker_threads|readline|sqlite|timers)(/|$)';
+
+/** Code that ships, then what its tests may import on top of it. */
+const only = ({ name, comment, from, allowed, allowedInTests = [] }) => [
+  {
+    name,
+    comment,
+    severity: 'error',
+    from: { path: from, pathNot: [testFiles, standIns] },
+    to: { path: ours, pathNot: allowed },
+  },
+  {
+    name: `${name}-in-tests`,
+    comment,
+    severity: 'error',
+    from: { path: `${from}.*\\.(test|fake|contract)\\.ts$` },
+    to: { path: ours, pathNot: [...allowed, '^test/', ...allowedInTests] },
+  },
+];
+
+module.exports = {
+  forbidden: [
+    ...only({
+      name: 'contract-stands-alone',
+      comment: 'The contract imports nothing of ours.',
+      from: contract,
+      allowed: [contract],
+    }),
+    {
+      name: 'contract-is-browser-safe',
+      comment: 'The contract also runs in browsers, which have no node modules.',
+      severity: 'error',
+      from: { path: contract, pathNot: testOnly },
+      to: { dependencyTypes: ['core'] },
+    },
+
+    ...only({
+      name: 'stage-imports-contract-and-itself',
+      comment: 'A stage imports the contract and itself; loop/reconcile.ts puts stages together.',
+      from: `^packages/engine/(${stages.join('|')})/`,
+      allowed: [contract, '^packages/engine/$1/'],
+      allowedInTests: [seamFiles, engineStandIns],
+    }),
+    ...only({
+      name: 'loop-imports-contract-and-itself',
+      comment: 'Queue, back-off and clock know nothing of stages. A file that must is listed in wholeLoop.',
+      from: `^packages/engine/loop/(?!(${wholeLoop.join('|')})\\.)`,
+      allowed: [contract, '^packages/engine/loop/'],
+      allowedInTests: ['^packages/engine/'],
+    }),
+    ...only({
+      name: 'engine-imports-contract',
+      comment: 'The engine knows seams, never who implements them.',
+      from: '^packages/engine/',
+      allowed: [contract, '^packages/engine/'],
+    }),
+    {
+      name: 'engine-has-no-effects',
+      comment: 'Disk, network, processes and time reach the engine through a seam.',
+      severity: 'error',
+      from: { path: '^packages/engine/', pathNot: testOnly },
+      to: { path: effects, dependencyTypes: ['core'] },
+    },
+
+    ...only({
+      name: 'adapter-imports-seams',
+      comment: 'An adapter imports the contract, seams of the engine and itself.',
+      from: '^packages/adapters/([^/]+)/',
+      allowed: [contract, seamFiles, '^packages/adapters/$1/'],
+      allowedInTests: [engineStandIns, systemClock],
+    }),
+    ...only({
+      name: 'provider-imports-seams',
+      comment: 'A provider imports the contract, seams of the engine and itself.',
+      from: '^packages/providers/([^/]+)/',
+      allowed: [contract, seamFiles, '^packages/providers/$1/'],
+      allowedInTests: [engineStandIns, systemClock],
+    }),
+
+    ...only({
+      name: 'gateway-imports-contract',
+      comment: 'The gateway is deployable apart.',
+      from: '^apps/gateway/',
+      allowed: [contract, '^apps/gateway/'],
+    }),
+    ...only({
+      name: 'cli-imports-contract',
+      comment: 'The CLI is an untrusted client of the API.',
+      from: '^apps/eph/',
+      allowed: [contract, '^apps/eph/'],
+    }),
+    {
+      name: 'only-wiring-imports-implementations',
+      comment: 'Only main.ts, wiring.ts and the demo know which adapters and providers there are.',
+      severity: 'error',
+      from: { path: '^apps/', pathNot: [...wiring, testFiles] },
+      to: { path: '^packages/(adapters|providers)/' },
+    },
+    {
+      name: 'apps-stand-alone',
+      comment: 'Nothing imports a program, except that ephd embeds the gateway.',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: ['^apps/$1/', '^apps/gateway/gateway\\.ts$', standIns] },
+    },
+    {
+      name: 'packages-do-not-import-apps',
+      comment: 'Packages are what programs are made of.',
+      severity: 'error',
+      from: { path: '^packages/' },
+      to: { path: '^apps/' },
+    },
+
+    {
+      name: 'import-packages-by-name',
+      comment: 'Another package is imported by its name, so that its exports map decides what is public.',
+      severity: 'error',
+      from: { path: '^((?:packages|apps)/[^/]+)/' },
+      to: { path: '^(packages|apps)/', pathNot: ['^$1/', standIns], dependencyTypes: ['local'] },
+    },
+    {
+      name: 'no-test-code-in-production',
+      comment: 'Tests, fakes and contract suites never ship.',
+      severity: 'error',
+      from: { path: '^(packages|apps)/', pathNot: testOnly },
+      to: { path: testOnly },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'A cycle hides which file is the foundation; move what both need into a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-unresolved',
+      comment: 'An import that cannot be followed cannot be checked.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-vague-names',
+      comment: 'A file is named after what it holds; these names hold anything.',
+      severity: 'error',
+      from: {},
+      to: { path: '^(packages|apps|test)/.*\\b(utils?|helpers?|common|misc|manager|base)\\.ts$' },
+    },
+    {
+      name: 'no-dead-files',
+      comment: 'No program reaches this file. Packages export every file, so the dead-code check cannot tell; this rule can.',
+      severity: 'error',
+      from: { path: entries },
+      to: { path: '^(packages|apps)/', pathNot: [...entries, ...testOnly], reachable: false },
+    },
+    {
+      name: 'no-dead-test-code',
+      comment: 'No test and no script of test/ uses this fake, contract suite or file.',
+      severity: 'error',
+      from: { path: testEntries },
+      to: { path: testOnly, pathNot: testEntries, reachable: false },
+    },
+  ],
+  options: {
+    // TypeScript 7 has no API for parsers; without swc nothing is read and everything passes.
+    parser: 'swc',
+    detectProcessBuiltinModuleCalls: true,
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: ['^(packages|apps)/[^/]+/dist/', '^test/gates/planted/'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+      extensions: ['.ts', '.js', '.json'],
+    },
+  },
+};

@@ -1,0 +1,3 @@
+import type { ProjectId } from '@eph/contract';
+
+export const list = (project: ProjectId): string => project;

@@ -1,0 +1,7 @@
+import { gitForge } from '@eph/adapters/forge-git/git-forge';
+import { store } from '@eph/adapters/store-sql/store';
+import { reconcile } from '@eph/engine/loop/reconcile';
+import { route } from '@eph/gateway';
+import { processProvider } from '@eph/providers/process/process-provider';
+
+export const run = (): string => route(reconcile(gitForge(), processProvider)) + store;

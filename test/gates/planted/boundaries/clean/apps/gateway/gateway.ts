@@ -1,0 +1,3 @@
+import type { ProjectId } from '@eph/contract';
+
+export const route = (project: ProjectId): string => project;

@@ -1,0 +1,1 @@
+export type ProjectId = string;

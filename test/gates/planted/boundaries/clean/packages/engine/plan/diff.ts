@@ -1,0 +1,3 @@
+import type { ProjectId } from '@eph/contract';
+
+export const plan = (project: ProjectId): string => project;

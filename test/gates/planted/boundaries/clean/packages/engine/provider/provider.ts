@@ -1,0 +1,3 @@
+export interface Provider {
+  readonly name: string;
+}

@@ -1,0 +1,3 @@
+import type { Forge } from './forge.ts';
+
+export const forgeContract = (create: () => Forge): Forge => create();

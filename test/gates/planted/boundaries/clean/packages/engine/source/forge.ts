@@ -1,0 +1,5 @@
+import type { ProjectId } from '@eph/contract';
+
+export interface Forge {
+  readonly project: ProjectId;
+}

@@ -1,0 +1,3 @@
+import { plan } from '@eph/engine/plan/diff';
+
+export const replan = plan;

@@ -1,0 +1,3 @@
+import { replan } from './imports-engine.ts';
+
+replan('shop');

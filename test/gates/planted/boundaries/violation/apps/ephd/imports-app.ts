@@ -1,0 +1,1 @@
+export { replan } from '../eph/imports-engine.ts';

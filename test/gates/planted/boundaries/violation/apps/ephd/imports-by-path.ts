@@ -1,0 +1,1 @@
+export { reconcile } from '../../packages/engine/loop/reconcile.ts';

@@ -1,0 +1,1 @@
+export { lost } from './lost.ts';

@@ -1,0 +1,3 @@
+import { store } from '../store-sql/store.ts';
+
+export const keep = store;

@@ -1,0 +1,3 @@
+import type { Clock } from '@eph/engine/loop/clock';
+
+export type Watch = Clock;

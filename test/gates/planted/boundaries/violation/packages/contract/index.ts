@@ -1,0 +1,3 @@
+export * from './ids.ts';
+export * from './imports-engine.ts';
+export * from './imports-node.ts';

@@ -1,0 +1,3 @@
+import { store } from '@eph/adapters/store-sql/store';
+
+export const keep = store;

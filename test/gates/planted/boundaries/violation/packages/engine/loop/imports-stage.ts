@@ -1,0 +1,3 @@
+import { plan } from '../plan/diff.ts';
+
+export const replan = plan;

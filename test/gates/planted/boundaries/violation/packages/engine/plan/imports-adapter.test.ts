@@ -1,0 +1,3 @@
+import { gitForge } from '@eph/adapters/forge-git/git-forge';
+
+gitForge();

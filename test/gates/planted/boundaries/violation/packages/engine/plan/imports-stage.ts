@@ -1,0 +1,3 @@
+import type { Forge } from '../source/forge.ts';
+
+export type Reader = Forge;

@@ -1,0 +1,3 @@
+import { fakeForge } from './forge.fake.ts';
+
+export const forge = fakeForge;

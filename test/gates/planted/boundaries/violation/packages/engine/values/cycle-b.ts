@@ -1,0 +1,3 @@
+import type { A } from './cycle-a.ts';
+
+export type B = A | 'b';

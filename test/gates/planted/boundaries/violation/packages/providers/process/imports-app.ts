@@ -1,0 +1,3 @@
+import { route } from '@eph/gateway';
+
+export const publish = route;

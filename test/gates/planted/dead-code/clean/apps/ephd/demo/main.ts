@@ -1,0 +1,3 @@
+import { diff } from '@eph/engine/plan/diff';
+
+diff('demo');

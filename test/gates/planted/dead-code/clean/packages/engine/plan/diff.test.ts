@@ -1,0 +1,4 @@
+import { fakeDiff } from './diff.fake.ts';
+import { diff } from './diff.ts';
+
+diff(fakeDiff);

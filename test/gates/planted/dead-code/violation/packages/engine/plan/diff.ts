@@ -1,0 +1,13 @@
+import { projectId } from '@eph/contract';
+
+export interface Difference {
+  readonly project: string;
+}
+
+export interface NobodyUses {
+  readonly project: string;
+}
+
+export const diff = (text: string): Difference => ({ project: projectId.parse(text) });
+
+export const nobodyCalls = (): void => undefined;

@@ -1,0 +1,2 @@
+console.log('eph');
+process.exit(0);

@@ -1,0 +1,1 @@
+export const jitter = (ms: number): number => ms * Math.random();

@@ -1,0 +1,1 @@
+export const age = (since: number): number => Date.now() - since;

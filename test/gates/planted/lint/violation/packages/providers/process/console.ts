@@ -1,0 +1,3 @@
+export const announce = (name: string): void => {
+  console.log(name);
+};

@@ -1,0 +1,4 @@
+import { double } from './cycle-b.ts';
+
+export const two = 2;
+export const four = (): number => double();

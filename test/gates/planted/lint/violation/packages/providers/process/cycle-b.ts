@@ -1,0 +1,3 @@
+import { two } from './cycle-a.ts';
+
+export const double = (): number => two * 2;

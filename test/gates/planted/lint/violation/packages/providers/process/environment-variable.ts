@@ -1,0 +1,1 @@
+export const readToken = (): string | undefined => process.env['EPH_TOKEN'];

@@ -1,0 +1,1 @@
+export const portOf = (value: any): string => String(value);

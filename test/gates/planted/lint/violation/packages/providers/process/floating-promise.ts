@@ -1,0 +1,7 @@
+const stop = async (): Promise<void> => {
+  await Promise.resolve();
+};
+
+export const restart = (): void => {
+  stop();
+};

@@ -1,0 +1,6 @@
+import { expect, it, vi } from 'vitest';
+
+it('announces', () => {
+  vi.doMock('./console.ts');
+  expect(vi.isFakeTimers()).toBe(false);
+});

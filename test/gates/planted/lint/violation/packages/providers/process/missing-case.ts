@@ -1,0 +1,9 @@
+type Phase = 'Ready' | 'Failed';
+
+export const sentence = (phase: Phase): string => {
+  switch (phase) {
+    case 'Ready':
+      return 'It answers.';
+  }
+  return '';
+};

@@ -1,0 +1,2 @@
+// oxlint-disable-next-line no-console
+export const quiet = true;

@@ -1,0 +1,1 @@
+export const giveUp = (): never => process.exit(1);

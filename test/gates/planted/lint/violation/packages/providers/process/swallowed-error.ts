@@ -1,0 +1,6 @@
+export const readPort = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {}
+  return undefined;
+};

@@ -1,0 +1,2 @@
+// TODO: retry
+export const attempts = 1;

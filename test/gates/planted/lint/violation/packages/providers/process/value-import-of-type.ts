@@ -1,0 +1,3 @@
+import { Stats } from 'node:fs';
+
+export const sizeOf = (stats: Stats): number => stats.size;

@@ -1,0 +1,3 @@
+export class Client {
+  constructor(readonly url: string) {}
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['packages/**/*.test.ts', 'apps/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: ['**/node_modules/**', '**/dist/**', 'test/gates/planted/**'],
+    // Tests start real processes and watch real files: a process of their own keeps a leak from reaching the next file.
+    pool: 'forks',
+    maxWorkers: 2,
+    reporters: ['default', './test/parts/skipped-reporter.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
