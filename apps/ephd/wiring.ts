@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { Engine } from '@eph/engine/loop/engine';
 import { systemClock } from '@eph/engine/loop/system-clock';
+import { guardDeletions } from '@eph/engine/plan/guard';
 import type { Reporter } from '@eph/engine/report/reporter';
 import { createGateway } from '@eph/gateway';
 import { createProcessProvider } from '@eph/providers/process/provider';
@@ -35,7 +37,8 @@ export interface Ephd extends AsyncDisposable {
 export const startEphd = async (config: Config, environment: Environment, log: Logger): Promise<Ephd> => {
   await using stack = new AsyncDisposableStack();
   mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
-  const holder = `${hostname()}:${process.pid}`;
+  // Two containers may share a host name and a pid; two holders with one name would share the lease.
+  const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
   stack.use(lockDataFolder(config.dataFolder, holder));
   const serverKey = readServerKey(config.dataFolder);
   const store = stack.use(
@@ -66,6 +69,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     createProcessProvider({
       folder: processFolder,
       exportTree: (project, commit, folder, signal) => forgeOf(project).exportTree(commit, folder, signal),
+      variables: environment,
       log,
     }),
   );
@@ -89,6 +93,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       serverKey,
       urlOf,
       deletionBound: config.deletionBound,
+      guard: guardDeletions,
       record: (event) => store.events.append(event),
       deliver: async (report, signal) => reporters.get(report.project)?.ensure(report, signal),
       changed(id) {

@@ -11,7 +11,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { gitBranchGenerator, gitTagGenerator } from '../desired/git-ref-triggers.ts';
 import { commitTreeResolver } from '../images/commit-tree.ts';
-import { defaultDeletionBound } from '../plan/guard.ts';
+import { defaultDeletionBound, guardDeletions } from '../plan/guard.ts';
 import { type Behaviour, createFakeInfrastructure, FakeProvider, type FakeProviderOptions } from '../provider/provider.fake.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
 import { ManualClock } from './clock.fake.ts';
@@ -78,6 +78,7 @@ class Town {
       serverKey: this.serverKey,
       urlOf: (name) => `http://${name}.localhost`,
       deletionBound: defaultDeletionBound,
+      guard: guardDeletions,
       record: (event) => void this.events.push(event),
       deliver: (report) => {
         this.reports.push(report.text);

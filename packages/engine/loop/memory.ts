@@ -10,6 +10,7 @@ import {
   type ProjectId,
   type Reading,
   type Source,
+  type SourceKind,
   type SourceRef,
 } from '@eph/contract';
 
@@ -37,6 +38,9 @@ export interface Known {
   held: boolean;
   /** The guard allows its removal, provided its source is still gone. */
   permit: boolean;
+  /** What the look with this number saw of it, while that look lasts. */
+  glimpse: ObservedEnvironment | undefined;
+  glimpsedAt: number;
   /** Where the last report stands; the report of its removal goes there too. */
   reportedCommit: CommitSha | undefined;
 }
@@ -49,9 +53,31 @@ export interface Decided {
   readonly environment: EnvironmentId | undefined;
 }
 
+/** By kind and then by name: one joined key would be a new string for every source in every pass. */
+export class Decisions {
+  readonly #byKind: Readonly<Record<SourceKind, Map<string, Decided>>> = { branch: new Map(), tag: new Map() };
+
+  get(ref: SourceRef): Decided | undefined {
+    return this.#byKind[ref.kind].get(ref.name);
+  }
+
+  set(decided: Decided): void {
+    this.#byKind[decided.source.ref.kind].set(decided.source.ref.name, decided);
+  }
+
+  get size(): number {
+    return this.#byKind.branch.size + this.#byKind.tag.size;
+  }
+
+  *values(): Iterable<Decided> {
+    yield* this.#byKind.branch.values();
+    yield* this.#byKind.tag.values();
+  }
+}
+
 export interface ProjectMemory {
-  /** By source key, as of the last look. */
-  decided: ReadonlyMap<string, Decided>;
+  /** As of the last look. */
+  decided: Decisions;
   readonly environments: Map<EnvironmentId, Known>;
   readonly released: Set<EnvironmentId>;
   faults: readonly Failure[];
@@ -72,7 +98,7 @@ export class Memory {
   project(id: ProjectId): ProjectMemory {
     let project = this.#projects.get(id);
     if (project === undefined) {
-      project = { decided: new Map(), environments: new Map(), released: new Set(), faults: [], surveyed: false };
+      project = { decided: new Decisions(), environments: new Map(), released: new Set(), faults: [], surveyed: false };
       this.#projects.set(id, project);
     }
     return project;

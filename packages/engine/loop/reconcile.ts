@@ -28,7 +28,7 @@ import { decide } from '../desired/triggers.ts';
 import type { Resolver } from '../images/resolver.ts';
 import { planDestroy, planUpdate } from '../plan/diff.ts';
 import { explain } from '../plan/explain.ts';
-import { type DeletionBound, type GuardAnswer, guardDeletions } from '../plan/guard.ts';
+import type { DeletionBound, GuardAnswer, GuardInput } from '../plan/guard.ts';
 import { type ActionResult, apply } from '../provider/apply.ts';
 import { looksTheSame, observe } from '../provider/observe.ts';
 import type { Provider, Scope } from '../provider/provider.ts';
@@ -40,7 +40,7 @@ import { type Findings, summarize } from '../status/summarize.ts';
 import { computeComponents, type Wish } from '../values/components.ts';
 import { renderTemplate } from '../values/templates.ts';
 import type { Clock } from './clock.ts';
-import type { Decided, Decision, Known, Memory } from './memory.ts';
+import { type Decided, type Decision, Decisions, type Known, type Memory } from './memory.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** Everything outside: what Git says, what providers hold, and who is told. */
@@ -54,6 +54,8 @@ export interface World {
   readonly serverKey: string;
   readonly urlOf: (name: string) => string;
   readonly deletionBound: DeletionBound;
+  /** Which of the environments nobody wants may go now. */
+  readonly guard: (input: GuardInput) => GuardAnswer;
   readonly record: (event: Event) => void;
   readonly report: (report: Report, last: boolean) => void;
   /** Something about this environment looks different now. */
@@ -79,7 +81,7 @@ export interface Wakes {
 interface Survey {
   readonly sources: Reading<Source>;
   readonly observed: Reading<ObservedEnvironment>;
-  readonly decided: ReadonlyMap<string, Decided>;
+  readonly decided: Decisions;
   /** Exist, and no source wants them. */
   readonly surplus: readonly Surplus[];
   readonly guard: GuardAnswer;
@@ -114,6 +116,7 @@ export class Reconciler {
   readonly #memory: Memory;
   readonly #wakes: Wakes;
   readonly #specs = new Map<ProjectId, SpecReader>();
+  #looks = 0;
 
   constructor(world: World, memory: Memory, wakes: Wakes) {
     this.#world = world;
@@ -209,13 +212,13 @@ export class Reconciler {
     const surplus: Surplus[] = [];
     for (const environment of observed.items) {
       const { source: ref } = environment.identity;
-      const wish = decided.get(sourceKey(ref));
+      const wish = decided.get(ref);
       if (wish === undefined && sources.complete)
         surplus.push({ observed: environment, decision: unwanted(`${ref.kind} ${ref.name} is gone`), source: undefined });
       else if (wish?.decision.state === 'unwanted') surplus.push({ observed: environment, ...wish });
     }
     const memory = this.#memory.project(id);
-    const guard = guardDeletions({
+    const guard = this.#world.guard({
       candidates: surplus.map((one) => one.observed.identity.id),
       total: observed.items.length,
       complete: sources.complete && observed.complete,
@@ -227,17 +230,20 @@ export class Reconciler {
     return { sources, observed, decided, surplus, guard };
   }
 
-  async #decideAll(id: ProjectId, sources: readonly Source[], signal: AbortSignal): Promise<ReadonlyMap<string, Decided>> {
+  async #decideAll(id: ProjectId, sources: readonly Source[], signal: AbortSignal): Promise<Decisions> {
     const before = this.#memory.project(id).decided;
-    const decided = new Map<string, Decided>();
-    const fresh: Promise<void>[] = [];
-    for (const source of sources) {
-      const key = sourceKey(source.ref);
-      const known = before.get(key);
-      if (known?.source.commit === source.commit && known.decision.state !== 'unknown') decided.set(key, known);
-      else fresh.push(this.#decide(id, source, signal).then((one) => void decided.set(key, one)));
-    }
-    await Promise.all(fresh);
+    const isDecided = (source: Source): boolean => {
+      const known = before.get(source.ref);
+      return known?.source.commit === source.commit && known.decision.state !== 'unknown';
+    };
+    if (sources.length === before.size && sources.every(isDecided)) return before;
+    const decided = new Decisions();
+    await Promise.all(
+      sources.map(async (source) => {
+        const known = isDecided(source) ? before.get(source.ref) : undefined;
+        decided.set(known ?? (await this.#decide(id, source, signal)));
+      }),
+    );
     return decided;
   }
 
@@ -260,21 +266,42 @@ export class Reconciler {
   #absorb(id: ProjectId, survey: Survey): void {
     const memory = this.#memory.project(id);
     const complete = survey.sources.complete && survey.observed.complete;
-    const observed = new Map(survey.observed.items.map((one) => [one.identity.id, one]));
+    const glimpse = this.#glimpse(survey.observed.items);
     memory.faults = [...survey.sources.faults, ...survey.observed.faults];
     this.#world.telemetry.projectRead(id, memory.faults);
-    for (const decided of survey.decided.values())
-      if (decided.environment !== undefined) this.#expect(decided.environment, decided, observed.get(decided.environment), survey);
+    let doubtful = false;
+    for (const decided of survey.decided.values()) {
+      if (decided.decision.state === 'unknown') doubtful = true;
+      if (decided.environment !== undefined) this.#expect(decided.environment, decided, glimpse(decided.environment), survey);
+    }
     for (const surplus of survey.surplus) this.#dismiss(surplus, survey.guard);
-    this.#reviseUndecided(id, survey, observed);
+    this.#reviseUndecided(id, survey);
     memory.decided = survey.decided;
     if (complete) {
       memory.surveyed = true;
-      this.#specsOf(id).retain(new Set(survey.sources.items.map((source) => source.commit)));
+      this.#specsOf(id).retain(survey.sources.items);
     }
-    const doubtful = [...survey.decided.values()].some((one) => one.decision.state === 'unknown');
     if (complete && !doubtful) this.#wakes.calmProject(id);
     else this.#wakes.retryProject(id);
+  }
+
+  /** What a listing shows of an environment. Noted on what is known already: an index of its own would be most of an idle pass. */
+  #glimpse(items: readonly ObservedEnvironment[]): (id: EnvironmentId) => ObservedEnvironment | undefined {
+    this.#looks += 1;
+    const look = this.#looks;
+    const unmet = new Map<EnvironmentId, ObservedEnvironment>();
+    for (const item of items) {
+      const known = this.#memory.get(item.identity.id);
+      if (known === undefined) unmet.set(item.identity.id, item);
+      else {
+        known.glimpse = item;
+        known.glimpsedAt = look;
+      }
+    }
+    return (id) => {
+      const known = this.#memory.get(id);
+      return known?.glimpsedAt === look ? known.glimpse : unmet.get(id);
+    };
   }
 
   /** A source wants, or may want, this environment. */
@@ -317,12 +344,15 @@ export class Reconciler {
   }
 
   /** What Git said nothing about this time: with an incomplete reading that means nothing, with a complete one it is gone. */
-  #reviseUndecided(id: ProjectId, survey: Survey, observed: ReadonlyMap<EnvironmentId, ObservedEnvironment>): void {
+  #reviseUndecided(id: ProjectId, survey: Survey): void {
     for (const known of this.#memory.project(id).environments.values()) {
-      if (observed.has(known.id) || survey.decided.get(sourceKey(known.ref))?.environment !== undefined) continue;
+      const isListed = known.glimpse !== undefined && known.glimpsedAt === this.#looks;
+      known.glimpse = undefined;
+      const decided = isListed ? undefined : survey.decided.get(known.ref);
+      if (isListed || decided?.environment !== undefined) continue;
       known.permit = false;
       if (!survey.sources.complete || !survey.observed.complete) continue;
-      known.decision = survey.decided.get(sourceKey(known.ref))?.decision ?? unwanted(`${known.ref.kind} ${known.ref.name} is gone`);
+      known.decision = decided?.decision ?? unwanted(`${known.ref.kind} ${known.ref.name} is gone`);
       this.#wakes.supersede(known.id);
       this.#wakes.environment(known.id);
     }
@@ -332,7 +362,7 @@ export class Reconciler {
       const { id: environmentId, project, source: ref, name } = environment.identity;
       const known = this.#memory.get(environmentId);
       if (known !== undefined) known.permit = false;
-      else if (!survey.decided.has(sourceKey(ref))) {
+      else if (survey.decided.get(ref) === undefined) {
         const doubt: Decision = { state: 'unknown', because: `Git could not be read: ${fault.message}`, fault };
         this.#meet(environmentId, project, ref, name, doubt, undefined, environment);
         this.#wakes.environment(environmentId);
@@ -356,6 +386,8 @@ export class Reconciler {
       settled: false,
       held: false,
       permit: false,
+      glimpse: undefined,
+      glimpsedAt: 0,
       reportedCommit: undefined,
     };
     this.#memory.remember(known);

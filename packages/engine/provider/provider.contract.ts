@@ -121,7 +121,11 @@ export const describeProvider = (create: () => Promise<ProviderHarness>): void =
     await world.untilCurrent(shop, fresh);
     expect(await world.component(shop, web)).toMatchObject({ next: null, retiring: true });
     await world.provider.ensure(shop, fresh, never);
-    expect(await world.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, next: null, retiring: false });
+    expect(await world.component(shop, web)).toMatchObject({
+      current: { revision: fresh.revision },
+      next: null,
+      retiring: false,
+    });
   });
 
   it('leaves the old version serving when the new one never gets ready, and says why', async () => {
@@ -252,7 +256,10 @@ export const describeProvider = (create: () => Promise<ProviderHarness>): void =
 
   it('lists the same world after it was killed and started again', async () => {
     const world = await start();
-    const [good, stuck] = [world.version(web, 1, { entry: true, dependsOn: [api] }), world.version(api, 1, { behaviour: 'never ready' })];
+    const [good, stuck] = [
+      world.version(web, 1, { entry: true, dependsOn: [api] }),
+      world.version(api, 1, { behaviour: 'never ready' }),
+    ];
     await world.provider.ensure(shop, good, never);
     await world.provider.ensure(shop, stuck, never);
     await world.untilCurrent(shop, good);
@@ -293,10 +300,10 @@ export const describeProvider = (create: () => Promise<ProviderHarness>): void =
   it('leaves something that can be completed when it is aborted', async () => {
     const world = await start();
     const wanted = world.version(web, 1);
-    await expect(world.provider.ensure(shop, wanted, AbortSignal.abort())).rejects.toThrow();
+    await expect(world.provider.ensure(shop, wanted, AbortSignal.abort())).rejects.toThrow('abort');
     await world.provider.ensure(shop, wanted, never);
     await world.untilCurrent(shop, wanted);
-    await expect(world.provider.remove(shop, web, AbortSignal.abort())).rejects.toThrow();
+    await expect(world.provider.remove(shop, web, AbortSignal.abort())).rejects.toThrow('abort');
     await world.provider.remove(shop, web, never);
     expect(await world.environment(shop)).toBeUndefined();
   });
@@ -380,7 +387,16 @@ class World {
     const digits = String(number).padStart(40, '0');
     const commit = commitSha(digits);
     const values = this.harness.values({ name, commit, behaviour });
-    return { name, provider: this.provider.name, commit, artifact: `tree:${commit}`, entry, dependsOn, values, revision: revision(digits) };
+    return {
+      name,
+      provider: this.provider.name,
+      commit,
+      artifact: `tree:${commit}`,
+      entry,
+      dependsOn,
+      values,
+      revision: revision(digits),
+    };
   }
 
   async environment(identity: Identity): Promise<ObservedEnvironment | undefined> {

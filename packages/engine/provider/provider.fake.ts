@@ -27,12 +27,18 @@ interface Slot {
   retiring: Version | undefined;
 }
 
+const emptySlot = (): Slot => ({ current: undefined, next: undefined, retiring: undefined });
+
 /** The infrastructure itself: what is left when the provider's memory is gone. */
 export interface FakeInfrastructure {
   readonly environments: Map<EnvironmentId, { readonly identity: Identity; readonly slots: Map<ComponentName, Slot> }>;
 }
 
 export const createFakeInfrastructure = (): FakeInfrastructure => ({ environments: new Map() });
+
+type Operation = 'list' | 'ensure' | 'remove';
+/** `during` an effect, half of it has taken hold: a component without a version. */
+type Moment = 'before' | 'during' | 'after';
 
 export type Behaviour = 'gets ready' | 'never ready' | 'crashes';
 
@@ -42,8 +48,8 @@ export interface FakeProviderOptions {
   /** How long a version takes to get ready. */
   readonly startMs?: number;
   readonly behaviourOf?: (component: ResolvedComponent) => Behaviour;
-  /** Called around every operation, awaited; may delay it or throw to make it fail before or after it took hold. */
-  readonly disturb?: (operation: 'list' | 'ensure' | 'remove', moment: 'before' | 'after', environment?: EnvironmentId) => Promise<void>;
+  /** Called around every operation and in the middle of effects, awaited; may delay it or throw to make it fail there. */
+  readonly disturb?: (operation: Operation, moment: Moment, environment?: EnvironmentId) => Promise<void>;
   /** Which part of a listing is lost on the way; the reading is then incomplete. */
   readonly lose?: (environments: readonly ObservedEnvironment[]) => readonly ObservedEnvironment[];
 }
@@ -85,6 +91,8 @@ export class FakeProvider implements Provider {
     signal.throwIfAborted();
     this.#settle(identity.id);
     const slot = this.#slot(identity, component.name);
+    await this.#disturb('ensure', 'during', identity.id);
+    signal.throwIfAborted();
     const begin = (): Version => ({ component, startedAt: this.#options.now(), readyAt: undefined });
     if (slot.current?.component.revision === component.revision) {
       slot.next = undefined;
@@ -101,6 +109,9 @@ export class FakeProvider implements Provider {
     await this.#disturb('remove', 'before', identity.id);
     signal.throwIfAborted();
     const environment = this.#infrastructure.environments.get(identity.id);
+    if (environment?.slots.has(component)) environment.slots.set(component, emptySlot());
+    await this.#disturb('remove', 'during', identity.id);
+    signal.throwIfAborted();
     environment?.slots.delete(component);
     if (environment?.slots.size === 0) this.#infrastructure.environments.delete(identity.id);
     this.#changed(identity.id);
@@ -135,7 +146,7 @@ export class FakeProvider implements Provider {
     }
     let slot = environment.slots.get(name);
     if (slot === undefined) {
-      slot = { current: undefined, next: undefined, retiring: undefined };
+      slot = emptySlot();
       environment.slots.set(name, slot);
     }
     return slot;
@@ -198,7 +209,7 @@ export class FakeProvider implements Provider {
     for (const watcher of this.#watchers) watcher(id);
   }
 
-  #disturb(operation: 'list' | 'ensure' | 'remove', moment: 'before' | 'after', environment?: EnvironmentId): Promise<void> {
+  #disturb(operation: Operation, moment: Moment, environment?: EnvironmentId): Promise<void> {
     return (this.#options.disturb ?? undisturbed)(operation, moment, environment);
   }
 }

@@ -99,7 +99,9 @@ export const describeReporter = (create: () => Promise<ReporterHarness>): void =
   it('takes many reports at the same time', async () => {
     const { harness, ensure, reportOn } = await start();
     const commits = await Promise.all([harness.commit(), harness.commit(), harness.commit()]);
-    const reports = Array.from({ length: 60 }, (_, index) => reportOn(commits[index % 3] as CommitSha, index + 1, `text ${index}`));
+    const reports = Array.from({ length: 60 }, (_, index) =>
+      reportOn(commits[index % 3] as CommitSha, index + 1, `text ${index}`),
+    );
     await Promise.all(reports.map(ensure));
     expect(await Promise.all(reports.map((report) => harness.seen(report)))).toEqual(reports.map((report) => report.text));
   });
@@ -109,7 +111,10 @@ export const describeReporter = (create: () => Promise<ReporterHarness>): void =
     const commit = await harness.commit();
     await ensure(reportOn(commit, 1, 'starting'));
     await harness.disconnect();
-    await expect(ensure(reportOn(commit, 1, 'ready'))).rejects.toMatchObject({ code: 'report.failed', message: expect.stringMatching(/\S/) });
+    await expect(ensure(reportOn(commit, 1, 'ready'))).rejects.toMatchObject({
+      code: 'report.failed',
+      message: expect.stringMatching(/\S/),
+    });
     await harness.reconnect();
     await ensure(reportOn(commit, 1, 'ready'));
     expect(await harness.seen(reportOn(commit, 1, ''))).toBe('ready');

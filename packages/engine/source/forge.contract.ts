@@ -125,7 +125,17 @@ export const describeForge = (traits: ForgeTraits, create: () => Promise<ForgeHa
   it('reads one source by its whole name', async () => {
     const { harness, forge, signal } = await start();
     await harness.push(branch('team/preview/x'), { 'a.txt': 'a' });
-    for (const name of ['x', 'preview/x', 'team', 'team/preview', 'team/preview/', 'team/preview/*', 'team/preview/?', 'TEAM/preview/x', '']) {
+    for (const name of [
+      'x',
+      'preview/x',
+      'team',
+      'team/preview',
+      'team/preview/',
+      'team/preview/*',
+      'team/preview/?',
+      'TEAM/preview/x',
+      '',
+    ]) {
       expect(await forge.source(branch(name), signal), name).toEqual({ state: 'gone' });
     }
   });
@@ -147,7 +157,10 @@ export const describeForge = (traits: ForgeTraits, create: () => Promise<ForgeHa
     const reading = await forge.sources(signal);
     expect(reading.complete).toBe(false);
     expect(reading.faults[0]?.message).toMatch(/\S/);
-    expect(await forge.source(branch('main'), signal)).toMatchObject({ state: 'unknown', fault: { message: expect.stringMatching(/\S/) } });
+    expect(await forge.source(branch('main'), signal)).toMatchObject({
+      state: 'unknown',
+      fault: { message: expect.stringMatching(/\S/) },
+    });
     expect(await forge.source(branch('never'), signal)).toMatchObject({ state: 'unknown' });
     await expect(forge.readFile(commit, 'a.txt', limit, signal)).rejects.toMatchObject({ code: 'forge.unreachable' });
     await harness.reconnect();
@@ -168,7 +181,19 @@ export const describeForge = (traits: ForgeTraits, create: () => Promise<ForgeHa
   it('has no file where the commit has none', async () => {
     const { harness, readText } = await start();
     const commit = await harness.push(branch('main'), { 'a.txt': 'a', 'folder/b.txt': 'b' });
-    for (const path of ['b.txt', 'A.TXT', 'a.txt/b', 'folder/c.txt', '../a.txt', 'folder/../a.txt', './a.txt', '/a.txt', 'a\n.txt', 'a.txt ', '']) {
+    for (const path of [
+      'b.txt',
+      'A.TXT',
+      'a.txt/b',
+      'folder/c.txt',
+      '../a.txt',
+      'folder/../a.txt',
+      './a.txt',
+      '/a.txt',
+      'a\n.txt',
+      'a.txt ',
+      '',
+    ]) {
       expect(await readText(commit, path), JSON.stringify(path)).toBeUndefined();
     }
   });

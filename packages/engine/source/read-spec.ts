@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type CommitSha, type Failure, isEphError, type ParsedSpec, parseSpec, specLimitBytes, toFailure } from '@eph/contract';
+import { type CommitSha, type Failure, isEphError, type ParsedSpec, parseSpec, type Source, specLimitBytes, toFailure } from '@eph/contract';
 import type { Forge } from './forge.ts';
 
 export const specFile = 'eph.yaml';
@@ -36,8 +36,9 @@ export class SpecReader {
   }
 
   /** Forgets every commit that no source points at any more. */
-  retain(commits: ReadonlySet<CommitSha>): void {
-    if (this.#byCommit.size <= commits.size) return;
+  retain(sources: readonly Source[]): void {
+    if (this.#byCommit.size <= sources.length) return;
+    const commits = new Set(sources.map((source) => source.commit));
     for (const commit of this.#byCommit.keys()) if (!commits.has(commit)) this.#byCommit.delete(commit);
     const used = new Set(this.#byCommit.values());
     for (const [content, reading] of this.#byContent) if (!used.has(reading)) this.#byContent.delete(content);

@@ -1,0 +1,199 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type EnvironmentView, environmentListSchema, projectId } from '@eph/contract';
+import { pino } from 'pino';
+import { type Ephd, startEphd } from '../wiring.ts';
+import { createSampleProject, type SampleProject } from './sample-project.ts';
+import { visit, visitSteadily } from './visitor.ts';
+
+const branch = 'preview/plums';
+const patienceMs = 60_000;
+
+/** Everything the demo made, and how to look at it. */
+interface Stage {
+  readonly folder: string;
+  readonly dataFolder: string;
+  readonly project: SampleProject;
+  readonly ephd: Ephd;
+}
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const setUp = async (): Promise<Stage> => {
+  const folder = mkdtempSync(join(tmpdir(), 'eph-demo-'));
+  const project = await createSampleProject(folder);
+  const dataFolder = join(folder, 'data');
+  const ephd = await startEphd(
+    {
+      dataFolder,
+      api: { host: '127.0.0.1', port: 0 },
+      gateway: { port: 0, domain: 'localhost' },
+      databaseUrl: undefined,
+      workers: 4,
+      deletionBound: { atLeast: 5, share: 0.2 },
+      logLevel: 'silent',
+      projects: [{ id: projectId('shop'), location: project.origin }],
+    },
+    process.env,
+    pino({ level: 'silent' }),
+  );
+  return { folder, dataFolder, project, ephd };
+};
+
+const readEnvironments = async ({ ephd }: Stage): Promise<readonly EnvironmentView[]> => {
+  const response = await fetch(`${ephd.apiUrl}/api/v1/environments`);
+  return environmentListSchema.parse(await response.json()).environments;
+};
+
+/** Asks until the answer is there; what took too long is named. */
+const until = async <T>(what: string, ask: () => Promise<T | undefined>): Promise<T> => {
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (Date.now() > deadline) throw new Error(`${what} took more than ${patienceMs / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+};
+
+const untilReady = (stage: Stage, commit: string): Promise<EnvironmentView> =>
+  until('getting ready', async () => {
+    const [environment] = await readEnvironments(stage);
+    const entry = environment?.components.find((component) => component.entry);
+    return environment?.phase === 'Ready' && entry?.current?.commit === commit ? environment : undefined;
+  });
+
+const untilPageShows = (stage: Stage, name: string, headline: string): Promise<string> =>
+  until(`the page with "${headline}"`, async () => {
+    const page = await visit(stage.ephd.gatewayPort, name);
+    return page.status === 200 && page.body.includes(headline) ? page.body : undefined;
+  });
+
+const untilGone = (stage: Stage): Promise<true> =>
+  until('removal', async () => {
+    const left = await readEnvironments(stage);
+    return left.length === 0 ? true : undefined;
+  });
+
+/** Folders of environments in the data folder: each is named after its environment's id. */
+const leftovers = ({ dataFolder }: Stage): readonly string[] =>
+  readdirSync(join(dataFolder, 'process')).filter((name) => /^[0-9a-f]{16}$/.test(name));
+
+const demoOnce = async (stage: Stage): Promise<void> => {
+  const times: [string, string][] = [];
+  const timed = async <T>(step: string, work: () => Promise<T>): Promise<T> => {
+    const start = performance.now();
+    const result = await work();
+    times.push([step, `${((performance.now() - start) / 1000).toFixed(2)} s`]);
+    say(`  ${step}`);
+    return result;
+  };
+
+  say(`A small shop was made in ${stage.project.workingCopy}, and ephd watches it.\n`);
+  const first = await stage.project.push(branch, 'Plums are here');
+  const environment = await timed(`branch ${branch} pushed, environment ready`, () => untilReady(stage, first));
+  await timed(`page fetched from ${environment.url}`, () => untilPageShows(stage, environment.name, 'Plums are here'));
+
+  const visitor = visitSteadily(stage.ephd.gatewayPort, environment.name);
+  const second = await stage.project.push(branch, 'Plums are ripe');
+  await timed('new commit pushed, page changed', () => untilPageShows(stage, environment.name, 'Plums are ripe'));
+  await timed('version before stopped', () =>
+    until('stopping the version before', async () => {
+      const now = await untilReady(stage, second);
+      return now.components.some((component) => component.retiring) ? undefined : now;
+    }),
+  );
+  const visits = await visitor.stop();
+  if (visits.failures.length > 0)
+    throw new Error(`${visits.failures.length} of ${visits.total} requests failed during the update: ${visits.failures[0]}`);
+  say(`  ${visits.total} requests during the update, none failed`);
+
+  await stage.project.deleteBranch(branch);
+  await timed('branch deleted, everything gone', () => untilGone(stage));
+  const left = leftovers(stage);
+  if (left.length > 0) throw new Error(`something is left in the data folder: ${left.join(', ')}`);
+  const { status } = await visit(stage.ephd.gatewayPort, environment.name);
+  if (status !== 404) throw new Error(`the address still answers with ${status}`);
+
+  const width = Math.max(...times.map(([step]) => step.length));
+  say(`\n${'step'.padEnd(width)}  time\n${'-'.repeat(width)}  ------`);
+  for (const [step, time] of times) say(`${step.padEnd(width)}  ${time}`);
+};
+
+const demoUntilStopped = async (stage: Stage): Promise<void> => {
+  say(`A small shop was made in ${stage.project.workingCopy}, and ephd watches it.`);
+  say(`Branch ${branch} is pushed.\n`);
+  const stopped = new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve);
+    process.once('SIGTERM', resolve);
+  });
+  let watching = true;
+  const watcher = watchAloud(stage, () => watching);
+  const first = await stage.project.push(branch, 'Plums are here');
+  const environment = await untilReady(stage, first);
+  say(`
+Click:   ${environment.url}
+
+Change it:
+  cd ${stage.project.workingCopy}
+  sed -i 's/Plums are here/Plums are ripe/' web.mjs && git commit -qam ripe && git push -q origin ${branch}
+Another one:
+  git push -q origin HEAD:refs/heads/preview/second
+Ask:
+  npm run eph -- --server ${stage.ephd.apiUrl} list
+
+Ctrl-C removes everything.
+`);
+  await stopped;
+  say('\nRemoving everything.');
+  for (const one of await readEnvironments(stage)) await stage.project.deleteBranch(one.source.name).catch((error: unknown) => say(String(error)));
+  await untilGone(stage);
+  watching = false;
+  await watcher;
+};
+
+/** Says what changes, as it changes. */
+const watchAloud = async (stage: Stage, watching: () => boolean): Promise<void> => {
+  const said = new Map<string, string>();
+  while (watching()) {
+    const environments = await readEnvironments(stage);
+    for (const { id, name, phase, summary } of environments) {
+      const line = `${name}: ${phase}${summary === '' ? '' : `, ${summary}`}`;
+      if (said.get(id) !== line) say(`${new Date().toISOString().slice(11, 23)}  ${line}`);
+      said.set(id, line);
+    }
+    for (const [id, line] of said) {
+      if (environments.some((one) => one.id === id)) continue;
+      said.delete(id);
+      say(`${new Date().toISOString().slice(11, 23)}  ${line.split(':')[0]}: gone`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+};
+
+const main = async (): Promise<void> => {
+  const once = process.argv.includes('--once');
+  const stage = await setUp();
+  try {
+    await (once ? demoOnce(stage) : demoUntilStopped(stage));
+  } finally {
+    await removeEverything(stage);
+  }
+};
+
+/** Also after a failure nothing stays behind: without their branches the environments go. */
+const removeEverything = async (stage: Stage): Promise<void> => {
+  for (const one of await readEnvironments(stage)) await stage.project.deleteBranch(one.source.name).catch((error: unknown) => say(String(error)));
+  await untilGone(stage);
+  await stage.ephd[Symbol.asyncDispose]();
+  rmSync(stage.folder, { recursive: true, force: true });
+};
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,54 @@
+import { request } from 'node:http';
+
+export interface Page {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Asks the gateway for the front page of an environment, the way a browser at `<name>.localhost` would. */
+export const visit = (gatewayPort: number, name: string): Promise<Page> =>
+  new Promise((resolve, reject) => {
+    const asking = request(
+      { host: '127.0.0.1', port: gatewayPort, path: '/', headers: { host: `${name}.localhost:${gatewayPort}` }, timeout: 5_000 },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
+        response.on('error', reject);
+      },
+    );
+    asking.on('timeout', () => asking.destroy(new Error('no answer within 5 s')));
+    asking.on('error', reject);
+    asking.end();
+  });
+
+export interface Visits {
+  readonly total: number;
+  readonly failures: readonly string[];
+}
+
+/** Visits again and again until told to stop; every answer that is not the page is a failure. */
+export const visitSteadily = (gatewayPort: number, name: string): { stop(): Promise<Visits> } => {
+  const failures: string[] = [];
+  let total = 0;
+  let visiting = true;
+  const visits = (async () => {
+    while (visiting) {
+      total += 1;
+      try {
+        const page = await visit(gatewayPort, name);
+        if (page.status !== 200) failures.push(`status ${page.status}`);
+      } catch (error) {
+        failures.push(error instanceof Error ? error.message : String(error));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  })();
+  return {
+    async stop() {
+      visiting = false;
+      await visits;
+      return { total, failures };
+    },
+  };
+};

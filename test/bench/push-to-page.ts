@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { BenchSite, startEphd, until } from './bench-ephd.ts';
+import { atMost, type Figure, median } from './figure.ts';
+
+const rounds = 9;
+
+const spec = `version: "1.0"
+name: shop
+environment: { name_template: "{ref_name}" }
+process:
+  services:
+    web: { command: [node, web.mjs], ready: { http: / } }
+`;
+
+const service = `import { createServer } from 'node:http';
+createServer((_, response) => response.end('good')).listen(Number(process.env.PORT), '127.0.0.1');
+`;
+
+const answersWell = (port: number, host: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const asking = request({ host: '127.0.0.1', port, headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asking.on('error', () => resolve(false));
+    asking.end();
+  });
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+/** Starting the service by hand in a checkout that is already there, and asking until it answers. */
+const startByHand = async (folder: string): Promise<number> => {
+  const port = await freePort();
+  const start = performance.now();
+  const child = spawn(process.execPath, ['web.mjs'], { cwd: folder, env: { PATH: process.env['PATH'], PORT: String(port) }, stdio: 'ignore' });
+  await until('the service by hand', () => answersWell(port, 'localhost'), 2);
+  const took = performance.now() - start;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  return took;
+};
+
+/** From the moment `git push` is done until the page answers through the gateway. */
+export const measurePushToPage = async (): Promise<readonly Figure[]> => {
+  using site = new BenchSite();
+  const copy = join(site.folder, 'copy');
+  mkdirSync(copy);
+  site.git(site.folder, ['init', '--quiet', '--bare', '--initial-branch=main', site.origin]);
+  site.git(copy, ['init', '--quiet', '--initial-branch=main']);
+  writeFileSync(join(copy, 'eph.yaml'), spec);
+  writeFileSync(join(copy, 'web.mjs'), service);
+  site.git(copy, ['add', '--all']);
+  site.git(copy, ['commit', '--quiet', '--message', 'shop']);
+  site.git(copy, ['push', '--quiet', site.origin, 'main']);
+  const ephd = await startEphd(['--project', site.origin, '--data', join(site.folder, 'data'), '--port', '0', '--gateway-port', '0']);
+  const pushes: number[] = [];
+  const baselines: number[] = [];
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      const name = `preview-${round}`;
+      site.git(copy, ['push', '--quiet', site.origin, `HEAD:refs/heads/preview/${round}`]);
+      const start = performance.now();
+      await until('the page', () => answersWell(ephd.gatewayPort, `${name}.localhost`), 2);
+      pushes.push(performance.now() - start);
+      site.git(copy, ['push', '--quiet', site.origin, '--delete', `preview/${round}`]);
+      await until('removal', async () => (await ephd.environments()).length === 0);
+      baselines.push(await startByHand(copy));
+    }
+  } finally {
+    await ephd.stop();
+  }
+  return [atMost('push-to-page', median(pushes) / median(baselines), 1.5)];
+};

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { BenchSite, startEphd, until } from './bench-ephd.ts';
+import { atMost, type Figure, median, reported } from './figure.ts';
+
+const count = 1_000;
+const rounds = 5;
+
+const spec = `version: "1.0"
+name: shop
+process:
+  services:
+    web: { command: [sleep, "1000000"], ready: { none: true } }
+`;
+
+const nodeStart = (): number => {
+  const start = performance.now();
+  execFileSync(process.execPath, ['-e', '0']);
+  return performance.now() - start;
+};
+
+/** Heap of a daemon that has come to rest, after a collection. */
+const idleHeap = (config: string): number => {
+  const script = fileURLToPath(new URL('idle-heap.ts', import.meta.url));
+  return Number(execFileSync(process.execPath, ['--expose-gc', script, config], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }));
+};
+
+/** A thousand real environments: how soon a restarted ephd has found them again, and what each costs it in memory. */
+export const measureThousand = async (): Promise<readonly Figure[]> => {
+  using site = new BenchSite();
+  const copy = join(site.folder, 'copy');
+  mkdirSync(copy);
+  site.git(site.folder, ['init', '--quiet', '--bare', '--initial-branch=main', site.origin]);
+  site.git(copy, ['init', '--quiet', '--initial-branch=main']);
+  writeFileSync(join(copy, 'eph.yaml'), spec);
+  site.git(copy, ['add', '--all']);
+  site.git(copy, ['commit', '--quiet', '--message', 'shop']);
+  site.git(copy, ['push', '--quiet', site.origin, 'main']);
+  const commit = site.git(copy, ['rev-parse', 'HEAD']);
+  writeFileSync(
+    site.config,
+    `data: data\napi: { port: 0 }\ngateway: { port: ${20_000 + (process.pid % 10_000)} }\ndeletion_bound: { at_least: ${count} }\nprojects: [{ name: shop, location: shop.git }]\n`,
+  );
+  const args = ['--config', site.config];
+  const empty = idleHeap(site.config);
+  const refs = (verb: 'create' | 'delete'): string =>
+    Array.from({ length: count }, (_, index) => `${verb} refs/heads/preview/${index} ${commit}\n`).join('');
+
+  site.git(site.origin, ['update-ref', '--stdin'], refs('create'));
+  const maker = await startEphd(args);
+  await until('a thousand environments', async () => (await readyCount(maker)) === count, 200);
+  await maker.stop();
+
+  const recoveries: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const start = performance.now();
+    const ephd = await startEphd(args);
+    await until('adoption', async () => (await readyCount(ephd)) === count, 20);
+    recoveries.push(performance.now() - start);
+    await ephd.stop();
+  }
+  const full = idleHeap(site.config);
+
+  const remover = await startEphd(args);
+  await until('adoption', async () => (await readyCount(remover)) === count, 20);
+  site.git(site.origin, ['update-ref', '--stdin'], refs('delete'));
+  await until('removal of a thousand', async () => (await remover.environments()).length === 0, 200);
+  await remover.stop();
+  const baseline = median(Array.from({ length: 11 }, nodeStart));
+  return [
+    atMost('memory-per-environment', (full - empty) / count / 1024, 8, 'KiB'),
+    reported('restart-recovery', median(recoveries) / baseline),
+  ];
+};
+
+/** From the metrics, which cost less than a listing: the question must not be what is measured. */
+const readyCount = async ({ apiUrl }: { readonly apiUrl: string }): Promise<number> => {
+  const text = await (await fetch(`${apiUrl}/metrics`)).text();
+  return Number(/^eph_environments\{phase="Ready"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+};
