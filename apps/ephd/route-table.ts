@@ -4,47 +4,60 @@ import type { Known } from '@eph/engine/loop/memory';
 import type { Route, Routes } from '@eph/gateway';
 
 /**
- * What the loop knows, as the gateway needs it. An alias that two environments could have stays with the one that was there first;
- * names are never shared.
+ * What the loop knows, as the gateway needs it. A name comes before an alias of the same spelling, and an alias that several
+ * environments could have belongs to the one that was there first.
  */
 export class RouteTable implements Routes {
-  readonly #routes = new Map<string, Route>();
-  readonly #owners = new Map<EnvironmentId, { readonly name: EnvironmentName; readonly alias: string }>();
+  readonly #byName = new Map<string, Route>();
+  readonly #labels = new Map<EnvironmentId, { readonly name: EnvironmentName; readonly alias: string }>();
+  /** Who could have an alias, in the order of arrival. */
+  readonly #claims = new Map<string, Set<EnvironmentId>>();
 
   find(label: string): Route | undefined {
-    return this.#routes.get(label);
+    return this.#byName.get(label) ?? this.#findAlias(label);
   }
 
   aliasOf(id: EnvironmentId): string | undefined {
-    const owner = this.#owners.get(id);
-    const route = owner === undefined ? undefined : this.#routes.get(owner.alias);
-    return route?.state === 'alias' && route.target === owner?.name ? owner?.alias : undefined;
+    const alias = this.#labels.get(id)?.alias ?? '';
+    return this.#ownerOf(alias) === id && !this.#byName.has(alias) ? alias : undefined;
   }
 
   update(known: Known): void {
     const alias = toDnsLabel(`${known.project}-${known.ref.name}`);
-    const before = this.#owners.get(known.id);
-    if (before !== undefined && before.name !== known.name) this.remove(known.id);
-    this.#owners.set(known.id, { name: known.name, alias });
-    this.#routes.set(known.name, computeRoute(known));
-    if (!this.#routes.has(alias)) this.#routes.set(alias, { state: 'alias', target: known.name });
+    const before = this.#labels.get(known.id);
+    if (before !== undefined && before.name !== known.name) this.#byName.delete(before.name);
+    this.#labels.set(known.id, { name: known.name, alias });
+    this.#byName.set(known.name, computeRoute(known));
+    const claims = this.#claims.get(alias);
+    if (claims === undefined) this.#claims.set(alias, new Set([known.id]));
+    else claims.add(known.id);
   }
 
   remove(id: EnvironmentId): void {
-    const owner = this.#owners.get(id);
-    if (owner === undefined) return;
-    const alias = this.aliasOf(id);
-    this.#owners.delete(id);
-    this.#routes.delete(owner.name);
-    if (alias === undefined) return;
-    this.#routes.delete(alias);
-    const heir = [...this.#owners.values()].find((one) => one.alias === alias);
-    if (heir !== undefined) this.#routes.set(alias, { state: 'alias', target: heir.name });
+    const labels = this.#labels.get(id);
+    if (labels === undefined) return;
+    this.#labels.delete(id);
+    this.#byName.delete(labels.name);
+    const claims = this.#claims.get(labels.alias);
+    claims?.delete(id);
+    if (claims?.size === 0) this.#claims.delete(labels.alias);
   }
 
   clear(): void {
-    this.#routes.clear();
-    this.#owners.clear();
+    this.#byName.clear();
+    this.#labels.clear();
+    this.#claims.clear();
+  }
+
+  #ownerOf(alias: string): EnvironmentId | undefined {
+    const [owner] = this.#claims.get(alias) ?? [];
+    return owner;
+  }
+
+  #findAlias(label: string): Route | undefined {
+    const owner = this.#ownerOf(label);
+    const labels = owner === undefined ? undefined : this.#labels.get(owner);
+    return labels === undefined ? undefined : { state: 'alias', target: labels.name };
   }
 }
 

@@ -1,0 +1,48 @@
+import { componentName, environmentId, environmentName, projectId, providerName, revision, commitSha } from '@eph/contract';
+import { identify } from '@eph/engine/desired/identity';
+import type { Known } from '@eph/engine/loop/memory';
+
+const shop = projectId('shop');
+const commit = commitSha('a'.repeat(40));
+
+/** An environment as the loop knows it: ready, with one component, unless told otherwise. */
+export const createKnown = (branch: string, overrides: Partial<Known> = {}): Known => {
+  const ref = { kind: 'branch', name: branch } as const;
+  const id = environmentId(identify(shop, ref));
+  const name = environmentName(`shop-${id}`);
+  const version = { revision: revision('b'.repeat(32)), commit, health: 'ready', message: '', since: '2026-01-05T09:00:00.000Z' } as const;
+  return {
+    id,
+    project: shop,
+    ref,
+    name,
+    decision: { state: 'wanted', because: 'a test wants it', spec: 'missing' },
+    source: { project: shop, ref, commit },
+    observed: {
+      identity: { id, name, project: shop, source: ref, createdAt: '2026-01-05T09:00:00.000Z' },
+      complete: true,
+      components: [
+        {
+          name: componentName('web'),
+          provider: providerName('process'),
+          entry: true,
+          dependsOn: [],
+          current: version,
+          next: null,
+          retiring: false,
+          outputs: { url: 'http://127.0.0.1:4000' },
+          usage: null,
+        },
+      ],
+    },
+    actions: [],
+    status: { phase: 'Ready', summary: '', conditions: [] },
+    settled: true,
+    held: false,
+    permit: false,
+    glimpse: undefined,
+    glimpsedAt: 0,
+    reportedCommit: undefined,
+    ...overrides,
+  };
+};
