@@ -121,7 +121,7 @@ export class FakeProvider implements Provider {
   async *logs(environment: EnvironmentId, component: ComponentName, options: LogOptions): AsyncIterable<string> {
     const slot = this.#infrastructure.environments.get(environment)?.slots.get(component);
     const lines = [slot?.current, slot?.next].flatMap((version) => (version === undefined ? [] : [`started ${version.component.commit}`]));
-    for (const line of lines.slice(-options.tail)) yield line;
+    for (const line of options.tail === 0 ? [] : lines.slice(-options.tail)) yield line;
   }
 
   watch(changed: (environment: EnvironmentId) => void, signal: AbortSignal): void {

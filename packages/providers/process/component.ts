@@ -1,0 +1,267 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type {
+  CommitSha,
+  ComponentName,
+  Identity,
+  ObservedComponent,
+  ProviderName,
+  ResolvedComponent,
+  Usage,
+} from '@eph/contract';
+import type { Context } from './context.ts';
+import { endProcesses } from './end-processes.ts';
+import { sentence } from './faults.ts';
+import { Instance, type InstanceHost } from './instance.ts';
+import { loopback } from './ports.ts';
+import { isRunning, type ProcessIdentity, type RunningProcess } from './processes.ts';
+import { type ComponentRecord, type InstanceRecord, instanceId, writeRecord } from './records.ts';
+import type { Service } from './service.ts';
+import { computeServiceEnvironment } from './service-environment.ts';
+import { resolveDirectory, type Trees } from './trees.ts';
+
+interface Versions {
+  readonly current: Instance | null;
+  readonly next: Instance | null;
+  readonly retiring: readonly Instance[];
+}
+
+/** What a component asks of the environment that it belongs to. */
+export interface ComponentHost {
+  readonly identity: Identity;
+  readonly trees: Trees;
+}
+
+/** One component of an environment: its versions, and how one takes over from another. */
+export class Component implements InstanceHost {
+  readonly name: ComponentName;
+  readonly #context: Context;
+  readonly #environment: ComponentHost;
+  #versions: Versions;
+
+  constructor(context: Context, environment: ComponentHost, record: ComponentRecord) {
+    this.name = record.name;
+    this.#context = context;
+    this.#environment = environment;
+    const instance = (one: InstanceRecord): Instance => new Instance(context, this, one);
+    this.#versions = {
+      current: record.current && instance(record.current),
+      next: record.next && instance(record.next),
+      retiring: record.retiring.map(instance),
+    };
+  }
+
+  /** Oldest first. */
+  get instances(): readonly Instance[] {
+    const { current, next, retiring } = this.#versions;
+    return [...retiring, current, next].filter((one) => one !== null);
+  }
+
+  get commits(): readonly CommitSha[] {
+    return this.instances.map((one) => one.record.commit);
+  }
+
+  /** An instance whose process is not on record can still be found by its marker. */
+  get needsMarkers(): boolean {
+    return this.instances.some((one) => one.record.process === null);
+  }
+
+  /** After a start of ephd. */
+  resume(running: readonly RunningProcess[]): void {
+    const { current, next, retiring } = this.#versions;
+    for (const one of [current, next]) one?.resume(this.#findProcess(one, running));
+    for (const one of retiring) this.#context.rotation.watch(one.log);
+  }
+
+  #findProcess({ record, marker }: Instance, running: readonly RunningProcess[]): ProcessIdentity | undefined {
+    const { processes } = this.#context;
+    if (record.process !== null) return isRunning(processes, record.process) ? record.process : undefined;
+    const leaders = running.filter((one) => one.marker === marker && one.session === one.pid);
+    const [leader] = leaders;
+    if (leader === undefined || leaders.length > 1) return undefined;
+    return { pid: leader.pid, startTime: leader.startTime, bootId: processes.bootId };
+  }
+
+  observe(provider: ProviderName): ObservedComponent {
+    const { current, next, retiring } = this.#versions;
+    const { entry = false, dependsOn = [] } = (current ?? next ?? retiring.at(-1))?.record ?? {};
+    return {
+      name: this.name,
+      provider,
+      entry,
+      dependsOn,
+      current: current?.version ?? null,
+      next: next?.version ?? null,
+      retiring: retiring.length > 0,
+      outputs: current === null ? {} : outputsOf(current.record.port),
+      usage: sumUsage(this.instances.map((one) => one.usage).filter((one) => one !== undefined)),
+    };
+  }
+
+  async ensure(wanted: ResolvedComponent, service: Service, signal: AbortSignal): Promise<void> {
+    const { current, next, retiring } = this.#versions;
+    if (current?.record.revision === wanted.revision) {
+      if (next !== null) this.#change({ current, next: null, retiring: [...retiring, next] });
+      return this.#endRetiring(this.#versions.retiring, signal);
+    }
+    if (next?.record.revision !== wanted.revision) await this.#begin(wanted, service, signal);
+    // What was replaced before it ever served cannot be in use.
+    await this.#endRetiring(
+      this.#versions.retiring.filter((one) => one.record.readyAt === null),
+      signal,
+    );
+  }
+
+  /** Starts a new version. Another one that was on its way retires. */
+  async #begin(wanted: ResolvedComponent, service: Service, signal: AbortSignal): Promise<void> {
+    using _pin = this.#environment.trees.pin(wanted.commit);
+    const folder = resolveDirectory(await this.#environment.trees.ensure(wanted.commit, signal), service.directory ?? '.');
+    const port = await this.#context.ports.choose();
+    try {
+      signal.throwIfAborted();
+      const { current, next: obsolete, retiring } = this.#versions;
+      const next = new Instance(this.#context, this, this.#newRecord(wanted, service, port));
+      this.#change({ current, next, retiring: obsolete === null ? retiring : [...retiring, obsolete] });
+      await next.begin(folder);
+    } catch (error) {
+      this.#context.ports.release(port);
+      throw error;
+    }
+  }
+
+  #newRecord(wanted: ResolvedComponent, service: Service, port: number): InstanceRecord {
+    return {
+      id: randomBytes(4).toString('hex'),
+      revision: wanted.revision,
+      commit: wanted.commit,
+      entry: wanted.entry,
+      dependsOn: wanted.dependsOn,
+      service,
+      port,
+      createdAt: new Date(this.#context.now()).toISOString(),
+      readyAt: null,
+      process: null,
+    };
+  }
+
+  markerOf(instance: string): string {
+    return this.#context.layout.marker(this.#environment.identity.id, this.name, instance);
+  }
+
+  logPathOf(instance: string): string {
+    return this.#context.layout.log(this.#environment.identity.id, this.name, instance);
+  }
+
+  async prepare({ commit, service }: InstanceRecord, signal: AbortSignal): Promise<string> {
+    return resolveDirectory(await this.#environment.trees.ensure(commit, signal), service.directory ?? '.');
+  }
+
+  variablesOf({ id, service, port }: InstanceRecord): Record<string, string> {
+    return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port });
+  }
+
+  save(record: InstanceRecord): void {
+    this.#write(this.#versions, record);
+  }
+
+  changed(): void {
+    this.#context.changed(this.#environment.identity.id);
+  }
+
+  /** The version that got ready takes over, and the one before it retires: one write, so there is no moment without one. */
+  promote(ready: InstanceRecord): boolean {
+    const { current, next, retiring } = this.#versions;
+    if (next?.record.id !== ready.id) return false;
+    const versions = { current: next, next: null, retiring: current === null ? retiring : [...retiring, current] };
+    try {
+      this.#write(versions, ready);
+    } catch (error) {
+      this.#context.log.warn({ component: this.name, error: sentence(error) }, 'a version that is ready could not take over yet');
+      return false;
+    }
+    this.#versions = versions;
+    current?.letGo();
+    return true;
+  }
+
+  /** Ends everything that runs for this component. The folder is left to the caller. */
+  async end(signal: AbortSignal): Promise<void> {
+    const retired = { current: null, next: null, retiring: this.instances };
+    try {
+      this.#change(retired);
+    } catch (error) {
+      // On a full disk removal must go on, all the more; if ephd dies now, the service comes back until it is removed again.
+      this.#context.log.warn({ component: this.name, error: sentence(error) }, 'the removal of a component could not be noted');
+      this.#versions = retired;
+    }
+    await this.abandon(signal);
+  }
+
+  /** Ends everything that runs for a component whose folder is gone. */
+  abandon(signal: AbortSignal): Promise<void> {
+    return this.#endProcesses(this.instances, this.#context.layout.marker(this.#environment.identity.id, this.name), signal);
+  }
+
+  letGo(): void {
+    for (const one of this.instances) one.letGo();
+  }
+
+  async #endRetiring(ending: readonly Instance[], signal: AbortSignal): Promise<void> {
+    if (ending.length === 0) return;
+    await Promise.all(ending.map((one) => this.#endProcesses([one], one.marker, signal)));
+    const { current, next, retiring } = this.#versions;
+    this.#change({ current, next, retiring: retiring.filter((one) => !ending.includes(one)) });
+    await this.#collectFolders();
+    await this.#environment.trees.collect();
+  }
+
+  /** Removes the logs of instances that are no more, also of those that ephd had no time for when it was killed. */
+  async #collectFolders(): Promise<void> {
+    const { layout, scratch } = this.#context;
+    const folder = layout.component(this.#environment.identity.id, this.name);
+    const known = new Set(this.instances.map((one) => one.record.id));
+    const unused = readdirSync(folder).filter((name) => instanceId.test(name) && !known.has(name));
+    await Promise.all(unused.map((name) => scratch.discard(join(folder, name))));
+  }
+
+  async #endProcesses(ending: readonly Instance[], marker: string, signal: AbortSignal): Promise<void> {
+    const { processes, limits } = this.#context;
+    for (const one of ending) one.letGo();
+    const leaders = ending.map((one) => one.record.process).filter((one) => one !== null);
+    await endProcesses(processes, { marker, leaders, graceMs: limits.graceMs, signal });
+    for (const one of ending) one.release();
+  }
+
+  #change(versions: Versions): void {
+    this.#write(versions);
+    this.#versions = versions;
+    for (const one of versions.retiring) one.letGo();
+    this.changed();
+  }
+
+  #write({ current, next, retiring }: Versions, latest?: InstanceRecord): void {
+    const recordOf = (one: Instance): InstanceRecord => (latest?.id === one.record.id ? latest : one.record);
+    const record: ComponentRecord = {
+      name: this.name,
+      current: current && recordOf(current),
+      next: next && recordOf(next),
+      retiring: retiring.map(recordOf),
+    };
+    writeRecord(this.#context.layout.componentRecord(this.#environment.identity.id, this.name), record, { durable: false });
+  }
+}
+
+const outputsOf = (port: number): ObservedComponent['outputs'] => ({
+  url: `http://${loopback}:${port}`,
+  host: loopback,
+  port: String(port),
+});
+
+const sumUsage = (usages: readonly Usage[]): Usage | null =>
+  usages.length === 0
+    ? null
+    : {
+        cpuSeconds: usages.reduce((sum, one) => sum + one.cpuSeconds, 0),
+        memoryBytes: usages.reduce((sum, one) => sum + one.memoryBytes, 0),
+      };

@@ -1,0 +1,196 @@
+import { mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type ComponentName,
+  componentName,
+  dnsLabel,
+  EphError,
+  type Identity,
+  type ObservedComponent,
+  type ObservedEnvironment,
+  type ProviderName,
+} from '@eph/contract';
+import { Component, type ComponentHost } from './component.ts';
+import type { Context } from './context.ts';
+import { endProcesses } from './end-processes.ts';
+import { isAbsent, sentence } from './faults.ts';
+import { type ComponentRecord, emptyComponent, type ReadRecord, readComponent, writeRecord } from './records.ts';
+import { Trees } from './trees.ts';
+
+type Unreadable = Extract<ReadRecord<ComponentRecord>, { why: string }>;
+
+const allReadable: ReadonlyMap<ComponentName, Unreadable> = new Map();
+
+/** How memory differed from the disk. */
+export interface Difference {
+  readonly appeared: readonly Component[];
+  readonly vanished: readonly Component[];
+}
+
+/** One environment in memory, as it is on disk. */
+export class Environment implements ComponentHost {
+  readonly identity: Identity;
+  readonly #context: Context;
+  #trees: Trees | undefined;
+  readonly #components = new Map<ComponentName, Component>();
+  #unreadable: ReadonlyMap<ComponentName, Unreadable> = allReadable;
+  /** When the list of components last changed on disk, as far as it was read. */
+  #stamp: number | undefined;
+  /** Whether the list of components could be read. */
+  #listed = true;
+
+  constructor(context: Context, identity: Identity) {
+    this.identity = identity;
+    this.#context = context;
+  }
+
+  get #folder(): string {
+    return join(this.#context.layout.environment(this.identity.id), 'components');
+  }
+
+  /** Made at first use: most environments are only looked at. */
+  get trees(): Trees {
+    const { layout, scratch, exportTree } = this.#context;
+    this.#trees ??= new Trees(
+      join(layout.environment(this.identity.id), 'trees'),
+      scratch,
+      (commit, draft, signal) => exportTree(this.identity.project, commit, draft, signal),
+      () => this.components.flatMap((one) => one.commits),
+    );
+    return this.#trees;
+  }
+
+  component(name: ComponentName): Component | undefined {
+    return this.#components.get(name);
+  }
+
+  get components(): readonly Component[] {
+    return [...this.#components.values()];
+  }
+
+  observe(provider: ProviderName): ObservedEnvironment {
+    const unreadable = [...this.#unreadable.keys()].map((name) => unknownComponent(name, provider));
+    const components = [...this.components.map((one) => one.observe(provider)), ...unreadable];
+    return {
+      identity: this.identity,
+      components: components.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      complete: unreadable.length === 0 && this.#listed,
+    };
+  }
+
+  /** Makes memory equal the disk. Cheap when nothing was changed behind our back: one look at one folder. */
+  refresh(): Difference {
+    try {
+      const stamp = statSync(this.#folder).mtimeMs;
+      if (stamp === this.#stamp && this.#unreadable.size === 0) return { appeared: [], vanished: [] };
+      const difference = this.#compare(
+        readdirSync(this.#folder)
+          .filter((name) => dnsLabel.test(name))
+          .map(componentName),
+      );
+      this.#stamp = stamp;
+      this.#listed = true;
+      return difference;
+    } catch (error) {
+      if (isAbsent(error)) return this.#compare([]);
+      if (this.#listed) this.#warn(sentence(error));
+      this.#listed = false;
+      return { appeared: [], vanished: [] };
+    }
+  }
+
+  #compare(names: readonly ComponentName[]): Difference {
+    const vanished = this.components.filter((one) => !names.includes(one.name));
+    for (const one of vanished) this.#components.delete(one.name);
+    const before = this.#unreadable;
+    this.#unreadable = allReadable;
+    const appeared = names.filter((name) => !this.#components.has(name)).map((name) => this.#read(name, before));
+    return { appeared: appeared.filter((one) => one !== undefined), vanished };
+  }
+
+  #read(name: ComponentName, unreadableBefore: ReadonlyMap<ComponentName, Unreadable>): Component | undefined {
+    const path = this.#context.layout.componentRecord(this.identity.id, name);
+    const read = readComponent(path, name);
+    if (read.state === 'read') return this.#hold(read.record);
+    // The folder is there, so the record was taken away by somebody, and processes may still run.
+    const fault: Unreadable = read.state === 'absent' ? { state: 'corrupt', why: `${path} is missing` } : read;
+    if (!unreadableBefore.has(name)) this.#warn(fault.why);
+    this.#unreadable = new Map([...this.#unreadable, [name, fault]]);
+    return undefined;
+  }
+
+  #hold(record: ComponentRecord): Component {
+    const component = new Component(this.#context, this, record);
+    this.#components.set(record.name, component);
+    return component;
+  }
+
+  #warn(why: string): void {
+    this.#context.log.warn({ environment: this.identity.id, why }, 'an environment could not be read completely');
+  }
+
+  /** The component, noted on disk before anything is done for it. */
+  async obtain(name: ComponentName, signal: AbortSignal): Promise<Component> {
+    const known = this.#components.get(name);
+    if (known !== undefined) return known;
+    const unreadable = this.#unreadable.get(name);
+    if (unreadable?.state === 'unreadable') {
+      throw new EphError('provider.incomplete', `What is known of component ${name} cannot be read: ${unreadable.why}.`);
+    }
+    // Nothing is known of what a damaged record stood for except its marker, and nobody could reach it either.
+    if (unreadable !== undefined) await this.#endUnknown(name, signal);
+    const record = emptyComponent(name);
+    const path = this.#context.layout.componentRecord(this.identity.id, name);
+    if (unreadable === undefined) this.#create(record);
+    else writeRecord(path, record, { durable: false });
+    this.drop(name);
+    return this.#hold(record);
+  }
+
+  #create(record: ComponentRecord): void {
+    const draft = this.#context.scratch.newPath();
+    mkdirSync(draft, { mode: 0o700 });
+    writeRecord(join(draft, 'component.json'), record, { durable: false });
+    renameSync(draft, join(this.#folder, record.name));
+  }
+
+  /** Ends everything that runs for a component. */
+  async end(name: ComponentName, signal: AbortSignal): Promise<void> {
+    await this.#components.get(name)?.end(signal);
+    if (this.#unreadable.has(name)) await this.#endUnknown(name, signal);
+  }
+
+  async #endUnknown(name: ComponentName, signal: AbortSignal): Promise<void> {
+    const { layout, processes, limits } = this.#context;
+    const marker = layout.marker(this.identity.id, name);
+    await endProcesses(processes, { marker, leaders: [], graceMs: limits.graceMs, signal });
+  }
+
+  /** Without this component nothing is left. */
+  isLast(name?: ComponentName): boolean {
+    return this.#listed && [...this.#components.keys(), ...this.#unreadable.keys()].every((one) => one === name);
+  }
+
+  /** Forgets a component whose folder is gone. */
+  drop(name: ComponentName): void {
+    this.#components.delete(name);
+    this.#unreadable = new Map([...this.#unreadable].filter(([one]) => one !== name));
+  }
+
+  letGo(): void {
+    for (const one of this.components) one.letGo();
+  }
+}
+
+/** Its name is known from its folder, and nothing else: it is neither absent nor equal to anything wanted. */
+const unknownComponent = (name: ComponentName, provider: ProviderName): ObservedComponent => ({
+  name,
+  provider,
+  entry: false,
+  dependsOn: [],
+  current: null,
+  next: null,
+  retiring: true,
+  outputs: {},
+  usage: null,
+});

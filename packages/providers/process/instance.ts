@@ -1,0 +1,273 @@
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type ComponentVersion, type Health, redact, type Usage } from '@eph/contract';
+import type { Context } from './context.ts';
+import { endProcesses } from './end-processes.ts';
+import { isDiskFull, sentence } from './faults.ts';
+import { launch } from './launch.ts';
+import { LogFile } from './log-file.ts';
+import { pause } from './pause.ts';
+import { isFree } from './ports.ts';
+import type { ProcessIdentity } from './processes.ts';
+import { watchReadiness } from './readiness.ts';
+import type { InstanceRecord } from './records.ts';
+
+/** What an instance asks of the component that it belongs to. */
+export interface InstanceHost {
+  markerOf(instance: string): string;
+  logPathOf(instance: string): string;
+  /** The folder to run in; makes the checkout if it is not there. */
+  prepare(record: InstanceRecord, signal: AbortSignal): Promise<string>;
+  variablesOf(record: InstanceRecord): Readonly<Record<string, string>>;
+  /** Writes the record; throws if that is not possible, and then nothing has changed. */
+  save(record: InstanceRecord): void;
+  /** Gives it the traffic and writes that down. False if that was not possible: it is asked for again. */
+  promote(record: InstanceRecord): boolean;
+  changed(): void;
+}
+
+interface Running {
+  readonly identity: ProcessIdentity;
+  /** Only if this ephd started it. */
+  readonly child: ChildProcess | undefined;
+}
+
+const endedUnseen = 'It ended; an earlier ephd had started it, so its exit code is not known.';
+
+/** One start of one version of a component: keeps its process running, and knows how it is. */
+export class Instance {
+  readonly log: LogFile;
+  readonly #context: Context;
+  readonly #host: InstanceHost;
+  /** What is being done for it now: aborts when that has come to its end, or when it is no longer looked after. */
+  #life = new AbortController();
+  #over = false;
+  #record: InstanceRecord;
+  #health: Pick<ComponentVersion, 'health' | 'message' | 'since'>;
+  #wasReadyOnPort: boolean;
+  #lookedAfter = false;
+  #released = false;
+
+  constructor(context: Context, host: InstanceHost, record: InstanceRecord) {
+    this.#context = context;
+    this.#host = host;
+    this.#record = record;
+    this.log = new LogFile(host.logPathOf(record.id));
+    this.#wasReadyOnPort = record.readyAt !== null;
+    this.#health =
+      record.readyAt === null
+        ? { health: 'starting', message: 'It has been started and is not ready yet.', since: record.createdAt }
+        : { health: 'ready', message: '', since: record.readyAt };
+    context.ports.claim(record.port);
+  }
+
+  get record(): InstanceRecord {
+    return this.#record;
+  }
+
+  get marker(): string {
+    return this.#host.markerOf(this.#record.id);
+  }
+
+  get version(): ComponentVersion {
+    return { revision: this.#record.revision, commit: this.#record.commit, ...this.#health };
+  }
+
+  get usage(): Usage | undefined {
+    return this.#record.process === null ? undefined : this.#context.monitor.usage(this.#record.process.pid);
+  }
+
+  /** Starts it for the first time and looks after it from now on. */
+  async begin(folder: string): Promise<void> {
+    this.#lookAfter(await this.#tryLaunch(folder));
+  }
+
+  /** Takes over an instance of an earlier ephd: goes on with its process if that is still there, and starts it again if not. */
+  resume(found: ProcessIdentity | undefined): void {
+    if (this.#lookedAfter || this.#over) return;
+    if (found !== undefined) {
+      this.#record = { ...this.#record, process: found };
+      return this.#lookAfter({ identity: found, child: undefined });
+    }
+    if (this.#record.readyAt !== null)
+      this.#setHealth('failing', 'It was not running when ephd started, and is being started again.');
+    this.#lookAfter(undefined);
+  }
+
+  /** Stops looking after it. Its process goes on. */
+  letGo(): void {
+    this.#over = true;
+    this.#life.abort();
+  }
+
+  /** Nothing of it runs any more. */
+  release(): void {
+    // Its port may have a new owner when this is said again.
+    if (this.#released) return;
+    this.#released = true;
+    this.#context.rotation.unwatch(this.log);
+    this.#context.ports.release(this.#record.port);
+  }
+
+  #lookAfter(running: Running | undefined): void {
+    this.#lookedAfter = true;
+    this.#context.rotation.watch(this.log);
+    this.#keepRunning(running).catch((error: unknown) => {
+      this.#context.log.warn({ instance: this.marker, error: sentence(error) }, 'an instance is no longer looked after');
+    });
+  }
+
+  async #keepRunning(first: Running | undefined): Promise<void> {
+    const { restartFirstMs, restartMaxMs, goodLifeMs } = this.#context.limits;
+    let running = first ?? (await this.#start());
+    let delay = restartFirstMs;
+    while (!this.#over) {
+      if (running !== undefined) {
+        const since = performance.now();
+        const ending = await this.#attend(running);
+        if (this.#over) return;
+        this.#life = new AbortController();
+        if (performance.now() - since >= goodLifeMs) delay = restartFirstMs;
+        await this.#reportEnd(ending);
+      }
+      await pause(delay, this.#life.signal);
+      delay = Math.min(delay * 2, restartMaxMs);
+      if (!this.#over) running = await this.#start();
+    }
+  }
+
+  /** Starts the process again, after whatever is left of the one before is gone: nothing runs twice. */
+  async #start(): Promise<Running | undefined> {
+    try {
+      await this.#endProcesses();
+      const folder = await this.#host.prepare(this.#record, this.#life.signal);
+      await this.#settlePort();
+      return await this.#tryLaunch(folder);
+    } catch (error) {
+      this.#failToStart(error);
+      return undefined;
+    }
+  }
+
+  #endProcesses(): Promise<number> {
+    return endProcesses(this.#context.processes, {
+      marker: this.marker,
+      leaders: this.#record.process === null ? [] : [this.#record.process],
+      graceMs: this.#context.limits.graceMs,
+      signal: this.#life.signal,
+    });
+  }
+
+  /**
+   * Others know the port, so it stays if it can. A port on which it never got ready is given up: whoever is in the way there
+   * need not be visible from here.
+   */
+  async #settlePort(): Promise<void> {
+    const { port } = this.#record;
+    if (this.#wasReadyOnPort && (await isFree(port))) return;
+    const other = await this.#context.ports.choose();
+    try {
+      this.#save({ ...this.#record, port: other });
+    } catch (error) {
+      this.#context.ports.release(other);
+      throw error;
+    }
+    this.#context.ports.release(port);
+    this.#wasReadyOnPort = false;
+  }
+
+  async #tryLaunch(folder: string): Promise<Running | undefined> {
+    if (this.#over) return undefined;
+    let log: number | undefined;
+    try {
+      mkdirSync(dirname(this.log.path), { recursive: true, mode: 0o700 });
+      log = this.log.openForService();
+      const request = { service: this.#record.service, folder, variables: this.#host.variablesOf(this.#record), log };
+      return await launch(request, this.#context.processes, (identity) => this.#save({ ...this.#record, process: identity }));
+    } catch (error) {
+      this.#failToStart(error);
+      return undefined;
+    } finally {
+      if (log !== undefined) closeSync(log);
+    }
+  }
+
+  #save(record: InstanceRecord): void {
+    this.#host.save(record);
+    this.#record = record;
+  }
+
+  /** Watches one process until it ends, or until this instance is over; says how it ended. */
+  async #attend({ identity, child }: Running): Promise<string> {
+    const life = this.#life;
+    let how = '';
+    const end = (what: string): void => {
+      how = what;
+      life.abort();
+    };
+    using _polled = child === undefined ? this.#context.monitor.onGone(identity, () => end(endedUnseen)) : undefined;
+    child?.once('exit', (code, signal) => end(signal === null ? `It exited with code ${code}.` : `It was ended by ${signal}.`));
+    await watchReadiness(this.#readinessWatch(), life.signal);
+    return how;
+  }
+
+  #readinessWatch(): Parameters<typeof watchReadiness>[0] {
+    const { service, port } = this.#record;
+    return {
+      service,
+      port,
+      limits: this.#context.limits,
+      serving: this.#health.health === 'ready',
+      ready: () => this.#becomeReady(),
+      notReady: (why) => this.#fail(why),
+    };
+  }
+
+  #becomeReady(): boolean {
+    const now = this.#timestamp();
+    if (this.#record.readyAt === null) {
+      const promoted = { ...this.#record, readyAt: now };
+      if (!this.#host.promote(promoted)) return false;
+      this.#record = promoted;
+    }
+    this.#wasReadyOnPort = true;
+    this.#setHealth('ready', '', now);
+    return true;
+  }
+
+  /** What the process left behind goes at once: it may hold the port, and must not be taken for the service. */
+  async #reportEnd(ending: string): Promise<void> {
+    try {
+      const hint = this.log.readLastLine();
+      const said = [ending, ...(hint === '' ? [] : [`Its last line was: ${hint}`])];
+      this.#fail(said.join(' '));
+      const left = await this.#endProcesses();
+      if (left > 0)
+        this.#fail(['It left processes in the background, which were ended: run it in the foreground.', ...said].join(' '));
+    } catch (error) {
+      this.#fail(sentence(error));
+    }
+  }
+
+  #fail(message: string): void {
+    if (!this.#over) this.#setHealth('failing', message);
+  }
+
+  #failToStart(error: unknown): void {
+    const why = isDiskFull(error) ? 'the disk that holds the data folder is full. Free some space.' : sentence(error);
+    this.#fail(`It could not be started: ${why}`);
+  }
+
+  #setHealth(health: Health, words: string, now = this.#timestamp()): void {
+    const message = redact(words);
+    if (this.#health.health === health && this.#health.message === message) return;
+    const since = this.#health.health === health ? this.#health.since : now;
+    this.#health = { health, message, since };
+    this.#host.changed();
+  }
+
+  #timestamp(): string {
+    return new Date(this.#context.now()).toISOString();
+  }
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { CommitSha, ComponentName, EnvironmentId } from '@eph/contract';
+
+/**
+ * Where things are in the data folder:
+ *
+ *     provider.json                       this is a data folder, and its disk is there
+ *     .scratch/                           what is not there yet, or not any more
+ *     <environment>/environment.json      its identity
+ *     <environment>/trees/<commit>/       checkouts, shared by the components
+ *     <environment>/components/<component>/component.json
+ *     <environment>/components/<component>/<instance>/log, log.1
+ *
+ * Whole folders appear and disappear by a rename from or to `.scratch`, so none is ever seen half-made.
+ */
+export class Layout {
+  readonly root: string;
+  /** Markers of one data folder differ from those of every other on the machine. */
+  readonly #digest: string;
+
+  constructor(root: string) {
+    this.root = root;
+    this.#digest = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  }
+
+  get sentinel(): string {
+    return join(this.root, 'provider.json');
+  }
+
+  get scratch(): string {
+    return join(this.root, '.scratch');
+  }
+
+  environment(id: EnvironmentId): string {
+    return join(this.root, id);
+  }
+
+  identity(id: EnvironmentId): string {
+    return join(this.root, id, 'environment.json');
+  }
+
+  component(id: EnvironmentId, component: ComponentName): string {
+    return join(this.root, id, 'components', component);
+  }
+
+  componentRecord(id: EnvironmentId, component: ComponentName): string {
+    return join(this.component(id, component), 'component.json');
+  }
+
+  log(id: EnvironmentId, component: ComponentName, instance: string): string {
+    return join(this.component(id, component), instance, 'log');
+  }
+
+  tree(id: EnvironmentId, commit: CommitSha): string {
+    return join(this.root, id, 'trees', commit);
+  }
+
+  /** The markers of all instances of this data folder, of a component, or of one instance start with this. */
+  marker(id?: EnvironmentId, component?: ComponentName, instance?: string): string {
+    const parts = [this.#digest, id, component].filter((part) => part !== undefined);
+    return `${parts.join('/')}/${instance ?? ''}`;
+  }
+}

@@ -1,0 +1,26 @@
+import { describeProvider, type ProviderHarness } from '@eph/engine/provider/provider.contract';
+import { describe } from 'vitest';
+import { ProcessWorld, run, until } from './provider.harness.ts';
+
+const programs = { 'gets ready': 'answer.mjs', 'never ready': 'idle.mjs', crashes: 'crash.mjs' } as const;
+
+const createHarness = (): Promise<ProviderHarness> => {
+  const world = new ProcessWorld();
+  return Promise.resolve({
+    provider: () => world.provider,
+    restart: () => world.restart(),
+    values: ({ behaviour, commit }) => ({
+      command: run(programs[behaviour]),
+      env: { COMMIT: commit },
+      ready: { kind: 'http', path: '/' },
+      readyTimeoutSeconds: behaviour === 'never ready' ? 0.5 : 30,
+    }),
+    refusedValues: { command: [], env: {}, ready: { kind: 'carrier pigeon' }, readyTimeoutSeconds: -1 },
+    until: (check) => until('what the suite waits for', check),
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  });
+};
+
+describe('the process provider', () => {
+  describeProvider(createHarness);
+});

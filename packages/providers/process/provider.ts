@@ -1,0 +1,192 @@
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  type CommitSha,
+  type ComponentName,
+  completeReading,
+  type EnvironmentId,
+  EphError,
+  type Identity,
+  incompleteReading,
+  type ObservedEnvironment,
+  type ProjectId,
+  providerName,
+  type Reading,
+  type ResolvedComponent,
+  toFailure,
+} from '@eph/contract';
+import type { LogOptions, Provider, Scope } from '@eph/engine/provider/provider';
+import type { Context } from './context.ts';
+import type { Environment } from './environment.ts';
+import { Environments } from './environments.ts';
+import { toDiskError } from './faults.ts';
+import { followLogs } from './follow-logs.ts';
+import { Layout } from './layout.ts';
+import { defaultLimits, type Limits } from './limits.ts';
+import { type Log, silentLog } from './log.ts';
+import { LogRotation } from './log-rotation.ts';
+import { Monitor } from './monitor.ts';
+import { endOrphans } from './orphans.ts';
+import { Ports } from './ports.ts';
+import { repeat } from './repeat.ts';
+import { Scratch } from './scratch.ts';
+import { parseService } from './service.ts';
+import { createProcesses } from './this-machine.ts';
+import { checkDirectory } from './trees.ts';
+
+export interface ProcessProviderOptions {
+  /** The data folder: all that this provider knows is in there. One ephd at a time. */
+  readonly folder: string;
+  /** Writes the tree of a commit to a folder that does not exist yet. */
+  readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
+  /** The environment variables of ephd: services get PATH, HOME and the like from there, and nothing else. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly log?: Log;
+  readonly limits?: Partial<Limits>;
+  readonly now?: () => number;
+}
+
+/** Closing stops looking after services; the services go on, and the next provider over the folder finds them. */
+export type ProcessProvider = Provider & AsyncDisposable;
+
+const lookEveryMs = 1_000;
+const measureEveryMs = 5_000;
+const sweepEveryMs = 60_000;
+
+interface Opened {
+  readonly context: Context;
+  readonly environments: Environments;
+}
+
+/** Components as plain processes on the machine of ephd. Nothing happens before the first call. */
+export const createProcessProvider = (options: ProcessProviderOptions): ProcessProvider => {
+  const name = providerName('process');
+  const closed = new AbortController();
+  const listeners = new Set<(environment: EnvironmentId) => void>();
+  let opening: Promise<Opened> | undefined;
+
+  /** Not at once: whoever listens may call back, and what changed is still in the middle of it. */
+  const announce = (id: EnvironmentId): void => {
+    for (const listener of listeners) queueMicrotask(() => listeners.has(listener) && listener(id));
+  };
+
+  const open = (): Promise<Opened> => {
+    opening ??= openFolder(options, announce, closed.signal).catch((error: unknown) => {
+      opening = undefined;
+      throw toDiskError(error, `The data folder ${options.folder} cannot be opened`);
+    });
+    return opening;
+  };
+
+  return {
+    name,
+
+    async list(scope: Scope): Promise<Reading<ObservedEnvironment>> {
+      try {
+        const { environments } = await open();
+        const faults = await environments.refresh('environment' in scope ? scope.environment : undefined);
+        const items = inScope(environments, scope).map((one) => one.observe(name));
+        return faults.length === 0 ? completeReading(items) : incompleteReading(items, ...faults);
+      } catch (error) {
+        return incompleteReading([], toFailure(error));
+      }
+    },
+
+    async ensure(identity: Identity, component: ResolvedComponent, signal: AbortSignal): Promise<void> {
+      signal.throwIfAborted();
+      const service = parseService(component);
+      checkDirectory(service.directory ?? '.');
+      await describeFaults(`Component ${component.name}`, async () => {
+        const { environments } = await open();
+        const either = AbortSignal.any([signal, closed.signal]);
+        const found = await environments.obtain(identity, component.name, either);
+        await found.ensure(component, service, either);
+      });
+    },
+
+    async remove(identity: Identity, component: ComponentName, signal: AbortSignal): Promise<void> {
+      signal.throwIfAborted();
+      await describeFaults(`Component ${component}`, async () => {
+        const { environments } = await open();
+        await environments.remove(identity, component, AbortSignal.any([signal, closed.signal]));
+      });
+    },
+
+    async *logs(environment: EnvironmentId, component: ComponentName, logOptions: LogOptions): AsyncGenerator<string> {
+      const { environments } = await open();
+      const find = () => environments.get(environment)?.component(component);
+      if (find() === undefined) {
+        throw new EphError('api.not_found', `There is no component ${component} in environment ${environment}.`);
+      }
+      yield* followLogs(() => find()?.instances, logOptions);
+    },
+
+    watch(changed, signal): void {
+      if (signal.aborted) return;
+      const listener = (id: EnvironmentId): void => changed(id);
+      listeners.add(listener);
+      signal.addEventListener('abort', () => listeners.delete(listener), { once: true });
+    },
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      closed.abort();
+      const opened = await opening?.catch(() => undefined);
+      opened?.environments.letGo();
+      opened?.context.rotation.close();
+    },
+  };
+};
+
+const openFolder = async (
+  options: ProcessProviderOptions,
+  changed: (environment: EnvironmentId) => void,
+  closed: AbortSignal,
+): Promise<Opened> => {
+  closed.throwIfAborted();
+  mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+  const layout = new Layout(realpathSync(options.folder));
+  if (!existsSync(layout.sentinel)) writeFileSync(layout.sentinel, '{"format":1}\n', { mode: 0o600 });
+  const { log = silentLog, now = Date.now, exportTree, variables } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const processes = createProcesses();
+  const context: Context = {
+    layout,
+    limits,
+    processes,
+    monitor: new Monitor(processes),
+    ports: new Ports(limits.ports),
+    rotation: new LogRotation(limits.logBytes, log),
+    scratch: new Scratch(layout.scratch),
+    log,
+    variables,
+    now,
+    exportTree,
+    changed,
+  };
+  context.scratch.open();
+  const environments = new Environments(context, closed);
+  await environments.refresh();
+  startBackground(context, environments, closed);
+  return { context, environments };
+};
+
+const startBackground = (context: Context, environments: Environments, closed: AbortSignal): void => {
+  const { monitor, scratch, log } = context;
+  void repeat(lookEveryMs, 'looking at processes', () => monitor.look(), log, closed);
+  void repeat(measureEveryMs, 'measuring processes', () => monitor.measure(), log, closed);
+  void repeat(sweepEveryMs, 'ending orphans', () => endOrphans(context, environments, closed), log, closed);
+  void repeat(sweepEveryMs, 'removing rubbish', () => scratch.sweep(), log, closed);
+};
+
+const inScope = (environments: Environments, scope: Scope): readonly Environment[] => {
+  if ('environment' in scope) return [environments.get(scope.environment)].filter((one) => one !== undefined);
+  if ('project' in scope) return environments.all.filter((one) => one.identity.project === scope.project);
+  return environments.all;
+};
+
+const describeFaults = async (what: string, effect: () => Promise<void>): Promise<void> => {
+  try {
+    await effect();
+  } catch (error) {
+    throw toDiskError(error, what);
+  }
+};

@@ -1,0 +1,141 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  type CommitSha,
+  type ComponentName,
+  commitSha,
+  componentName,
+  environmentId,
+  environmentName,
+  type Identity,
+  projectId,
+  type Revision,
+  revision,
+  sourceKinds,
+} from '@eph/contract';
+import { z } from 'zod';
+import { isAbsent, sentence } from './faults.ts';
+import type { ProcessIdentity } from './processes.ts';
+import { type Service, serviceSchema } from './service.ts';
+
+/** One start of one version. It keeps its id and its log through restarts of the process. */
+export interface InstanceRecord {
+  readonly id: string;
+  readonly revision: Revision;
+  readonly commit: CommitSha;
+  readonly entry: boolean;
+  readonly dependsOn: readonly ComponentName[];
+  readonly service: Service;
+  readonly port: number;
+  readonly createdAt: string;
+  /** When it took over; null until then. */
+  readonly readyAt: string | null;
+  /** Null from the intent to start it until it is known. */
+  readonly process: ProcessIdentity | null;
+}
+
+/** All that is known of a component. One file, replaced as a whole, so that versions change places in one step. */
+export interface ComponentRecord {
+  readonly name: ComponentName;
+  readonly current: InstanceRecord | null;
+  readonly next: InstanceRecord | null;
+  readonly retiring: readonly InstanceRecord[];
+}
+
+/**
+ * `corrupt` will never be readable and may be replaced; `unreadable` may be readable later, or by a newer ephd, and may not.
+ */
+export type ReadRecord<T> =
+  | { readonly state: 'read'; readonly record: T }
+  | { readonly state: 'absent' }
+  | { readonly state: 'corrupt' | 'unreadable'; readonly why: string };
+
+const format = 1;
+
+export const instanceId = /^[0-9a-f]{8}$/;
+
+/** Turns the check of an id into a schema. */
+const id = <T extends string>(make: (text: string) => T) =>
+  z.string().transform((text, context) => {
+    try {
+      return make(text);
+    } catch (error) {
+      context.addIssue(sentence(error));
+      return z.NEVER;
+    }
+  });
+
+const identitySchema = z.object({
+  id: id(environmentId),
+  name: id(environmentName),
+  project: id(projectId),
+  source: z.object({ kind: z.enum(sourceKinds), name: z.string() }),
+  createdAt: z.string(),
+});
+
+const instanceSchema = z.object({
+  id: z.string().regex(instanceId),
+  revision: id(revision),
+  commit: id(commitSha),
+  entry: z.boolean(),
+  dependsOn: z.array(id(componentName)),
+  service: serviceSchema,
+  port: z.int().min(1).max(65_535),
+  createdAt: z.string(),
+  readyAt: z.string().nullable(),
+  process: z.object({ pid: z.int().min(2), startTime: z.string(), bootId: z.string() }).nullable(),
+});
+
+const componentSchema = z.object({
+  name: id(componentName),
+  current: instanceSchema.nullable(),
+  next: instanceSchema.nullable(),
+  retiring: z.array(instanceSchema),
+});
+
+/** Known by name, and nothing done for it yet. */
+export const emptyComponent = (name: ComponentName): ComponentRecord => ({ name, current: null, next: null, retiring: [] });
+
+export const readIdentity = (path: string): ReadRecord<Identity> => readRecord(path, identitySchema);
+
+export const readComponent = (path: string, name: ComponentName): ReadRecord<ComponentRecord> => {
+  const read = readRecord(path, componentSchema);
+  // Records are replaced as a whole, so an empty one was emptied by the machine going down, and nothing of it runs any more.
+  if (read.state === 'corrupt' && read.why === '') return { state: 'read', record: emptyComponent(name) };
+  return read;
+};
+
+const readRecord = <T>(path: string, schema: z.ZodType<T>): ReadRecord<T> => {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    return isAbsent(error) ? { state: 'absent' } : { state: 'unreadable', why: sentence(error) };
+  }
+  if (text === '') return { state: 'corrupt', why: '' };
+  try {
+    const envelope = z.object({ format: z.int(), record: z.unknown() }).parse(JSON.parse(text));
+    if (envelope.format > format) return { state: 'unreadable', why: `${path} was written by a newer version of Eph` };
+    return { state: 'read', record: schema.parse(envelope.record) };
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : sentence(error);
+    return { state: 'corrupt', why: `${path} is damaged: ${why}` };
+  }
+};
+
+/** Old or new, never half: also when ephd or the disk gives up in the middle. */
+export const writeRecord = (path: string, record: Identity | ComponentRecord, options: { durable: boolean }): void => {
+  const draft = `${path}.tmp`;
+  try {
+    const file = openSync(draft, 'w', 0o600);
+    try {
+      writeFileSync(file, `${JSON.stringify({ format, record })}\n`);
+      if (options.durable) fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+};

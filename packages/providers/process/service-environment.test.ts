@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import type { Service } from './service.ts';
+import { computeServiceEnvironment } from './service-environment.ts';
+
+const service = (env: Record<string, string>): Service => ({
+  command: 'true',
+  env,
+  ready: { kind: 'none' },
+  readyTimeoutSeconds: 1,
+});
+const facts = { marker: 'digest/environment/web/1', port: 20_001 };
+
+describe('the variables of a service', () => {
+  it('hold nothing of ephd but what every program needs', () => {
+    const own = { PATH: '/bin', HOME: '/home/eph', DATABASE_URL: 'postgres://eph:secret@db/eph', GITHUB_TOKEN: 'ghp_secret' };
+    expect(computeServiceEnvironment(own, service({}), facts)).toEqual({
+      PATH: '/bin',
+      HOME: '/home/eph',
+      PORT: '20001',
+      EPH_INSTANCE: facts.marker,
+    });
+  });
+
+  it('let the service choose everything except its port and its marker', () => {
+    const chosen = { PATH: '/opt/bin', COLOUR: 'red', PORT: '80', EPH_INSTANCE: 'somebody else' };
+    expect(computeServiceEnvironment({ PATH: '/bin' }, service(chosen), facts)).toEqual({
+      PATH: '/opt/bin',
+      COLOUR: 'red',
+      PORT: '20001',
+      EPH_INSTANCE: facts.marker,
+    });
+  });
+
+  it('find programs even if ephd has no PATH', () => {
+    expect(computeServiceEnvironment({}, service({}), facts)).toHaveProperty('PATH', '/usr/local/bin:/usr/bin:/bin');
+  });
+});

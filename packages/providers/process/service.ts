@@ -1,0 +1,40 @@
+import { EphError, type ResolvedComponent } from '@eph/contract';
+import { z } from 'zod';
+
+const text = z.string().refine((value) => !value.includes('\0'), 'must not contain a NUL character');
+
+/** The kernel refuses a longer list of arguments and variables anyway, with a worse message. */
+const longestText = 64 * 1024;
+
+const probe = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('http'),
+    path: z
+      .string()
+      .max(2048)
+      .regex(/^\/[\x21-\x7e]*$/, 'must be a path of printable ASCII characters that starts with /'),
+  }),
+  z.strictObject({ kind: z.literal('tcp') }),
+  z.strictObject({ kind: z.literal('none') }),
+]);
+
+export const serviceSchema = z.strictObject({
+  command: z.union([text.min(1).max(longestText), z.array(text.max(longestText)).min(1).max(1000)]),
+  directory: text.max(4096).optional(),
+  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a variable name'), text.max(longestText)),
+  ready: probe,
+  readyTimeoutSeconds: z.number().positive().max(3600),
+});
+
+/** What a component's values mean to this provider. */
+export type Service = z.output<typeof serviceSchema>;
+export type Probe = Service['ready'];
+
+export const parseService = (component: ResolvedComponent): Service => {
+  const parsed = serviceSchema.safeParse(component.values);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'values'}: ${issue.message}`);
+    throw new EphError('component.refused', `Service ${component.name} cannot be run as a process: ${faults.join('; ')}.`);
+  }
+  return parsed.data;
+};

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { identity, never, ProcessWorld, run, until } from './provider.harness.ts';
+
+const program = fileURLToPath(new URL('sudden-death.program.ts', import.meta.url));
+const kills = 8;
+
+/** Runs the program over the folder and kills it after a while, wherever it is. */
+const runAndKill = async (folder: string, firstVersion: number, afterMs: number): Promise<void> => {
+  const child = spawn(process.execPath, [program, folder, String(firstVersion)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  await new Promise((resolve) => setTimeout(resolve, afterMs));
+  child.kill('SIGKILL');
+  await once(child, 'close');
+};
+
+const instancesRunning = async (world: ProcessWorld): Promise<string[]> =>
+  (await world.running()).filter(({ pid, session }) => pid === session).map(({ marker }) => marker ?? '');
+
+describe('a provider that is killed', () => {
+  it('wherever it is, leaves nothing that the next one does not find, and starts nothing twice', {
+    timeout: 120_000,
+  }, async () => {
+    await using world = new ProcessWorld();
+    for (let kill = 1; kill <= kills; kill += 1) {
+      await runAndKill(world.folder, kill * 1_000, 5 + Math.random() * 300);
+      const running = await instancesRunning(world);
+      expect(new Set(running).size, 'one process per instance').toBe(running.length);
+      await world.restart();
+      expect(await world.provider.list({ all: true }, never)).toMatchObject({ complete: true, faults: [] });
+      const wanted = world.component('web', kill, { command: run('answer.mjs') });
+      await world.provider.ensure(identity, wanted, never);
+      await world.untilReady(wanted);
+      await world.provider.ensure(identity, wanted, never);
+      await until('only the wanted version runs', async () => (await instancesRunning(world)).length === 1);
+      expect(await world.observe('web')).toMatchObject({ current: { revision: wanted.revision }, next: null, retiring: false });
+      await world.provider[Symbol.asyncDispose]();
+    }
+    await world.restart();
+  });
+});

@@ -1,0 +1,101 @@
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, renameSync } from 'node:fs';
+import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
+import { type CommitSha, EphError } from '@eph/contract';
+import type { Scratch } from './scratch.ts';
+
+export type ExportTree = (commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
+
+const noPins: readonly CommitSha[] = [];
+
+/** The checkouts of one environment. */
+export class Trees {
+  readonly #folder: string;
+  readonly #scratch: Scratch;
+  readonly #exportTree: ExportTree;
+  /** The commits that instances run. */
+  readonly #used: () => Iterable<CommitSha>;
+  /** The checkouts being made now. Absent most of the time, as there may be thousands of environments. */
+  #making: Map<CommitSha, Promise<void>> | undefined;
+  #pins: readonly CommitSha[] = noPins;
+
+  constructor(folder: string, scratch: Scratch, exportTree: ExportTree, used: () => Iterable<CommitSha>) {
+    this.#folder = folder;
+    this.#scratch = scratch;
+    this.#exportTree = exportTree;
+    this.#used = used;
+  }
+
+  /** Protects a checkout that is about to be used; undone by what it returns. */
+  pin(commit: CommitSha): Disposable {
+    this.#pins = [...this.#pins, commit];
+    return {
+      [Symbol.dispose]: () => {
+        this.#pins = this.#pins.toSpliced(this.#pins.indexOf(commit), 1);
+      },
+    };
+  }
+
+  /** The folder of the checkout, made if need be. Several components start at once: the first makes it, the others wait. */
+  async ensure(commit: CommitSha, signal: AbortSignal): Promise<string> {
+    const folder = join(this.#folder, commit);
+    if (existsSync(folder)) return folder;
+    this.#making ??= new Map();
+    // Each waits for the one before and then looks for itself: that one may have failed, or have been aborted.
+    const before = this.#making.get(commit) ?? Promise.resolve();
+    const turn = before.catch(() => undefined).then(() => this.#make(commit, folder, signal));
+    this.#making.set(commit, turn);
+    try {
+      await turn;
+    } finally {
+      if (this.#making?.get(commit) === turn) this.#making.delete(commit);
+      if (this.#making?.size === 0) this.#making = undefined;
+    }
+    return folder;
+  }
+
+  async #make(commit: CommitSha, folder: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (existsSync(folder)) return;
+    const draft = this.#scratch.newPath();
+    try {
+      await this.#exportTree(commit, draft, signal);
+      mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
+      renameSync(draft, folder);
+    } catch (error) {
+      // What cannot be removed now is swept later; why there is no checkout matters more.
+      await this.#scratch.remove(draft).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Removes checkouts that no instance uses. */
+  async collect(): Promise<void> {
+    if (!existsSync(this.#folder)) return;
+    const needed = new Set<string>([...this.#used(), ...this.#pins]);
+    const unused = readdirSync(this.#folder).filter((name) => !needed.has(name));
+    await Promise.all(unused.map((name) => this.#scratch.discard(join(this.#folder, name))));
+  }
+}
+
+/** What can be said without looking at the disk. */
+export const checkDirectory = (directory: string): void => {
+  if (isAbsolute(directory) || normalize(directory).split(sep).includes('..')) throw refuse(directory, 'leaves the repository');
+};
+
+/** Follows every link: a path that looks harmless may still lead out of the checkout. */
+export const resolveDirectory = (tree: string, directory: string): string => {
+  checkDirectory(directory);
+  const root = realpathSync(tree);
+  let folder: string;
+  try {
+    folder = realpathSync(join(root, directory));
+  } catch {
+    throw refuse(directory, 'does not exist in the repository');
+  }
+  if (folder !== root && !folder.startsWith(root + sep)) throw refuse(directory, 'leads out of the repository through a link');
+  if (!lstatSync(folder).isDirectory()) throw refuse(directory, 'is not a directory');
+  return folder;
+};
+
+const refuse = (directory: string, why: string): EphError =>
+  new EphError('component.refused', `directory ${JSON.stringify(directory)} ${why}. Name a directory inside the repository.`);
