@@ -29,10 +29,10 @@ const seams = [
 const stages = ['source', 'values', 'images', 'desired', 'plan', 'provider', 'status', 'report'];
 
 /** Where a program begins: everything that ships is reached from here. */
-const entries = ['^apps/[^/]+/main\\.ts$', '^apps/ephd/demo/main\\.ts$'];
+const entries = ['^apps/[^/]+/main\\.ts$', '^apps/eph/build\\.ts$', '^apps/ephd/demo/main\\.ts$'];
 
-/** The same for tests: what vitest, npm or an app starts. */
-const testEntries = ['\\.test\\.ts$', '-reporter\\.ts$', '^test/[^/]+/main\\.ts$', '^apps/ephd/demo/main\\.ts$'];
+/** The same for tests: what vitest, npm or an app starts, and `*.program.ts`, which tests start as processes of their own. */
+const testEntries = ['\\.test\\.ts$', '\\.program\\.ts$', '-reporter\\.ts$', '^test/[^/]+/main\\.ts$', '^apps/ephd/demo/main\\.ts$'];
 
 /** The only files that know which adapters and providers there are. */
 const wiring = ['^apps/[^/]+/main\\.ts$', '^apps/ephd/wiring\\.ts$', '^apps/ephd/demo/'];
@@ -41,7 +41,7 @@ const ours = '^(packages|apps|test)/';
 const contract = '^packages/contract/';
 const seamFiles = `^packages/engine/(${seams.join('|')})\\.ts$`;
 const testFiles = '\\.test\\.ts$';
-const standIns = '\\.(fake|contract)\\.ts$';
+const standIns = '\\.(fake|contract|program)\\.ts$';
 const engineStandIns = '^packages/engine/.+\\.(fake|contract)\\.ts$';
 const systemClock = '^packages/engine/loop/system-clock\\.ts$';
 const testOnly = ['^test/', testFiles, standIns];

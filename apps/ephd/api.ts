@@ -1,4 +1,4 @@
-import { EphError, isEphError, type ErrorCode, toFailure } from '@eph/contract';
+import { EphError, type ErrorCode, isEphError, toFailure } from '@eph/contract';
 import { Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Logger } from 'pino';
@@ -13,7 +13,11 @@ const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
 };
 
 /** The HTTP API: its parts, its errors, and who may ask. */
-export const createApi = (parts: { readonly environments: Hono; readonly health: Hono; readonly hooks: Hono }, log: Logger, version: string): Hono => {
+export const createApi = (
+  parts: { readonly environments: Hono; readonly health: Hono; readonly hooks: Hono },
+  log: Logger,
+  version: string,
+): Hono => {
   const api = new Hono();
   api.use(async (c, next) => {
     refuseStrangers(c.req.header('host'), c.req.header('origin'));
@@ -40,5 +44,6 @@ export const createApi = (parts: { readonly environments: Hono; readonly health:
 const refuseStrangers = (host: string | undefined, origin: string | undefined): void => {
   if (!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host ?? ''))
     throw new EphError('api.forbidden', 'ephd answers only to localhost and 127.0.0.1');
-  if (origin !== undefined && origin !== `http://${host}`) throw new EphError('api.forbidden', 'ephd does not answer pages of other sites');
+  if (origin !== undefined && origin !== `http://${host}`)
+    throw new EphError('api.forbidden', 'ephd does not answer pages of other sites');
 };

@@ -51,7 +51,10 @@ describe('configuration', () => {
   });
 
   it('lets a flag win over a variable and a variable over the file', () => {
-    const file = write('layers.yaml', 'api: { port: 1 }\ngateway: { port: 2 }\nlog_level: warn\nprojects: [{ name: a, location: a.git }]\n');
+    const file = write(
+      'layers.yaml',
+      'api: { port: 1 }\ngateway: { port: 2 }\nlog_level: warn\nprojects: [{ name: a, location: a.git }]\n',
+    );
     expect(read(['--config', file, '--port', '11'], { EPH_PORT: '12', EPH_GATEWAY_PORT: '22' })).toMatchObject({
       api: { port: 11 },
       gateway: { port: 22 },

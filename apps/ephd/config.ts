@@ -89,9 +89,13 @@ export const readConfig = (args: readonly string[], environment: Environment): C
   if (!parsed.success) faults.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
   const base = configPath === undefined ? here : dirname(resolve(here, configPath));
   const projects = collectProjects(flags['project'], parsed.data?.projects ?? [], { here, base }, faults);
-  if (projects.length === 0 && faults.length === 0) faults.push('no project: give --project <path or URL>, or projects in a --config file');
+  if (projects.length === 0 && faults.length === 0)
+    faults.push('no project: give --project <path or URL>, or projects in a --config file');
   if (faults.length > 0 || parsed.data === undefined)
-    throw new EphError('config.invalid', `the configuration has ${faults.length === 1 ? 'a fault' : 'faults'}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    throw new EphError(
+      'config.invalid',
+      `the configuration has ${faults.length === 1 ? 'a fault' : 'faults'}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    );
   const { data } = parsed;
   return Object.freeze({
     dataFolder: data.data === undefined ? defaultDataFolder(environment) : resolve(here, data.data),

@@ -1,4 +1,4 @@
-import { componentName, environmentId, environmentName, projectId, providerName, revision, commitSha } from '@eph/contract';
+import { commitSha, componentName, environmentId, environmentName, projectId, providerName, revision } from '@eph/contract';
 import { identify } from '@eph/engine/desired/identity';
 import type { Known } from '@eph/engine/loop/memory';
 
@@ -10,7 +10,13 @@ export const createKnown = (branch: string, overrides: Partial<Known> = {}): Kno
   const ref = { kind: 'branch', name: branch } as const;
   const id = environmentId(identify(shop, ref));
   const name = environmentName(`shop-${id}`);
-  const version = { revision: revision('b'.repeat(32)), commit, health: 'ready', message: '', since: '2026-01-05T09:00:00.000Z' } as const;
+  const version = {
+    revision: revision('b'.repeat(32)),
+    commit,
+    health: 'ready',
+    message: '',
+    since: '2026-01-05T09:00:00.000Z',
+  } as const;
   return {
     id,
     project: shop,

@@ -39,6 +39,8 @@ const main = async (): Promise<void> => {
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`ephd: ${isEphError(error) ? error.message : redact(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`);
+  process.stderr.write(
+    `ephd: ${isEphError(error) ? error.message : redact(error instanceof Error ? (error.stack ?? error.message) : String(error))}\n`,
+  );
   process.exit(isEphError(error) && error.code === 'lease.held' ? 3 : 1);
 }

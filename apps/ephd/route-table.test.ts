@@ -8,7 +8,11 @@ describe('the routes of the gateway', () => {
     const table = new RouteTable();
     const known = createKnown('preview/login');
     table.update(known);
-    expect(table.find(known.name)).toEqual({ state: 'open', environment: known.name, upstream: { host: '127.0.0.1', port: 4000 } });
+    expect(table.find(known.name)).toEqual({
+      state: 'open',
+      environment: known.name,
+      upstream: { host: '127.0.0.1', port: 4000 },
+    });
     expect(table.find('shop-preview-login')).toEqual({ state: 'alias', target: known.name });
     expect(table.aliasOf(known.id)).toBe('shop-preview-login');
   });

@@ -20,14 +20,27 @@ export const createMetrics = (log: Logger, engine: () => Engine | undefined, eve
   const passSeconds = new Histogram({ name: 'eph_pass_duration_seconds', help: 'Time of a full pass', registers });
   const actions = new Counter({ name: 'eph_actions_total', help: 'Actions taken', labelNames: ['type', 'result'], registers });
   const errors = new Counter({ name: 'eph_errors_total', help: 'Failures by code', labelNames: ['code'], registers });
-  const requests = new Counter({ name: 'eph_gateway_requests_total', help: 'Requests by status class', labelNames: ['class'], registers });
+  const requests = new Counter({
+    name: 'eph_gateway_requests_total',
+    help: 'Requests by status class',
+    labelNames: ['class'],
+    registers,
+  });
   gauge('eph_queue_depth', 'Keys that wait for a worker', () => engine()?.load.ready ?? 0, registers);
   gauge('eph_queue_running', 'Keys being looked at', () => engine()?.load.running ?? 0, registers);
   gauge('eph_queue_waiting', 'Keys that wait for a time', () => engine()?.load.waiting ?? 0, registers);
   gauge('eph_leading', '1 if this ephd reconciles', () => (engine() === undefined ? 0 : 1), registers);
   gauge('eph_event_log_buffered', 'Events not stored yet', () => events.health().buffered, registers);
   gauge('eph_event_log_lost', 'Events that could not be stored', () => events.health().lost, registers);
-  gauge('eph_held_deletions', 'Removals that wait for an operator', () => engine()?.environments().filter((one) => one.held).length ?? 0, registers);
+  gauge(
+    'eph_held_deletions',
+    'Removals that wait for an operator',
+    () =>
+      engine()
+        ?.environments()
+        .filter((one) => one.held).length ?? 0,
+    registers,
+  );
   phaseGauge(engine, registers);
 
   const loggedFaults = new Map<string, string>();
@@ -66,7 +79,7 @@ export const createMetrics = (log: Logger, engine: () => Engine | undefined, eve
   };
 };
 
-const gauge = (name: string, help: string, read: () => number, registers: Registry[]): void => {
+const gauge = (name: string, help: string, read: () => number, registers: Registry[]): Gauge =>
   new Gauge({
     name,
     help,
@@ -75,9 +88,8 @@ const gauge = (name: string, help: string, read: () => number, registers: Regist
       this.set(read());
     },
   });
-};
 
-const phaseGauge = (engine: () => Engine | undefined, registers: Registry[]): void => {
+const phaseGauge = (engine: () => Engine | undefined, registers: Registry[]): Gauge<'phase'> =>
   new Gauge({
     name: 'eph_environments',
     help: 'Environments by phase',
@@ -92,4 +104,3 @@ const phaseGauge = (engine: () => Engine | undefined, registers: Registry[]): vo
       for (const [phase, count] of counts) this.set({ phase }, count);
     },
   });
-};

@@ -43,7 +43,10 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const serverKey = readServerKey(config.dataFolder);
   const store = stack.use(
     createSqlStore({
-      location: config.databaseUrl === undefined ? { sqlite: join(config.dataFolder, 'history.sqlite') } : { postgres: config.databaseUrl },
+      location:
+        config.databaseUrl === undefined
+          ? { sqlite: join(config.dataFolder, 'history.sqlite') }
+          : { postgres: config.databaseUrl },
       clock: systemClock,
       log,
     }),
@@ -54,7 +57,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   for (const { id, location } of config.projects) {
     const folder = join(config.dataFolder, 'projects', id);
     mkdirSync(folder, { recursive: true });
-    const forge = stack.use(createGitForge({ project: id, location, folder, environment, log: (message, details) => log.warn(details, message) }));
+    const forge = stack.use(createGitForge({ project: id, location, folder, environment, log }));
     forges.set(id, forge);
     reporters.set(id, createGitNotesReporter({ forge }));
   }
@@ -119,9 +122,13 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const leadingEngine = (): Engine => {
     if (engine !== undefined) return engine;
     const { state } = leadership;
-    throw new EphError('api.standby', state.state === 'standby' ? `this ephd stands by; ${state.holder} leads` : 'this ephd does not lead yet');
+    throw new EphError(
+      'api.standby',
+      state.state === 'standby' ? `this ephd stands by; ${state.holder} leads` : 'this ephd does not lead yet',
+    );
   };
 
+  const stopping = new AbortController();
   const api = createApi(
     {
       environments: createEnvironmentRoutes({
@@ -129,6 +136,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
         events: store.events,
         urlOf,
         aliasOf: (known) => routes.aliasOf(known.id),
+        closing: stopping.signal,
         providerOf: (name) => (name === provider.name ? provider : undefined),
       }),
       health: createHealthRoutes({ leadership, engine: () => engine, events: store.events, registry: metrics.registry }),
@@ -142,22 +150,24 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());
-        if ('closeAllConnections' in server) server.closeAllConnections();
+        // Streams that were told to end get a moment to say so.
+        setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), 200);
       }),
   );
-  const stopping = new AbortController();
   stack.defer(() => leadership.close());
   if (config.databaseUrl === undefined) leadership.take();
   else {
     const holding = leadership.hold(store.lease, holder, stopping.signal);
-    stack.defer(async () => {
-      stopping.abort();
-      await holding;
-    });
+    stack.defer(() => holding);
   }
+  stack.defer(() => stopping.abort());
   const all = stack.move();
   const { port } = server.address() as { port: number };
-  return { apiUrl: `http://${config.api.host}:${port}`, gatewayPort: gateway.port, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return {
+    apiUrl: `http://${config.api.host}:${port}`,
+    gatewayPort: gateway.port,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 };
 
 type Server = ReturnType<typeof serve>;
@@ -168,7 +178,11 @@ const listen = (fetch: Parameters<typeof serve>[0]['fetch'], { host, port }: Con
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new EphError('config.invalid', `port ${port} is taken on ${host}; another ephd may be running, or choose one with --port`, { cause: error })
+          ? new EphError(
+              'config.invalid',
+              `port ${port} is taken on ${host}; another ephd may be running, or choose one with --port`,
+              { cause: error },
+            )
           : error,
       ),
     );

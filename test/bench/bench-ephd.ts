@@ -16,7 +16,12 @@ export class BenchSite implements Disposable {
   readonly config = join(this.folder, 'ephd.yaml');
 
   git(folder: string, args: readonly string[], input?: string): string {
-    return execFileSync('git', ['-C', folder, ...args], { input, encoding: 'utf8', env: gitEnvironment, stdio: ['pipe', 'pipe', 'inherit'] }).trim();
+    return execFileSync('git', ['-C', folder, ...args], {
+      input,
+      encoding: 'utf8',
+      env: gitEnvironment,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    }).trim();
   }
 
   [Symbol.dispose](): void {
@@ -43,7 +48,10 @@ export interface RunningEphd {
 }
 
 export const startEphd = async (args: readonly string[], nodeArgs: readonly string[] = []): Promise<RunningEphd> => {
-  const child = spawn(process.execPath, [...nodeArgs, 'apps/ephd/main.ts', ...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...nodeArgs, 'apps/ephd/main.ts', ...args], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const lines = createInterface({ input: child.stdout });
   const up = await new Promise<{ api: string; gatewayPort: number }>((resolve, reject) => {
     lines.on('line', (line) => {

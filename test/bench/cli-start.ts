@@ -17,7 +17,7 @@ export const measureCliStart = (): readonly Figure[] => {
   const command: number[] = [];
   const baseline: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    command.push(milliseconds('apps/eph/dist/main.js', 'version'));
+    command.push(milliseconds('apps/eph/dist/main.mjs', 'version'));
     baseline.push(milliseconds('-e', '0'));
   }
   return [atMost('cli-start', median(command) / median(baseline), 2)];

@@ -27,9 +27,22 @@ export const atLeast = (name: string, value: number, limit: number, unit = 'rati
   met: value >= limit,
 });
 
-export const reported = (name: string, value: number, unit = 'ratio'): Figure => ({ name, value: round(value), unit, goal: null, met: null });
+export const reported = (name: string, value: number, unit = 'ratio'): Figure => ({
+  name,
+  value: round(value),
+  unit,
+  goal: null,
+  met: null,
+});
 
-export const missing = (name: string, note: string): Figure => ({ name, value: null, unit: 'ratio', goal: null, met: null, note });
+export const missing = (name: string, note: string): Figure => ({
+  name,
+  value: null,
+  unit: 'ratio',
+  goal: null,
+  met: null,
+  note,
+});
 
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);

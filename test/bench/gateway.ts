@@ -9,7 +9,9 @@ const secondsPerRound = 3;
 
 /** A server of the bench in a process of its own: prints its port once it listens. */
 const startServer = async (role: string, ...args: string[]): Promise<{ readonly port: number; stop(): Promise<void> }> => {
-  const child = fork(new URL('gateway-server.ts', import.meta.url), [role, ...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(new URL('gateway-server.program.ts', import.meta.url), [role, ...args], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   const [port] = (await once(child, 'message')) as [number];
   return {
     port,
@@ -27,7 +29,8 @@ const requestsPerSecond = async (port: number): Promise<number> => {
     duration: secondsPerRound,
     headers: { host: 'bench.localhost' },
   });
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`port ${port}: ${result.non2xx} bad answers, ${result.errors} errors`);
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`port ${port}: ${result.non2xx} bad answers, ${result.errors} errors`);
   return result.requests.average;
 };
 
@@ -50,7 +53,9 @@ export const measureGateway = async (): Promise<readonly Figure[]> => {
   }
   const own = median(speeds.gateway);
   return [
-    finding.found ? reported('gateway-vs-nginx', own / median(speeds.nginx)) : missing('gateway-vs-nginx', `nginx is missing: npm run parts -- --get nginx`),
+    finding.found
+      ? reported('gateway-vs-nginx', own / median(speeds.nginx))
+      : missing('gateway-vs-nginx', `nginx is missing: npm run parts -- --get nginx`),
     atLeast('gateway-vs-httpxy', own / median(speeds.httpxy), 1),
   ];
 };

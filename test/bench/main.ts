@@ -22,16 +22,23 @@ const printTable = (figures: readonly Figure[]): void => {
   ]);
   const table = [['figure', 'value', 'goal', ''], ...rows];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  for (const row of table) process.stdout.write(`${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}\n`);
+  for (const row of table)
+    process.stdout.write(
+      `${row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd()}\n`,
+    );
 };
 
 const json = process.argv.includes('--json');
 const only = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const figures: Figure[] = [];
-for (const { title, measure } of measurements) {
+for (const measurement of measurements) {
+  const { title } = measurement;
   if (only.length > 0 && !only.some((word) => title.includes(word))) continue;
   process.stderr.write(`measuring ${title}\n`);
-  figures.push(...(await measure()));
+  figures.push(...(await measurement.measure()));
 }
 if (json) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
 else printTable(figures);

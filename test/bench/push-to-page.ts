@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { BenchSite, startEphd, until } from './bench-ephd.ts';
 import { atMost, type Figure, median } from './figure.ts';
@@ -45,7 +45,11 @@ const freePort = async (): Promise<number> => {
 const startByHand = async (folder: string): Promise<number> => {
   const port = await freePort();
   const start = performance.now();
-  const child = spawn(process.execPath, ['web.mjs'], { cwd: folder, env: { PATH: process.env['PATH'], PORT: String(port) }, stdio: 'ignore' });
+  const child = spawn(process.execPath, ['web.mjs'], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], PORT: String(port) },
+    stdio: 'ignore',
+  });
   await until('the service by hand', () => answersWell(port, 'localhost'), 2);
   const took = performance.now() - start;
   child.kill('SIGKILL');
@@ -65,7 +69,16 @@ export const measurePushToPage = async (): Promise<readonly Figure[]> => {
   site.git(copy, ['add', '--all']);
   site.git(copy, ['commit', '--quiet', '--message', 'shop']);
   site.git(copy, ['push', '--quiet', site.origin, 'main']);
-  const ephd = await startEphd(['--project', site.origin, '--data', join(site.folder, 'data'), '--port', '0', '--gateway-port', '0']);
+  const ephd = await startEphd([
+    '--project',
+    site.origin,
+    '--data',
+    join(site.folder, 'data'),
+    '--port',
+    '0',
+    '--gateway-port',
+    '0',
+  ]);
   const pushes: number[] = [];
   const baselines: number[] = [];
   try {

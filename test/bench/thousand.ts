@@ -23,8 +23,10 @@ const nodeStart = (): number => {
 
 /** Heap of a daemon that has come to rest, after a collection. */
 const idleHeap = (config: string): number => {
-  const script = fileURLToPath(new URL('idle-heap.ts', import.meta.url));
-  return Number(execFileSync(process.execPath, ['--expose-gc', script, config], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }));
+  const script = fileURLToPath(new URL('idle-heap.program.ts', import.meta.url));
+  return Number(
+    execFileSync(process.execPath, ['--expose-gc', script, config], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
 };
 
 /** A thousand real environments: how soon a restarted ephd has found them again, and what each costs it in memory. */

@@ -147,7 +147,8 @@ Ctrl-C removes everything.
 `);
   await stopped;
   say('\nRemoving everything.');
-  for (const one of await readEnvironments(stage)) await stage.project.deleteBranch(one.source.name).catch((error: unknown) => say(String(error)));
+  for (const one of await readEnvironments(stage))
+    await stage.project.deleteBranch(one.source.name).catch((error: unknown) => say(String(error)));
   await untilGone(stage);
   watching = false;
   await watcher;
@@ -184,7 +185,8 @@ const main = async (): Promise<void> => {
 
 /** Also after a failure nothing stays behind: without their branches the environments go. */
 const removeEverything = async (stage: Stage): Promise<void> => {
-  for (const one of await readEnvironments(stage)) await stage.project.deleteBranch(one.source.name).catch((error: unknown) => say(String(error)));
+  for (const one of await readEnvironments(stage))
+    await stage.project.deleteBranch(one.source.name).catch((error: unknown) => say(String(error)));
   await untilGone(stage);
   await stage.ephd[Symbol.asyncDispose]();
   rmSync(stage.folder, { recursive: true, force: true });

@@ -88,7 +88,12 @@ export const createSampleProject = async (folder: string): Promise<SampleProject
   await run('git', ['init', '--quiet', '--bare', '--initial-branch=main', origin], { env: isolated });
   await git('init', '--quiet', '--initial-branch=main');
   await git('remote', 'add', 'origin', origin);
-  for (const [name, content] of Object.entries({ 'eph.yaml': spec, 'serve.mjs': server, 'api.mjs': api, 'web.mjs': web('The shop') }))
+  for (const [name, content] of Object.entries({
+    'eph.yaml': spec,
+    'serve.mjs': server,
+    'api.mjs': api,
+    'web.mjs': web('The shop'),
+  }))
     writeFileSync(join(workingCopy, name), content);
   await git('add', '--all');
   await git('commit', '--quiet', '--message', 'Open the shop');

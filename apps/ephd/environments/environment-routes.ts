@@ -1,24 +1,40 @@
-import { closest, EphError, redact, type ComponentName, type EventListView, type LogLine, type PlanView, type StatusView, type WhyView } from '@eph/contract';
+import {
+  type ComponentName,
+  closest,
+  EphError,
+  type EventListView,
+  environmentId,
+  type LogLine,
+  type PlanView,
+  redact,
+  type StatusView,
+  type WhyView,
+} from '@eph/contract';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { EventLog } from '@eph/engine/loop/event-log';
 import type { Known } from '@eph/engine/loop/memory';
 import type { Provider } from '@eph/engine/provider/provider';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import { mergeStreams } from './merge-streams.ts';
 import { type Addresses, viewEnvironment } from './environment-view.ts';
+import { mergeStreams } from './merge-streams.ts';
 
 export interface EnvironmentRoutesOptions extends Addresses {
   /** Absent while another ephd leads. */
   readonly engine: () => Engine;
   readonly events: EventLog;
   readonly providerOf: (name: string) => Provider | undefined;
+  /** Ends log streams when ephd stops, so that their readers see an end and not a loss. */
+  readonly closing: AbortSignal;
 }
+
+const isEnvironmentId = (text: string): boolean => /^[0-9a-f]{16}$/.test(text);
 
 const whole = (text: string | undefined, fallback: number, most: number): number => {
   if (text === undefined) return fallback;
   const number = Number(text);
-  if (!Number.isInteger(number) || number < 0) throw new EphError('api.bad_request', `${JSON.stringify(text)} is not a whole number`);
+  if (!Number.isInteger(number) || number < 0)
+    throw new EphError('api.bad_request', `${JSON.stringify(text)} is not a whole number`);
   return Math.min(number, most);
 };
 
@@ -45,7 +61,9 @@ export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono
     })
     .get('/environments/:id/events', async (c) => {
       const limit = whole(c.req.query('limit'), 100, 1000);
-      const environment = find(c.req.param('id')).id;
+      // History outlives the environment, so an id is enough to ask for it.
+      const asked = c.req.param('id');
+      const environment = isEnvironmentId(asked) ? environmentId(asked) : find(asked).id;
       return c.json({ events: [...(await events.read({ environment, limit }))] } satisfies EventListView);
     })
     .get('/events', async (c) => {
@@ -65,7 +83,10 @@ export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono
       return streamSSE(c, async (stream) => {
         const gone = new AbortController();
         stream.onAbort(() => gone.abort());
-        const logs = wanted.map(({ name, provider }) => labelled(name, options.providerOf(provider)?.logs(known.id, name, { tail, follow, signal: gone.signal })));
+        const signal = AbortSignal.any([gone.signal, options.closing]);
+        const logs = wanted.map(({ name, provider }) =>
+          labelled(name, options.providerOf(provider)?.logs(known.id, name, { tail, follow, signal })),
+        );
         for await (const line of mergeStreams(logs)) await stream.writeSSE({ data: JSON.stringify(line) });
       });
     });
@@ -75,7 +96,10 @@ async function* labelled(component: ComponentName, lines: AsyncIterable<string> 
   for await (const line of lines ?? []) yield { component, line: redact(line) };
 }
 
-const chooseComponents = (known: Known, asked: string | undefined): readonly { readonly name: ComponentName; readonly provider: string }[] => {
+const chooseComponents = (
+  known: Known,
+  asked: string | undefined,
+): readonly { readonly name: ComponentName; readonly provider: string }[] => {
   const components = known.observed?.components ?? [];
   if (asked === undefined) return components;
   const chosen = components.filter((component) => component.name === asked);
@@ -88,6 +112,12 @@ const chooseComponents = (known: Known, asked: string | undefined): readonly { r
 const findEnvironment = (text: string, all: readonly Known[], { aliasOf }: Addresses): Known => {
   const found = all.find((known) => known.id === text || known.name === text) ?? all.find((known) => aliasOf(known) === text);
   if (found !== undefined) return found;
-  const near = closest(text, all.map((known) => known.name));
-  throw new EphError('api.not_found', `there is no environment ${JSON.stringify(text)}${near === undefined ? '' : `; did you mean ${near}?`}`);
+  const near = closest(
+    text,
+    all.map((known) => known.name),
+  );
+  throw new EphError(
+    'api.not_found',
+    `there is no environment ${JSON.stringify(text)}${near === undefined ? '' : `; did you mean ${near}?`}`,
+  );
 };

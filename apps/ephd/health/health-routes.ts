@@ -14,7 +14,9 @@ export interface HealthOptions {
 /** Whether ephd lives, whether it does its work, and how it has been. */
 export const createHealthRoutes = ({ leadership, engine, events, registry }: HealthOptions): Hono =>
   new Hono()
-    .get('/healthz', (c) => c.json({ status: 'ok', leadership: leadership.state, history: events.health(), faults: faultsOf(engine()) }))
+    .get('/healthz', (c) =>
+      c.json({ status: 'ok', leadership: leadership.state, history: events.health(), faults: faultsOf(engine()) }),
+    )
     .get('/readyz', (c) => {
       const waiting = waitsFor(leadership, engine());
       return waiting === undefined ? c.json({ status: 'ready' }) : c.json({ status: 'not ready', waitsFor: waiting }, 503);
@@ -25,7 +27,8 @@ const faultsOf = (engine: Engine | undefined): Record<string, unknown> =>
   Object.fromEntries([...(engine?.faults() ?? [])].filter(([, faults]) => faults.length > 0));
 
 const waitsFor = (leadership: Leadership, engine: Engine | undefined): string | undefined => {
-  if (engine === undefined) return leadership.state.state === 'standby' ? `${leadership.state.holder} leads` : 'leadership is not decided yet';
+  if (engine === undefined)
+    return leadership.state.state === 'standby' ? `${leadership.state.holder} leads` : 'leadership is not decided yet';
   const unread = [...engine.faults().keys()].filter((id) => !engine.memory.project(id).surveyed);
   return unread.length === 0 ? undefined : `a first complete reading of ${unread.join(', ')}`;
 };

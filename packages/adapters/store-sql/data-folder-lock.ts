@@ -31,8 +31,12 @@ export const lockDataFolder = (folder: string, holder: string, now: () => number
     writeFileSync(`${occupantPath}.new`, `${JSON.stringify(occupant)}\n`);
     renameSync(`${occupantPath}.new`, occupantPath);
   } catch (error) {
-    file.close();
-    throw unusable(folder, error);
+    // A full disk must not keep ephd from what runs already. A second ephd is told less then, but nothing that is no longer true.
+    if (isFull(error)) rmSync(occupantPath, { force: true });
+    else {
+      file.close();
+      throw unusable(folder, error);
+    }
   }
   return {
     folder,
@@ -56,6 +60,8 @@ const openExclusively = (folder: string, occupantPath: string): DatabaseSync => 
     throw unusable(folder, error);
   }
 };
+
+const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOSPC';
 
 const held = (folder: string, occupantPath: string): EphError => {
   const occupant = readOccupant(occupantPath);

@@ -1,3 +1,4 @@
+import type { Log } from '@eph/contract';
 import type { Clock } from '@eph/engine/loop/clock';
 import type { EventLog } from '@eph/engine/loop/event-log';
 import type { Lease } from '@eph/engine/loop/lease';
@@ -10,7 +11,7 @@ import { createSqliteBackend } from './sqlite.ts';
 export interface SqlStoreOptions {
   readonly location: StoreLocation;
   readonly clock: Clock;
-  readonly log?: StoreLog;
+  readonly log?: Log;
   /** How many events wait in memory while the database does not answer. */
   readonly bufferLimit?: number;
   /** How many events are kept, roughly; older ones are pruned. A quarter of a million is some 80 MB. */
@@ -20,11 +21,6 @@ export interface SqlStoreOptions {
 
 /** The folder of the file must exist; the file and its tables are made when they are missing. */
 export type StoreLocation = { readonly sqlite: string } | { readonly postgres: string };
-
-export interface StoreLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
 
 /** History and leadership. Created at once, whether or not the database answers. */
 export interface Store extends AsyncDisposable {

@@ -2,48 +2,24 @@
  * Matches a ref name against a pattern: `*` within a path segment, `**` across segments, `?` for one character.
  *
  * By hand, because patterns come from strangers and the glob libraries compile to regular expressions whose matching time a
- * pattern can make exponential. This walks name and pattern with one remembered position per kind of star: at most
- * length times length steps.
+ * pattern can make exponential. This keeps all places in the pattern that the name so far can lead to, so it takes at most length
+ * times length steps.
  */
 export const matchesGlob = (name: string, pattern: string): boolean => {
-  let n = 0;
-  let p = 0;
-  let star: { p: number; n: number } | undefined;
-  let doubleStar: { p: number; n: number } | undefined;
-  for (;;) {
-    if (p < pattern.length && pattern[p] === '*') {
-      if (pattern[p + 1] === '*') {
-        p += 2;
-        doubleStar = { p, n };
-        star = undefined;
-      } else {
-        p += 1;
-        star = { p, n };
-      }
-      continue;
+  const parts = pattern.match(/\*\*|./gsu) ?? [];
+  let reached = new Set([0]);
+  for (const character of name) {
+    const next = new Set<number>();
+    for (const at of reached) {
+      const part = parts[at];
+      // A star may also stand for nothing; the set grows while it is walked.
+      if (part === '**' || part === '*') reached.add(at + 1);
+      if (part === '**' || (part === '*' && character !== '/')) next.add(at);
+      else if (part === character || (part === '?' && character !== '/')) next.add(at + 1);
     }
-    if (n === name.length && p === pattern.length) return true;
-    if (n < name.length && p < pattern.length && fits(name[n], pattern[p])) {
-      n += 1;
-      p += 1;
-      continue;
-    }
-    if (star !== undefined && star.n < name.length && name[star.n] !== '/') {
-      star.n += 1;
-      n = star.n;
-      p = star.p;
-      continue;
-    }
-    star = undefined;
-    if (doubleStar !== undefined && doubleStar.n < name.length) {
-      doubleStar.n += 1;
-      n = doubleStar.n;
-      p = doubleStar.p;
-      continue;
-    }
-    return false;
+    if (next.size === 0) return false;
+    reached = next;
   }
+  for (const at of reached) if (parts[at] === '**' || parts[at] === '*') reached.add(at + 1);
+  return reached.has(parts.length);
 };
-
-const fits = (character: string | undefined, wanted: string | undefined): boolean =>
-  character === wanted || (wanted === '?' && character !== '/');

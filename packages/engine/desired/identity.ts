@@ -13,7 +13,12 @@ import { adjectives, nouns } from './words.ts';
 
 /** Project and source, and nothing else: the same on every machine, with any key, under any template. */
 export const identify = (project: ProjectId, ref: SourceRef): EnvironmentId =>
-  environmentId(createHash('sha256').update(`${project}\0${sourceKey(ref)}`).digest('hex').slice(0, 16));
+  environmentId(
+    createHash('sha256')
+      .update(`${project}\0${sourceKey(ref)}`)
+      .digest('hex')
+      .slice(0, 16),
+  );
 
 export interface NameParts {
   readonly words: string;
@@ -25,7 +30,9 @@ export interface NameParts {
  * `attempt` gives another pair when the first is taken.
  */
 export const nameParts = (serverKey: string, project: ProjectId, ref: SourceRef, attempt: number): NameParts => {
-  const digest = createHmac('sha256', serverKey).update(`${project}\0${sourceKey(ref)}\0${attempt}`).digest();
+  const digest = createHmac('sha256', serverKey)
+    .update(`${project}\0${sourceKey(ref)}\0${attempt}`)
+    .digest();
   const adjective = adjectives[digest.readUInt16BE(0) % adjectives.length];
   const noun = nouns[digest.readUInt16BE(2) % nouns.length];
   return { words: `${adjective}-${noun}`, number: String(1000 + (digest.readUInt32BE(4) % 9000)) };
@@ -38,9 +45,11 @@ export const chooseName = (
   isTaken: (name: EnvironmentName) => boolean,
 ): EnvironmentName => {
   for (let attempt = 0; ; attempt += 1) {
-    const rendered = render(parts(attempt));
-    // A template without words or number renders the same name every time; from the second attempt on it gets a number too.
-    const name = environmentName(toDnsLabel(attempt === 0 ? rendered : `${rendered}-${parts(attempt).number}`));
+    const chosen = parts(attempt);
+    // A template without words and number renders the same name every time, so they are put behind it; the words too, because
+    // the numbers alone run out.
+    const more = ['', `-${chosen.number}`][attempt] ?? `-${chosen.words}-${chosen.number}`;
+    const name = environmentName(toDnsLabel(`${render(chosen)}${more}`));
     if (!isTaken(name)) return name;
   }
 };

@@ -1,7 +1,7 @@
 import {
   type CommitSha,
-  EphError,
   type EnvironmentId,
+  EphError,
   type Event,
   type ProjectId,
   projectId,
@@ -192,7 +192,9 @@ describe('the life of an environment', () => {
     const second = town.push('preview/two', twoServices);
     await town.live(settle);
     const retiring = (): (string | undefined)[] =>
-      [...(town.infrastructure.environments.get(town.only().id)?.slots ?? [])].flatMap(([name, slot]) => (slot.retiring ? [name] : []));
+      [...(town.infrastructure.environments.get(town.only().id)?.slots ?? [])].flatMap(([name, slot]) =>
+        slot.retiring ? [name] : [],
+      );
     expect(retiring()).toEqual(['api']);
     expect(town.only().status).toMatchObject({ phase: 'Degraded' });
     expect(town.only().status?.summary).toContain('the version before keeps serving');
@@ -248,7 +250,9 @@ describe('doubt', () => {
 
   it('makes nothing while a provider cannot say what it holds', async () => {
     const town = new Town();
-    town.providerOptions = { disturb: (operation) => (operation === 'list' ? Promise.reject(new Error('down')) : Promise.resolve()) };
+    town.providerOptions = {
+      disturb: (operation) => (operation === 'list' ? Promise.reject(new Error('down')) : Promise.resolve()),
+    };
     town.start();
     town.push('preview/a');
     await town.live(settle);
@@ -354,7 +358,9 @@ describe('effort', () => {
   it('stops an apply that a newer commit has made pointless', async () => {
     const town = new Town().start();
     const gate = Promise.withResolvers<void>();
-    town.providerOptions = { disturb: (operation, moment) => (operation === 'ensure' && moment === 'before' ? gate.promise : Promise.resolve()) };
+    town.providerOptions = {
+      disturb: (operation, moment) => (operation === 'ensure' && moment === 'before' ? gate.promise : Promise.resolve()),
+    };
     town.push('preview/a');
     town.engine.wakeAll();
     while (town.provider.calls.ensure === 0) await Promise.resolve();

@@ -1,7 +1,7 @@
 import {
   type EnvironmentId,
-  environmentId,
   type Event,
+  environmentId,
   type Failure,
   type Plan,
   type ProjectId,

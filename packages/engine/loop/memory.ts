@@ -1,17 +1,17 @@
-import {
-  type Action,
-  type CommitSha,
-  type EnvironmentId,
-  type EnvironmentName,
-  type EnvironmentStatus,
-  type Failure,
-  type ObservedEnvironment,
-  type ParsedSpec,
-  type ProjectId,
-  type Reading,
-  type Source,
-  type SourceKind,
-  type SourceRef,
+import type {
+  Action,
+  CommitSha,
+  EnvironmentId,
+  EnvironmentName,
+  EnvironmentStatus,
+  Failure,
+  ObservedEnvironment,
+  ParsedSpec,
+  ProjectId,
+  Reading,
+  Source,
+  SourceKind,
+  SourceRef,
 } from '@eph/contract';
 
 /** What Git says about one source: it wants an environment, it does not, or that could not be found out. */
@@ -94,6 +94,8 @@ export class Memory {
   readonly #environments = new Map<EnvironmentId, Known>();
   readonly #names = new Map<EnvironmentName, EnvironmentId>();
   readonly #snapshots = new Map<ProjectId, Reading<ObservedEnvironment>>();
+  /** Names of environments that the last complete pass saw and nobody has met yet. */
+  #unmetNames: ReadonlyMap<EnvironmentName, EnvironmentId> | undefined;
 
   project(id: ProjectId): ProjectMemory {
     let project = this.#projects.get(id);
@@ -116,7 +118,7 @@ export class Memory {
   remember(known: Known): void {
     this.#environments.set(known.id, known);
     this.project(known.project).environments.set(known.id, known);
-    this.#names.set(known.name, known.id);
+    if (!this.isNameTaken(known.name, known.id)) this.#names.set(known.name, known.id);
   }
 
   rename(known: Known, name: EnvironmentName): void {
@@ -133,8 +135,20 @@ export class Memory {
     if (this.#names.get(known.name) === known.id) this.#names.delete(known.name);
   }
 
+  /** Takes note of every name in use, of projects too that have not been looked at since the start. */
+  learnNames(environments: readonly ObservedEnvironment[]): void {
+    const unmet = new Map<EnvironmentName, EnvironmentId>();
+    for (const { identity } of environments) if (!this.#environments.has(identity.id)) unmet.set(identity.name, identity.id);
+    this.#unmetNames = unmet;
+  }
+
+  /** Without it, a new name may be one that somebody has. */
+  get knowsNames(): boolean {
+    return this.#unmetNames !== undefined;
+  }
+
   isNameTaken(name: EnvironmentName, by: EnvironmentId): boolean {
-    const owner = this.#names.get(name);
+    const owner = this.#names.get(name) ?? this.#unmetNames?.get(name);
     return owner !== undefined && owner !== by;
   }
 

@@ -2,9 +2,9 @@ import {
   type Action,
   defaultTriggers,
   type EnvironmentId,
+  type EnvironmentName,
   EphError,
   type Event,
-  type EnvironmentName,
   type EventType,
   type Failure,
   failure,
@@ -12,9 +12,9 @@ import {
   type ObservedEnvironment,
   type ParsedSpec,
   type Plan,
-  printFault,
   type ProjectId,
   type ProviderName,
+  printFault,
   type Reading,
   type ResolvedComponent,
   type Source,
@@ -128,6 +128,7 @@ export class Reconciler {
   /** Looks at everything that exists at once and wakes every project with its share. */
   async pass(signal: AbortSignal): Promise<void> {
     const observed = await this.#observe({ all: true }, signal);
+    if (observed.complete) this.#memory.learnNames(observed.items);
     const shares = new Map<ProjectId, ObservedEnvironment[]>();
     for (const id of this.#world.projects.keys()) shares.set(id, []);
     const strays: ObservedEnvironment[] = [];
@@ -308,8 +309,9 @@ export class Reconciler {
   #expect(id: EnvironmentId, { source, decision }: Decided, seen: ObservedEnvironment | undefined, survey: Survey): void {
     const known = this.#memory.get(id);
     if (known === undefined) {
-      // Until every provider has answered, it may exist under a name that is still to be read back.
-      if (seen === undefined && (decision.state === 'unknown' || !survey.observed.complete)) return;
+      // Until every provider has answered, it may exist under a name that is still to be read back, or its name may be another's.
+      const complete = survey.observed.complete && this.#memory.knowsNames;
+      if (seen === undefined && (decision.state === 'unknown' || !complete)) return;
       const name = seen?.identity.name ?? this.#chooseName(id, source, decision);
       const met = this.#meet(id, source.project, source.ref, name, decision, source, seen);
       if (seen === undefined) this.#record('environment.wanted', met, `${name} is wanted: ${decision.because}`);
@@ -327,6 +329,8 @@ export class Reconciler {
     known.permit = false;
     this.#memory.project(known.project).released.delete(id);
     if (!known.settled || !looksTheSame(known.observed, seen)) this.#wakes.environment(id);
+    // Looks the same, but may use more or less of the machine than last time.
+    else known.observed = seen;
   }
 
   /** It exists, and no source wants it. */
@@ -380,7 +384,13 @@ export class Reconciler {
     observed: ObservedEnvironment | undefined,
   ): Known {
     const known: Known = {
-      ...{ id, project, ref, name, decision, source, observed },
+      id,
+      project,
+      ref,
+      name,
+      decision,
+      source,
+      observed,
       actions: [],
       status: undefined,
       settled: false,
@@ -416,6 +426,9 @@ export class Reconciler {
   ): Promise<void> {
     const { source } = known;
     if (source === undefined) throw new EphError('internal', `${known.name} is wanted by no source`);
+    // A listing from before its last removal may have brought back a name that was given to another since.
+    if (seen === undefined && this.#memory.isNameTaken(known.name, known.id))
+      this.#memory.rename(known, this.#chooseName(known.id, source, decision));
     const draft = await this.#draft(known.name, source, decision.spec, seen, signal);
     const actions = await this.#withoutDoubtfulRemovals(known, draft.actions, signal);
     const results = await apply({ ...draft, actions, providers: this.#world.providers }, signal);
@@ -446,7 +459,8 @@ export class Reconciler {
   ): Promise<Draft> {
     const identity = seen?.identity ?? this.#newIdentity(name, source);
     const nothing = { identity, components: [], actions: [] };
-    if (spec === 'missing') return { ...nothing, specFaults: [failure('spec.missing', `there is no eph.yaml at commit ${short(source)}; add one`)] };
+    if (spec === 'missing')
+      return { ...nothing, specFaults: [failure('spec.missing', `there is no eph.yaml at commit ${short(source)}; add one`)] };
     if (!spec.ok) return { ...nothing, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
     const artifact = await this.#projectOf(source.project).resolver.resolve(source, signal);
     if (artifact.state === 'missing') {
@@ -500,7 +514,12 @@ export class Reconciler {
     const left = after.items[0];
     if (after.complete && (left === undefined || left.components.length === 0)) return this.#farewell(known);
     if (!after.complete || left === undefined) return this.#conclude(known, unreadable(after, seen));
-    this.#conclude(known, { observed: left, actions: planDestroy(left, decision.because), failures: failuresOf(results), specFaults: [] });
+    this.#conclude(known, {
+      observed: left,
+      actions: planDestroy(left, decision.because),
+      failures: failuresOf(results),
+      specFaults: [],
+    });
   }
 
   /** The last look before a removal: the one source, read past every cache. */
@@ -534,19 +553,34 @@ export class Reconciler {
     const name = outcome.observed?.identity.name;
     if (name !== undefined && name !== known.name) this.#memory.rename(known, name);
     const { decision, held } = known;
-    const findings: Findings = { ...outcome, wanted: decision.state !== 'unwanted', because: decision.because, held, generation: known.source?.commit ?? '' };
+    const findings: Findings = {
+      ...outcome,
+      wanted: decision.state !== 'unwanted',
+      because: decision.because,
+      held,
+      generation: known.source?.commit ?? '',
+    };
     known.status = summarize(findings, before, this.#now());
     const stalled = outcome.failures.length > 0 && outcome.failures.every((one) => one.disposition === 'stall');
     known.settled = stalled || (outcome.failures.length === 0 && outcome.actions.length === 0);
     const unfinished = outcome.failures.length > 0 || outcome.actions.some((action) => action.type !== 'wait');
     if (unfinished && !stalled) this.#wakes.retry(known.id, Math.max(0, ...outcome.failures.map((one) => one.retryAfterMs ?? 0)));
     else this.#wakes.calm(known.id);
-    const untils = outcome.actions.flatMap((action) => (action.type === 'wait' && action.until !== undefined ? [Date.parse(action.until)] : []));
+    const untils = outcome.actions.flatMap((action) =>
+      action.type === 'wait' && action.until !== undefined ? [Date.parse(action.until)] : [],
+    );
     if (untils.length > 0) this.#wakes.later(known.id, Math.max(0, Math.min(...untils) - this.#world.clock.now()));
     for (const one of outcome.failures) this.#world.telemetry.failed(`environment:${known.name}`, one);
     if (before?.phase !== known.status.phase || before.summary !== known.status.summary) {
       this.#world.telemetry.statusChanged(known.id, known.name, known.status);
-      this.#record('status.changed', known, `${known.name}: ${known.status.phase}${known.status.summary === '' ? '' : `, ${known.status.summary}`}`);
+      // Found again after a start, as it should be: that is no event in the life of the environment.
+      const foundAgain = before === undefined && known.settled;
+      if (!foundAgain)
+        this.#record(
+          'status.changed',
+          known,
+          `${known.name}: ${known.status.phase}${known.status.summary === '' ? '' : `, ${known.status.summary}`}`,
+        );
     }
     this.#report(known, false);
     this.#world.changed(known.id);
@@ -567,7 +601,12 @@ export class Reconciler {
     const commit = known.source?.commit ?? known.reportedCommit;
     if (commit === undefined) return;
     known.reportedCommit = commit;
-    const text = composeReport({ name: known.name, url: this.#world.urlOf(known.name), status: known.status, observed: known.observed });
+    const text = composeReport({
+      name: known.name,
+      url: this.#world.urlOf(known.name),
+      status: known.status,
+      observed: known.observed,
+    });
     this.#world.report({ project: known.project, environment: known.id, source: known.ref, commit, text }, last);
   }
 
@@ -583,13 +622,21 @@ export class Reconciler {
       if (environment === undefined) continue;
       const seen = observed.get(environment);
       const name = seen?.identity.name ?? this.#memory.get(environment)?.name ?? this.#chooseName(environment, source, decision);
-      plans.push({ environment, name, wanted: true, because: decision.because, actions: await this.#planWanted(name, source, decision, seen, signal) });
+      plans.push({
+        environment,
+        name,
+        wanted: true,
+        because: decision.because,
+        actions: await this.#planWanted(name, source, decision, seen, signal),
+      });
     }
     for (const { observed: seen, decision } of survey.surplus) {
       const { id, name } = seen.identity;
       const permitted = survey.guard.permitted.has(id);
       const reason = survey.guard.held.has(id) ? 'held until an operator releases it' : 'the readings are incomplete';
-      const actions: readonly Action[] = permitted ? planDestroy(seen, decision.because) : [{ type: 'wait', code: 'plan.held', reason }];
+      const actions: readonly Action[] = permitted
+        ? planDestroy(seen, decision.because)
+        : [{ type: 'wait', code: 'plan.held', reason }];
       plans.push({ environment: id, name, wanted: false, because: decision.because, actions });
     }
     return plans;
@@ -619,7 +666,13 @@ export class Reconciler {
   }
 
   #newIdentity(name: EnvironmentName, source: Source): Identity {
-    return { id: identify(source.project, source.ref), name, project: source.project, source: source.ref, createdAt: this.#now() };
+    return {
+      id: identify(source.project, source.ref),
+      name,
+      project: source.project,
+      source: source.ref,
+      createdAt: this.#now(),
+    };
   }
 
   #observe(scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> {
@@ -657,6 +710,9 @@ const failuresOf = (results: readonly ActionResult[]): readonly Failure[] =>
 const unreadable = (reading: Reading<ObservedEnvironment>, observed: ObservedEnvironment | undefined): Outcome => ({
   observed,
   actions: [],
-  failures: reading.faults.length > 0 ? reading.faults : [failure('provider.incomplete', 'part of it could not be read; it is left as it is')],
+  failures:
+    reading.faults.length > 0
+      ? reading.faults
+      : [failure('provider.incomplete', 'part of it could not be read; it is left as it is')],
   specFaults: [],
 });

@@ -1,4 +1,4 @@
-import { type EnvironmentId, EphError, type Failure, type ProjectId, toFailure } from '@eph/contract';
+import { type EnvironmentId, type Failure, type ProjectId, toFailure } from '@eph/contract';
 import type { Clock } from './clock.ts';
 import { Queue } from './queue.ts';
 
@@ -17,19 +17,29 @@ export class Reports<R extends Report> {
   readonly #last = new Set<EnvironmentId>();
 
   constructor(
-    options: { readonly clock: Clock; readonly random: () => number; readonly onFailure: (key: string, failure: Failure) => void },
+    options: {
+      readonly clock: Clock;
+      readonly random: () => number;
+      readonly onFailure: (key: string, failure: Failure) => void;
+    },
     deliver: (report: R, signal: AbortSignal) => Promise<void>,
   ) {
     const queue: Queue<EnvironmentId> = new Queue<EnvironmentId>(
-      { clock: options.clock, random: options.random, workers: 2, onThrow: (key, error) => options.onFailure(key, toFailure(error)) },
+      {
+        clock: options.clock,
+        random: options.random,
+        workers: 2,
+        onThrow: (key, error) => options.onFailure(key, toFailure(error)),
+      },
       async (id, signal): Promise<void> => {
         const report = this.#pending.get(id);
         if (report === undefined) return;
         try {
           await deliver(report, signal);
         } catch (error) {
-          options.onFailure(`report:${id}`, toFailure(new EphError('report.failed', messageOf(error), { cause: error })));
-          queue.retry(id, 1000);
+          const failure = toFailure(error);
+          options.onFailure(`report:${id}`, failure);
+          queue.retry(id, failure.retryAfterMs ?? 1000);
           return;
         }
         queue.forget(id);
@@ -65,5 +75,3 @@ export class Reports<R extends Report> {
     return this.#queue.close();
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

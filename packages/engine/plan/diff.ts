@@ -9,7 +9,11 @@ type Wanted =
 const drainMs = 2000;
 
 /** What to do so that an environment becomes what is wanted. Pure; the same world gives the same actions in the same order. */
-export const planUpdate = (wanted: readonly Wanted[], observed: ObservedEnvironment | undefined, now: number): readonly Action[] => {
+export const planUpdate = (
+  wanted: readonly Wanted[],
+  observed: ObservedEnvironment | undefined,
+  now: number,
+): readonly Action[] => {
   const seen = new Map(observed?.components.map((component) => [component.name, component]));
   const names = new Set(wanted.map((wish) => (wish.state === 'resolved' ? wish.component.name : wish.name)));
   const unsettled = wanted.filter((wish) => wish.state === 'waiting' || !isAt(seen.get(wish.component.name), wish.component));
@@ -45,22 +49,37 @@ const isAt = (seen: ObservedComponent | undefined, wanted: ResolvedComponent): b
 
 const planComponent = (wanted: ResolvedComponent, seen: ObservedComponent | undefined, inUse: boolean, now: number): Action[] => {
   const { name, provider, revision } = wanted;
-  const change = (type: 'create' | 'update', reason: string): Action[] => [
-    { type, component: name, provider, revision, reason },
-  ];
+  const change = (type: 'create' | 'update', reason: string): Action[] => [{ type, component: name, provider, revision, reason }];
   const wait = (reason: string): Action[] => [{ type: 'wait', component: name, code: 'component.not_ready', reason }];
   if (seen === undefined || (seen.current === null && seen.next === null)) return change('create', `${name} does not exist yet`);
   if (seen.next?.revision === revision)
     return wait(seen.next.health === 'failing' ? `${name} does not get ready: ${seen.next.message}` : `${name} is starting`);
-  if (seen.current?.revision !== revision) return change('update', `${name} runs another version than ${short(wanted.commit)} asks for`);
+  if (seen.current?.revision !== revision)
+    return change('update', `${name} runs another version than ${short(wanted.commit)} asks for`);
   if (seen.next !== null) return change('update', `${name} already runs what is wanted; a version on its way is not`);
   if (seen.current.health !== 'ready') return wait(`${name} is not ready: ${seen.current.message}`);
   if (!seen.retiring) return [];
-  if (inUse) return wait(`the version of ${name} before this one is still in use`);
+  if (inUse)
+    return [
+      {
+        type: 'wait',
+        component: name,
+        code: 'component.draining',
+        reason: `the version of ${name} before this one is still in use`,
+      },
+    ];
   const until = Date.parse(seen.current.since) + drainMs;
   // A clock that was set back must not keep an old version for ever.
   if (until > now && until <= now + drainMs)
-    return [{ type: 'wait', component: name, code: 'component.draining', reason: `the version of ${name} before this one finishes its requests`, until: new Date(until).toISOString() }];
+    return [
+      {
+        type: 'wait',
+        component: name,
+        code: 'component.draining',
+        reason: `the version of ${name} before this one finishes its requests`,
+        until: new Date(until).toISOString(),
+      },
+    ];
   return change('update', `nobody uses the version of ${name} before this one any more`);
 };
 
@@ -71,7 +90,9 @@ const removalOrder = (components: readonly ObservedComponent[]): readonly Observ
   const left = new Map(components.map((component) => [component.name, component]));
   const ordered: ObservedComponent[] = [];
   while (left.size > 0) {
-    const needed = new Set([...left.values()].flatMap((component) => component.dependsOn.filter((one) => one !== component.name)));
+    const needed = new Set(
+      [...left.values()].flatMap((component) => component.dependsOn.filter((one) => one !== component.name)),
+    );
     const free = [...left.values()].filter((component) => !needed.has(component.name));
     const round = free.length > 0 ? free : [...left.values()];
     for (const component of round) left.delete(component.name);

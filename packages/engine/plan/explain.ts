@@ -20,8 +20,11 @@ export const explain = (subject: Explainable): readonly string[] => {
   if (subject.commit !== undefined) lines.push(`Git asks for commit ${subject.commit.slice(0, 12)} of ${subject.sourceName}.`);
   if (subject.held) lines.push('Its removal is held until an operator releases it: `eph release` lets it go.');
   for (const action of subject.actions)
-    lines.push(action.type === 'wait' ? `It waits: ${action.reason}.` : `Next: ${action.type} ${action.component}: ${action.reason}.`);
+    lines.push(
+      action.type === 'wait' ? `It waits: ${action.reason}.` : `Next: ${action.type} ${action.component}: ${action.reason}.`,
+    );
   if (subject.decision === 'wanted' && subject.exists && subject.status?.phase === 'Ready') lines.push('It is as it should be.');
-  if (subject.status !== undefined && subject.status.phase !== 'Ready') lines.push(`${subject.status.phase}: ${subject.status.summary}.`);
+  if (subject.status !== undefined && subject.status.phase !== 'Ready')
+    lines.push(`${subject.status.phase}: ${subject.status.summary}.`);
   return lines;
 };

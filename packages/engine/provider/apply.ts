@@ -25,9 +25,8 @@ export interface ApplyInput {
  * run one after the other in the order of the plan, and stop at the first that fails. One component's failure is its own.
  */
 export const apply = async (input: ApplyInput, signal: AbortSignal): Promise<readonly ActionResult[]> => {
-  const results = await Promise.all(
-    input.actions.map((action) => (action.type === 'create' || action.type === 'update' ? perform(action, input, signal) : undefined)),
-  );
+  const changes = input.actions.flatMap((action) => (action.type === 'create' || action.type === 'update' ? [action] : []));
+  const results = await Promise.all(changes.map((action) => perform(action, input, signal)));
   const removals: ActionResult[] = [];
   for (const action of input.actions) {
     if (action.type !== 'destroy') continue;
@@ -35,10 +34,14 @@ export const apply = async (input: ApplyInput, signal: AbortSignal): Promise<rea
     removals.push(result);
     if (result.state === 'failed') break;
   }
-  return [...results.filter((result) => result !== undefined), ...removals];
+  return [...results, ...removals];
 };
 
-const perform = async (action: Exclude<Action, { type: 'wait' }>, input: ApplyInput, signal: AbortSignal): Promise<ActionResult> => {
+const perform = async (
+  action: Exclude<Action, { type: 'wait' }>,
+  input: ApplyInput,
+  signal: AbortSignal,
+): Promise<ActionResult> => {
   try {
     signal.throwIfAborted();
     const provider = input.providers.get(action.provider);
@@ -47,7 +50,9 @@ const perform = async (action: Exclude<Action, { type: 'wait' }>, input: ApplyIn
     else await provider.ensure(input.identity, resolved(action.component, input.components), signal);
     return { action, state: 'done' };
   } catch (error) {
-    const failure = signal.aborted ? toFailure(new EphError('plan.superseded', 'stopped, because a newer wish arrived')) : toFailure(error);
+    const failure = signal.aborted
+      ? toFailure(new EphError('plan.superseded', 'stopped, because a newer wish arrived'))
+      : toFailure(error);
     return { action, state: 'failed', failure };
   }
 };

@@ -120,7 +120,9 @@ export class FakeProvider implements Provider {
 
   async *logs(environment: EnvironmentId, component: ComponentName, options: LogOptions): AsyncIterable<string> {
     const slot = this.#infrastructure.environments.get(environment)?.slots.get(component);
-    const lines = [slot?.current, slot?.next].flatMap((version) => (version === undefined ? [] : [`started ${version.component.commit}`]));
+    const lines = [slot?.current, slot?.next].flatMap((version) =>
+      version === undefined ? [] : [`started ${version.component.commit}`],
+    );
     for (const line of options.tail === 0 ? [] : lines.slice(-options.tail)) yield line;
   }
 

@@ -45,10 +45,7 @@ export interface Provider {
   watch(changed: (environment: EnvironmentId) => void, signal: AbortSignal): void;
 }
 
-export type Scope =
-  | { readonly all: true }
-  | { readonly project: ProjectId }
-  | { readonly environment: EnvironmentId };
+export type Scope = { readonly all: true } | { readonly project: ProjectId } | { readonly environment: EnvironmentId };
 
 export interface LogOptions {
   readonly tail: number;

@@ -30,7 +30,11 @@ export class FakeRepository {
   /** A new commit with these files, on this ref. */
   push(ref: SourceRef, files: { readonly [path: string]: string }): CommitSha {
     this.#sequence += 1;
-    const commit = commitSha(createHash('sha1').update(`${this.#sequence}\0${JSON.stringify(files)}`).digest('hex'));
+    const commit = commitSha(
+      createHash('sha1')
+        .update(`${this.#sequence}\0${JSON.stringify(files)}`)
+        .digest('hex'),
+    );
     this.commits.set(commit, new Map(Object.entries(files)));
     this.point(ref, commit);
     return commit;

@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto';
-import { type CommitSha, type Failure, isEphError, type ParsedSpec, parseSpec, type Source, specLimitBytes, toFailure } from '@eph/contract';
+import {
+  type CommitSha,
+  type Failure,
+  isEphError,
+  type ParsedSpec,
+  parseSpec,
+  type Source,
+  specLimitBytes,
+  toFailure,
+} from '@eph/contract';
 import type { Forge } from './forge.ts';
 
-export const specFile = 'eph.yaml';
+const specFile = 'eph.yaml';
 
 export type SpecReading =
   | { readonly state: 'read'; readonly parsed: ParsedSpec }

@@ -1,5 +1,4 @@
-import type { Action, EnvironmentStatus, Failure, ObservedComponent, ObservedEnvironment, Phase } from '@eph/contract';
-import type { Condition } from '@eph/contract';
+import type { Action, Condition, EnvironmentStatus, Failure, ObservedComponent, ObservedEnvironment, Phase } from '@eph/contract';
 import { type Fact, transition } from './conditions.ts';
 
 export interface Findings {
@@ -44,7 +43,9 @@ const computeFacts = (findings: Findings): readonly Fact[] => {
     fact('Stalled', stall !== undefined, stall === undefined ? 'NotStalled' : reasonOf(stall), stall?.message ?? ''),
   ];
   if (findings.held)
-    facts.push(fact('Held', true, 'TooManyDeletions', 'more environments than usual wanted to go at once; an operator must release it'));
+    facts.push(
+      fact('Held', true, 'TooManyDeletions', 'more environments than usual wanted to go at once; an operator must release it'),
+    );
   return facts;
 };
 
@@ -71,7 +72,7 @@ const computeSummary = (findings: Findings): string => {
   const trouble = findings.specFaults[0] ?? findings.failures[0];
   if (trouble !== undefined) return `${trouble.message}${serving}`;
   if (isQuiet(findings)) return '';
-  const waiting = findings.actions.find((action) => action.type === 'wait');
+  const waiting = findings.actions.find((action) => action.type === 'wait' && !isHousekeeping(action));
   if (waiting !== undefined) return `${waiting.reason}${isFailing(findings.observed) ? serving : ''}`;
   const next = findings.actions[0];
   return next === undefined ? '' : next.reason;
@@ -97,7 +98,8 @@ const entryOf = (observed: ObservedEnvironment | undefined): ObservedComponent |
   observed?.components.find((component) => component.entry);
 
 /** The component that gets the traffic has a version that answers. */
-export const isAnswering = (observed: ObservedEnvironment | undefined): boolean => entryOf(observed)?.current?.health === 'ready';
+const isAnswering = (observed: ObservedEnvironment | undefined): boolean => entryOf(observed)?.current?.health === 'ready';
 
 const isFailing = (observed: ObservedEnvironment | undefined): boolean =>
-  observed?.components.some((component) => component.next?.health === 'failing' || component.current?.health === 'failing') ?? false;
+  observed?.components.some((component) => component.next?.health === 'failing' || component.current?.health === 'failing') ??
+  false;

@@ -83,8 +83,10 @@ const computeWish = (
       variables[name] = value;
       continue;
     }
-    const output = input.observed.find((one) => one.name === reference.component)?.outputs[reference.key];
-    if (output === undefined) return waiting('reference.waiting', `${reference.text}: ${reference.component} publishes no such output`);
+    const outputs = input.observed.find((one) => one.name === reference.component)?.outputs ?? {};
+    const output = Object.hasOwn(outputs, reference.key) ? outputs[reference.key] : undefined;
+    if (output === undefined)
+      return waiting('reference.waiting', `${reference.text}: ${reference.component} publishes no such output`);
     variables[name] = output;
   }
   const values = mergeLayers(serviceDefaults, {

@@ -1,4 +1,4 @@
-import { closest, type ComponentName, componentName, EphError, dnsLabel } from '@eph/contract';
+import { type ComponentName, closest, componentName, dnsLabel, EphError } from '@eph/contract';
 
 /** `outputs/<component>/<key>`: a value that another component publishes. */
 export interface Reference {
@@ -45,7 +45,11 @@ export const orderByNeed = (nodes: readonly GraphNode[]): readonly GraphNode[] =
         continue;
       }
       if (done.has(next.value)) continue;
-      if (onPath.has(next.value)) throw cycle(path.map((one) => one.node.name), next.value);
+      if (onPath.has(next.value))
+        throw cycle(
+          path.map((one) => one.node.name),
+          next.value,
+        );
       const needed = byName.get(next.value);
       if (needed === undefined) throw unknown(top.node, next.value, [...byName.keys()]);
       enter(needed);
@@ -55,10 +59,16 @@ export const orderByNeed = (nodes: readonly GraphNode[]): readonly GraphNode[] =
 };
 
 const cycle = (path: readonly ComponentName[], back: ComponentName): EphError =>
-  new EphError('reference.cycle', `components need each other in a circle: ${[...path.slice(path.indexOf(back)), back].join(' → ')}`);
+  new EphError(
+    'reference.cycle',
+    `components need each other in a circle: ${[...path.slice(path.indexOf(back)), back].join(' → ')}`,
+  );
 
 const unknown = (node: GraphNode, target: ComponentName, names: readonly string[]): EphError => {
   const near = closest(target, names);
   const hint = near === undefined ? `there is: ${names.join(', ')}` : `did you mean ${JSON.stringify(near)}?`;
-  return new EphError('reference.unknown', `component ${node.name}: ${node.needs.get(target) ?? target} names no component; ${hint}`);
+  return new EphError(
+    'reference.unknown',
+    `component ${node.name}: ${node.needs.get(target) ?? target} names no component; ${hint}`,
+  );
 };

@@ -6,5 +6,8 @@ export const renderTemplate = (template: string, variables: { readonly [name: st
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (value !== undefined) return value;
     const allowed = Object.keys(variables).map((one) => `{${one}}`);
-    throw new EphError('spec.invalid', `template ${JSON.stringify(template)}: {${name}} is unknown; allowed: ${allowed.join(', ')}`);
+    throw new EphError(
+      'spec.invalid',
+      `template ${JSON.stringify(template)}: {${name}} is unknown; allowed: ${allowed.join(', ')}`,
+    );
   });

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { ComponentName } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
 import type { ProcessIdentity } from './processes.ts';
-import { identity, never, ProcessWorld, run, until } from './provider.harness.ts';
 import type { ComponentRecord, InstanceRecord } from './records.ts';
 import { createProcesses } from './this-machine.ts';
 

@@ -1,7 +1,6 @@
-import type { CommitSha, EnvironmentId, ProjectId } from '@eph/contract';
+import type { CommitSha, EnvironmentId, Log, ProjectId } from '@eph/contract';
 import type { Layout } from './layout.ts';
 import type { Limits } from './limits.ts';
-import type { Log } from './log.ts';
 import type { LogRotation } from './log-rotation.ts';
 import type { Monitor } from './monitor.ts';
 import type { Ports } from './ports.ts';

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EphError, environmentId, environmentName, type Identity } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { identity, never, ProcessWorld, run, until } from './provider.harness.ts';
+import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
 
 const other: Identity = { ...identity, id: environmentId('00000000000000bb'), name: environmentName('other-1') };
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { identity, never, ProcessWorld, run, until } from './provider.harness.ts';
+import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
 import { createProcesses } from './this-machine.ts';
 
 describe('a service that does not behave', () => {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Launched, launch } from './launch.ts';
+import { until } from './process-world.fake.ts';
 import { isRunning, type ProcessIdentity } from './processes.ts';
-import { until } from './provider.harness.ts';
 import type { Service } from './service.ts';
 import { createProcesses } from './this-machine.ts';
 

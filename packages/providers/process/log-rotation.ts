@@ -1,5 +1,5 @@
+import type { Log } from '@eph/contract';
 import { sentence } from './faults.ts';
-import type { Log } from './log.ts';
 import type { LogFile } from './log-file.ts';
 
 interface Watched {

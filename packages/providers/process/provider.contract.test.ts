@@ -1,6 +1,6 @@
 import { describeProvider, type ProviderHarness } from '@eph/engine/provider/provider.contract';
 import { describe } from 'vitest';
-import { ProcessWorld, run, until } from './provider.harness.ts';
+import { ProcessWorld, run, until } from './process-world.fake.ts';
 
 const programs = { 'gets ready': 'answer.mjs', 'never ready': 'idle.mjs', crashes: 'crash.mjs' } as const;
 

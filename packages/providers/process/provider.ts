@@ -7,11 +7,13 @@ import {
   EphError,
   type Identity,
   incompleteReading,
+  type Log,
   type ObservedEnvironment,
   type ProjectId,
   providerName,
   type Reading,
   type ResolvedComponent,
+  silentLog,
   toFailure,
 } from '@eph/contract';
 import type { LogOptions, Provider, Scope } from '@eph/engine/provider/provider';
@@ -22,7 +24,6 @@ import { toDiskError } from './faults.ts';
 import { followLogs } from './follow-logs.ts';
 import { Layout } from './layout.ts';
 import { defaultLimits, type Limits } from './limits.ts';
-import { type Log, silentLog } from './log.ts';
 import { LogRotation } from './log-rotation.ts';
 import { Monitor } from './monitor.ts';
 import { endOrphans } from './orphans.ts';

@@ -1,5 +1,5 @@
+import type { Log } from '@eph/contract';
 import { sentence } from './faults.ts';
-import type { Log } from './log.ts';
 import { pause } from './pause.ts';
 
 /** Does a task again and again, with a pause in between, until aborted. A failure is logged and does not end it. */

@@ -1,4 +1,4 @@
-import { identity, never, ProcessWorld, run } from './provider.harness.ts';
+import { identity, never, ProcessWorld, run } from './process-world.fake.ts';
 
 /** Changes its mind about one environment as fast as it can, until it is killed. */
 const [, , folder = '', first = '1'] = process.argv;

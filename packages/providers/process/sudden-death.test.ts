@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { identity, never, ProcessWorld, run, until } from './provider.harness.ts';
+import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
 
 const program = fileURLToPath(new URL('sudden-death.program.ts', import.meta.url));
 const kills = 8;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { ObservedComponent } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { identity, never, ProcessWorld, run, until } from './provider.harness.ts';
+import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
 
 const fetchVariables = async (component: ObservedComponent | undefined): Promise<Record<string, string>> => {
   const response = await fetch(component?.outputs.url ?? 'http://there.is.no.output');

@@ -1,0 +1,29 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const here = import.meta.dirname;
+
+/** Bundles the CLI into plain JavaScript that needs no packages beside it. Returns the file to run. */
+export const buildCli = async (folder: string): Promise<string> => {
+  await rm(folder, { recursive: true, force: true });
+  await build({
+    entryPoints: [join(here, 'main.ts')],
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    // Commands stay apart, so that `eph version` reads neither commander nor the schemas.
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  return join(folder, 'main.mjs');
+};
+
+if (import.meta.main) process.stdout.write(`${await buildCli(join(here, 'dist'))}\n`);

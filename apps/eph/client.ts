@@ -1,0 +1,207 @@
+import type { IncomingMessage } from 'node:http';
+import {
+  type EnvironmentView,
+  type EventListView,
+  environmentListSchema,
+  environmentSchema,
+  errorSchema,
+  eventListSchema,
+  type LogLine,
+  logLineSchema,
+  type PlanView,
+  planSchema,
+  redact,
+  versionSchema,
+  type WhyView,
+  whySchema,
+} from '@eph/contract';
+import { CommandFailure } from './command-failure.ts';
+import { readEventStream } from './event-stream.ts';
+import { exitCodes } from './exit-codes.ts';
+import { AnswerTimeout, readBody, send } from './transport.ts';
+
+export interface LogQuery {
+  readonly component?: string | undefined;
+  readonly tail?: number | undefined;
+  readonly follow: boolean;
+}
+
+/** What a schema of the contract is to this file. */
+interface Schema<T> {
+  safeParse(value: unknown):
+    | { readonly success: true; readonly data: T }
+    | {
+        readonly success: false;
+        readonly error: { readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] };
+      };
+}
+
+/** A dry run reads Git and every provider first. */
+const planTimeoutMs = 120_000;
+
+/** The HTTP API of ephd. Everything that can go wrong comes out as a `CommandFailure`. */
+export class Client {
+  readonly #base: URL;
+  readonly #answerTimeoutMs: number;
+
+  /** @param server address of ephd, checked by `parseServer` */
+  constructor(server: URL, answerTimeoutMs = 10_000) {
+    this.#base = server;
+    this.#answerTimeoutMs = answerTimeoutMs;
+  }
+
+  async listEnvironments(signal?: AbortSignal): Promise<readonly EnvironmentView[]> {
+    return (await this.#read(['environments'], environmentListSchema, { signal })).environments;
+  }
+
+  /** @param id its id, name or alias */
+  readEnvironment(id: string, signal?: AbortSignal): Promise<EnvironmentView> {
+    return this.#read(['environments', id], environmentSchema, { signal });
+  }
+
+  readWhy(id: string): Promise<WhyView> {
+    return this.#read(['environments', id, 'why'], whySchema);
+  }
+
+  /** Oldest first. Without an id, of everything. */
+  readEvents(id: string | undefined, limit: number): Promise<EventListView> {
+    const path = id === undefined ? ['events'] : ['environments', id, 'events'];
+    return this.#read(path, eventListSchema, { query: { limit: String(limit) } });
+  }
+
+  readPlan(): Promise<PlanView> {
+    return this.#read(['plan'], planSchema, { timeoutMs: planTimeoutMs });
+  }
+
+  async readVersion(): Promise<string> {
+    return (await this.#read(['version'], versionSchema)).version;
+  }
+
+  /** Lets go what the deletion guard holds. */
+  async release(id: string): Promise<void> {
+    const response = await this.#send('POST', ['environments', id, 'release']);
+    response.destroy();
+  }
+
+  /** Ends quietly when `signal` aborts. */
+  async *readLogs(id: string, { component, tail, follow }: LogQuery, signal: AbortSignal): AsyncGenerator<LogLine> {
+    const query = {
+      ...(component === undefined ? {} : { component }),
+      ...(tail === undefined ? {} : { tail: String(tail) }),
+      ...(follow ? { follow: 'true' } : {}),
+    };
+    try {
+      const response = await this.#send('GET', ['environments', id, 'logs'], { query, accept: 'text/event-stream', signal });
+      if (response.headers['content-type']?.startsWith('text/event-stream') !== true) throw this.#notEphd(response);
+      for await (const data of readEventStream(response)) yield this.#parse(data, logLineSchema);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof CommandFailure) throw error;
+      throw this.#unreachable(`The connection to ephd at ${this.#name} was lost: ${describe(error)}.`, error);
+    }
+  }
+
+  async #read<T>(path: readonly string[], schema: Schema<T>, options: SendOptions = {}): Promise<T> {
+    const response = await this.#send('GET', path, options);
+    if (response.headers['content-type']?.startsWith('application/json') !== true) throw this.#notEphd(response);
+    return this.#parse(await this.#body(response), schema);
+  }
+
+  /** Comes back with an answer that says yes; the others throw. */
+  async #send(method: 'GET' | 'POST', path: readonly string[], options: SendOptions = {}): Promise<IncomingMessage> {
+    const { query = {}, timeoutMs = this.#answerTimeoutMs, accept = 'application/json', signal } = options;
+    const url = new URL(`api/v1/${path.map(encodeURIComponent).join('/')}`, this.#base);
+    url.search = new URLSearchParams(query).toString();
+    let response: IncomingMessage;
+    try {
+      response = await send({ url, method, accept, timeoutMs, signal });
+    } catch (error) {
+      throw this.#absent(error);
+    }
+    if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) return response;
+    throw await this.#refusal(response);
+  }
+
+  async #body(response: IncomingMessage): Promise<string> {
+    try {
+      return await readBody(response, this.#answerTimeoutMs);
+    } catch (error) {
+      throw this.#unreachable(`ephd at ${this.#name} broke off its answer: ${describe(error)}.`, error);
+    }
+  }
+
+  #parse<T>(text: string, schema: Schema<T>): T {
+    const parsed = schema.safeParse(parseJson(text));
+    if (parsed.success) return parsed.data;
+    const issue = parsed.error.issues[0];
+    const where = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`;
+    throw new CommandFailure(
+      'api.misunderstood',
+      `ephd at ${this.#name} answered in a way this eph does not understand (${issue?.message ?? 'unknown'}${where}). ` +
+        'Compare the two with `eph version --ephd`.',
+    );
+  }
+
+  async #refusal(response: IncomingMessage): Promise<CommandFailure> {
+    const parsed = errorSchema.safeParse(parseJson(await this.#body(response)));
+    if (!parsed.success) return this.#notEphd(response);
+    const { code, message } = parsed.data.error;
+    return new CommandFailure(code, message, code === 'api.not_found' ? { exitCode: exitCodes.notFound } : {});
+  }
+
+  #notEphd(response: IncomingMessage): CommandFailure {
+    response.destroy();
+    return this.#unreachable(
+      `Something answers at ${this.#name}, but it is not ephd (status ${response.statusCode ?? 'unknown'}). ` +
+        'Name the address of ephd with --server or EPH_SERVER.',
+    );
+  }
+
+  #absent(error: unknown): CommandFailure {
+    return this.#unreachable(
+      `ephd does not answer at ${this.#name}: ${describe(error)}.\n` +
+        'Start it with `npm run ephd -- --project <path or URL>`, or name another address with --server or EPH_SERVER.',
+      error,
+    );
+  }
+
+  #unreachable(message: string, cause?: unknown): CommandFailure {
+    return new CommandFailure('api.unreachable', message, { exitCode: exitCodes.unreachable, cause });
+  }
+
+  get #name(): string {
+    return redact(this.#base.href.replace(/\/$/, ''));
+  }
+}
+
+interface SendOptions {
+  readonly query?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+  readonly accept?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // No schema accepts undefined, so whoever asked finds out.
+    return undefined;
+  }
+};
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was closed',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host could not be looked up',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ETIMEDOUT: 'there was no answer',
+};
+
+const describe = (error: unknown): string => {
+  if (error instanceof AnswerTimeout) return error.message;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code === undefined ? undefined : reasons[code]) ?? message ?? String(error);
+};

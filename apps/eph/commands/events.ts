@@ -1,0 +1,35 @@
+import type { EventListView } from '@eph/contract';
+import type { Client } from '../client.ts';
+import type { Context } from '../context.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { formatTime } from '../figures.ts';
+import { findEnvironment } from '../find-environment.ts';
+import { type Cell, type Column, renderTable } from '../table.ts';
+
+export const events = async (
+  context: Context,
+  name: string | undefined,
+  { limit }: { readonly limit: number },
+): Promise<ExitCode> => {
+  const { client, out, json } = context;
+  const environment = name === undefined ? undefined : await findEnvironment(client, name);
+  const history = await client.readEvents(environment?.id, limit);
+  if (json) await out.json(history);
+  else if (history.events.length === 0) await out.lines(['Nothing has happened yet.']);
+  else if (environment !== undefined) await out.lines(renderTable(out, ofOne, withoutNames(history)));
+  else await out.lines(renderTable(out, ofAll, await withNames(client, history)));
+  return exitCodes.ok;
+};
+
+const ofOne: readonly Column[] = [{ title: 'TIME' }, { title: 'EVENT' }, { title: 'MESSAGE' }];
+const ofAll: readonly Column[] = [{ title: 'TIME' }, { title: 'ENVIRONMENT' }, { title: 'EVENT' }, { title: 'MESSAGE' }];
+
+const withoutNames = ({ events }: EventListView): readonly (readonly Cell[])[] =>
+  events.map(({ at, type, message }) => [formatTime(at), type, message]);
+
+/** Events carry ids. What is gone by now has no name that ephd could tell. */
+const withNames = async (client: Client, { events }: EventListView): Promise<readonly (readonly Cell[])[]> => {
+  const names = new Map((await client.listEnvironments()).map(({ id, name }) => [id, name]));
+  const nameOf = (id: string | null): string => (id === null ? '' : (names.get(id) ?? id));
+  return events.map(({ at, environment, type, message }) => [formatTime(at), nameOf(environment), type, message]);
+};

@@ -1,0 +1,40 @@
+import type { LogLine } from '@eph/contract';
+import type { LogQuery } from '../client.ts';
+import type { Context } from '../context.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { findEnvironment } from '../find-environment.ts';
+import { safeLine, safeLogLine } from '../safe-text.ts';
+
+export interface LogsOptions {
+  readonly follow?: boolean;
+  readonly component?: string;
+  readonly tail?: number;
+  readonly raw?: boolean;
+}
+
+export const logs = async (context: Context, name: string, options: LogsOptions): Promise<ExitCode> => {
+  const { client, out, err, json } = context;
+  const { component, tail, follow = false } = options;
+  const { id } = await findEnvironment(client, name);
+  const query: LogQuery = { component, tail, follow };
+  const signal = follow ? context.interruption() : new AbortController().signal;
+  const render = createRender(context, options);
+  for await (const line of client.readLogs(id, query, signal)) {
+    if (json) await out.jsonLine(line);
+    else await out.write(`${render(line)}\n`);
+  }
+  if (follow && !signal.aborted) await err.lines(['The log ended: the environment is gone, or ephd is stopping.']);
+  return exitCodes.ok;
+};
+
+/** Into a pipe the lines go as the service wrote them; a terminal would obey what is in them. */
+const createRender = ({ out }: Context, { component, raw = false }: LogsOptions): ((line: LogLine) => string) => {
+  const clean = raw || !out.isTerminal ? (line: string): string => line : safeLogLine;
+  if (component !== undefined) return ({ line }) => clean(line);
+  let width = 0;
+  return (entry) => {
+    const label = safeLine(entry.component);
+    width = Math.max(width, label.length);
+    return `${out.paint('faint', `${label.padEnd(width)} |`)} ${clean(entry.line)}`;
+  };
+};

@@ -1,0 +1,156 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  type EnvironmentView,
+  type EventListView,
+  environmentListSchema,
+  environmentSchema,
+  errorSchema,
+  eventListSchema,
+  type LogLine,
+  logLineSchema,
+  type PlanView,
+  planSchema,
+  versionSchema,
+  type WhyView,
+  whySchema,
+} from '@eph/contract';
+
+/** Stands in for ephd: a real server with the shapes of the contract. Every answer passes its schema, so that it cannot drift. */
+export interface FakeEphd extends AsyncDisposable {
+  readonly address: string;
+  /** What was asked, as `METHOD path`. */
+  readonly requests: readonly string[];
+  environments: readonly EnvironmentView[];
+  events: EventListView;
+  why: readonly string[];
+  plan: PlanView;
+  logs: readonly LogLine[];
+  /** Ids that the deletion guard holds. */
+  readonly held: Set<string>;
+  /** Answers instead of the routes while it is set. */
+  instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
+  /** To everyone who follows logs. */
+  log(line: LogLine): void;
+  readonly followers: ReadonlySet<ServerResponse>;
+  close(): Promise<void>;
+}
+
+export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
+  const server = createServer((request, response) => answer(request, response));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const requests: string[] = [];
+  const followers = new Set<ServerResponse>();
+  const close = async (): Promise<void> => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  };
+  const fake: FakeEphd = {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    followers,
+    environments: [],
+    events: { events: [] },
+    why: [],
+    plan: { plans: [], faults: [] },
+    logs: [],
+    held: new Set(),
+    instead: undefined,
+    log: (line) => {
+      for (const follower of followers) follower.write(toEvent(line));
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    requests.push(`${request.method} ${request.url}`);
+    if (fake.instead !== undefined) return fake.instead(request, response);
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://ephd');
+    const [noun, id, part] = pathname.replace('/api/v1/', '').split('/').map(decodeURIComponent);
+    if (noun === 'version') return sendJson(response, versionSchema.parse({ version: '9.8.7' }));
+    if (noun === 'plan') return sendJson(response, planSchema.parse(fake.plan));
+    if (noun === 'events') return sendJson(response, eventListSchema.parse(fake.events));
+    if (id === undefined) return sendJson(response, environmentListSchema.parse({ environments: fake.environments }));
+    const environment = fake.environments.find((one) => one.id === id || one.name === id || one.alias === id);
+    if (environment === undefined) return sendError(response, 404, 'api.not_found', `there is no environment "${id}"`);
+    answerAbout(environment, part, searchParams, response);
+  }
+
+  function answerAbout(environment: EnvironmentView, part = '', query: URLSearchParams, response: ServerResponse): void {
+    const { id, name } = environment;
+    if (part === '') return sendJson(response, environmentSchema.parse(environment));
+    if (part === 'why') return sendJson(response, whySchema.parse({ id, name, lines: [...fake.why] } satisfies WhyView));
+    if (part === 'events') return sendJson(response, eventListSchema.parse(fake.events));
+    if (part === 'release') {
+      if (!fake.held.delete(id)) return sendError(response, 409, 'api.conflict', `${name} is not held`);
+      response.writeHead(204).end();
+      return;
+    }
+    const component = query.get('component');
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const line of fake.logs) if (component === null || line.component === component) response.write(toEvent(line));
+    if (query.get('follow') !== 'true') response.end();
+    else {
+      response.flushHeaders();
+      followers.add(response);
+      response.once('close', () => followers.delete(response));
+    }
+  }
+
+  return fake;
+};
+
+const toEvent = (line: LogLine): string => `data: ${JSON.stringify(logLineSchema.parse(line))}\n\n`;
+
+const sendJson = (response: ServerResponse, body: unknown, status = 200): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+};
+
+const sendError = (response: ServerResponse, status: number, code: string, message: string): void =>
+  sendJson(response, errorSchema.parse({ error: { code, message } }), status);
+
+const at = '2026-11-15T09:00:00.000Z';
+const commit = '1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d';
+
+/** A ready environment with a web and a database; `changes` win. */
+export const fakeEnvironment = (changes: Partial<EnvironmentView> = {}): EnvironmentView => ({
+  id: '0123456789abcdef',
+  name: 'shop-serene-ocean-4207',
+  alias: 'shop-preview-login',
+  project: 'shop',
+  source: { kind: 'branch', name: 'preview/login' },
+  commit,
+  url: 'http://shop-serene-ocean-4207.localhost:7080',
+  phase: 'Ready',
+  summary: 'the wanted version answers',
+  createdAt: at,
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'Serving',
+      message: 'all is well',
+      lastTransitionTime: at,
+      observedGeneration: commit,
+    },
+  ],
+  components: [fakeComponent({ name: 'web', entry: true, dependsOn: ['db'] }), fakeComponent({ name: 'db', usage: null })],
+  ...changes,
+});
+
+export const fakeComponent = (
+  changes: Partial<EnvironmentView['components'][number]> = {},
+): EnvironmentView['components'][number] => ({
+  name: 'web',
+  provider: 'process',
+  entry: false,
+  dependsOn: [],
+  current: { revision: 'aaaaaaaaaaaaaaaa', commit, health: 'ready', message: '', since: at },
+  next: null,
+  retiring: false,
+  outputs: {},
+  usage: { cpuSeconds: 1.25, memoryBytes: 44_040_192 },
+  ...changes,
+});

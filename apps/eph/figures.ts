@@ -1,0 +1,35 @@
+/** Numbers and times as people read them. */
+
+const units: readonly [string, number][] = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+];
+
+/** The largest unit that fits: 3 days and 4 hours are `3d`. */
+export const formatAge = (since: string | null, now: number): string => {
+  const seconds = since === null ? Number.NaN : Math.floor((now - Date.parse(since)) / 1_000);
+  if (Number.isNaN(seconds)) return '';
+  for (const [unit, size] of units) if (seconds >= size) return `${Math.floor(seconds / size)}${unit}`;
+  return `${Math.max(0, seconds)}s`;
+};
+
+export const formatBytes = (bytes: number): string => {
+  if (bytes < 1024) return `${bytes} B`;
+  const kibibytes = bytes / 1024;
+  if (kibibytes < 1024) return `${Math.round(kibibytes)} KiB`;
+  const mebibytes = kibibytes / 1024;
+  return mebibytes < 1024 ? `${Math.round(mebibytes)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`;
+};
+
+export const formatCpu = (seconds: number): string => (seconds < 100 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`);
+
+/** To the second, in UTC, so that two people see the same. */
+export const formatTime = (time: string | number): string => {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? String(time) : `${date.toISOString().slice(0, 19)}Z`;
+};
+
+export const shortCommit = (commit: string | null | undefined): string => commit?.slice(0, 8) ?? '';
+
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -1,0 +1,60 @@
+import { closest, dnsLabel, type EnvironmentView, sourceKey } from '@eph/contract';
+import type { Client } from './client.ts';
+import { CommandFailure } from './command-failure.ts';
+import { exitCodes } from './exit-codes.ts';
+
+/** By id, name, alias, branch or tag, or the beginning of one of them that fits no other. */
+export const findEnvironment = async (client: Client, text: string): Promise<EnvironmentView> => {
+  // Ids, names and aliases are DNS labels. Anything else must not get into a path: `..` would ask for something different.
+  const exact = dnsLabel.test(text) ? await readIfThere(client, text) : undefined;
+  return exact ?? chooseEnvironment(await client.listEnvironments(), text);
+};
+
+const readIfThere = async (client: Client, text: string): Promise<EnvironmentView | undefined> => {
+  try {
+    return await client.readEnvironment(text);
+  } catch (error) {
+    if (error instanceof CommandFailure && error.code === 'api.not_found') return undefined;
+    throw error;
+  }
+};
+
+export const chooseEnvironment = (environments: readonly EnvironmentView[], text: string): EnvironmentView => {
+  const exact = environments.filter((environment) => wordsFor(environment).includes(text));
+  const fitting = exact.length > 0 ? exact : environments.filter((environment) => beginsWith(environment, text));
+  const [first, ...others] = fitting;
+  if (first === undefined || text === '') throw notFound(environments, text);
+  if (others.length > 0) throw ambiguous(fitting, text);
+  return first;
+};
+
+const wordsFor = ({ id, name, alias, source }: EnvironmentView): readonly string[] => [
+  name,
+  id,
+  source.name,
+  sourceKey(source),
+  ...(alias === null ? [] : [alias]),
+];
+
+const beginsWith = (environment: EnvironmentView, text: string): boolean =>
+  wordsFor(environment).some((word) => word.startsWith(text));
+
+const notFound = (environments: readonly EnvironmentView[], text: string): CommandFailure => {
+  const near = closest(text, environments.flatMap(wordsFor));
+  const advice =
+    environments.length === 0
+      ? 'There are no environments.'
+      : `${near === undefined ? '' : `Did you mean ${near}? `}\`eph list\` shows all.`;
+  return new CommandFailure('api.not_found', `There is no environment ${JSON.stringify(text)}. ${advice}`, {
+    exitCode: exitCodes.notFound,
+  });
+};
+
+const mostShown = 10;
+
+const ambiguous = (fitting: readonly EnvironmentView[], text: string): CommandFailure => {
+  const shown = fitting.slice(0, mostShown).map(({ name, source }) => `  ${name} (${source.kind} ${source.name})`);
+  if (fitting.length > mostShown) shown.push(`  and ${fitting.length - mostShown} more`);
+  const message = `${JSON.stringify(text)} fits ${fitting.length} environments; give more of the name:\n${shown.join('\n')}`;
+  return new CommandFailure('cli.ambiguous', message, { exitCode: exitCodes.notFound });
+};

@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type FakeEphd, fakeComponent, fakeEnvironment, startFakeEphd } from './ephd.fake.ts';
+import { exitCodes } from './exit-codes.ts';
+import { eph, type Session, type SessionOptions, startEph } from './terminal.fake.ts';
+
+let ephd: FakeEphd;
+const sessions: Session[] = [];
+
+beforeEach(async () => {
+  ephd = await startFakeEphd();
+  ephd.environments = [fakeEnvironment()];
+});
+afterEach(async () => {
+  for (const session of sessions.splice(0)) session.interrupt();
+  await ephd.close();
+});
+
+const start = (args: readonly string[], options: SessionOptions = {}): Session => {
+  const session = startEph([...args, '--server', ephd.address], options);
+  sessions.push(session);
+  return session;
+};
+
+const until = async (check: () => unknown): Promise<void> => {
+  await expect.poll(() => Boolean(check()), { timeout: 20_000, interval: 10 }).toBe(true);
+};
+
+describe('logs', () => {
+  it('shows what is there, each line with its component', async () => {
+    ephd.logs = [
+      { component: 'web', line: 'listening' },
+      { component: 'database', line: 'ready' },
+      { component: 'web', line: 'GET /' },
+    ];
+    const { code, out } = await eph(['logs', 'preview/login', '--server', ephd.address]);
+    expect(code).toBe(exitCodes.ok);
+    expect(out).toBe('web | listening\ndatabase | ready\nweb      | GET /\n');
+  });
+
+  it('asks for one component, and for so many lines', async () => {
+    ephd.logs = [
+      { component: 'web', line: 'listening' },
+      { component: 'db', line: 'ready' },
+    ];
+    const { out } = await eph(['logs', 'shop', '--component', 'db', '--tail', '5', '--server', ephd.address]);
+    expect(out).toBe('ready\n');
+    expect(ephd.requests.at(-1)).toBe('GET /api/v1/environments/0123456789abcdef/logs?component=db&tail=5');
+  });
+
+  it('prints one JSON document per line for programs', async () => {
+    ephd.logs = [
+      { component: 'web', line: 'a "quoted"\x1b[2J' },
+      { component: 'db', line: '' },
+    ];
+    const { out } = await eph(['logs', 'shop', '--json', '--server', ephd.address]);
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toStrictEqual(ephd.logs);
+  });
+
+  it('lets a service neither clear the screen nor colour it, unless asked to or piped', async () => {
+    const line = '\x1b[31mred\x1b[0m\t\x1b[2Jgone\x1b]0;title\x07';
+    ephd.logs = [{ component: 'web', line }];
+    const args = ['logs', 'shop', '-c', 'web', '--server', ephd.address];
+    expect((await eph(args, { isTTY: true })).out).toBe('red\t\\x1b[2Jgone\\x1b]0;title\\x07\n');
+    expect((await eph([...args, '--raw'], { isTTY: true })).out).toBe(`${line}\n`);
+    expect((await eph(args)).out).toBe(`${line}\n`);
+  });
+
+  it('follows until Ctrl-C, which is a good end', async () => {
+    ephd.logs = [{ component: 'web', line: 'before' }];
+    const session = start(['logs', 'shop', '-f']);
+    await until(() => session.stdout.text.includes('before'));
+    ephd.log({ component: 'web', line: 'after' });
+    await until(() => session.stdout.text.includes('after'));
+    session.interrupt();
+    expect(await session.ended).toBe(exitCodes.ok);
+    expect(session.stderr.text).toBe('');
+    await until(() => ephd.followers.size === 0);
+  });
+
+  it('says when the connection is lost', async () => {
+    const session = start(['logs', 'shop', '-f']);
+    await until(() => ephd.followers.size === 1);
+    for (const follower of ephd.followers) follower.destroy();
+    expect(await session.ended).toBe(exitCodes.unreachable);
+    expect(session.stderr.text).toContain(`The connection to ephd at ${ephd.address} was lost`);
+  });
+
+  it('says when ephd ends what was to be followed', async () => {
+    const session = start(['logs', 'shop', '-f']);
+    await until(() => ephd.followers.size === 1);
+    for (const follower of ephd.followers) follower.end();
+    expect(await session.ended).toBe(exitCodes.ok);
+    expect(session.stderr.text).toContain('The log ended');
+  });
+});
+
+describe('status --watch', () => {
+  const fast = ['--watch', '--interval', '0.1'];
+  const progressing = fakeEnvironment({ phase: 'Progressing', summary: 'web is starting', components: [fakeComponent()] });
+
+  it('prints into a pipe only what changes', async () => {
+    ephd.environments = [progressing];
+    const session = start(['status', ...fast]);
+    await until(() => session.stdout.text.includes('Progressing'));
+    const asked = ephd.requests.length;
+    await until(() => ephd.requests.length > asked + 2);
+    const usage = { cpuSeconds: 99, memoryBytes: 1 };
+    ephd.environments = [fakeEnvironment({ components: [fakeComponent({ usage })] })];
+    await until(() => session.stdout.text.includes('Ready'));
+    ephd.environments = [];
+    await until(() => session.stdout.text.includes('gone'));
+    session.interrupt();
+    expect(await session.ended).toBe(exitCodes.ok);
+    expect(session.stdout.text.split('\n').map((line) => line.replace('2026-11-15T09:05:00Z  ', ''))).toStrictEqual([
+      'shop-serene-ocean-4207  Progressing  web is starting',
+      'shop-serene-ocean-4207/web  ready  1a2b3c4d',
+      'shop-serene-ocean-4207  Ready  the wanted version answers',
+      'shop-serene-ocean-4207  gone',
+      'shop-serene-ocean-4207/web  gone',
+      '',
+    ]);
+  });
+
+  it('prints a JSON document per change for programs', async () => {
+    ephd.environments = [progressing];
+    const session = start(['status', 'shop', '--json', ...fast]);
+    await until(() => session.stdout.text !== '');
+    ephd.environments = [fakeEnvironment()];
+    await until(() => session.stdout.text.includes('"phase":"Ready"'));
+    session.interrupt();
+    await session.ended;
+    const documents = session.stdout.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(documents).toStrictEqual([progressing, fakeEnvironment()]);
+  });
+
+  it('draws the screen anew on a terminal and stays within it', async () => {
+    const rows = 12;
+    ephd.environments = Array.from({ length: 50 }, (_, index) => fakeEnvironment({ id: index.toString(16).padStart(16, '0') }));
+    const session = start(['status', ...fast], { isTTY: true, rows });
+    await until(() => session.stdout.text.split('\x1b[H').length > 2);
+    session.interrupt();
+    expect(await session.ended).toBe(exitCodes.ok);
+    const [before = '', ...frames] = session.stdout.text.split('\x1b[H');
+    expect(before).toContain('\x1b[2J');
+    for (const frame of frames) expect(frame.split('\n').length).toBeLessThanOrEqual(rows);
+    expect(frames[0]).toContain('more lines');
+  });
+
+  it('waits for an ephd that restarts', async () => {
+    const session = start(['status', 'shop', ...fast]);
+    await until(() => session.stdout.text.includes('Ready'));
+    await ephd.close();
+    await until(() => session.stderr.text.includes('Still trying.'));
+    ephd = await startFakeEphd(Number(new URL(ephd.address).port));
+    ephd.environments = [progressing];
+    await until(() => session.stdout.text.includes('Progressing'));
+    expect(session.stderr.text.match(/Still trying/g)).toHaveLength(1);
+  });
+
+  it('ends when the one environment is gone', async () => {
+    const session = start(['status', 'shop', ...fast]);
+    await until(() => session.stdout.text.includes('Ready'));
+    ephd.environments = [];
+    expect(await session.ended).toBe(exitCodes.ok);
+    expect(session.stderr.text).toBe('shop-serene-ocean-4207 is gone.\n');
+  });
+
+  it('fails like any other command when ephd is not there to begin with', async () => {
+    await ephd.close();
+    expect(await start(['status', ...fast]).ended).toBe(exitCodes.unreachable);
+  });
+});

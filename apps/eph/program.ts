@@ -1,0 +1,154 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { CommandFailure } from './command-failure.ts';
+import type { LogsOptions } from './commands/logs.ts';
+import type { StatusOptions } from './commands/status.ts';
+import type { Context } from './context.ts';
+import { type ExitCode, exitCodes, exitCodesHelp } from './exit-codes.ts';
+import { Output, type TextStream } from './output.ts';
+import { safeJson, safeLines } from './safe-text.ts';
+import { defaultServer, parseServer } from './server-address.ts';
+
+/** The process around the program. */
+export interface World {
+  readonly version: string;
+  readonly stdout: TextStream;
+  readonly stderr: TextStream;
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly now: () => number;
+  readonly interruption: () => AbortSignal;
+}
+
+/** Runs one command line to its end. Failures become a message on standard error and an exit code; it never throws. */
+export const run = async (args: readonly string[], world: World): Promise<ExitCode> => {
+  const program = new Program(world);
+  try {
+    return await program.run(args);
+  } catch (error) {
+    const failure = toFailure(error);
+    if (failure === undefined) return exitCodes.ok;
+    if (failure.message !== '') {
+      const { code, message } = failure;
+      world.stderr.write(
+        args.includes('--json') ? `${safeJson({ error: { code, message } })}\n` : `eph: ${safeLines(message)}\n`,
+      );
+    }
+    return failure.exitCode;
+  }
+};
+
+/** Undefined when it was no failure: help that was asked for ends the same way as a mistake. */
+const toFailure = (error: unknown): CommandFailure | undefined => {
+  if (error instanceof CommandFailure) return error;
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return undefined;
+    // `eph` alone: the help has been shown and is message enough.
+    const message = error.code === 'commander.help' ? '' : error.message.replace(/^error: /, '');
+    return new CommandFailure('cli.usage', message, { exitCode: exitCodes.usage });
+  }
+  return new CommandFailure('internal', error instanceof Error ? (error.stack ?? error.message) : String(error));
+};
+
+/** The command line. Every command lives in a file of its own that is loaded when it is asked for. */
+class Program {
+  readonly #world: World;
+  readonly #root: Command;
+  #exitCode: ExitCode = exitCodes.ok;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#root = new Command('eph')
+      .description('Looks at the temporary environments that ephd makes from Git.')
+      .version(`eph ${world.version}`)
+      .option('--json', 'print the answer as JSON; errors go to standard error, as JSON too')
+      .option('--server <address>', `address of ephd, also EPH_SERVER (default: ${defaultServer})`)
+      .configureHelp({ showGlobalOptions: true })
+      .configureOutput({
+        writeOut: (text) => void world.stdout.write(text),
+        writeErr: (text) => void world.stderr.write(text),
+        // `run` prints it, in the same way as every other failure.
+        outputError: () => undefined,
+      })
+      .exitOverride()
+      .addHelpText('after', '\nAn <environment> is a name, id, alias, branch or tag, or a beginning that fits only one.')
+      .addHelpText('afterAll', `\n${exitCodesHelp}`);
+    this.#addCommands();
+  }
+
+  async run(args: readonly string[]): Promise<ExitCode> {
+    await this.#root.parseAsync(args, { from: 'user' });
+    return this.#exitCode;
+  }
+
+  #addCommands(): void {
+    const { version } = this.#world;
+    this.#add('list', 'all environments')
+      .alias('ls')
+      .action(() => this.#finish(async (context) => (await import('./commands/list.ts')).list(context)));
+    this.#add('status [environment]', 'how an environment is, with its components; without a name, all of them')
+      .option('-w, --watch', 'show it again and again until Ctrl-C')
+      .option('--interval <seconds>', 'how often --watch looks', parseSeconds, 1)
+      .action((name: string | undefined, options: StatusOptions) =>
+        this.#finish(async (context) => (await import('./commands/status.ts')).status(context, name, options)),
+      );
+    this.#add('logs <environment>', 'what its components have written')
+      .option('-f, --follow', 'go on with what they write from now on, until Ctrl-C')
+      .option('-c, --component <name>', 'only this one')
+      .option('-n, --tail <lines>', 'at most so many of the newest lines of each', parseCount)
+      .option('--raw', 'leave control characters as they are, also on a terminal')
+      .action((name: string, options: LogsOptions) =>
+        this.#finish(async (context) => (await import('./commands/logs.ts')).logs(context, name, options)),
+      );
+    this.#add('events [environment]', 'what has happened, newest last')
+      .option('-n, --limit <number>', 'at most so many', parseCount, 50)
+      .action((name: string | undefined, options: { readonly limit: number }) =>
+        this.#finish(async (context) => (await import('./commands/events.ts')).events(context, name, options)),
+      );
+    this.#add('why <environment>', 'why it exists, waits, or is being removed')
+      .alias('wtf')
+      .action((name: string) => {
+        const heading = this.#root.args[0] === 'wtf' ? 'What the eph?' : undefined;
+        return this.#finish(async (context) => (await import('./commands/why.ts')).why(context, name, heading));
+      });
+    this.#add('plan', 'what the next pass would do; nothing is done').action(() =>
+      this.#finish(async (context) => (await import('./commands/plan.ts')).plan(context)),
+    );
+    this.#add('open <environment>', 'print its address and open it in a browser')
+      .option('--no-browser', 'only print the address')
+      .action((name: string, options: { readonly browser: boolean }) =>
+        this.#finish(async (context) => (await import('./commands/open.ts')).open(context, name, options)),
+      );
+    this.#add('release <environment>', 'let its removal go on when the deletion guard holds it').action((name: string) =>
+      this.#finish(async (context) => (await import('./commands/release.ts')).release(context, name)),
+    );
+    this.#add('version', 'which eph this is')
+      .option('--ephd', 'and which ephd answers')
+      .action((options: { readonly ephd?: boolean }) =>
+        this.#finish(async (context) => (await import('./commands/version.ts')).version(context, version, options)),
+      );
+  }
+
+  #add(usage: string, description: string): Command {
+    return this.#root.command(usage).description(description);
+  }
+
+  async #finish(command: (context: Context) => Promise<ExitCode>): Promise<void> {
+    const { stdout, stderr, variables, now, interruption } = this.#world;
+    const { json = false, server } = this.#root.opts<{ json?: boolean; server?: string }>();
+    const address = parseServer(server ?? (variables['EPH_SERVER'] || defaultServer));
+    const { Client } = await import('./client.ts');
+    const out = new Output(stdout, variables);
+    const err = new Output(stderr, variables);
+    this.#exitCode = await command({ client: new Client(address), out, err, json, variables, now, interruption });
+  }
+}
+
+const parseCount = (text: string): number => {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+};
+
+const parseSeconds = (text: string): number => {
+  const seconds = Number(text);
+  if (!(seconds >= 0.1 && seconds <= 3_600)) throw new InvalidArgumentError('It must be a number from 0.1 to 3600.');
+  return seconds;
+};

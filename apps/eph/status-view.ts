@@ -1,0 +1,190 @@
+import type { EnvironmentView, Health, Phase } from '@eph/contract';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { formatAge, formatBytes, formatCpu, shortCommit } from './figures.ts';
+import type { Output, Style } from './output.ts';
+import { safeLine } from './safe-text.ts';
+import { type Cell, type Column, renderTable } from './table.ts';
+
+/** Environments as text. */
+
+type ComponentView = EnvironmentView['components'][number];
+
+const phaseStyles: Readonly<Record<Phase, Style>> = {
+  Pending: 'busy',
+  Progressing: 'busy',
+  Ready: 'good',
+  Degraded: 'busy',
+  Failed: 'bad',
+  Removing: 'faint',
+};
+
+const healthStyles: Readonly<Record<Health, Style>> = { starting: 'busy', ready: 'good', failing: 'bad' };
+
+export const phaseCell = (phase: Phase): Cell => ({ text: phase, style: phaseStyles[phase] });
+
+/** What `eph status <environment>` ends with, so that a script can wait and knows when to stop waiting. */
+export const exitCodeOf = ({ phase, conditions }: EnvironmentView): ExitCode => {
+  if (phase === 'Ready') return exitCodes.ok;
+  const stalled = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
+  return phase === 'Failed' || stalled ? exitCodes.stalled : exitCodes.notReady;
+};
+
+/** One environment, everything known about it. */
+export const renderEnvironment = (out: Output, environment: EnvironmentView, now: number): string[] => {
+  const { name, phase, summary, components, conditions } = environment;
+  const lines = [`${out.paint('strong', safeLine(name))}  ${out.paint(phaseStyles[phase], phase)}`];
+  if (summary !== '') lines.push(safeLine(summary));
+  lines.push('', ...renderFacts(out, environment, now));
+  if (components.length > 0) lines.push('', ...renderComponents(out, components, now));
+  if (conditions.length > 0) lines.push('', ...renderConditions(out, conditions, now));
+  return lines;
+};
+
+const renderFacts = (out: Output, environment: EnvironmentView, now: number): string[] => {
+  const { url, alias, project, source, commit, createdAt, id } = environment;
+  const facts: readonly (readonly [string, string])[] = [
+    ['address', url],
+    ['alias', alias ?? ''],
+    ['project', project],
+    ['source', `${source.kind} ${source.name}`],
+    ['commit', commit ?? 'none: the source is gone'],
+    ['age', formatAge(createdAt, now)],
+    ['id', id],
+  ];
+  return facts
+    .filter(([, value]) => value !== '')
+    .map(([noun, value]) => `${out.paint('faint', noun.padEnd(7))}  ${safeLine(value)}`);
+};
+
+const componentColumns: readonly Column[] = [
+  { title: 'COMPONENT' },
+  { title: 'PROVIDER' },
+  { title: 'HEALTH' },
+  { title: 'FOR', align: 'right' },
+  { title: 'COMMIT' },
+  { title: 'CPU', align: 'right' },
+  { title: 'MEMORY', align: 'right' },
+  { title: 'NOTE', shrinks: true },
+];
+
+const renderComponents = (out: Output, components: readonly ComponentView[], now: number): string[] =>
+  renderTable(
+    out,
+    componentColumns,
+    components.flatMap((component) =>
+      versionsOf(component).map(({ label, version, note, usage }) => [
+        label,
+        component.provider,
+        healthCell(version?.health),
+        formatAge(version?.since ?? null, now),
+        shortCommit(version?.commit),
+        ...usageCells(usage),
+        note,
+      ]),
+    ),
+  );
+
+interface VersionRow {
+  readonly label: string;
+  readonly version: NonNullable<ComponentView['current']> | null;
+  readonly note: string;
+  readonly usage: ComponentView['usage'];
+}
+
+/** While a new version is on its way, a component is two lines: the one with the traffic, and the one that will take over. */
+const versionsOf = ({ name, current, next, retiring, usage }: ComponentView): readonly VersionRow[] => {
+  const rows: VersionRow[] = [];
+  const note = [current?.message, retiring ? 'an older version is on its way out' : ''].filter(Boolean).join('; ');
+  if (current !== null || next === null) rows.push({ label: name, version: current, note, usage });
+  if (next !== null)
+    rows.push({ label: `${name} (next)`, version: next, note: next.message, usage: current === null ? usage : null });
+  return rows;
+};
+
+const healthCell = (health: Health | undefined): Cell =>
+  health === undefined ? 'absent' : { text: health, style: healthStyles[health] };
+
+const usageCells = (usage: ComponentView['usage']): readonly Cell[] =>
+  usage === null ? ['', ''] : [formatCpu(usage.cpuSeconds), formatBytes(usage.memoryBytes)];
+
+const conditionColumns: readonly Column[] = [
+  { title: 'CONDITION' },
+  { title: 'STATUS' },
+  { title: 'FOR', align: 'right' },
+  { title: 'REASON' },
+  { title: 'MESSAGE', shrinks: true },
+];
+
+const renderConditions = (out: Output, conditions: EnvironmentView['conditions'], now: number): string[] =>
+  renderTable(
+    out,
+    conditionColumns,
+    conditions.map(({ type, status, reason, message, lastTransitionTime }) => [
+      type,
+      status,
+      formatAge(lastTransitionTime, now),
+      reason,
+      message,
+    ]),
+  );
+
+const overviewColumns: readonly Column[] = [
+  { title: 'ENVIRONMENT' },
+  { title: 'STATE' },
+  { title: 'COMMIT' },
+  { title: 'CPU', align: 'right' },
+  { title: 'MEMORY', align: 'right' },
+  { title: 'NOTE', shrinks: true },
+];
+
+/** All environments with their components. */
+export const renderOverview = (out: Output, environments: readonly EnvironmentView[]): string[] =>
+  renderTable(
+    out,
+    overviewColumns,
+    environments.flatMap((environment) => [
+      [
+        environment.name,
+        phaseCell(environment.phase),
+        shortCommit(environment.commit),
+        ...usageCells(sumUsage(environment.components)),
+        environment.summary,
+      ],
+      ...environment.components.flatMap((component) =>
+        versionsOf(component).map(({ label, version, note, usage }) => [
+          `  ${label}`,
+          healthCell(version?.health),
+          shortCommit(version?.commit),
+          ...usageCells(usage),
+          note,
+        ]),
+      ),
+    ]),
+  );
+
+const sumUsage = (components: readonly ComponentView[]): ComponentView['usage'] => {
+  const known = components.flatMap(({ usage }) => (usage === null ? [] : [usage]));
+  if (known.length === 0) return null;
+  return known.reduce((sum, { cpuSeconds, memoryBytes }) => ({
+    cpuSeconds: sum.cpuSeconds + cpuSeconds,
+    memoryBytes: sum.memoryBytes + memoryBytes,
+  }));
+};
+
+/** One line per thing that can change, under a key that stays. What moves all the time, such as CPU seconds, is left out. */
+export const describeStates = (environments: readonly EnvironmentView[]): ReadonlyMap<string, string> => {
+  const states = new Map<string, string>();
+  for (const { name, phase, summary, components } of environments) {
+    states.set(name, [phase, summary].join('  '));
+    for (const component of components)
+      for (const { label, version, note } of versionsOf(component))
+        states.set(
+          `${name}/${label}`,
+          [version?.health ?? 'absent', shortCommit(version?.commit), note].filter(Boolean).join('  '),
+        );
+  }
+  return states;
+};
+
+export const noEnvironments =
+  'There are no environments. Push a branch `preview/…` to a project that ephd watches, and one appears.';

@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http';
+
+export interface Exchange {
+  readonly url: URL;
+  readonly method: 'GET' | 'POST';
+  readonly accept: string;
+  /** How long the head of the answer may take. The body is the business of whoever reads it. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sends one request and waits for the head of the answer. Not `fetch`: that gives up on a stream that has been silent for five
+ * minutes, as logs of a quiet service are.
+ */
+export const send = async ({ url, method, accept, timeoutMs, signal }: Exchange): Promise<IncomingMessage> => {
+  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+  return new Promise((resolve, reject) => {
+    // No agent: a connection that is kept may be closed by the other side just as the next request is sent on it.
+    const outgoing = request(url, { method, agent: false, headers: { accept }, ...(signal === undefined ? {} : { signal }) });
+    const timer = setTimeout(() => outgoing.destroy(new AnswerTimeout(timeoutMs)), timeoutMs);
+    outgoing.once('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    outgoing.once('response', (response) => {
+      clearTimeout(timer);
+      response.setEncoding('utf8');
+      resolve(response);
+    });
+    outgoing.end();
+  });
+};
+
+/** The whole body, if it arrives in time. */
+export const readBody = async (response: IncomingMessage, timeoutMs: number): Promise<string> => {
+  const timer = setTimeout(() => response.destroy(new AnswerTimeout(timeoutMs)), timeoutMs);
+  try {
+    let body = '';
+    for await (const chunk of response) body += String(chunk);
+    return body;
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+export class AnswerTimeout extends Error {
+  constructor(timeoutMs: number) {
+    super(`there was no answer within ${timeoutMs / 1_000} s`);
+    this.name = 'AnswerTimeout';
+  }
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EnvironmentName } from '@eph/contract';
+import { prefersHtml } from './accept.ts';
+import { type Notice, noticeHeader, noticePagePolicy, renderNoticePage } from './notice-page.ts';
+import type { ClosedRoute } from './routes.ts';
+
+/** What the gateway answers itself. */
+
+/** The same for everything that is not there, so that nobody learns what is. */
+export const answerUnknown = (response: ServerResponse): void =>
+  answer(response, 404, ['content-type', 'text/plain; charset=utf-8'], 'Not found\n');
+
+export const answerMalformed = (response: ServerResponse): void =>
+  answer(response, 400, ['content-type', 'text/plain; charset=utf-8'], 'Bad request\n');
+
+/** 307 keeps method and body, and is not remembered: an alias may move on. */
+export const answerMoved = (response: ServerResponse, location: string): void =>
+  answer(response, 307, ['location', location], '');
+
+export const answerClosed = (request: IncomingMessage, response: ServerResponse, route: ClosedRoute): void => {
+  const { environment, phase, summary, waitingFor } = route;
+  const seconds = phase === 'Failed' || phase === 'Removing' ? 15 : 2;
+  answerNotice(request, response, 503, { environment, phase, summary, waitingFor }, seconds);
+};
+
+/** The environment should have answered and did not. Why is for its logs: errors of the network speak of hosts and ports. */
+export const answerSilent = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  environment: EnvironmentName,
+  status: 502 | 504,
+): void => {
+  const summary =
+    status === 504 ? 'The environment took too long to answer.' : 'The environment did not answer. It may be starting again.';
+  answerNotice(request, response, status, { environment, summary, waitingFor: [] }, 5);
+};
+
+const answerNotice = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  notice: Notice,
+  seconds: number,
+): void => {
+  const headers = ['retry-after', String(seconds), 'vary', 'accept', noticeHeader, String(status)];
+  if (prefersHtml(request.headers.accept)) {
+    headers.push('content-type', 'text/html; charset=utf-8', 'content-security-policy', noticePagePolicy);
+    answer(response, status, headers, renderNoticePage(notice, seconds));
+  } else {
+    headers.push('content-type', 'application/json');
+    answer(response, status, headers, `${JSON.stringify(notice)}\n`);
+  }
+};
+
+const answer = (response: ServerResponse, status: number, headers: readonly string[], body: string): void => {
+  response.writeHead(status, [
+    ...headers,
+    'content-length',
+    String(Buffer.byteLength(body)),
+    'cache-control',
+    'no-store',
+    'x-content-type-options',
+    'nosniff',
+    'x-robots-tag',
+    'noindex',
+  ]);
+  response.end(body);
+};

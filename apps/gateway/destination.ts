@@ -1,0 +1,81 @@
+import type { IncomingMessage } from 'node:http';
+import { dnsLabel } from '@eph/contract';
+import type { ClosedRoute, OpenRoute, Routes } from './routes.ts';
+
+/** What is to be done with a request, decided from its head alone. */
+export type Destination =
+  | { readonly kind: 'open'; readonly route: OpenRoute; readonly host: string; readonly path: string }
+  | { readonly kind: 'closed'; readonly route: ClosedRoute }
+  | { readonly kind: 'moved'; readonly location: string }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'malformed' };
+
+export type FindDestination = (request: IncomingMessage) => Destination;
+
+/** Lower-case, as Node spells header names. */
+const environmentHeader = 'x-eph-environment';
+
+const unknown: Destination = { kind: 'unknown' };
+const malformed: Destination = { kind: 'malformed' };
+
+export const createFindDestination = (routes: Routes, domain: string): FindDestination => {
+  const parseHost = createParseHost(domain);
+
+  /** A client that names the environment in a header chose its host for other reasons: aliases are followed, not redirected. */
+  const findNamed = (name: string, host: string, path: string): Destination => {
+    const label = name.toLowerCase();
+    const route = dnsLabel.test(label) ? routes.find(label) : undefined;
+    const target = route?.state === 'alias' ? routes.find(route.target) : route;
+    if (target === undefined || target.state === 'alias') return unknown;
+    return target.state === 'open' ? { kind: 'open', route: target, host, path } : { kind: 'closed', route: target };
+  };
+
+  return (request) => {
+    const target = parseTarget(request);
+    if (target === undefined) return malformed;
+    const { host, path } = target;
+    const named = request.headers[environmentHeader];
+    if (typeof named === 'string') return findNamed(named, host, path);
+
+    const address = parseHost(host);
+    const route = address && routes.find(address.label);
+    if (!address || !route) return unknown;
+    switch (route.state) {
+      case 'open':
+        return { kind: 'open', route, host, path };
+      case 'closed':
+        return { kind: 'closed', route };
+      case 'alias':
+        return { kind: 'moved', location: `http://${route.target}.${domain}${address.port}${path}` };
+    }
+  };
+};
+
+interface Address {
+  readonly label: string;
+  /** With its colon, or empty. */
+  readonly port: string;
+}
+
+/** Exactly one label under the domain; a trailing dot is the same name spelt in full. */
+export const createParseHost = (domain: string): ((host: string) => Address | undefined) => {
+  const pattern = new RegExp(`^([a-z0-9-]{1,63})\\.${RegExp.escape(domain)}\\.?(:[0-9]{1,5})?$`, 'i');
+  return (host) => {
+    const match = pattern.exec(host);
+    if (match === null) return undefined;
+    const label = (match[1] ?? '').toLowerCase();
+    return dnsLabel.test(label) ? { label, port: match[2] ?? '' } : undefined;
+  };
+};
+
+const absoluteForm = /^http:\/\/([^/?#]*)(.*)$/i;
+
+/** The host and path asked for. In absolute form the authority in the target counts, and `Host` does not (RFC 9112, 3.2.2). */
+const parseTarget = (request: IncomingMessage): { readonly host: string; readonly path: string } | undefined => {
+  const url = request.url ?? '';
+  if (url.startsWith('/')) return { host: request.headers.host ?? '', path: url };
+  const match = absoluteForm.exec(url);
+  if (match === null) return undefined;
+  const [, host = '', rest = ''] = match;
+  return { host, path: rest.startsWith('/') ? rest : `/${rest}` };
+};

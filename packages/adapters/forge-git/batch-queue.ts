@@ -1,0 +1,71 @@
+/** Adds one item to the next batch and resolves with that batch's result. */
+export type AddToBatch<Item, Result> = (item: Item, signal: AbortSignal) => Promise<Result>;
+
+interface Entry<Item, Result> {
+  readonly item: Item;
+  readonly signal: AbortSignal;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * Runs one batch at a time; what is added meanwhile forms the next one. A thousand callers at once therefore cost two runs, and
+ * each caller's run began after its call, so an answer is never older than the question. A run is aborted when nobody waits for it any more.
+ */
+export const createBatchQueue = <Item, Result>(
+  run: (items: readonly Item[], signal: AbortSignal) => Promise<Result>,
+): AddToBatch<Item, Result> => {
+  let waiting: Entry<Item, Result>[] = [];
+  let running = false;
+
+  const runAll = async () => {
+    if (running) return;
+    running = true;
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      await runBatch(batch, run);
+    }
+    running = false;
+  };
+
+  return (item, signal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    if (signal.aborted) reject(signal.reason);
+    else {
+      const entry = { item, signal, resolve, reject };
+      const leave = () => {
+        waiting = waiting.filter((other) => other !== entry);
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      waiting.push(entry);
+      // One turn later, so that calls made in the same breath share the first batch too.
+      queueMicrotask(() => void runAll());
+      return promise.finally(() => signal.removeEventListener('abort', leave));
+    }
+    return promise;
+  };
+};
+
+const runBatch = async <Item, Result>(
+  batch: readonly Entry<Item, Result>[],
+  run: (items: readonly Item[], signal: AbortSignal) => Promise<Result>,
+): Promise<void> => {
+  const abandoned = new AbortController();
+  const onAbort = () => {
+    if (batch.every((entry) => entry.signal.aborted)) abandoned.abort();
+  };
+  for (const { signal } of batch) signal.addEventListener('abort', onAbort);
+  try {
+    const result = await run(
+      batch.map((entry) => entry.item),
+      abandoned.signal,
+    );
+    for (const entry of batch) entry.resolve(result);
+  } catch (error) {
+    for (const entry of batch) entry.reject(error);
+  } finally {
+    for (const { signal } of batch) signal.removeEventListener('abort', onAbort);
+  }
+};

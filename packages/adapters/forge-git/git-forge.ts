@@ -1,0 +1,93 @@
+import { join } from 'node:path';
+import { completeReading, EphError, incompleteReading, type Log, type ProjectId, silentLog } from '@eph/contract';
+import type { Forge } from '@eph/engine/source/forge';
+import { createGit } from './git-command.ts';
+import { readingFault } from './git-errors.ts';
+import { createLocalRepository } from './local-repository.ts';
+import { parseLocation } from './location.ts';
+import type { NotesStore } from './notes-store.ts';
+import { createRemoteRepository } from './remote-repository.ts';
+import type { Repository } from './repository.ts';
+import { defaultExportLimits, type ExportLimits, exportTree } from './tree-export.ts';
+import { readFileAt } from './trees.ts';
+
+export interface GitForgeOptions {
+  readonly project: ProjectId;
+  /** A path of this machine, or an address Git understands. */
+  readonly location: string;
+  /** For this forge alone: the mirror of a remote, and an empty home for Git. Safe to delete while ephd is down. */
+  readonly folder: string;
+  /** The Git program; looked up in `PATH` by default. */
+  readonly git?: string;
+  /** The variables of the surroundings; proxies, certificates and the SSH agent are passed on to Git. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly exportLimits?: ExportLimits;
+  readonly now?: () => number;
+  readonly log?: Log;
+}
+
+export interface GitForge extends Forge, AsyncDisposable {
+  /** For the reporter that writes to the same repository. */
+  readonly notes: NotesStore;
+}
+
+/** Any Git server or path, without any API. Throws `config.invalid` for a location that cannot be one. */
+export const createGitForge = (options: GitForgeOptions): GitForge => {
+  const { project, exportLimits = defaultExportLimits } = options;
+  const closing = new AbortController();
+  const repository = createRepository(options, closing.signal);
+  const exporting = new Set<string>();
+
+  return {
+    project,
+    notes: repository.notes,
+
+    async sources(signal) {
+      try {
+        const { refs, faults } = await repository.readRefs(signal);
+        const sources = refs.map(({ ref, commit }) => ({ project, ref, commit }));
+        return faults.length === 0 ? completeReading(sources) : incompleteReading(sources, ...faults);
+      } catch (error) {
+        return incompleteReading([], readingFault(error, signal));
+      }
+    },
+
+    async source(ref, signal) {
+      try {
+        const found = await repository.readRef(ref, signal);
+        return found === undefined ? { state: 'gone' } : { state: 'present', source: { project, ...found } };
+      } catch (error) {
+        return { state: 'unknown', fault: readingFault(error, signal) };
+      }
+    },
+
+    readFile: async (commit, path, limitBytes, signal) =>
+      await repository.withCommit(commit, ({ objects }) => readFileAt(objects, commit, path, limitBytes, signal), signal),
+
+    async exportTree(commit, folder, signal) {
+      if (exporting.has(folder)) throw new EphError('checkout.failed', `${folder} is being written already.`);
+      exporting.add(folder);
+      try {
+        await repository.withCommit(commit, (source) => exportTree(source, commit, folder, exportLimits, signal), signal);
+      } finally {
+        exporting.delete(folder);
+      }
+    },
+
+    watch: (wake, signal) => repository.watch(wake, AbortSignal.any([signal, closing.signal])),
+
+    async [Symbol.asyncDispose]() {
+      closing.abort(new EphError('forge.unreachable', 'The forge was closed.'));
+      await repository[Symbol.asyncDispose]();
+    },
+  };
+};
+
+const createRepository = (options: GitForgeOptions, lifetime: AbortSignal): Repository => {
+  const { folder, git: binary = 'git', environment = { PATH: process.env.PATH }, now = Date.now, log = silentLog } = options;
+  const location = parseLocation(options.location);
+  const git = createGit({ binary, home: join(folder, 'home'), location, environment, lifetime });
+  return location.kind === 'path'
+    ? createLocalRepository({ git, location, now, log })
+    : createRemoteRepository({ git, location, folder, lifetime, now, log });
+};

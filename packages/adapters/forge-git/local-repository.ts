@@ -1,0 +1,183 @@
+import {
+  type CommitSha,
+  commitSha,
+  EphError,
+  type Failure,
+  failure,
+  isEphError,
+  type Log,
+  type SourceRef,
+  sourceKey,
+} from '@eph/contract';
+import { writeBlobTo } from './blob-file.ts';
+import type { Git } from './git-command.ts';
+import { gitError, printable, saidByGit } from './git-errors.ts';
+import type { PathLocation } from './location.ts';
+import { computeNotesImport, isOvertaken, type NotesStore, notesImportArgs, notesRef, removeCrashReport } from './notes-store.ts';
+import { createObjectReader, type ObjectReader } from './object-reader.ts';
+import { watchRefs } from './ref-watch.ts';
+import {
+  type CommitRef,
+  forEachRefFormat,
+  fullName,
+  isPossibleName,
+  type ListedRef,
+  parseForEachRef,
+  type RefReading,
+} from './refs.ts';
+import type { Repository } from './repository.ts';
+import { checkRefFolders, type Layout, readLayout } from './repository-layout.ts';
+
+export interface LocalRepositoryOptions {
+  readonly git: Git;
+  readonly location: PathLocation;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** More faults than this say nothing new. */
+const faultLimit = 20;
+
+const tagLimitBytes = 1024 * 1024;
+/** Tags of tags of tags: as deep as anybody goes, and no deeper. */
+const tagDepth = 10;
+
+/** A repository on this machine, read in place: no mirror, no copy. */
+export const createLocalRepository = ({ git, location, now, log }: LocalRepositoryOptions): Repository => {
+  const { path, shown } = location;
+  const objects = createLocalReader(git, location);
+  /** What an object leads to never changes; `null` is no commit at all. Holds the objects of the last full reading only. */
+  let peeled: ReadonlyMap<string, CommitSha | null> = new Map();
+
+  const listRefs = async (patterns: readonly string[], signal: AbortSignal): Promise<Listing> => {
+    const layout = await readLayout(path);
+    await checkRefFolders(layout, shown);
+    const output = await git.run([`--git-dir=${layout.gitFolder}`, 'for-each-ref', forEachRefFormat, ...patterns], { signal });
+    if (output.exitCode !== 0) throw gitError(output, shown);
+    await checkUnchanged(path, layout);
+    return { refs: parseForEachRef(output.stdout), faults: parseWarnings(output.stderr, shown) };
+  };
+
+  /** Only an object that was seen and is something else is no commit; one that is not found is a reason to doubt. */
+  const peel = async (object: string, signal: AbortSignal, depth = 0): Promise<CommitSha | null> => {
+    const found = await objects.read(object, tagLimitBytes, signal);
+    if (found === undefined)
+      throw new EphError('forge.incomplete', `it leads to ${object}, which the repository does not hold (yet)`);
+    if (found.type === 'commit') return commitSha(found.id);
+    if (found.type !== 'tag') return null;
+    const target = /^object ([0-9a-f]+)\n/.exec(found.content?.toString('latin1', 0, 80) ?? '')?.[1];
+    if (target === undefined || depth === tagDepth)
+      throw new EphError('forge.incomplete', `its tag ${object} cannot be followed`);
+    return await peel(target, signal, depth + 1);
+  };
+
+  const readRefs = async (signal: AbortSignal): Promise<RefReading> => {
+    const listing = await listRefs(['refs/heads', 'refs/tags'], signal);
+    const faults = [...listing.faults];
+    const next = new Map<string, CommitSha | null>();
+    const peelListed = async ({ ref, object }: ListedRef): Promise<void> => {
+      try {
+        const known = peeled.get(object);
+        next.set(object, known === undefined ? await peel(object, signal) : known);
+      } catch (error) {
+        if (!isEphError(error)) throw error;
+        faults.push(refFault(ref, error, shown));
+      }
+    };
+    await Promise.all(listing.refs.map(peelListed));
+    peeled = next;
+    return {
+      refs: listing.refs.flatMap(({ ref, object }) => toCommitRef(ref, next.get(object))),
+      faults: faults.slice(0, faultLimit),
+    };
+  };
+
+  const readRef = async (ref: SourceRef, signal: AbortSignal): Promise<CommitRef | undefined> => {
+    // Names Git does not allow exist nowhere, but only a repository that answers can say so.
+    const patterns = isPossibleName(ref.name) ? [fullName(ref)] : ['--count=1'];
+    const { refs, faults } = await listRefs(patterns, signal);
+    const listed = refs.find((candidate) => sourceKey(candidate.ref) === sourceKey(ref));
+    if (listed !== undefined) return toCommitRef(ref, await peel(listed.object, signal))[0];
+    const [fault] = faults;
+    if (fault !== undefined) throw new EphError(fault.code, fault.message);
+    return undefined;
+  };
+
+  const notes: NotesStore = {
+    objects,
+    readTip: async (signal) => (await objects.read(`${notesRef}^{commit}`, 0, signal))?.id,
+    holds: async (commit, signal) => (await objects.read(`${commit}^{commit}`, 0, signal)) !== undefined,
+    async write(changes, tip, signal) {
+      const { gitFolder } = await readLayout(path);
+      const output = await git.run(notesImportArgs(gitFolder), { input: computeNotesImport(changes, tip, now()), signal });
+      if (output.exitCode === 0) return true;
+      await removeCrashReport(gitFolder, output.stderr);
+      if (isOvertaken(output.stderr)) return false;
+      throw new EphError('report.failed', `The notes of ${shown} could not be written: ${saidByGit(output)}`);
+    },
+  };
+
+  return {
+    readRefs,
+    readRef,
+    withCommit: async (_commit, use) =>
+      await use({
+        objects,
+        async writeBlob(id, file, signal) {
+          const { gitFolder } = await readLayout(path);
+          await writeBlobTo(git, gitFolder, id, file, shown, signal);
+        },
+      }),
+    watch: (wake, signal) => watchRefs({ readLayout: () => readLayout(path), wake, signal, log }),
+    notes,
+    [Symbol.asyncDispose]: () => objects[Symbol.asyncDispose](),
+  };
+};
+
+/** An object that is missing is looked for once more with a new process if another repository was put in the same place. */
+const createLocalReader = (git: Git, { path, shown }: PathLocation): ObjectReader => {
+  let identity: string | undefined;
+  const gitFolder = async (): Promise<string> => {
+    const layout = await readLayout(path);
+    identity = layout.identity;
+    return layout.gitFolder;
+  };
+  const reader = createObjectReader({ git, gitFolder, shown });
+  return {
+    ...reader,
+    async read(expression, limitBytes, signal) {
+      const object = await reader.read(expression, limitBytes, signal);
+      if (object !== undefined || (await readLayout(path)).identity === identity) return object;
+      reader.restart();
+      return await reader.read(expression, limitBytes, signal);
+    },
+  };
+};
+
+interface Listing {
+  readonly refs: readonly ListedRef[];
+  readonly faults: readonly Failure[];
+}
+
+/** A repository that is being deleted has fewer refs every moment; what was listed meanwhile proves nothing. */
+const checkUnchanged = async (path: string, before: Layout): Promise<void> => {
+  const after = await readLayout(path);
+  if (after.identity === before.identity) return;
+  throw new EphError('forge.incomplete', `Another repository was put at ${path} while it was being read.`);
+};
+
+/** Git lists what it can and warns about the rest. A symbolic ref to nothing is no source and no fault. */
+const parseWarnings = (stderr: string, shown: string): readonly Failure[] =>
+  stderr
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.includes('dangling symref'))
+    .map((line) => failure('forge.incomplete', `The refs of ${shown} cannot all be read: git says "${printable(line)}".`));
+
+const refFault = (ref: SourceRef, error: EphError, shown: string): Failure =>
+  failure(
+    error.code,
+    `The ${ref.kind} "${printable(ref.name)}" of ${shown} cannot be read: ${error.message.replace(/\.$/, '')}.`,
+  );
+
+const toCommitRef = (ref: SourceRef, commit: CommitSha | null | undefined): readonly CommitRef[] =>
+  commit === null || commit === undefined ? [] : [{ ref, commit }];

@@ -1,0 +1,243 @@
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CommitSha, isEphError, type Log } from '@eph/contract';
+import type { Git, GitOutput, RunOptions } from './git-command.ts';
+import { gitError } from './git-errors.ts';
+import { createObjectReader, type ObjectReader } from './object-reader.ts';
+
+export type ObjectFormat = 'sha1' | 'sha256';
+
+/**
+ * The newest commits of a remote repository, without their history, in a bare repository of our own. Nothing in it is precious: what is
+ * damaged is deleted and fetched again.
+ */
+export interface Mirror extends AsyncDisposable {
+  readonly objects: ObjectReader;
+  /** The folder, made when needed. */
+  open(): Promise<string>;
+  has(commit: string): boolean;
+  /** Fetches these commits in one go; returns those the remote does not have. */
+  fetch(commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Another exchange with the remote: `git <command> -- <url> <refspecs>`. */
+  transfer(command: Transfer, refspecs: readonly string[], signal: AbortSignal): Promise<GitOutput>;
+  run(args: readonly string[], options: RunOptions): Promise<GitOutput>;
+  /** Counts the times the mirror was made anew. */
+  generation(): number;
+  /** The reader found damage: start over, unless that happened since this generation was read. */
+  discard(generation: number): Promise<void>;
+  /** Lets go of commits that no ref leads to any more, once there are enough of them to be worth it. */
+  tidy(current: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
+}
+
+export type Transfer = readonly ['fetch' | 'push', ...options: string[]];
+
+export interface MirrorOptions {
+  readonly git: Git;
+  readonly folder: string;
+  readonly url: string;
+  readonly shown: string;
+  readonly format: () => ObjectFormat;
+  readonly log: Log;
+  /** How many stale commits, or fetches, make a tidying worth its cost. */
+  readonly tidyAfter?: number;
+}
+
+const fetchLimitMs = 10 * 60_000;
+/** So many commits of one fetch may be gone before it is given up; whoever asks for fewer of them succeeds. */
+const fetchRounds = 20;
+/** Keeps commits from being pruned, and says after a restart which ones are here. */
+const keptRefs = 'refs/eph/';
+
+export const createMirror = (options: MirrorOptions): Mirror => {
+  const { git, url, shown, log, tidyAfter = 256 } = options;
+  const folder = join(options.folder, 'mirror.git');
+  const known = new Set<string>();
+  let opened: { readonly format: ObjectFormat; readonly folder: Promise<string> } | undefined;
+  let generation = 0;
+  /** Whether the mirror ever worked: a new one that fails to be filled is not made again. */
+  let proven = false;
+  let fetches = 0;
+  let chain: Promise<unknown> = Promise.resolve();
+
+  /** Changes to the mirror follow one another; readers need no turn. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = chain.then(work);
+    chain = turn.catch(() => undefined);
+    return turn;
+  };
+
+  const run = async (args: readonly string[], runOptions: RunOptions): Promise<GitOutput> =>
+    await git.run([`--git-dir=${await open()}`, ...args], runOptions);
+
+  const open = (): Promise<string> => {
+    const format = options.format();
+    if (opened?.format === format) return opened.folder;
+    if (opened !== undefined) forget();
+    const folder = ensureMirror(format).catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    opened = { format, folder };
+    return folder;
+  };
+
+  const ensureMirror = async (format: ObjectFormat): Promise<string> => {
+    const kept = await readKept(format);
+    if (kept !== undefined) {
+      for (const commit of kept) known.add(commit);
+      proven = true;
+      return folder;
+    }
+    const partial = `${folder}.partial`;
+    await Promise.all([rm(folder, { recursive: true, force: true }), rm(partial, { recursive: true, force: true })]);
+    await mkdir(options.folder, { recursive: true });
+    const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, '--', partial];
+    const output = await git.run(args, { signal: new AbortController().signal });
+    if (output.exitCode !== 0) throw gitError(output, partial);
+    await rename(partial, folder);
+    return folder;
+  };
+
+  /** The commits of a mirror that is there already; `undefined` when there is none, or none that works. */
+  const readKept = async (format: ObjectFormat): Promise<readonly string[] | undefined> => {
+    const config = await readFile(join(folder, 'config'), 'utf8').catch(() => undefined);
+    if (config === undefined || /objectformat\s*=\s*sha256/i.test(config) !== (format === 'sha256')) return undefined;
+    await removeLocks(folder);
+    const args = [`--git-dir=${folder}`, 'for-each-ref', '--format=%(refname)', keptRefs];
+    const output = await git.run(args, { signal: new AbortController().signal });
+    if (output.exitCode !== 0) return undefined;
+    const names = output.stdout.toString('latin1').split('\n');
+    return names.filter((name) => name !== '').map((name) => name.slice(keptRefs.length));
+  };
+
+  const forget = () => {
+    known.clear();
+    opened = undefined;
+    proven = false;
+    generation += 1;
+    objects.restart();
+  };
+
+  const discardNow = async () => {
+    log.warn({ project: shown }, 'a mirror is made anew');
+    await rm(folder, { recursive: true, force: true });
+    forget();
+  };
+
+  const transfer = async (
+    [command, ...rest]: Transfer,
+    refspecs: readonly string[],
+    signal: AbortSignal,
+    input?: string,
+  ): Promise<GitOutput> => {
+    const server = git.serverArgs(command === 'fetch' ? 'upload-pack' : 'receive-pack');
+    return await run([command, ...server, ...rest, '--', url, ...refspecs], {
+      signal,
+      network: true,
+      timeLimitMs: fetchLimitMs,
+      ...(input === undefined ? {} : { input }),
+    });
+  };
+
+  const tryFetch = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<GitOutput> => {
+    const refspecs = commits.map((commit) => `+${commit}:${keptRefs}${commit}\n`).join('');
+    const output = await transfer([...fetchCommand, '--depth=1', '--stdin'], [], signal, refspecs);
+    // Plain file servers know no shallow fetch.
+    if (!/does not support shallow/.test(output.stderr)) return output;
+    return await transfer([...fetchCommand, '--stdin'], [], signal, refspecs);
+  };
+
+  const fetchNow = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>> => {
+    const missing = new Set<string>();
+    let wanted = commits;
+    for (let round = 1; wanted.length > 0; round += 1) {
+      const output = await tryFetch(wanted, signal);
+      if (output.exitCode === 0) break;
+      // The answer names the first commit it does not have; the others are asked for again without it.
+      const refused = wanted.filter((commit) => notThere(output.stderr, commit));
+      if (refused.length === 0 || round === fetchRounds) throw gitError(output, shown);
+      for (const commit of refused) missing.add(commit);
+      wanted = wanted.filter((commit) => !missing.has(commit));
+    }
+    for (const commit of wanted) known.add(commit);
+    proven ||= wanted.length > 0;
+    fetches += 1;
+    return missing;
+  };
+
+  /** A fetch that fails although the remote answers may be the mirror's fault: a killed process can leave anything behind. */
+  const fetchOrStartOver = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>> => {
+    try {
+      return await fetchNow(commits, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const maybeOurs = proven && isEphError(error) && error.code === 'forge.unreachable';
+      if (!maybeOurs || !(await answers(git, url, signal))) throw error;
+      await discardNow();
+      return await fetchNow(commits, signal);
+    }
+  };
+
+  const tidyNow = async (current: ReadonlySet<string>, signal: AbortSignal) => {
+    const stale = [...known].filter((commit) => !current.has(commit));
+    const deletions = stale.map((commit) => `delete ${keptRefs}${commit}\n`).join('');
+    for (const commit of stale) known.delete(commit);
+    const deleted = await run(['update-ref', '--stdin'], { signal, input: deletions });
+    if (deleted.exitCode !== 0) throw gitError(deleted, folder);
+    const collected = await run(['gc', '--quiet', '--prune=now'], { signal, timeLimitMs: fetchLimitMs });
+    if (collected.exitCode !== 0) throw gitError(collected, folder);
+    fetches = 0;
+  };
+
+  const objects = createObjectReader({ git, gitFolder: open, shown });
+
+  return {
+    objects,
+    open,
+    run: (args, runOptions) => inTurn(() => run(args, runOptions)),
+    transfer: (command, refspecs, signal) => inTurn(() => transfer(command, refspecs, signal)),
+    has: (commit) => known.has(commit),
+    async fetch(commits, signal) {
+      await open();
+      return await inTurn(() => fetchOrStartOver(commits, signal));
+    },
+    generation: () => generation,
+    discard: (seen) => inTurn(async () => (seen === generation ? await discardNow() : undefined)),
+    async tidy(current, signal) {
+      const stale = [...known].filter((commit) => !current.has(commit)).length;
+      if (stale < tidyAfter && fetches < tidyAfter) return;
+      await inTurn(() => tidyNow(current, signal));
+    },
+    async [Symbol.asyncDispose]() {
+      await objects[Symbol.asyncDispose]();
+      await chain;
+    },
+  };
+};
+
+/** Objects and the named refs, and nothing else that a fetch may do. */
+export const fetchCommand = [
+  'fetch',
+  '--quiet',
+  '--force',
+  '--no-tags',
+  '--no-write-fetch-head',
+  '--no-auto-maintenance',
+  '--no-recurse-submodules',
+] as const;
+
+const notThere = (stderr: string, commit: string): boolean =>
+  stderr.split('\n').some((line) => line.includes(commit) && /not our ref|unadvertised|Unable to find|Cannot obtain/.test(line));
+
+const answers = async (git: Git, url: string, signal: AbortSignal): Promise<boolean> =>
+  (await git.run(['ls-remote', ...git.serverArgs('upload-pack'), '--heads', '--', url], { signal, network: true })).exitCode ===
+  0;
+
+/** Git refuses to work where a process was killed while it held a lock. The mirror is ours alone, so nobody holds one now. */
+const removeLocks = async (folder: string): Promise<void> => {
+  for (const inner of ['', keptRefs, 'refs/notes/']) {
+    const entries = await readdir(join(folder, inner)).catch(() => []);
+    const locks = entries.filter((entry) => entry.endsWith('.lock'));
+    await Promise.all(locks.map((entry) => rm(join(folder, inner, entry), { force: true })));
+  }
+};

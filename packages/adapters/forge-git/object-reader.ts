@@ -1,0 +1,232 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { EphError } from '@eph/contract';
+import type { Git } from './git-command.ts';
+import { saidByGit } from './git-errors.ts';
+import { createAnswerParser, type GitObject } from './object-answers.ts';
+
+/**
+ * Reads Git objects through one `git cat-file --batch` process that stays: an object costs microseconds instead of a process.
+ * The process starts with the first question, ends when nobody asked for a while, and is replaced when it dies.
+ */
+export interface ObjectReader extends AsyncDisposable {
+  /**
+   * The object an expression names; `undefined` when there is none. Expressions never hold text of strangers: an object id, or
+   * one followed by `^{commit}`, or a ref name of ours.
+   */
+  read(expression: string, limitBytes: number, signal: AbortSignal): Promise<GitObject | undefined>;
+  /** The repository may have been replaced: the next question goes to a new process. */
+  restart(): void;
+}
+
+interface Question {
+  readonly expression: string;
+  readonly limitBytes: number;
+  readonly resolve: (object: GitObject | undefined) => void;
+  readonly reject: (error: unknown) => void;
+  deaths: number;
+  /** A fresh process is being asked because an older one found nothing. */
+  doubted: boolean;
+}
+
+interface Session {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly startedMs: number;
+  answered: boolean;
+  stderr: string;
+}
+
+export interface ObjectReaderOptions {
+  readonly git: Git;
+  /** The folder to read from; throws when there is no repository. Asked before each start. */
+  readonly gitFolder: () => Promise<string>;
+  /** For people. */
+  readonly shown: string;
+  readonly idleMs?: number;
+  readonly silenceLimitMs?: number;
+  /** A process older than this may know an outdated world, for instance a pack it once saw half-written. */
+  readonly doubtMs?: number;
+}
+
+/** A larger answer nobody wants is not read to its end; a new process is cheaper. */
+const skipLimitBytes = 16 * 1024 * 1024;
+/** A process that dies again and again before its first answer is not the fault of one object. */
+const fruitlessLimit = 3;
+
+export const createObjectReader = (options: ObjectReaderOptions): ObjectReader => {
+  const { git, gitFolder, shown, idleMs = 30_000, silenceLimitMs = 60_000, doubtMs = 1_000 } = options;
+  /** In the order Git answers. */
+  let questions: Question[] = [];
+  let session: Session | undefined;
+  let starting = false;
+  let fruitless = 0;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const failAll = (error: unknown) => {
+    const failed = questions;
+    questions = [];
+    for (const question of failed) question.reject(error);
+  };
+
+  /** One timer for both: silence while an answer is due, and idleness. */
+  const rearm = () => {
+    clearTimeout(timer);
+    const current = session;
+    if (current === undefined) return;
+    const busy = questions.length > 0;
+    setReferenced(current.child, busy);
+    timer = busy
+      ? setTimeout(() => current.child.kill('SIGKILL'), silenceLimitMs)
+      : setTimeout(() => discard(current), idleMs).unref();
+  };
+
+  const discard = (old: Session) => {
+    if (session === old) session = undefined;
+    old.child.stdin.end();
+    old.child.kill('SIGKILL');
+  };
+
+  const answer = (current: Session, object: GitObject | undefined) => {
+    if (session !== current) return;
+    current.answered = true;
+    fruitless = 0;
+    const [head] = questions;
+    if (object === undefined && head?.doubted === false && performance.now() - current.startedMs > doubtMs) {
+      head.doubted = true;
+      discard(current);
+      ensureSession();
+    } else questions.shift()?.resolve(object);
+  };
+
+  const onData = (current: Session) => {
+    const parse = createAnswerParser({
+      limit: () => questions[0]?.limitBytes ?? 0,
+      answer: (object) => {
+        answer(current, object);
+        if (object === undefined || object.content !== undefined || object.size <= skipLimitBytes || session !== current) return;
+        discard(current);
+        ensureSession();
+      },
+    });
+    return (chunk: Buffer) => {
+      if (session !== current) return;
+      try {
+        parse(chunk);
+      } catch (error) {
+        discard(current);
+        failAll(error);
+      }
+      rearm();
+    };
+  };
+
+  const onEnd = (ended: Session) => {
+    if (session !== ended) return;
+    session = undefined;
+    clearTimeout(timer);
+    const [head] = questions;
+    if (head === undefined) return;
+    if (!ended.answered) fruitless += 1;
+    const error = new EphError(
+      'forge.unreachable',
+      `An object of ${shown} could not be read: ${saidByGit({ stderr: ended.stderr, exitCode: -1 })}`,
+    );
+    head.deaths += 1;
+    if (head.deaths > 1) questions.shift()?.reject(error);
+    if (fruitless >= fruitlessLimit) {
+      fruitless = 0;
+      failAll(error);
+    }
+    ensureSession();
+  };
+
+  const begin = async () => {
+    const folder = await gitFolder();
+    const child = await git.start([`--git-dir=${folder}`, 'cat-file', '--batch']);
+    const current: Session = { child, startedMs: performance.now(), answered: false, stderr: '' };
+    child.once('error', (error) => failAll(startFailure(error)));
+    child.once('close', () => onEnd(current));
+    child.stdin.on('error', () => {
+      // The process is ending; `close` deals with it.
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      current.stderr = (current.stderr + chunk.toString('utf8')).slice(-4096);
+    });
+    child.stdout.on('data', onData(current));
+    if (closed) return discard(current);
+    session = current;
+    child.stdin.write(questions.map((question) => `${question.expression}\n`).join(''));
+    rearm();
+  };
+
+  const ensureSession = () => {
+    if (session !== undefined || starting || questions.length === 0) return;
+    starting = true;
+    begin()
+      .catch(failAll)
+      .finally(() => {
+        starting = false;
+        ensureSession();
+      });
+  };
+
+  const ask = (expression: string, limitBytes: number): Promise<GitObject | undefined> => {
+    const { promise, resolve, reject } = Promise.withResolvers<GitObject | undefined>();
+    questions.push({ expression, limitBytes, resolve, reject, deaths: 0, doubted: false });
+    if (session === undefined) ensureSession();
+    else {
+      session.child.stdin.write(`${expression}\n`);
+      if (questions.length === 1) rearm();
+    }
+    return promise;
+  };
+
+  return {
+    async read(expression, limitBytes, signal) {
+      signal.throwIfAborted();
+      if (closed) throw new EphError('forge.unreachable', `${shown} is no longer being read.`);
+      return await untilAborted(ask(expression, limitBytes), signal);
+    },
+    restart() {
+      if (session !== undefined) discard(session);
+      clearTimeout(timer);
+      ensureSession();
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      clearTimeout(timer);
+      failAll(new EphError('forge.unreachable', `${shown} is no longer being read.`));
+      const last = session;
+      if (last === undefined) return;
+      const ended = new Promise((resolve) => last.child.once('close', resolve));
+      setReferenced(last.child, true);
+      discard(last);
+      await ended;
+    },
+  };
+};
+
+/** An idle process must not keep ephd or a test run alive. Its pipes are sockets, which the types of Node do not say. */
+const setReferenced = (child: ChildProcessWithoutNullStreams, referenced: boolean) => {
+  const handles = [child, child.stdin as unknown as Socket, child.stdout as unknown as Socket, child.stderr as unknown as Socket];
+  for (const handle of handles) {
+    if (referenced) handle.ref();
+    else handle.unref();
+  }
+};
+
+/** Leaves at once when aborted. The answer still arrives later and is dropped: the process cannot be told to forget a question. */
+const untilAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+};
+
+const startFailure = (error: Error): EphError =>
+  new EphError('config.invalid', `Git could not be started (${error.message}). Install Git or name its path.`, { cause: error });

@@ -1,0 +1,139 @@
+import { type CommitSha, EphError, failure, isEphError, type Log, type SourceRef, sourceKey } from '@eph/contract';
+import { createBatchQueue } from './batch-queue.ts';
+import { writeBlobTo } from './blob-file.ts';
+import type { Git } from './git-command.ts';
+import { gitError, printable } from './git-errors.ts';
+import type { UrlLocation } from './location.ts';
+import { createMirror, type ObjectFormat } from './mirror.ts';
+import { type CommitRef, parseLsRemote, type RefReading } from './refs.ts';
+import { createRemoteNotes } from './remote-notes.ts';
+import type { Repository } from './repository.ts';
+import type { TreeSource } from './tree-export.ts';
+import { NotACommit } from './trees.ts';
+
+export interface RemoteRepositoryOptions {
+  readonly git: Git;
+  readonly location: UrlLocation;
+  readonly folder: string;
+  /** Aborted when the forge is closed. */
+  readonly lifetime: AbortSignal;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** Tips fetched together with the commit that was asked for: a cold start is a few fetches, not one per branch. */
+const mostCompanions = 1_000;
+
+/** A repository behind an address: refs by `ls-remote`, objects through a mirror of what was asked for. */
+export const createRemoteRepository = ({ git, location, folder, lifetime, now, log }: RemoteRepositoryOptions): Repository => {
+  const { url, shown } = location;
+  let tips: ReadonlySet<CommitSha> = new Set();
+  let format: ObjectFormat = 'sha1';
+  /** Objects that tags lead to and that turned out to be no commits. The list of refs does not say so. */
+  const noCommits = new Set<string>();
+  let companionLimit = mostCompanions;
+  const mirror = createMirror({ git, folder, url, shown, log, format: () => format });
+
+  /** Full listings shared by everybody who asked before it began: a server filters refs no cheaper than we do. */
+  const list = createBatchQueue<null, RefReading>(async (_items, signal) => {
+    const output = await git.run(['ls-remote', ...git.serverArgs('upload-pack'), '--heads', '--tags', '--', url], {
+      signal,
+      network: true,
+    });
+    if (output.exitCode !== 0) throw gitError(output, shown);
+    const { refs, broken } = parseLsRemote(output.stdout);
+    const sources = refs.filter(({ commit }) => !noCommits.has(commit));
+    tips = new Set(sources.map(({ commit }) => commit));
+    const [tip] = tips;
+    if (tip !== undefined) format = tip.length === 64 ? 'sha256' : 'sha1';
+    const faults = broken.map(({ kind, name }) =>
+      failure('forge.incomplete', `The ${kind} "${printable(name)}" of ${shown} cannot be read by its server.`),
+    );
+    return { refs: sources, faults };
+  });
+
+  const fetchBatch = createBatchQueue<CommitSha, ReadonlySet<string>>(async (asked, signal) => {
+    const wanted = [...new Set(asked)].filter((commit) => !mirror.has(commit));
+    if (wanted.length === 0) return new Set();
+    const companions = [...tips].filter((tip) => !mirror.has(tip) && !wanted.includes(tip)).slice(0, companionLimit);
+    if (companions.length === 0) return await mirror.fetch(wanted, signal);
+    try {
+      return await mirror.fetch([...wanted, ...companions], signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const missing = await mirror.fetch(wanted, signal);
+      // Without company it works: one of the others is to blame, and the next fetch takes fewer along.
+      companionLimit = Math.floor(companionLimit / 2);
+      log.warn(
+        { project: shown, reason: isEphError(error) ? error.message : String(error) },
+        'tips could not be fetched together',
+      );
+      return missing;
+    }
+  });
+
+  /** The mirror's object format must be that of the remote, which a listing tells. */
+  const learnFormat = async (signal: AbortSignal): Promise<void> => {
+    if (tips.size === 0) await list(null, signal);
+  };
+
+  const ensureCommit = async (commit: CommitSha, signal: AbortSignal): Promise<void> => {
+    await learnFormat(signal);
+    await mirror.open();
+    if (mirror.has(commit)) return;
+    const missing = await fetchBatch(commit, signal);
+    if (missing.has(commit)) throw new EphError('source.commit_missing', `${shown} has no commit ${commit} (yet).`);
+  };
+
+  const source: TreeSource = {
+    objects: mirror.objects,
+    writeBlob: async (id, file, signal) => await writeBlobTo(git, await mirror.open(), id, file, shown, signal),
+  };
+
+  const withCommit = async <T>(commit: CommitSha, use: (source: TreeSource) => Promise<T>, signal: AbortSignal): Promise<T> => {
+    await ensureCommit(commit, signal);
+    const generation = mirror.generation();
+    try {
+      return await use(source);
+    } catch (error) {
+      if (error instanceof NotACommit) noCommits.add(commit);
+      if (error instanceof NotACommit || !isDamage(error)) throw error;
+      // The remote vouched for the commit, so the mirror is what is damaged; unless it let go of the commit meanwhile.
+      if (mirror.has(commit)) await mirror.discard(generation);
+      await ensureCommit(commit, signal);
+      return await use(source);
+    }
+  };
+
+  const tidy = async (current: ReadonlySet<string>) => {
+    try {
+      await mirror.tidy(current, lifetime);
+    } catch (error) {
+      if (!lifetime.aborted) log.warn({ project: shown, reason: String(error) }, 'a mirror could not be tidied');
+    }
+  };
+
+  return {
+    async readRefs(signal) {
+      const reading = await list(null, signal);
+      if (reading.faults.length === 0) void tidy(tips);
+      return reading;
+    },
+    async readRef(ref: SourceRef, signal: AbortSignal): Promise<CommitRef | undefined> {
+      const { refs, faults } = await list(null, signal);
+      const found = refs.find((candidate) => sourceKey(candidate.ref) === sourceKey(ref));
+      const [fault] = faults;
+      if (found === undefined && fault !== undefined) throw new EphError(fault.code, fault.message);
+      return found;
+    },
+    withCommit,
+    /** There is nothing to watch: the pass of the loop polls, and `POST /hooks/git` wakes the project. */
+    watch: () => undefined,
+    notes: createRemoteNotes({ mirror, shown, now, prepare: learnFormat }),
+    [Symbol.asyncDispose]: () => mirror[Symbol.asyncDispose](),
+  };
+};
+
+/** The codes of what `trees.ts` and the object reader say about a repository that is not whole. */
+const isDamage = (error: unknown): boolean =>
+  isEphError(error) && (error.code === 'source.commit_missing' || error.code === 'forge.unreachable');

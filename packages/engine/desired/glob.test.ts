@@ -1,0 +1,76 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { matchesGlob } from './glob.ts';
+
+describe('a pattern', () => {
+  it.each<readonly [string, readonly string[], readonly string[]]>([
+    ['main', ['main'], ['mai', 'main2', 'Main', 'x/main', '']],
+    ['preview/*', ['preview/a', 'preview/'], ['preview', 'preview/a/b', 'x/preview/a']],
+    ['preview/**', ['preview/a', 'preview/a/b', 'preview/'], ['preview', 'previews/a']],
+    ['*', ['main', ''], ['a/b']],
+    ['**', ['main', 'a/b/c', ''], []],
+    ['*/*', ['a/b', '/'], ['a', 'a/b/c']],
+    ['**/x', ['a/x', 'a/b/x', '/x'], ['x', 'a/xy']],
+    ['a*b*c', ['abc', 'aXbYc', 'abcbc'], ['ab', 'a/bc', 'abcd']],
+    ['v?.?', ['v1.0', 'v1.2'], ['v1', 'v1.10', 'v1./']],
+    ['**a*b', ['x/a1b', 'a/aab', 'ab'], ['a/b', 'ab/']],
+    ['*a**b', ['a/b', 'xa/y/b'], ['x/a/b/', '/ab']],
+    ['release-[1-3]', ['release-[1-3]'], ['release-1']],
+    ['a+(b)', ['a+(b)'], ['ab', 'abb']],
+    ['ärger/*', ['ärger/日本語'], ['arger/x']],
+    ['?', ['🚢', 'x'], ['', '/', 'xy', '🚢🚢']],
+    ['', [''], ['a']],
+    ['***', ['a/b', ''], []],
+  ])('%j', (pattern, matching, others) => {
+    expect(matching.filter((name) => !matchesGlob(name, pattern))).toEqual([]);
+    expect(others.filter((name) => matchesGlob(name, pattern))).toEqual([]);
+  });
+
+  it('means what the regular expression for it would mean', () => {
+    const reference = (pattern: string): RegExp => {
+      const parts = pattern.match(/\*\*|./gsu) ?? [];
+      const translated = parts.map(
+        (part) => ({ '**': '.*', '*': '[^/]*', '?': '[^/]' })[part] ?? part.replace(/[\\^$.|+()[\]{}/]/g, '\\$&'),
+      );
+      return new RegExp(`^${translated.join('')}$`, 'su');
+    };
+    const name = fc.string({ unit: fc.constantFrom('a', 'b', '/', '.', '🚢'), maxLength: 12 });
+    const pattern = fc
+      .array(fc.constantFrom('a', 'b', '/', '*', '**', '?', '.', '🚢'), { maxLength: 8 })
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(name, pattern, (text, glob) => {
+        expect(matchesGlob(text, glob)).toBe(reference(glob).test(text));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('matches every name that was made from it', () => {
+    const segment = fc.stringMatching(/^[a-z0-9.-]{0,8}$/);
+    const piece = fc.oneof(
+      segment.map((text) => ({ glob: text, name: text })),
+      segment.map((text) => ({ glob: '*', name: text })),
+      fc.array(segment).map((texts) => ({ glob: '**', name: texts.join('/') })),
+      fc.constant({ glob: '/', name: '/' }),
+    );
+    fc.assert(
+      fc.property(fc.array(piece), (pieces) =>
+        matchesGlob(pieces.map((one) => one.name).join(''), pieces.map((one) => one.glob).join('')),
+      ),
+    );
+  });
+});
+
+describe('a pattern made to take forever', { timeout: 10_000 }, () => {
+  it.each([
+    ['single stars', '*a'.repeat(127)],
+    ['double stars', '**a'.repeat(85)],
+    ['both', `**${'*a'.repeat(126)}`],
+    ['stars and question marks', `**${'*?'.repeat(60)}*${'a'.repeat(60)}`],
+    ['stars and slashes', '**/*a'.repeat(51)],
+  ])('of %s does not', (_, pattern) => {
+    const names = ['a'.repeat(255), 'a/'.repeat(127), `${'a'.repeat(254)}/`];
+    expect(names.map((name) => matchesGlob(name, `${pattern}b`))).toEqual([false, false, false]);
+  });
+});

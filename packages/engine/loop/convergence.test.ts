@@ -1,0 +1,214 @@
+import {
+  type Action,
+  type CommitSha,
+  commitSha,
+  EphError,
+  environmentId,
+  environmentName,
+  type Identity,
+  type ObservedEnvironment,
+  projectId,
+  type Source,
+  type Spec,
+  specSchema,
+} from '@eph/contract';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { planDestroy, planUpdate } from '../plan/diff.ts';
+import { apply } from '../provider/apply.ts';
+import { observe } from '../provider/observe.ts';
+import { createFakeInfrastructure, FakeProvider } from '../provider/provider.fake.ts';
+import { computeComponents } from '../values/components.ts';
+import { ManualClock } from './clock.fake.ts';
+
+const startMs = 1000;
+const { signal } = new AbortController();
+
+interface Wish {
+  readonly commit: CommitSha;
+  readonly spec: Spec;
+}
+
+/** One environment, looked at and acted upon again and again, as the loop does it. */
+class Site {
+  readonly clock = new ManualClock();
+  readonly infrastructure = createFakeInfrastructure();
+  /** Whether the next effect fails, and on which side of taking hold. */
+  trouble: (moment: 'before' | 'after') => boolean = () => false;
+  readonly provider = new FakeProvider(this.infrastructure, {
+    now: () => this.clock.now(),
+    startMs,
+    disturb: (operation, moment) =>
+      operation !== 'list' && moment !== 'during' && this.trouble(moment)
+        ? Promise.reject(new EphError('provider.unreachable', 'not now'))
+        : Promise.resolve(),
+  });
+  readonly identity: Identity = {
+    id: environmentId('0'.repeat(16)),
+    name: environmentName('shop-calm-bay-1234'),
+    project: projectId('shop'),
+    source: { kind: 'branch', name: 'preview/a' },
+    createdAt: new Date(this.clock.now()).toISOString(),
+  };
+
+  async look(): Promise<ObservedEnvironment | undefined> {
+    return (await observe([this.provider], { environment: this.identity.id }, signal)).items[0];
+  }
+
+  async round({ commit, spec }: Wish): Promise<readonly Action[]> {
+    const observed = await this.look();
+    const source: Source = { project: projectId('shop'), ref: this.identity.source, commit };
+    const wishes = computeComponents({
+      spec,
+      source,
+      identity: this.identity,
+      url: '',
+      artifact: `tree:${commit}`,
+      observed: observed?.components ?? [],
+    });
+    const actions = planUpdate(wishes, observed, this.clock.now());
+    const components = wishes.flatMap((wish) => (wish.state === 'resolved' ? [wish.component] : []));
+    await this.#apply(actions, components);
+    return actions;
+  }
+
+  async removalRound(): Promise<readonly Action[]> {
+    const observed = await this.look();
+    const actions = observed === undefined ? [] : planDestroy(observed, 'the branch is gone');
+    await this.#apply(actions, []);
+    return actions;
+  }
+
+  /** Repeats a round until it finds nothing to do, and says how many it took. */
+  async settle(round: () => Promise<readonly Action[]>, most: number): Promise<number> {
+    for (let count = 0; count <= most; count += 1) if ((await round()).length === 0) return count;
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** What really runs: component → commit that has the traffic. */
+  running(): Record<string, CommitSha | undefined> {
+    const slots = this.infrastructure.environments.get(this.identity.id)?.slots ?? new Map();
+    return Object.fromEntries(
+      [...slots].map(([name, slot]) => [
+        name,
+        slot.next === undefined && slot.retiring === undefined ? slot.current?.component.commit : undefined,
+      ]),
+    );
+  }
+
+  async #apply(actions: readonly Action[], components: Parameters<typeof apply>[0]['components']): Promise<void> {
+    await apply(
+      { identity: this.identity, actions, components, providers: new Map([[this.provider.name, this.provider]]) },
+      signal,
+    );
+    this.clock.advance(startMs);
+  }
+}
+
+/** Up to eight services in any order, each needing some that were named before it, by output or by order alone. */
+const anySpec = fc
+  .uniqueArray(
+    fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), fc.array(fc.nat(), { maxLength: 3 }), fc.boolean()),
+    {
+      selector: ([name]) => name,
+      minLength: 1,
+    },
+  )
+  .chain((drawn) => {
+    const services = drawn.map(([name, picks, byOutput], index) => {
+      const needs = index === 0 ? [] : [...new Set(picks.map((pick) => drawn[pick % index]?.[0] as string))];
+      const outputs = Object.fromEntries(needs.map((need) => [`${need.toUpperCase()}_URL`, `outputs/${need}/url`]));
+      return [name, { command: 'run', ...(byOutput ? { env: outputs } : { depends_on: needs }) }] as const;
+    });
+    return fc.shuffledSubarray(services, { minLength: services.length });
+  })
+  .map(
+    (services): Spec => specSchema.parse({ version: '1.0', name: 'shop', process: { services: Object.fromEntries(services) } }),
+  );
+
+const wishes = fc
+  .array(anySpec, { minLength: 1, maxLength: 3 })
+  .map((specs): readonly Wish[] => specs.map((spec, index) => ({ spec, commit: commitSha(String(index).padStart(40, '0')) })));
+
+/** A chain of eight starts one after the other, hands over, drains and is tidied up. */
+const mostRounds = 40;
+
+const asWished = ({ spec, commit }: Wish): Record<string, CommitSha> =>
+  Object.fromEntries(Object.keys(spec.process.services).map((name) => [name, commit]));
+
+describe('looking, planning and applying, again and again', () => {
+  it('makes every graph of components real, and then finds nothing to do', async () => {
+    await fc.assert(
+      fc.asyncProperty(anySpec, async (spec) => {
+        const site = new Site();
+        const wish = { spec, commit: commitSha('0'.repeat(40)) };
+        expect(await site.settle(() => site.round(wish), mostRounds)).toBeLessThanOrEqual(mostRounds);
+        expect(site.running()).toEqual(asWished(wish));
+        expect(site.provider.calls.ensure).toBe(Object.keys(spec.process.services).length);
+        expect(await site.round(wish)).toEqual([]);
+      }),
+    );
+  });
+
+  it('follows from one commit to the next, and leaves nothing of the one before', async () => {
+    await fc.assert(
+      fc.asyncProperty(wishes, async (all) => {
+        const site = new Site();
+        for (const wish of all) {
+          expect(await site.settle(() => site.round(wish), mostRounds)).toBeLessThanOrEqual(mostRounds);
+          expect(site.running()).toEqual(asWished(wish));
+        }
+      }),
+    );
+  });
+
+  it('gets there from anywhere on the way to somewhere else', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(anySpec, fc.nat(6)), { minLength: 2, maxLength: 4 }), async (changes) => {
+        const site = new Site();
+        const last = changes.length - 1;
+        for (const [index, [spec, rounds]] of changes.entries()) {
+          const wish = { spec, commit: commitSha(String(index).padStart(40, '0')) };
+          for (let count = 0; count < rounds; count += 1) await site.round(wish);
+          if (index < last) continue;
+          expect(await site.settle(() => site.round(wish), mostRounds)).toBeLessThanOrEqual(mostRounds);
+          expect(site.running()).toEqual(asWished(wish));
+        }
+      }),
+    );
+  });
+
+  it('gets there although effects fail, before and after they take hold', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        wishes,
+        fc.array(fc.constantFrom('before', 'after', 'not at all'), { maxLength: 30 }),
+        async (all, troubles) => {
+          const site = new Site();
+          const left = troubles.values();
+          site.trouble = (moment) => left.next().value === moment;
+          const wish = all.at(-1) as Wish;
+          for (const one of all) await site.round(one);
+          expect(await site.settle(() => site.round(wish), mostRounds + troubles.length)).not.toBe(Number.POSITIVE_INFINITY);
+          expect(site.running()).toEqual(asWished(wish));
+        },
+      ),
+    );
+  });
+
+  it('leaves nothing when nothing is wanted any more, however far it had come', async () => {
+    await fc.assert(
+      fc.asyncProperty(wishes, fc.nat(10), fc.boolean(), async (all, rounds, troubled) => {
+        const site = new Site();
+        for (const wish of all) for (let count = 0; count < rounds; count += 1) await site.round(wish);
+        let effects = 0;
+        site.trouble = () => {
+          effects += 1;
+          return troubled && effects % 3 === 0;
+        };
+        expect(await site.settle(() => site.removalRound(), mostRounds)).not.toBe(Number.POSITIVE_INFINITY);
+        expect(site.infrastructure.environments.size).toBe(0);
+      }),
+    );
+  });
+});

@@ -1,0 +1,306 @@
+import {
+  type Action,
+  type ComponentName,
+  type ComponentVersion,
+  commitSha,
+  componentName,
+  environmentId,
+  environmentName,
+  type Health,
+  type ObservedComponent,
+  type ObservedEnvironment,
+  projectId,
+  providerName,
+  type ResolvedComponent,
+  revision,
+} from '@eph/contract';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { planDestroy, planUpdate } from './diff.ts';
+
+type Wanted = Parameters<typeof planUpdate>[0][number];
+
+const now = Date.parse('2026-01-05T09:00:00Z');
+const process = providerName('process');
+const revisionOf = (version: number): ResolvedComponent['revision'] => revision(version.toString(16).padStart(16, '0'));
+
+const want = (name: string, version: number, ...dependsOn: string[]): Wanted => ({
+  state: 'resolved',
+  component: {
+    name: componentName(name),
+    provider: process,
+    commit: commitSha(String(version).padStart(40, '0')),
+    artifact: 'tree',
+    entry: false,
+    dependsOn: dependsOn.map(componentName),
+    values: {},
+    revision: revisionOf(version),
+  },
+});
+
+const waiting = (name: string, reason: string): Wanted => ({
+  state: 'waiting',
+  name: componentName(name),
+  code: 'reference.waiting',
+  reason,
+});
+
+const at = (version: number, health: Health = 'ready', message = ''): ComponentVersion => ({
+  revision: revisionOf(version),
+  commit: commitSha(String(version).padStart(40, '0')),
+  health,
+  message,
+  since: new Date(now - 60_000).toISOString(),
+});
+
+const see = (name: string, changes: Partial<ObservedComponent> = {}): ObservedComponent => ({
+  name: componentName(name),
+  provider: process,
+  entry: false,
+  dependsOn: [],
+  current: at(1),
+  next: null,
+  retiring: false,
+  outputs: {},
+  usage: null,
+  ...changes,
+});
+
+const environment = (...components: ObservedComponent[]): ObservedEnvironment => ({
+  identity: {
+    id: environmentId('0'.repeat(16)),
+    name: environmentName('shop-calm-bay-1234'),
+    project: projectId('shop'),
+    source: { kind: 'branch', name: 'preview/a' },
+    createdAt: '2026-01-05T08:00:00.000Z',
+  },
+  components,
+  complete: true,
+});
+
+const plan = (wanted: readonly Wanted[], ...seen: ObservedComponent[]): readonly Action[] =>
+  planUpdate(wanted, environment(...seen), now);
+
+/** A plan as a person reads it. */
+const read = (actions: readonly Action[]): readonly string[] =>
+  actions.map((action) => `${action.type} ${action.component}: ${action.reason}`);
+
+describe('one component', () => {
+  it.each<readonly [string, readonly ObservedComponent[], readonly string[]]>([
+    ['is created when there is none', [], ['create web: web does not exist yet']],
+    ['is created when only its place is left', [see('web', { current: null })], ['create web: web does not exist yet']],
+    ['is left alone when it is as it should be', [see('web', { current: at(2) })], []],
+    ['is updated when it runs something else', [see('web')], ['update web: web runs another version than 0000000 asks for']],
+    ['is waited for while the wanted version starts', [see('web', { next: at(2, 'starting') })], ['wait web: web is starting']],
+    [
+      'is waited for, with the reason, while the wanted version does not get ready',
+      [see('web', { next: at(2, 'failing', 'it exited with 1') })],
+      ['wait web: web does not get ready: it exited with 1'],
+    ],
+    [
+      'is updated past a version on its way that nobody wants any more',
+      [see('web', { next: at(3, 'starting') })],
+      ['update web: web runs another version than 0000000 asks for'],
+    ],
+    [
+      'is told when the wanted version runs and another is on its way',
+      [see('web', { current: at(2), next: at(3, 'starting') })],
+      ['update web: web already runs what is wanted; a version on its way is not'],
+    ],
+    [
+      'is waited for when the wanted version has broken down',
+      [see('web', { current: at(2, 'failing', 'it does not answer') })],
+      ['wait web: web is not ready: it does not answer'],
+    ],
+    [
+      'loses the version before it, once nobody uses that',
+      [see('web', { current: at(2), retiring: true })],
+      ['update web: nobody uses the version of web before this one any more'],
+    ],
+  ])('%s', (_, seen, actions) => {
+    expect(read(plan([want('web', 2)], ...seen))).toEqual(actions);
+  });
+
+  it('is told which revision to become, and by whom', () => {
+    expect(planUpdate([want('web', 2)], undefined, now)).toEqual([
+      { type: 'create', component: 'web', provider: 'process', revision: revisionOf(2), reason: 'web does not exist yet' },
+    ]);
+  });
+
+  it('that waits itself says for what', () => {
+    expect(plan([waiting('web', 'outputs/api/url: api is not ready yet')])).toEqual([
+      { type: 'wait', component: 'web', code: 'reference.waiting', reason: 'outputs/api/url: api is not ready yet' },
+    ]);
+  });
+});
+
+describe('a version that lost its traffic', () => {
+  const seen = (sinceMs: number): ObservedComponent =>
+    see('web', { current: { ...at(2), since: new Date(now + sinceMs).toISOString() }, retiring: true });
+
+  it.each([
+    ['just now', 0],
+    ['a second ago', -1000],
+  ])('%s may finish its requests', (_, since) => {
+    expect(plan([want('web', 2)], seen(since))).toEqual([
+      {
+        type: 'wait',
+        component: 'web',
+        code: 'component.draining',
+        reason: 'the version of web before this one finishes its requests',
+        until: new Date(now + since + 2000).toISOString(),
+      },
+    ]);
+  });
+
+  it.each([
+    ['two seconds ago', -2000],
+    ['an hour ago', -3_600_000],
+    ['in the future, by a clock that was set back', 3_600_000],
+  ])('%s is stopped', (_, since) => {
+    expect(plan([want('web', 2)], seen(since))).toMatchObject([{ type: 'update', component: 'web' }]);
+  });
+
+  it.each<readonly [string, Wanted, ObservedComponent]>([
+    ['does not run yet what is wanted', want('web', 2, 'api'), see('web')],
+    ['is only starting', want('web', 2, 'api'), see('web', { next: at(2, 'starting') })],
+    ['waits, so that nobody knows what it will need', waiting('web', 'outputs/mail/url: mail is not ready yet'), see('web')],
+  ])('stays while a component that needs it %s', (_, user, seenUser) => {
+    const api = see('api', { current: at(2), retiring: true });
+    expect(read(plan([want('api', 2), user], api, seenUser))).toContain(
+      'wait api: the version of api before this one is still in use',
+    );
+  });
+});
+
+describe('a component that is no longer in the file', () => {
+  it('is removed when all others are as they should be', () => {
+    expect(read(plan([want('web', 1)], see('web'), see('old')))).toEqual(['destroy old: old is no longer in eph.yaml']);
+  });
+
+  it.each<readonly [string, Wanted, ObservedComponent]>([
+    ['does not run yet what is wanted', want('web', 2), see('web')],
+    ['is starting', want('web', 2), see('web', { next: at(2, 'starting') })],
+    ['has broken down', want('web', 1), see('web', { current: at(1, 'failing', 'gone') })],
+    ['waits', waiting('web', 'outputs/api/url: api is not ready yet'), see('web')],
+  ])('stays while another one %s, which may still use it', (_, wish, seen) => {
+    expect(plan([wish], seen, see('old')).filter((action) => action.type === 'destroy')).toEqual([]);
+  });
+
+  it('goes before what it needs itself', () => {
+    const actions = plan([want('web', 1)], see('web'), see('db'), see('old', { dependsOn: [componentName('db')] }));
+    expect(actions.map((action) => action.component)).toEqual(['old', 'db']);
+  });
+});
+
+/** Any world: what is wanted, and what is there, related or not. */
+const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
+const needs = fc.uniqueArray(name, { maxLength: 3 });
+const version = fc.integer({ min: 1, max: 3 });
+const wish = fc.oneof(
+  fc.tuple(name, version, needs).map(([one, number, others]) => want(one, number, ...others)),
+  name.map((one) => waiting(one, 'something')),
+);
+const nameOf = (wanted: Wanted): ComponentName => (wanted.state === 'resolved' ? wanted.component.name : wanted.name);
+const wishes = fc.uniqueArray(wish, { selector: nameOf });
+const health = fc.constantFrom<Health>('starting', 'ready', 'failing');
+const sight = fc.record({
+  name: name.map(componentName),
+  dependsOn: needs.map((names) => names.map(componentName)),
+  current: fc.option(fc.tuple(version, health).map(([number, state]) => at(number, state))),
+  next: fc.option(fc.tuple(version, health).map(([number, state]) => at(number, state))),
+  retiring: fc.boolean(),
+});
+const sights = fc.uniqueArray(
+  sight.map((changes) => see(changes.name, changes)),
+  { selector: (one) => one.name },
+);
+const shuffledTwice = <T>(items: fc.Arbitrary<T[]>): fc.Arbitrary<[T[], T[]]> =>
+  items.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })));
+
+describe('any plan', () => {
+  it('is the same for the same world, in whatever order it is told', () => {
+    const sorted = (actions: readonly Action[]): readonly string[] => actions.map((action) => JSON.stringify(action)).toSorted();
+    fc.assert(
+      fc.property(shuffledTwice(wishes), shuffledTwice(sights), ([wanted, wantedAgain], [seen, seenAgain]) => {
+        expect(plan(wanted, ...seen)).toEqual(plan(wanted, ...seen));
+        expect(sorted(plan(wantedAgain, ...seenAgain))).toEqual(sorted(plan(wanted, ...seen)));
+      }),
+    );
+  });
+
+  it('says one thing at most about each component', () => {
+    fc.assert(
+      fc.property(wishes, sights, (wanted, seen) => {
+        const names = plan(wanted, ...seen).map((action) => action.component);
+        expect(names).toEqual([...new Set(names)]);
+      }),
+    );
+  });
+
+  it('removes nothing that is wanted, and nothing at all while anything is unsettled', () => {
+    fc.assert(
+      fc.property(wishes, sights, (wanted, seen) => {
+        const actions = plan(wanted, ...seen);
+        const destroyed = actions.flatMap((action) => (action.type === 'destroy' ? [action.component] : []));
+        expect(destroyed.filter((one) => wanted.some((other) => nameOf(other) === one))).toEqual([]);
+        const unsettled = actions.some(
+          (action) => action.type === 'create' || (action.type === 'wait' && action.code !== 'component.draining'),
+        );
+        expect(unsettled && destroyed.length > 0).toBe(false);
+      }),
+    );
+  });
+
+  it('is empty when the world is what is wanted', () => {
+    const resolved = wishes.map((all) => all.filter((one) => one.state === 'resolved'));
+    fc.assert(
+      fc.property(resolved, (wanted) => {
+        const seen = wanted.map(({ component }) => see(component.name, { current: { ...at(1), revision: component.revision } }));
+        expect(plan(wanted, ...seen)).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('the removal of an environment', () => {
+  /** Components that use only later ones, as Eph makes them. */
+  const sound = fc
+    .array(fc.array(fc.nat(), { maxLength: 3 }), { maxLength: 25 })
+    .map((uses) =>
+      uses.map((targets, index) =>
+        see(`c${index}`, {
+          dependsOn: targets.map((target) => componentName(`c${target % (index + 1)}`)).filter((one) => one !== `c${index}`),
+        }),
+      ),
+    )
+    .chain((all) => fc.shuffledSubarray(all, { minLength: all.length }));
+
+  it('takes users before what they use, and everything once', () => {
+    fc.assert(
+      fc.property(sound, (components) => {
+        const order = planDestroy(environment(...components), 'the branch is gone').map((action) => action.component);
+        expect(order).toHaveLength(components.length);
+        expect(new Set(order)).toEqual(new Set(components.map((one) => one.name)));
+        const place = (one: ComponentName): number => order.indexOf(one);
+        const early = components.filter((one) => one.dependsOn.some((used) => place(used) < place(one.name)));
+        expect(early).toEqual([]);
+      }),
+    );
+  });
+
+  it('takes everything once even when what is observed is damaged', () => {
+    fc.assert(
+      fc.property(sights, (components) => {
+        const actions = planDestroy(environment(...components), 'the branch is gone');
+        expect(actions).toHaveLength(components.length);
+        expect(new Set(actions.map((action) => action.component))).toEqual(new Set(components.map((one) => one.name)));
+        expect(actions.every((action) => action.type === 'destroy' && action.reason === 'the branch is gone')).toBe(true);
+      }),
+    );
+  });
+
+  it('of nothing is nothing', () => {
+    expect(planDestroy(environment(), 'the branch is gone')).toEqual([]);
+  });
+});

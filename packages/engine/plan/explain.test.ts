@@ -1,0 +1,98 @@
+import { componentName, providerName, revision } from '@eph/contract';
+import { describe, expect, it } from 'vitest';
+import { type Explainable, explain } from './explain.ts';
+
+const subject = (changes: Partial<Explainable>): Explainable => ({
+  sourceName: 'branch preview/login',
+  commit: '0123456789abcdef0123456789abcdef01234567',
+  decision: 'wanted',
+  because: 'branch preview/login matches preview/** (trigger git_branch)',
+  exists: true,
+  held: false,
+  actions: [],
+  status: undefined,
+  ...changes,
+});
+
+const status = (phase: 'Pending' | 'Ready' | 'Failed' | 'Removing', summary: string): Explainable['status'] => ({
+  phase,
+  summary,
+  conditions: [],
+});
+const wanted = 'It is wanted because branch preview/login matches preview/** (trigger git_branch).';
+const asked = 'Git asks for commit 0123456789ab of branch preview/login.';
+
+describe('why', () => {
+  it.each<readonly [string, Partial<Explainable>, readonly string[]]>([
+    ['it is there', { status: status('Ready', '') }, [wanted, asked, 'It is as it should be.']],
+    [
+      'it is not there yet',
+      {
+        exists: false,
+        status: status('Pending', 'web does not exist yet'),
+        actions: [
+          {
+            type: 'create',
+            component: componentName('web'),
+            provider: providerName('process'),
+            revision: revision('0'.repeat(16)),
+            reason: 'web does not exist yet',
+          },
+        ],
+      },
+      [wanted, asked, 'Next: create web: web does not exist yet.', 'Pending: web does not exist yet.'],
+    ],
+    [
+      'it waits',
+      {
+        actions: [
+          {
+            type: 'wait',
+            component: componentName('web'),
+            code: 'reference.waiting',
+            reason: 'outputs/api/url: api is not ready yet',
+          },
+        ],
+      },
+      [wanted, asked, 'It waits: outputs/api/url: api is not ready yet.'],
+    ],
+    ['it failed', { status: status('Failed', 'web does not get ready') }, [wanted, asked, 'Failed: web does not get ready.']],
+    [
+      'it goes',
+      {
+        decision: 'unwanted',
+        because: 'branch preview/login is gone',
+        commit: undefined,
+        status: status('Removing', 'being removed: branch preview/login is gone'),
+        actions: [
+          {
+            type: 'destroy',
+            component: componentName('web'),
+            provider: providerName('process'),
+            reason: 'branch preview/login is gone',
+          },
+        ],
+      },
+      [
+        'It is not wanted: branch preview/login is gone.',
+        'Next: destroy web: branch preview/login is gone.',
+        'Removing: being removed: branch preview/login is gone.',
+      ],
+    ],
+    [
+      'it is held',
+      { decision: 'unwanted', because: 'branch preview/login is gone', commit: undefined, held: true },
+      [
+        'It is not wanted: branch preview/login is gone.',
+        'Its removal is held until an operator releases it: `eph release` lets it go.',
+      ],
+    ],
+    [
+      'it is left alone',
+      { decision: 'unknown', because: 'eph.yaml could not be read: no answer' },
+      ['Whether it is wanted is unknown, so it is left as it is: eph.yaml could not be read: no answer.', asked],
+    ],
+  ])('%s', (_, changes, lines) => {
+    expect(explain(subject(changes))).toEqual(lines);
+  });
+});

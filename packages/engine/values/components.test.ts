@@ -1,0 +1,330 @@
+import {
+  commitSha,
+  componentName,
+  environmentId,
+  environmentName,
+  type ObservedComponent,
+  projectId,
+  providerName,
+  type ResolvedComponent,
+  revision,
+  type Spec,
+  specSchema,
+} from '@eph/contract';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ComponentInput, computeComponents, type Wish } from './components.ts';
+
+type Services = { readonly [name: string]: { readonly [key: string]: unknown } };
+
+const spec = (services: Services, env: { readonly [name: string]: unknown } = {}): Spec =>
+  specSchema.parse({ version: '1.0', name: 'shop', environment: { env }, process: { services } });
+
+const commit = commitSha('1'.repeat(40));
+
+const input = (services: Services, changes: Partial<ComponentInput> = {}): ComponentInput => ({
+  spec: spec(services),
+  source: { project: projectId('shop'), ref: { kind: 'branch', name: 'preview/a' }, commit },
+  identity: {
+    id: environmentId('0'.repeat(16)),
+    name: environmentName('shop-calm-bay-1234'),
+    project: projectId('shop'),
+    source: { kind: 'branch', name: 'preview/a' },
+    createdAt: '2026-01-05T09:00:00.000Z',
+  },
+  url: 'http://shop-calm-bay-1234.localhost',
+  artifact: `tree:${commit}`,
+  observed: [],
+  ...changes,
+});
+
+/** A component as it looks when it runs what was asked for, or something else. */
+const running = (component: ResolvedComponent, changes: Partial<ObservedComponent> = {}): ObservedComponent => ({
+  name: component.name,
+  provider: component.provider,
+  entry: component.entry,
+  dependsOn: component.dependsOn,
+  current: {
+    revision: component.revision,
+    commit: component.commit,
+    health: 'ready',
+    message: '',
+    since: '2026-01-05T09:00:00.000Z',
+  },
+  next: null,
+  retiring: false,
+  outputs: { url: `http://127.0.0.1/${component.name}` },
+  usage: null,
+  ...changes,
+});
+
+const resolved = (wishes: readonly Wish[], name: string): ResolvedComponent => {
+  const wish = wishes.find((one) => one.state === 'resolved' && one.component.name === name);
+  if (wish?.state !== 'resolved') throw new Error(`${name} is not resolved: ${JSON.stringify(wishes)}`);
+  return wish.component;
+};
+
+const reasonOf = (wishes: readonly Wish[], name: string): string | undefined => {
+  const wish = wishes.find((one) => one.state === 'waiting' && one.name === name);
+  return wish?.state === 'waiting' ? wish.reason : undefined;
+};
+
+describe('a component that needs nobody', () => {
+  it('is resolved at once, with everything a provider has to know', () => {
+    const [wish] = computeComponents(
+      input({ web: { command: 'run', directory: 'web', ready: { http: '/healthz', timeout: '5s' } } }),
+    );
+    expect(wish).toEqual({
+      state: 'resolved',
+      component: {
+        name: 'web',
+        provider: 'process',
+        commit,
+        artifact: `tree:${commit}`,
+        entry: true,
+        dependsOn: [],
+        values: {
+          command: 'run',
+          directory: 'web',
+          env: {
+            EPH_PROJECT: 'shop',
+            EPH_ENVIRONMENT: 'shop-calm-bay-1234',
+            EPH_URL: 'http://shop-calm-bay-1234.localhost',
+            EPH_COMMIT: commit,
+            EPH_REF: 'preview/a',
+          },
+          ready: { kind: 'http', path: '/healthz' },
+          readyTimeoutSeconds: 5,
+        },
+        revision: expect.stringMatching(/^[0-9a-f]{32}$/),
+      },
+    });
+  });
+
+  it.each<readonly [string, object | undefined, object]>([
+    ['nothing', undefined, { ready: { kind: 'tcp' }, readyTimeoutSeconds: 60 }],
+    ['a connection', { tcp: true }, { ready: { kind: 'tcp' }, readyTimeoutSeconds: 60 }],
+    ['that it runs', { none: true, timeout: '500ms' }, { ready: { kind: 'none' }, readyTimeoutSeconds: 0.5 }],
+    ['an answer', { http: '/' }, { ready: { kind: 'http', path: '/' }, readyTimeoutSeconds: 60 }],
+  ])('is ready by %s', (_, ready, expected) => {
+    const wishes = computeComponents(input({ web: { command: 'run', ...(ready === undefined ? {} : { ready }) } }));
+    expect(resolved(wishes, 'web').values).toMatchObject(expected);
+  });
+
+  it.each<readonly [string, Services, string]>([
+    ['the first', { web: { command: 'run' }, api: { command: 'run' } }, 'web'],
+    ['the one that says so', { web: { command: 'run' }, api: { command: 'run', entry: true } }, 'api'],
+    [
+      'the first, even if it comes last in the order of need',
+      { web: { command: 'run', entry: false, depends_on: ['api'] }, api: { command: 'run' } },
+      'web',
+    ],
+  ])('is the entry if it is %s', (_, services, entry) => {
+    const first = computeComponents(input(services));
+    const observed = first.flatMap((wish) => (wish.state === 'resolved' ? [running(wish.component)] : []));
+    const wishes = computeComponents(input(services, { observed }));
+    const entries = wishes.flatMap((wish) => (wish.state === 'resolved' && wish.component.entry ? [wish.component.name] : []));
+    expect(entries).toEqual([entry]);
+  });
+
+  it('sees the variables of the service over those of the environment over our own', () => {
+    const services = { web: { command: 'run', env: { A: 'service', EPH_REF: 'mine' } } };
+    const wishes = computeComponents(
+      input(services, { spec: spec(services, { A: 'environment', B: 'environment', EPH_URL: 'theirs' }) }),
+    );
+    expect(resolved(wishes, 'web').values['env']).toMatchObject({
+      A: 'service',
+      B: 'environment',
+      EPH_REF: 'mine',
+      EPH_URL: 'theirs',
+    });
+  });
+});
+
+describe('a component that needs another', () => {
+  const services: Services = { web: { command: 'run', entry: true, env: { API: 'outputs/api/url' } }, api: { command: 'run' } };
+  const api = resolved(computeComponents(input(services)), 'api');
+  const look = (...observed: ObservedComponent[]): readonly Wish[] => computeComponents(input(services, { observed }));
+  const other = { ...api, revision: revision('f'.repeat(32)) };
+  const starting = {
+    revision: api.revision,
+    commit,
+    health: 'starting',
+    message: 'it has just been started',
+    since: '',
+  } as const;
+  const failing = { ...starting, health: 'failing', message: 'it exited with 1' } as const;
+
+  it('comes after it', () => {
+    expect(look().map((wish) => (wish.state === 'resolved' ? wish.component.name : wish.name))).toEqual(['api', 'web']);
+  });
+
+  it('is resolved with what the other publishes, once it runs the wanted version', () => {
+    const web = resolved(look(running(api)), 'web');
+    expect(web.values['env']).toMatchObject({ API: 'http://127.0.0.1/api' });
+    expect(web.dependsOn).toEqual(['api']);
+  });
+
+  it.each<readonly [string, readonly ObservedComponent[], string]>([
+    ['does not exist', [], 'outputs/api/url: api is not ready yet'],
+    ['is starting', [running(api, { current: null, next: starting })], 'outputs/api/url: api is not ready yet'],
+    [
+      'does not get ready',
+      [running(api, { current: null, next: failing })],
+      'outputs/api/url: api does not get ready: it exited with 1',
+    ],
+    ['runs another version', [running(other)], 'outputs/api/url: api is not ready yet'],
+    [
+      'runs another version and the new one fails',
+      [running(other, { next: failing })],
+      'outputs/api/url: api does not get ready: it exited with 1',
+    ],
+    ['has broken down', [running(api, { current: failing })], 'outputs/api/url: api is not ready: it exited with 1'],
+    ['publishes something else', [running(api, { outputs: { port: '1' } })], 'outputs/api/url: api publishes no such output'],
+  ])('waits, and says for what, while the other %s', (_, observed, reason) => {
+    expect(look(...observed).find((wish) => wish.state === 'waiting')).toEqual({
+      state: 'waiting',
+      name: 'web',
+      provider: 'process',
+      code: 'reference.waiting',
+      reason,
+    });
+  });
+
+  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
+    'finds no output called %s unless it is published',
+    (key) => {
+      const odd = { web: { command: 'run', env: { X: `outputs/api/${key}` } }, api: { command: 'run', entry: true } };
+      const target = resolved(computeComponents(input(odd)), 'api');
+      expect(reasonOf(computeComponents(input(odd, { observed: [running(target)] })), 'web')).toContain(
+        'api publishes no such output',
+      );
+    },
+  );
+
+  it('waits as well when it only has to come later', () => {
+    const later = { web: { command: 'run', depends_on: ['api'] }, api: { command: 'run' } };
+    expect(reasonOf(computeComponents(input(later)), 'web')).toBe('depends_on api: api is not ready yet');
+  });
+
+  it('waits when the other waits itself', () => {
+    const chain = { a: { command: 'run' }, b: { command: 'run', depends_on: ['a'] }, c: { command: 'run', depends_on: ['b'] } };
+    expect(reasonOf(computeComponents(input(chain)), 'c')).toBe('depends_on b: b waits itself');
+  });
+
+  it('needs nothing when its own variable hides the reference of the environment', () => {
+    const hiding = { web: { command: 'run', env: { API: 'http://fixed' } }, api: { command: 'run', env: { API: '' } } };
+    const wishes = computeComponents(input(hiding, { spec: spec(hiding, { API: 'outputs/api/url' }) }));
+    expect(wishes.map((wish) => wish.state)).toEqual(['resolved', 'resolved']);
+  });
+
+  it.each<readonly [string, Services, string]>([
+    [
+      'is not there',
+      { web: { command: 'run', env: { A: 'outputs/apl/url' } }, api: { command: 'run' } },
+      'outputs/apl/url names no component; did you mean "api"?',
+    ],
+    [
+      'is not there either',
+      { web: { command: 'run', depends_on: ['apl'] }, api: { command: 'run' } },
+      'depends_on apl names no component; did you mean "api"?',
+    ],
+    ['is itself', { api: { command: 'run', env: { SELF: 'outputs/api/url' } } }, 'in a circle: api → api'],
+    [
+      'needs it too',
+      { a: { command: 'run', depends_on: ['b'] }, b: { command: 'run', env: { A: 'outputs/a/url' } } },
+      'in a circle: a → b → a',
+    ],
+  ])('is a fault of the file when the other %s', (_, faulty, message) => {
+    expect(() => computeComponents(input(faulty))).toThrow(message);
+  });
+});
+
+describe('a revision', () => {
+  const services: Services = {
+    web: {
+      command: ['node', 'server.js'],
+      entry: true,
+      env: { B: '2', A: '1' },
+      ready: { http: '/', timeout: '5s' },
+      directory: 'web',
+    },
+    api: { command: 'run' },
+  };
+  const revisionOf = (changes: Services = {}, more: Partial<ComponentInput> = {}): string =>
+    resolved(computeComponents(input({ ...services, ...changes }, more)), 'web').revision;
+  const web = services['web'] ?? {};
+  const { source, identity } = input(services);
+
+  it('is the same for the same wish, whatever else is in the file', () => {
+    expect(revisionOf()).toBe(revisionOf());
+    expect(revisionOf({ api: { command: 'something else' }, mail: { command: 'run' } })).toBe(revisionOf());
+  });
+
+  it('does not depend on the order of anything in the file', () => {
+    const reordered = (entries: readonly (readonly [string, unknown])[]) =>
+      fc.shuffledSubarray([...entries], { minLength: entries.length });
+    const order = fc.tuple(
+      reordered(Object.entries(services)),
+      reordered(Object.entries(web)),
+      reordered(Object.entries(web['env'] ?? {})),
+    );
+    fc.assert(
+      fc.property(order, ([all, keys, variables]) => {
+        const again = { ...Object.fromEntries(keys), env: Object.fromEntries(variables) };
+        const shuffled = Object.fromEntries(all.map(([name, one]) => [name, name === 'web' ? again : one])) as Services;
+        expect(resolved(computeComponents(input(shuffled)), 'web').revision).toBe(revisionOf());
+      }),
+    );
+  });
+
+  it.each<readonly [string, string]>([
+    ['the command', revisionOf({ web: { ...web, command: ['node', 'other.js'] } })],
+    ['a list instead of words', revisionOf({ web: { ...web, command: 'node server.js' } })],
+    ['a variable', revisionOf({ web: { ...web, env: { A: '1', B: '3' } } })],
+    ['a variable less', revisionOf({ web: { ...web, env: { A: '1' } } })],
+    ['the probe', revisionOf({ web: { ...web, ready: { tcp: true, timeout: '5s' } } })],
+    ['the timeout', revisionOf({ web: { ...web, ready: { http: '/', timeout: '6s' } } })],
+    ['the directory', revisionOf({ web: { ...web, directory: 'other' } })],
+    ['the entry', revisionOf({ web: { ...web, entry: false }, api: { command: 'run', entry: true } })],
+    ['the commit', revisionOf({}, { source: { ...source, commit: commitSha('2'.repeat(40)) } })],
+    ['the artifact', revisionOf({}, { artifact: 'image@sha256:1' })],
+    ['the address', revisionOf({}, { url: 'http://elsewhere' })],
+    ['the name', revisionOf({}, { identity: { ...identity, name: environmentName('other') } })],
+  ])('changes with %s', (_, changed) => {
+    expect(changed).not.toBe(revisionOf());
+  });
+
+  it('changes with an output it refers to', () => {
+    const both: Services = { web: { command: 'run', env: { API: 'outputs/api/url' } }, api: { command: 'run' } };
+    const api = resolved(computeComponents(input(both)), 'api');
+    const at = (url: string): string =>
+      resolved(computeComponents(input(both, { observed: [running(api, { outputs: { url } })] })), 'web').revision;
+    expect(at('http://127.0.0.1:1')).toBe(at('http://127.0.0.1:1'));
+    expect(at('http://127.0.0.1:1')).not.toBe(at('http://127.0.0.1:2'));
+  });
+
+  it('is not fooled by values that print alike', () => {
+    const values = ['a', 'a"', 'a\\', 'a,b', '{"a":1}', '["a"]', '', 'null', '1'];
+    expect(new Set(values.map((value) => revisionOf({ web: { ...web, env: { A: value, B: '2' } } }))).size).toBe(values.length);
+  });
+});
+
+describe('a thousand components', () => {
+  it('in a chain come up one after the other', { timeout: 60_000 }, () => {
+    const services = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [
+        `c${index}`,
+        index === 0 ? { command: 'run' } : { command: 'run', depends_on: [`c${index - 1}`] },
+      ]),
+    );
+    const chain = spec(services);
+    const wishes = computeComponents(input(services, { spec: chain }));
+    expect(wishes.filter((wish) => wish.state === 'resolved')).toHaveLength(1);
+    const first = resolved(wishes, 'c0');
+    const next = computeComponents(input(services, { spec: chain, observed: [running(first)] }));
+    expect(resolved(next, 'c1').dependsOn).toEqual([componentName('c0')]);
+    expect(next.filter((wish) => wish.state === 'waiting')).toHaveLength(998);
+    expect(first.provider).toBe(providerName('process'));
+  });
+});
