@@ -46,8 +46,7 @@ export const createKnown = (branch: string, overrides: Partial<Known> = {}): Kno
     settled: true,
     held: false,
     permit: false,
-    glimpse: undefined,
-    glimpsedAt: 0,
+    seenInLook: 0,
     reportedCommit: undefined,
     ...overrides,
   };

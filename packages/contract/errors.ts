@@ -80,15 +80,24 @@ export class EphError extends Error {
 export const isEphError = (error: unknown): error is EphError =>
   typeof error === 'object' && error !== null && (error as { [mark]?: unknown })[mark] === true;
 
+/** Messages quote what strangers wrote, and are copied into statuses, events and reports. */
+const messageLimit = 2_000;
+
 export const failure = (code: ErrorCode, message: string, retryAfterMs?: number): Failure => ({
   code,
-  message: redact(message),
+  message: clip(redact(message)),
   disposition: errorCodes[code],
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 });
 
+const clip = (text: string): string => (text.length > messageLimit ? `${text.slice(0, messageLimit - 1)}…` : text);
+
 /** Whatever was thrown, as data. What Eph did not foresee is a bug, and says so. */
 export const toFailure = (error: unknown): Failure => {
   if (isEphError(error)) return failure(error.code, error.message, error.retryAfterMs);
-  return failure('internal', error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+  return failure('internal', error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${print(error)}`);
 };
+
+/** Not every object can be turned into a string. */
+const print = (thrown: unknown): string =>
+  typeof thrown === 'object' && thrown !== null ? Object.prototype.toString.call(thrown) : String(thrown);

@@ -14,19 +14,18 @@ export type Revision = Brand<'Revision'>;
 /** One DNS label: what a host name, a folder and a Kubernetes name all accept. */
 export const dnsLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-export const projectId = (text: string): ProjectId => checked(text, dnsLabel, 'project') as ProjectId;
+export const projectId = (text: string): ProjectId => checked(text, dnsLabel, 'a project') as ProjectId;
 export const environmentId = (text: string): EnvironmentId =>
-  checked(text, /^[0-9a-f]{16}$/, 'environment id') as EnvironmentId;
+  checked(text, /^[0-9a-f]{16}$/, 'an environment id') as EnvironmentId;
 export const environmentName = (text: string): EnvironmentName =>
-  checked(text, dnsLabel, 'environment name') as EnvironmentName;
-export const componentName = (text: string): ComponentName => checked(text, dnsLabel, 'component') as ComponentName;
-export const providerName = (text: string): ProviderName => checked(text, dnsLabel, 'provider') as ProviderName;
+  checked(text, dnsLabel, 'an environment name') as EnvironmentName;
+export const componentName = (text: string): ComponentName => checked(text, dnsLabel, 'a component') as ComponentName;
+export const providerName = (text: string): ProviderName => checked(text, dnsLabel, 'a provider') as ProviderName;
 /** SHA-1 and SHA-256 repositories both exist. */
-export const commitSha = (text: string): CommitSha =>
-  checked(text, /^[0-9a-f]{40}([0-9a-f]{24})?$/, 'commit') as CommitSha;
-export const revision = (text: string): Revision => checked(text, /^[0-9a-f]{16,64}$/, 'revision') as Revision;
+export const commitSha = (text: string): CommitSha => checked(text, /^[0-9a-f]{40}([0-9a-f]{24})?$/, 'a commit') as CommitSha;
+export const revision = (text: string): Revision => checked(text, /^[0-9a-f]{16,64}$/, 'a revision') as Revision;
 
 const checked = (text: string, pattern: RegExp, noun: string): string => {
   if (pattern.test(text)) return text;
-  throw new TypeError(`${JSON.stringify(text)} is not a ${noun}`);
+  throw new TypeError(`${JSON.stringify(text)} is not ${noun}`);
 };

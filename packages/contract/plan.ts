@@ -1,5 +1,5 @@
-import type { ComponentName, EnvironmentId, EnvironmentName, ProviderName, Revision } from './ids.ts';
 import type { ErrorCode } from './errors.ts';
+import type { ComponentName, EnvironmentId, EnvironmentName, ProviderName, Revision } from './ids.ts';
 
 /** One entry of the difference between desired and observed. Printable: `reason` is the sentence a person reads. */
 export type Action =

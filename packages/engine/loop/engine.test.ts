@@ -274,6 +274,27 @@ describe('doubt', () => {
     expect(bad?.status?.summary).toContain('did you mean "process"?');
   });
 
+  it('keeps what runs when a new commit breaks the file, also where only the file said that it is wanted', async () => {
+    const town = new Town().start();
+    const triggers = 'triggers: [{ type: git_branch, patterns: ["feature/*"] }]\n';
+    const good = town.push('feature/a', `${triggers}${oneService}`);
+    await town.live(settle);
+    town.push('feature/a', ': not yaml [');
+    await town.live(3600);
+    expect(town.running()).toEqual({ 'feature/a/web': good });
+    expect(town.only().status).toMatchObject({
+      phase: 'Degraded',
+      summary: expect.stringContaining('the version before keeps serving'),
+    });
+    await town.restart();
+    await town.live(3600);
+    expect(town.running()).toEqual({ 'feature/a/web': good });
+    const fixed = town.push('feature/a', `${triggers}${oneService}`);
+    await town.live(settle);
+    expect(town.running()).toEqual({ 'feature/a/web': fixed });
+    expect(town.only().status?.phase).toBe('Ready');
+  });
+
   it('keeps what runs when a new commit breaks the file', async () => {
     const town = new Town().start();
     const good = town.push('preview/a');
@@ -392,6 +413,17 @@ describe('effort', () => {
     await town.live(settle);
     expect(failures).toBe(6);
     expect(Object.keys(town.running()).toSorted()).toEqual(['preview/bad/web', 'preview/good/web']);
+  });
+
+  it('plans nothing for a branch that has no environment and whose file nobody understands', async () => {
+    const town = new Town().start();
+    await town.live(1);
+    town.push('main', ': [');
+    const before = town.provider.calls.list;
+    await town.live(300);
+    expect(await town.engine.plan(new AbortController().signal)).toEqual({ plans: [], faults: [] });
+    expect(town.engine.environments()).toEqual([]);
+    expect(town.provider.calls.list - before).toBeLessThan(40);
   });
 
   it('plans without doing', async () => {

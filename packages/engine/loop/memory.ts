@@ -38,9 +38,8 @@ export interface Known {
   held: boolean;
   /** The guard allows its removal, provided its source is still gone. */
   permit: boolean;
-  /** What the look with this number saw of it, while that look lasts. */
-  glimpse: ObservedEnvironment | undefined;
-  glimpsedAt: number;
+  /** Which look at the project last found it in a listing. */
+  seenInLook: number;
   /** Where the last report stands; the report of its removal goes there too. */
   reportedCommit: CommitSha | undefined;
 }

@@ -23,6 +23,8 @@ export class Queue<Key extends string> {
   readonly #run: (key: Key, signal: AbortSignal) => Promise<void>;
   /** Ready to run, in order of arrival; a Set gives coalescing and order at once. */
   readonly #ready = new Set<Key>();
+  /** One iterator for many keys: a new one would step over all that were taken before, and a long queue would take hours. */
+  #order = this.#ready.values();
   readonly #running = new Map<Key, { readonly abort: AbortController; again: boolean }>();
   readonly #later = new Map<Key, { readonly at: number; readonly cancel: Cancel }>();
   readonly #failures = new Map<Key, number>();
@@ -121,11 +123,22 @@ export class Queue<Key extends string> {
 
   #pump(): void {
     while (this.#running.size < this.#options.workers) {
-      const [key] = this.#ready;
+      const key = this.#takeFirst();
       if (key === undefined) return;
-      this.#ready.delete(key);
       void this.#work(key);
     }
+  }
+
+  #takeFirst(): Key | undefined {
+    if (this.#ready.size === 0) return undefined;
+    let first = this.#order.next();
+    if (first.done === true) {
+      this.#order = this.#ready.values();
+      first = this.#order.next();
+    }
+    if (first.done === true) return undefined;
+    this.#ready.delete(first.value);
+    return first.value;
   }
 
   async #work(key: Key): Promise<void> {
@@ -134,8 +147,11 @@ export class Queue<Key extends string> {
     try {
       await this.#run(key, run.abort.signal);
     } catch (error) {
-      this.#options.onThrow(key, error);
-      this.retry(key);
+      // What was told to stop may say so by throwing; if more was wrong, the next run shows it.
+      if (!run.abort.signal.aborted) {
+        this.#options.onThrow(key, error);
+        this.retry(key);
+      }
     }
     this.#running.delete(key);
     if (run.again) this.add(key);

@@ -7,6 +7,7 @@ import {
   type Event,
   type EventType,
   type Failure,
+  type Fault,
   failure,
   type Identity,
   type ObservedEnvironment,
@@ -116,6 +117,7 @@ export class Reconciler {
   readonly #memory: Memory;
   readonly #wakes: Wakes;
   readonly #specs = new Map<ProjectId, SpecReader>();
+  /** Numbers the looks at projects, so that each can tell what it has seen itself. */
   #looks = 0;
 
   constructor(world: World, memory: Memory, wakes: Wakes) {
@@ -128,7 +130,7 @@ export class Reconciler {
   /** Looks at everything that exists at once and wakes every project with its share. */
   async pass(signal: AbortSignal): Promise<void> {
     const observed = await this.#observe({ all: true }, signal);
-    if (observed.complete) this.#memory.learnNames(observed.items);
+    if (observed.complete && !this.#isSurveyed()) this.#memory.learnNames(observed.items);
     const shares = new Map<ProjectId, ObservedEnvironment[]>();
     for (const id of this.#world.projects.keys()) shares.set(id, []);
     const strays: ObservedEnvironment[] = [];
@@ -257,23 +259,33 @@ export class Reconciler {
   #judge(source: Source, reading: SpecReading): Decision {
     if (reading.state === 'unreadable')
       return { state: 'unknown', because: `eph.yaml could not be read: ${reading.fault.message}`, fault: reading.fault };
-    const triggers = reading.state === 'missing' ? defaultTriggers : reading.parsed.triggers;
-    const { wanted, because } = decide(source, triggers, this.#world.generators);
-    if (!wanted) return unwanted(because);
-    return { state: 'wanted', because, spec: reading.state === 'missing' ? 'missing' : reading.parsed };
+    const spec = reading.state === 'missing' ? 'missing' : reading.parsed;
+    const triggers = spec === 'missing' ? defaultTriggers : spec.triggers;
+    const { wanted, because } = decide(source, triggers ?? defaultTriggers, this.#world.generators);
+    if (wanted) return { state: 'wanted', because, spec };
+    // Its own triggers might want it: a slip in the file must not remove what runs.
+    if (spec !== 'missing' && !spec.ok && spec.triggers === undefined) return misunderstood(spec.faults);
+    return unwanted(because);
   }
 
   /** Takes a survey over into memory and wakes whoever needs a closer look. It awaits nothing, so nothing comes between. */
   #absorb(id: ProjectId, survey: Survey): void {
     const memory = this.#memory.project(id);
     const complete = survey.sources.complete && survey.observed.complete;
-    const glimpse = this.#glimpse(survey.observed.items);
+    this.#looks += 1;
     memory.faults = [...survey.sources.faults, ...survey.observed.faults];
     this.#world.telemetry.projectRead(id, memory.faults);
+    for (const seen of survey.observed.items) {
+      const decided = survey.decided.get(seen.identity.source);
+      if (decided?.environment !== undefined) this.#expect(decided.environment, decided, seen, survey);
+      const known = this.#memory.get(seen.identity.id);
+      if (known !== undefined) known.seenInLook = this.#looks;
+    }
     let doubtful = false;
     for (const decided of survey.decided.values()) {
-      if (decided.decision.state === 'unknown') doubtful = true;
-      if (decided.environment !== undefined) this.#expect(decided.environment, decided, glimpse(decided.environment), survey);
+      if (decided.decision.state === 'unknown' && !isFinal(decided.decision)) doubtful = true;
+      if (decided.environment === undefined || this.#memory.get(decided.environment)?.seenInLook === this.#looks) continue;
+      this.#expect(decided.environment, decided, undefined, survey);
     }
     for (const surplus of survey.surplus) this.#dismiss(surplus, survey.guard);
     this.#reviseUndecided(id, survey);
@@ -284,25 +296,6 @@ export class Reconciler {
     }
     if (complete && !doubtful) this.#wakes.calmProject(id);
     else this.#wakes.retryProject(id);
-  }
-
-  /** What a listing shows of an environment. Noted on what is known already: an index of its own would be most of an idle pass. */
-  #glimpse(items: readonly ObservedEnvironment[]): (id: EnvironmentId) => ObservedEnvironment | undefined {
-    this.#looks += 1;
-    const look = this.#looks;
-    const unmet = new Map<EnvironmentId, ObservedEnvironment>();
-    for (const item of items) {
-      const known = this.#memory.get(item.identity.id);
-      if (known === undefined) unmet.set(item.identity.id, item);
-      else {
-        known.glimpse = item;
-        known.glimpsedAt = look;
-      }
-    }
-    return (id) => {
-      const known = this.#memory.get(id);
-      return known?.glimpsedAt === look ? known.glimpse : unmet.get(id);
-    };
   }
 
   /** A source wants, or may want, this environment. */
@@ -318,7 +311,7 @@ export class Reconciler {
       this.#wakes.environment(id);
       return;
     }
-    if (decision.state === 'unknown' && known.decision.state === 'wanted') return;
+    if (decision.state === 'unknown' && !isFinal(decision) && known.decision.state === 'wanted') return;
     if (known.source?.commit !== source.commit || known.decision.state !== decision.state) {
       known.settled = false;
       this.#wakes.supersede(id);
@@ -327,7 +320,8 @@ export class Reconciler {
     known.decision = decision;
     known.held = false;
     known.permit = false;
-    this.#memory.project(known.project).released.delete(id);
+    const { released } = this.#memory.project(known.project);
+    if (released.size > 0) released.delete(id);
     if (!known.settled || !looksTheSame(known.observed, seen)) this.#wakes.environment(id);
     // Looks the same, but may use more or less of the machine than last time.
     else known.observed = seen;
@@ -350,8 +344,7 @@ export class Reconciler {
   /** What Git said nothing about this time: with an incomplete reading that means nothing, with a complete one it is gone. */
   #reviseUndecided(id: ProjectId, survey: Survey): void {
     for (const known of this.#memory.project(id).environments.values()) {
-      const isListed = known.glimpse !== undefined && known.glimpsedAt === this.#looks;
-      known.glimpse = undefined;
+      const isListed = known.seenInLook === this.#looks;
       const decided = isListed ? undefined : survey.decided.get(known.ref);
       if (isListed || decided?.environment !== undefined) continue;
       known.permit = false;
@@ -396,8 +389,7 @@ export class Reconciler {
       settled: false,
       held: false,
       permit: false,
-      glimpse: undefined,
-      glimpsedAt: 0,
+      seenInLook: 0,
       reportedCommit: undefined,
     };
     this.#memory.remember(known);
@@ -621,6 +613,7 @@ export class Reconciler {
     for (const { environment, source, decision } of survey.decided.values()) {
       if (environment === undefined) continue;
       const seen = observed.get(environment);
+      if (seen === undefined && decision.state === 'unknown') continue;
       const name = seen?.identity.name ?? this.#memory.get(environment)?.name ?? this.#chooseName(environment, source, decision);
       plans.push({
         environment,
@@ -675,6 +668,11 @@ export class Reconciler {
     };
   }
 
+  /** Every project has been looked at completely since the start, so every name in use belongs to somebody known. */
+  #isSurveyed(): boolean {
+    return this.#memory.knowsNames && [...this.#world.projects.keys()].every((id) => this.#memory.project(id).surveyed);
+  }
+
   #observe(scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> {
     return observe(this.#world.providers.values(), scope, signal);
   }
@@ -699,6 +697,14 @@ export class Reconciler {
     return specs;
   }
 }
+
+const misunderstood = (faults: readonly Fault[]): Decision => {
+  const fault = failure('spec.invalid', faults[0] === undefined ? 'eph.yaml cannot be understood' : printFault(faults[0]));
+  return { state: 'unknown', because: `eph.yaml cannot be understood: ${fault.message}`, fault };
+};
+
+/** Reading again will not help; a new commit will. */
+const isFinal = ({ fault }: Decision & { state: 'unknown' }): boolean => fault.disposition === 'stall';
 
 const unwanted = (because: string): Decision & { state: 'unwanted' } => ({ state: 'unwanted', because });
 

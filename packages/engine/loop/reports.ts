@@ -1,10 +1,12 @@
-import { type EnvironmentId, type Failure, type ProjectId, toFailure } from '@eph/contract';
+import { type CommitSha, type EnvironmentId, type Failure, type ProjectId, toFailure } from '@eph/contract';
 import type { Clock } from './clock.ts';
 import { Queue } from './queue.ts';
 
 interface Report {
   readonly project: ProjectId;
   readonly environment: EnvironmentId;
+  /** Where people look for it: the same text on another commit is news. */
+  readonly commit: CommitSha;
   readonly text: string;
 }
 
@@ -12,7 +14,7 @@ interface Report {
 export class Reports<R extends Report> {
   readonly #queue: Queue<EnvironmentId>;
   readonly #pending = new Map<EnvironmentId, R>();
-  readonly #delivered = new Map<EnvironmentId, string>();
+  readonly #delivered = new Map<EnvironmentId, R>();
   /** Environments whose pending report is their last. */
   readonly #last = new Set<EnvironmentId>();
 
@@ -43,7 +45,7 @@ export class Reports<R extends Report> {
           return;
         }
         queue.forget(id);
-        this.#delivered.set(id, report.text);
+        this.#delivered.set(id, report);
         if (this.#pending.get(id) !== report) return queue.add(id);
         this.#pending.delete(id);
         if (this.#last.delete(id)) this.#delivered.delete(id);
@@ -53,9 +55,9 @@ export class Reports<R extends Report> {
   }
 
   publish(report: R): void {
-    const { environment, text } = report;
-    if (this.#pending.get(environment)?.text === text) return;
-    if (!this.#pending.has(environment) && this.#delivered.get(environment) === text) return;
+    const { environment } = report;
+    const newest = this.#pending.get(environment) ?? this.#delivered.get(environment);
+    if (newest?.text === report.text && newest.commit === report.commit) return;
     this.#pending.set(environment, report);
     this.#last.delete(environment);
     this.#queue.add(environment);
@@ -64,7 +66,8 @@ export class Reports<R extends Report> {
   /** The environment is gone and this was its last report. */
   conclude(report: R): void {
     this.publish(report);
-    this.#last.add(report.environment);
+    if (this.#pending.has(report.environment)) this.#last.add(report.environment);
+    else this.#delivered.delete(report.environment);
   }
 
   idle(): Promise<void> {

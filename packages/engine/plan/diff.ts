@@ -17,15 +17,16 @@ export const planUpdate = (
   const seen = new Map(observed?.components.map((component) => [component.name, component]));
   const names = new Set(wanted.map((wish) => (wish.state === 'resolved' ? wish.component.name : wish.name)));
   const unsettled = wanted.filter((wish) => wish.state === 'waiting' || !isAt(seen.get(wish.component.name), wish.component));
+  const surplus = removalOrder(observed?.components.filter((component) => !names.has(component.name)) ?? []);
   // What a waiting component will use is not known yet, so everything may be in use.
   const allInUse = unsettled.some((wish) => wish.state === 'waiting');
-  const inUse = new Set(unsettled.flatMap((wish) => (wish.state === 'resolved' ? wish.component.dependsOn : [])));
+  const users = [...unsettled.flatMap((wish) => (wish.state === 'resolved' ? [wish.component] : [])), ...surplus];
+  const inUse = new Set(users.flatMap((user) => user.dependsOn));
   const actions = wanted.flatMap((wish): Action[] =>
     wish.state === 'waiting'
       ? [{ type: 'wait', component: wish.name, code: wish.code, reason: wish.reason }]
       : planComponent(wish.component, seen.get(wish.component.name), allInUse || inUse.has(wish.component.name), now),
   );
-  const surplus = removalOrder(observed?.components.filter((component) => !names.has(component.name)) ?? []);
   if (surplus.length === 0) return actions;
   // What is no longer in the file may still be used by a version that is about to be replaced: it goes last.
   if (unsettled.length === 0)

@@ -68,11 +68,7 @@ export class SpecReader {
   }
 }
 
-const refused = (message: string): ParsedSpec => {
-  const unread = parseSpec(new Uint8Array());
-  return {
-    ok: false,
-    faults: [{ file: specFile, line: 1, column: 1, path: '', message }],
-    triggers: unread.triggers,
-  };
-};
+const refused = (message: string): ParsedSpec => ({
+  ok: false,
+  faults: [{ file: specFile, line: 1, column: 1, path: '', message }],
+});

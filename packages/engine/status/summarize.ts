@@ -37,7 +37,7 @@ const computeFacts = (findings: Findings): readonly Fact[] => {
     fact(
       'Progressing',
       !ready && stall === undefined && !findings.held,
-      ready ? 'Settled' : 'Working',
+      ready ? 'Settled' : stall !== undefined ? 'Stalled' : findings.held ? 'Held' : 'Working',
       ready ? '' : computeSummary(findings),
     ),
     fact('Stalled', stall !== undefined, stall === undefined ? 'NotStalled' : reasonOf(stall), stall?.message ?? ''),
@@ -68,7 +68,7 @@ const computePhase = (findings: Findings, facts: readonly Fact[]): Phase => {
 
 const computeSummary = (findings: Findings): string => {
   if (!findings.wanted) return findings.held ? `removal is held: ${findings.because}` : `being removed: ${findings.because}`;
-  const serving = isAnswering(findings.observed) ? '; the version before keeps serving' : '';
+  const serving = servesAnother(findings) ? '; the version before keeps serving' : '';
   const trouble = findings.specFaults[0] ?? findings.failures[0];
   if (trouble !== undefined) return `${trouble.message}${serving}`;
   if (isQuiet(findings)) return '';
@@ -99,6 +99,10 @@ const entryOf = (observed: ObservedEnvironment | undefined): ObservedComponent |
 
 /** The component that gets the traffic has a version that answers. */
 const isAnswering = (observed: ObservedEnvironment | undefined): boolean => entryOf(observed)?.current?.health === 'ready';
+
+/** What answers is not what Git asks for. */
+const servesAnother = ({ observed, generation }: Findings): boolean =>
+  isAnswering(observed) && generation !== '' && entryOf(observed)?.current?.commit !== generation;
 
 const isFailing = (observed: ObservedEnvironment | undefined): boolean =>
   observed?.components.some((component) => component.next?.health === 'failing' || component.current?.health === 'failing') ??

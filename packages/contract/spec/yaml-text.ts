@@ -1,0 +1,139 @@
+import {
+  Composer,
+  CST,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  type LineCounter,
+  Parser,
+  type YAMLError,
+} from 'yaml';
+
+/** A mistake at a place in the text. */
+export interface Flaw {
+  readonly offset: number;
+  /** Dotted path of the key, empty for the whole document. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface ParsedYaml {
+  /** Absent when the text is not YAML or not to be trusted; present, even with flaws, when it can be looked at further. */
+  readonly document?: Document.Parsed;
+  readonly flaws: readonly Flaw[];
+}
+
+/** Real files have a few thousand. A wrong token costs the composer as much time as a kilobyte of text. */
+const tokenLimit = 20_000;
+const depthLimit = 64;
+export const aliasLimit = 100;
+
+/**
+ * One YAML document out of text from strangers. What could take long or overflow the stack is refused before the composer, which
+ * recurses and is quadratic in places, sees it.
+ */
+export const parseYaml = (text: string, lines: LineCounter): ParsedYaml => {
+  const flawed = (offset: number, message: string): ParsedYaml => ({ flaws: [{ offset, path: '', message }] });
+  if (hasTooManyTokens(text)) return flawed(0, `the file is too complex: it has more than ${tokenLimit} YAML tokens`);
+  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  const deep = findTooDeep(tokens);
+  if (deep !== undefined) return flawed(deep, `nested more than ${depthLimit} levels deep`);
+  const options = { uniqueKeys: false, stringKeys: true, logLevel: 'silent' } as const;
+  const [document, second] = new Composer(options).compose(tokens, true, text.length);
+  if (document === undefined) return flawed(0, 'the file is empty');
+  const errors = [...document.errors, ...document.warnings];
+  if (errors.length > 0) return { flaws: errors.map(describeYamlError) };
+  if (second !== undefined)
+    return flawed(second.range[0], 'the file must hold one document; remove this one and the --- before it');
+  return { document, flaws: findFlaws(document) };
+};
+
+const hasTooManyTokens = (text: string): boolean => {
+  let count = 0;
+  for (const _ of new Lexer().lex(text)) {
+    count += 1;
+    if (count > tokenLimit) return true;
+  }
+  return false;
+};
+
+/** The offset of the first collection beyond the limit. An explicit stack: the depth is what is in question. */
+const findTooDeep = (tokens: readonly CST.Token[]): number | undefined => {
+  const left = tokens.map((token) => ({ token, depth: 0 }));
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { token, depth } = next;
+    if (token.type === 'document' && token.value !== undefined) left.push({ token: token.value, depth });
+    if (!CST.isCollection(token)) continue;
+    if (depth >= depthLimit) return token.offset;
+    for (const { key, value } of token.items) {
+      if (key) left.push({ token: key, depth: depth + 1 });
+      if (value) left.push({ token: value, depth: depth + 1 });
+    }
+  }
+  return undefined;
+};
+
+/** For what people run into; the library's own words for the rest. */
+const sentences: { readonly [code in YAMLError['code']]?: string } = {
+  TAB_AS_INDENT: 'indent with spaces; YAML allows no tabs here',
+  BLOCK_AS_IMPLICIT_KEY: 'a second ": " on one line; put the value in quotes',
+  MULTILINE_IMPLICIT_KEY: 'a key must be on one line; is a ":" missing, or is the line before it not finished?',
+  BAD_INDENT: 'the indentation does not fit the lines around it, or a bracket is not closed',
+  UNEXPECTED_TOKEN: 'this is not expected here; look at what comes before it, too',
+  NON_STRING_KEY: 'a key must be text, not a list or a map',
+  TAG_RESOLVE_FAILED: 'tags, words that begin with "!", mean nothing here; put the value in quotes',
+  BAD_ALIAS: 'a value that begins with "*" or "&" needs quotes',
+  BAD_SCALAR_START: 'a value that begins with this character needs quotes',
+};
+
+const describeYamlError = ({ code, message, pos }: YAMLError): Flaw => {
+  const known = message.startsWith('Implicit map keys need') ? 'a ":" is missing after this key' : sentences[code];
+  return { offset: pos[0], path: '', message: known ?? `not valid YAML: ${clip(message, 200)}` };
+};
+
+/**
+ * What the composer lets pass or takes too long to find: keys given twice, aliases of nothing, too many aliases, and the one key
+ * that JavaScript gives a meaning.
+ */
+const findFlaws = (document: Document.Parsed): readonly Flaw[] => {
+  const flaws: Flaw[] = [];
+  const anchors = new Set<string>();
+  let aliases = 0;
+  const flaw = (at: { range?: readonly number[] | null | undefined }, path: string, message: string): void => {
+    flaws.push({ offset: at.range?.[0] ?? 0, path, message });
+  };
+  const visit = (node: unknown, path: string): void => {
+    if (isAlias(node)) {
+      aliases += 1;
+      if (aliases === aliasLimit + 1) flaw(node, path, `the file uses more than ${aliasLimit} aliases`);
+      if (!anchors.has(node.source)) flaw(node, path, `there is no &${clip(node.source)} before this`);
+    } else if (isMap(node)) {
+      if (node.anchor !== undefined) anchors.add(node.anchor);
+      const seen = new Set<string>();
+      for (const { key, value } of node.items) {
+        const name = isScalar(key) ? String(key.value) : '';
+        const at = joinPath(path, name);
+        if (seen.has(name) && isScalar(key)) flaw(key, at, 'is given twice; keep one');
+        if (name === '__proto__' && isScalar(key)) flaw(key, at, 'is not allowed as a name');
+        seen.add(name);
+        visit(value, at);
+      }
+    } else if (isSeq(node)) {
+      if (node.anchor !== undefined) anchors.add(node.anchor);
+      for (const [index, item] of node.items.entries()) visit(item, joinPath(path, index));
+    } else if (isScalar(node) && node.anchor !== undefined) anchors.add(node.anchor);
+  };
+  visit(document.contents, '');
+  return flaws;
+};
+
+export const joinPath = (path: string, step: string | number): string => {
+  const shown = step === '' ? '""' : clip(String(step));
+  return path === '' ? shown : `${path}.${shown}`;
+};
+
+/** A key can be as long as the file; what is shown of it is not. */
+const clip = (text: string, limit = 80): string => (text.length > limit ? `${text.slice(0, limit - 1)}…` : text);
