@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -61,6 +61,16 @@ describe('configuration', () => {
       logLevel: 'warn',
       projects: [{ id: 'a', location: join(folder, 'a.git') }],
     });
+  });
+
+  it('takes paths of the file from the folder of the file, and those of flags from where the command was typed', () => {
+    mkdirSync(join(folder, 'etc'));
+    const file = write('etc/ephd.yaml', 'data: var\nprojects: [{ name: a, location: ../a.git }]\n');
+    expect(read(['--config', 'etc/ephd.yaml'])).toMatchObject({
+      dataFolder: join(folder, 'etc/var'),
+      projects: [{ location: join(folder, 'a.git') }],
+    });
+    expect(read(['--config', file, '--data', 'here'])).toMatchObject({ dataFolder: join(folder, 'here') });
   });
 
   it('reports all faults at once', () => {

@@ -75,8 +75,9 @@ export const readConfig = (args: readonly string[], environment: Environment): C
   };
   const configPath = text('config', 'EPH_CONFIG');
   const file = configPath === undefined ? {} : readFile(resolve(here, configPath), faults);
+  const base = configPath === undefined ? here : dirname(resolve(here, configPath));
   const raw = {
-    data: text('data', 'EPH_DATA') ?? file.data,
+    data: resolveIn(here, text('data', 'EPH_DATA')) ?? resolveIn(base, file.data),
     api: { port: text('port', 'EPH_PORT') ?? file.api?.port },
     gateway: { ...file.gateway, port: text('gateway-port', 'EPH_GATEWAY_PORT') ?? file.gateway?.port },
     database_url: environment['DATABASE_URL'] || file.database_url,
@@ -87,7 +88,6 @@ export const readConfig = (args: readonly string[], environment: Environment): C
   };
   const parsed = fileSchema.safeParse(raw);
   if (!parsed.success) faults.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
-  const base = configPath === undefined ? here : dirname(resolve(here, configPath));
   const projects = collectProjects(flags['project'], parsed.data?.projects ?? [], { here, base }, faults);
   if (projects.length === 0 && faults.length === 0)
     faults.push('no project: give --project <path or URL>, or projects in a --config file');
@@ -98,7 +98,7 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     );
   const { data } = parsed;
   return Object.freeze({
-    dataFolder: data.data === undefined ? defaultDataFolder(environment) : resolve(here, data.data),
+    dataFolder: data.data ?? defaultDataFolder(environment),
     api: { host: '127.0.0.1', port: data.api?.port ?? 7070 },
     gateway: { port: data.gateway?.port ?? 7080, domain: data.gateway?.domain ?? 'localhost' },
     databaseUrl: data.database_url,
@@ -108,6 +108,9 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     projects,
   });
 };
+
+const resolveIn = (folder: string, path: string | undefined): string | undefined =>
+  path === undefined ? undefined : resolve(folder, path);
 
 type Flags = Record<string, string | boolean | string[] | undefined>;
 

@@ -1,4 +1,4 @@
-import type { EnvironmentView } from '@eph/contract';
+import type { EnvironmentStatus, EnvironmentView } from '@eph/contract';
 import type { Known } from '@eph/engine/loop/memory';
 
 export interface Addresses {
@@ -15,9 +15,19 @@ export const viewEnvironment = (known: Known, { urlOf, aliasOf }: Addresses): En
   source: known.ref,
   commit: known.source?.commit ?? null,
   url: urlOf(known.name),
-  phase: known.status?.phase ?? 'Pending',
-  summary: known.status?.summary ?? 'just noticed',
+  ...computeHeadline(known),
   createdAt: known.observed?.identity.createdAt ?? null,
   conditions: [...(known.status?.conditions ?? [])],
   components: (known.observed?.components ?? []).map((component) => ({ ...component, dependsOn: [...component.dependsOn] })),
 });
+
+/**
+ * Between the moment a new commit is noticed and the first look at it, the status still speaks of the commit before. Next to the new
+ * commit it must not be taken for an answer about that one.
+ */
+const computeHeadline = ({ source, status }: Known): Pick<EnvironmentStatus, 'phase' | 'summary'> => {
+  if (status === undefined) return { phase: 'Pending', summary: 'just noticed' };
+  const isAboutAnother = source !== undefined && status.conditions.some((one) => one.observedGeneration !== source.commit);
+  if (status.phase !== 'Ready' || !isAboutAnother) return { phase: status.phase, summary: status.summary };
+  return { phase: 'Progressing', summary: `commit ${source.commit.slice(0, 12)} has just been noticed` };
+};
