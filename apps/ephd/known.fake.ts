@@ -27,6 +27,7 @@ export const createKnown = (branch: string, overrides: Partial<Known> = {}): Kno
     observed: {
       identity: { id, name, project: shop, source: ref, createdAt: '2026-01-05T09:00:00.000Z' },
       complete: true,
+      mark: '',
       components: [
         {
           name: componentName('web'),

@@ -70,7 +70,21 @@ export interface ObservedEnvironment {
   readonly components: readonly ObservedComponent[];
   /** False when part of this environment could not be read; nothing in it is then taken as absent. */
   readonly complete: boolean;
+  /** Equal marks mean that nothing but usage differs: over unchanged environments, a pass compares one string each. */
+  readonly mark: string;
 }
+
+/** An environment with its mark. A provider that has a cheaper one, such as a version counter, may put its own. */
+export const observedEnvironment = (seen: Omit<ObservedEnvironment, 'mark'>): ObservedEnvironment => ({
+  ...seen,
+  mark: `${seen.complete ? '' : 'incomplete\n'}${seen.components.map(markOf).join('\n')}`,
+});
+
+const markOf = ({ name, current, next, retiring, outputs }: ObservedComponent): string =>
+  JSON.stringify([name, markVersion(current), markVersion(next), retiring, ...Object.entries(outputs).flat()]);
+
+const markVersion = (version: ComponentVersion | null): string | null =>
+  version === null ? null : `${version.revision} ${version.health} ${version.message}`;
 
 /** What people and programs are shown of an environment. Derived on every run, stored nowhere. */
 export interface EnvironmentStatus {

@@ -44,6 +44,7 @@ const seen = (number: number, called: string): ObservedEnvironment => ({
   },
   components: [],
   complete: true,
+  mark: '',
 });
 
 describe('an environment', () => {
@@ -130,6 +131,7 @@ describe('decisions', () => {
     source: { project: shop, ref: { kind, name: ref }, commit: commitSha('1'.repeat(40)) },
     decision: { state: 'unwanted', because },
     environment: undefined,
+    seenInLook: 0,
   });
 
   it('are kept apart by kind and name, whatever the name is', () => {

@@ -50,6 +50,8 @@ export interface Decided {
   readonly decision: Decision;
   /** Absent when the source wants none. */
   readonly environment: EnvironmentId | undefined;
+  /** Which look at the project last found its environment in a listing. */
+  seenInLook: number;
 }
 
 /** By kind and then by name: one joined key would be a new string for every source in every pass. */

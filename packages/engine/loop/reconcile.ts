@@ -31,7 +31,7 @@ import { planDestroy, planUpdate } from '../plan/diff.ts';
 import { explain } from '../plan/explain.ts';
 import type { DeletionBound, GuardAnswer, GuardInput } from '../plan/guard.ts';
 import { type ActionResult, apply } from '../provider/apply.ts';
-import { looksTheSame, observe } from '../provider/observe.ts';
+import { observe } from '../provider/observe.ts';
 import type { Provider, Scope } from '../provider/provider.ts';
 import { composeReport } from '../report/comment.ts';
 import type { Report } from '../report/reporter.ts';
@@ -83,6 +83,8 @@ interface Survey {
   readonly sources: Reading<Source>;
   readonly observed: Reading<ObservedEnvironment>;
   readonly decided: Decisions;
+  /** What was decided about the source of each observed environment, in their order. */
+  readonly wishes: readonly (Decided | undefined)[];
   /** Exist, and no source wants them. */
   readonly surplus: readonly Surplus[];
   readonly guard: GuardAnswer;
@@ -213,9 +215,11 @@ export class Reconciler {
     const sources = await this.#forgeOf(id).sources(signal);
     const decided = await this.#decideAll(id, sources.items, signal);
     const surplus: Surplus[] = [];
+    const wishes: (Decided | undefined)[] = [];
     for (const environment of observed.items) {
       const { source: ref } = environment.identity;
       const wish = decided.get(ref);
+      wishes.push(wish);
       if (wish === undefined && sources.complete)
         surplus.push({ observed: environment, decision: unwanted(`${ref.kind} ${ref.name} is gone`), source: undefined });
       else if (wish?.decision.state === 'unwanted') surplus.push({ observed: environment, ...wish });
@@ -230,7 +234,7 @@ export class Reconciler {
       first: !memory.surveyed,
       bound: this.#world.deletionBound,
     });
-    return { sources, observed, decided, surplus, guard };
+    return { sources, observed, decided, wishes, surplus, guard };
   }
 
   async #decideAll(id: ProjectId, sources: readonly Source[], signal: AbortSignal): Promise<Decisions> {
@@ -253,7 +257,7 @@ export class Reconciler {
   async #decide(id: ProjectId, source: Source, signal: AbortSignal): Promise<Decided> {
     const reading = await this.#specsOf(id).read(source.commit, signal);
     const decision = this.#judge(source, reading);
-    return { source, decision, environment: decision.state === 'unwanted' ? undefined : identify(id, source.ref) };
+    return { source, decision, environment: decision.state === 'unwanted' ? undefined : identify(id, source.ref), seenInLook: 0 };
   }
 
   #judge(source: Source, reading: SpecReading): Decision {
@@ -275,16 +279,17 @@ export class Reconciler {
     this.#looks += 1;
     memory.faults = [...survey.sources.faults, ...survey.observed.faults];
     this.#world.telemetry.projectRead(id, memory.faults);
-    for (const seen of survey.observed.items) {
-      const decided = survey.decided.get(seen.identity.source);
-      if (decided?.environment !== undefined) this.#expect(decided.environment, decided, seen, survey);
-      const known = this.#memory.get(seen.identity.id);
+    for (const [index, seen] of survey.observed.items.entries()) {
+      const decided = survey.wishes[index];
+      const isExpected = decided?.environment !== undefined;
+      const known = isExpected ? this.#expect(decided.environment, decided, seen, survey) : this.#memory.get(seen.identity.id);
       if (known !== undefined) known.seenInLook = this.#looks;
+      if (isExpected) decided.seenInLook = this.#looks;
     }
     let doubtful = false;
     for (const decided of survey.decided.values()) {
       if (decided.decision.state === 'unknown' && !isFinal(decided.decision)) doubtful = true;
-      if (decided.environment === undefined || this.#memory.get(decided.environment)?.seenInLook === this.#looks) continue;
+      if (decided.environment === undefined || decided.seenInLook === this.#looks) continue;
       this.#expect(decided.environment, decided, undefined, survey);
     }
     for (const surplus of survey.surplus) this.#dismiss(surplus, survey.guard);
@@ -299,19 +304,24 @@ export class Reconciler {
   }
 
   /** A source wants, or may want, this environment. */
-  #expect(id: EnvironmentId, { source, decision }: Decided, seen: ObservedEnvironment | undefined, survey: Survey): void {
+  #expect(
+    id: EnvironmentId,
+    { source, decision }: Decided,
+    seen: ObservedEnvironment | undefined,
+    survey: Survey,
+  ): Known | undefined {
     const known = this.#memory.get(id);
     if (known === undefined) {
       // Until every provider has answered, it may exist under a name that is still to be read back, or its name may be another's.
       const complete = survey.observed.complete && this.#memory.knowsNames;
-      if (seen === undefined && (decision.state === 'unknown' || !complete)) return;
+      if (seen === undefined && (decision.state === 'unknown' || !complete)) return undefined;
       const name = seen?.identity.name ?? this.#chooseName(id, source, decision);
       const met = this.#meet(id, source.project, source.ref, name, decision, source, seen);
       if (seen === undefined) this.#record('environment.wanted', met, `${name} is wanted: ${decision.because}`);
       this.#wakes.environment(id);
-      return;
+      return met;
     }
-    if (decision.state === 'unknown' && !isFinal(decision) && known.decision.state === 'wanted') return;
+    if (decision.state === 'unknown' && !isFinal(decision) && known.decision.state === 'wanted') return known;
     if (known.source?.commit !== source.commit || known.decision.state !== decision.state) {
       known.settled = false;
       this.#wakes.supersede(id);
@@ -322,9 +332,10 @@ export class Reconciler {
     known.permit = false;
     const { released } = this.#memory.project(known.project);
     if (released.size > 0) released.delete(id);
-    if (!known.settled || !looksTheSame(known.observed, seen)) this.#wakes.environment(id);
+    if (!known.settled || known.observed?.mark !== seen?.mark) this.#wakes.environment(id);
     // Looks the same, but may use more or less of the machine than last time.
     else known.observed = seen;
+    return known;
   }
 
   /** It exists, and no source wants it. */

@@ -76,6 +76,7 @@ const environment = (...components: ObservedComponent[]): ObservedEnvironment =>
   },
   components,
   complete: true,
+  mark: '',
 });
 
 const plan = (wanted: readonly Wanted[], ...seen: ObservedComponent[]): readonly Action[] =>

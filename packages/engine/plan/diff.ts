@@ -20,8 +20,9 @@ export const planUpdate = (
   const surplus = removalOrder(observed?.components.filter((component) => !names.has(component.name)) ?? []);
   // What a waiting component will use is not known yet, so everything may be in use.
   const allInUse = unsettled.some((wish) => wish.state === 'waiting');
-  const users = [...unsettled.flatMap((wish) => (wish.state === 'resolved' ? [wish.component] : [])), ...surplus];
-  const inUse = new Set(users.flatMap((user) => user.dependsOn));
+  // What is about to be replaced or removed still uses what it was started with.
+  const serving = unsettled.flatMap((wish) => (wish.state === 'resolved' ? [wish.component, seen.get(wish.component.name)] : []));
+  const inUse = new Set([...serving, ...surplus].flatMap((user) => user?.dependsOn ?? []));
   const actions = wanted.flatMap((wish): Action[] =>
     wish.state === 'waiting'
       ? [{ type: 'wait', component: wish.name, code: wish.code, reason: wish.reason }]
@@ -57,7 +58,9 @@ const planComponent = (wanted: ResolvedComponent, seen: ObservedComponent | unde
     return wait(seen.next.health === 'failing' ? `${name} does not get ready: ${seen.next.message}` : `${name} is starting`);
   if (seen.current?.revision !== revision)
     return change('update', `${name} runs another version than ${short(wanted.commit)} asks for`);
-  if (seen.next !== null) return change('update', `${name} already runs what is wanted; a version on its way is not`);
+  // The same call would stop the version before this one.
+  if (seen.next !== null && !(seen.retiring && inUse))
+    return change('update', `${name} already runs what is wanted; a version on its way is not`);
   if (seen.current.health !== 'ready') return wait(`${name} is not ready: ${seen.current.message}`);
   if (!seen.retiring) return [];
   if (inUse)

@@ -31,38 +31,5 @@ const join = (a: ObservedEnvironment, b: ObservedEnvironment): ObservedEnvironme
   identity: a.identity.createdAt <= b.identity.createdAt ? a.identity : b.identity,
   components: [...a.components, ...b.components],
   complete: a.complete && b.complete,
+  mark: `${a.mark}\n${b.mark}`,
 });
-
-/** Whether two looks at an environment show the same; resource usage moves all the time and does not count. */
-export const looksTheSame = (a: ObservedEnvironment | undefined, b: ObservedEnvironment | undefined): boolean => {
-  if (a === b) return true;
-  if (a === undefined || b === undefined) return false;
-  if (a.complete !== b.complete || a.components.length !== b.components.length) return false;
-  return a.components.every((component, index) => {
-    const other = b.components[index];
-    return (
-      other !== undefined &&
-      component.name === other.name &&
-      component.retiring === other.retiring &&
-      sameVersion(component.current, other.current) &&
-      sameVersion(component.next, other.next) &&
-      sameOutputs(component.outputs, other.outputs)
-    );
-  });
-};
-
-type Version = ObservedEnvironment['components'][number]['current'];
-
-const sameVersion = (a: Version, b: Version): boolean =>
-  a === b || (a !== null && b !== null && a.revision === b.revision && a.health === b.health && a.message === b.message);
-
-const sameOutputs = (a: { readonly [key: string]: string }, b: { readonly [key: string]: string }): boolean => {
-  if (a === b) return true;
-  let count = 0;
-  for (const key in a) {
-    if (a[key] !== b[key]) return false;
-    count += 1;
-  }
-  for (const _ in b) count -= 1;
-  return count === 0;
-};

@@ -7,6 +7,7 @@ import {
   incompleteReading,
   type ObservedComponent,
   type ObservedEnvironment,
+  observedEnvironment,
   type ProviderName,
   providerName,
   type Reading,
@@ -24,7 +25,8 @@ interface Version {
 interface Slot {
   current: Version | undefined;
   next: Version | undefined;
-  retiring: Version | undefined;
+  /** Never empty. */
+  retiring: readonly Version[] | undefined;
 }
 
 const emptySlot = (): Slot => ({ current: undefined, next: undefined, retiring: undefined });
@@ -162,7 +164,7 @@ export class FakeProvider implements Provider {
       if (next === undefined || this.#behaviour(next) === 'never ready') continue;
       if (this.#behaviour(next) === 'crashes' || this.#options.now() - next.startedAt < (this.#options.startMs ?? 0)) continue;
       next.readyAt = this.#options.now();
-      slot.retiring = slot.current ?? slot.retiring;
+      if (slot.current !== undefined) slot.retiring = [...(slot.retiring ?? []), slot.current];
       slot.current = next;
       slot.next = undefined;
     }
@@ -173,7 +175,7 @@ export class FakeProvider implements Provider {
     const environment = this.#infrastructure.environments.get(id);
     if (environment === undefined) return undefined;
     const components = [...environment.slots].map(([name, slot]) => this.#observeSlot(name, slot));
-    return { identity: environment.identity, components, complete: true };
+    return observedEnvironment({ identity: environment.identity, components, complete: true });
   }
 
   #observeSlot(name: ComponentName, slot: Slot): ObservedComponent {

@@ -50,6 +50,7 @@ const seen = (...components: ObservedComponent[]): ObservedEnvironment => ({
   },
   components,
   complete: true,
+  mark: '',
 });
 
 describe('a report', () => {

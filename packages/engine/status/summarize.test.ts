@@ -55,6 +55,7 @@ const seen = (...components: ObservedComponent[]): ObservedEnvironment => ({
   },
   components,
   complete: true,
+  mark: '',
 });
 
 const found = (changes: Partial<Findings>): Findings => ({

@@ -8,6 +8,7 @@ import {
   type Identity,
   type ObservedComponent,
   type ObservedEnvironment,
+  observedEnvironment,
   type ProviderName,
 } from '@eph/contract';
 import { Component, type ComponentHost } from './component.ts';
@@ -71,11 +72,11 @@ export class Environment implements ComponentHost {
   observe(provider: ProviderName): ObservedEnvironment {
     const unreadable = [...this.#unreadable.keys()].map((name) => unknownComponent(name, provider));
     const components = [...this.components.map((one) => one.observe(provider)), ...unreadable];
-    return {
+    return observedEnvironment({
       identity: this.identity,
       components: components.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       complete: unreadable.length === 0 && this.#listed,
-    };
+    });
   }
 
   /** Makes memory equal the disk. Cheap when nothing was changed behind our back: one look at one folder. */

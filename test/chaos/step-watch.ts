@@ -1,0 +1,110 @@
+import childProcess from 'node:child_process';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/**
+ * Stops ephd exactly between two steps. A step is one effect on the world outside the process: a file written, renamed or
+ * removed, a process started or signalled, a statement of the database. The functions of Node that cause them are wrapped from outside
+ * before ephd is loaded, so ephd itself has no switch for this and runs the same code as ever.
+ */
+export interface Boundary {
+  /** As `record` wrote it. */
+  readonly step: string;
+  readonly side: 'before' | 'after';
+  /** The how many-th time the step is made since ephd started. */
+  readonly occurrence: number;
+}
+
+export const interrupt = (dataFolder: string, { step, side, occurrence }: Boundary): void => {
+  const kill = process.kill.bind(process);
+  let seen = 0;
+  watchSteps(dataFolder, (made, when) => {
+    if (made !== step || when !== side) return;
+    seen += 1;
+    if (seen === occurrence) kill(process.pid, 'SIGKILL');
+  });
+};
+
+export const record = (dataFolder: string, file: string): void => {
+  const descriptor = fs.openSync(file, 'a');
+  const { writeSync } = fs;
+  watchSteps(dataFolder, (made, when) => {
+    if (when === 'before') writeSync(descriptor, `${made}\n`);
+  });
+};
+
+type Effect = (this: unknown, ...args: readonly unknown[]) => unknown;
+type Visit = (step: string, side: Boundary['side']) => void;
+/** The name of the step that a call is, or nothing if it has no effect worth stopping at. */
+type Describe = (args: readonly unknown[], self: unknown) => string | undefined;
+
+const onFiles = ['writeFile', 'rename', 'rm', 'mkdir', 'symlink', 'chmod', 'ftruncate', 'fsync'];
+
+const watchSteps = (dataFolder: string, visit: Visit): void => {
+  const describePaths =
+    (name: string): Describe =>
+    (args) => {
+      const paths = args
+        .filter((one): one is string => typeof one === 'string' && one.startsWith(dataFolder))
+        .map((one) => generalise(one, dataFolder));
+      return paths.length > 0 || typeof args[0] === 'number' ? [name, ...paths].join(' ') : undefined;
+    };
+  const describeOpen: Describe = (args) =>
+    args[1] === 'r' || args[1] === undefined ? undefined : describePaths('open')(args, undefined);
+  for (const name of onFiles) {
+    wrap(fs, `${name}Sync`, describePaths(name), visit);
+    wrap(fs.promises, name, describePaths(name), visit);
+  }
+  wrap(fs, 'openSync', describeOpen, visit);
+  wrap(fs.promises, 'open', describeOpen, visit);
+  wrap(childProcess, 'spawn', describeSpawn, visit);
+  wrap(process, 'kill', ([, signal]) => (signal === 0 ? undefined : `signal ${String(signal)}`), visit);
+  wrap(DatabaseSync.prototype, 'exec', ([text]) => `sql ${firstWords(String(text))}`, visit);
+  wrap(
+    StatementSync.prototype,
+    'run',
+    (_, self) => (self instanceof StatementSync ? `sql ${firstWords(self.sourceSQL)}` : undefined),
+    visit,
+  );
+  syncBuiltinESMExports();
+};
+
+const wrap = (holder: object, name: string, describe: Describe, visit: Visit): void => {
+  const original = Reflect.get(holder, name) as Effect | undefined;
+  if (original === undefined) return;
+  const wrapped: Effect = function (...args) {
+    const step = describe(args, this);
+    if (step === undefined) return original.apply(this, [...args]);
+    visit(step, 'before');
+    const result = original.apply(this, [...args]);
+    if (!(result instanceof Promise)) {
+      visit(step, 'after');
+      return result;
+    }
+    return result.then((value: unknown) => {
+      visit(step, 'after');
+      return value;
+    });
+  };
+  Reflect.set(holder, name, wrapped);
+};
+
+const describeSpawn: Describe = ([command, args]) => {
+  if (command !== 'git') return 'spawn service';
+  const words = Array.isArray(args) ? (args as readonly string[]) : [];
+  return `spawn git ${words.find((word) => /^[a-z]/.test(word)) ?? ''}`;
+};
+
+const firstWords = (text: string): string => text.split(/\s+/, 3).join(' ');
+
+/** What is different each time becomes a word, so that the same step has the same name. */
+const generalise = (path: string, dataFolder: string): string =>
+  path
+    .slice(dataFolder.length + 1)
+    .replace(/\.scratch\/[0-9a-f]{16}/, '.scratch/<folder>')
+    .replace(/^process\/[0-9a-f]{16}/, 'process/<environment>')
+    .replace(/\b[0-9a-f]{40}\b/, '<commit>')
+    .replace(/components\/[^/]+\/[0-9a-f]{8}\b/, 'components/<component>/<instance>')
+    .replace(/components\/[^/<]+/, 'components/<component>')
+    .replace(/(<folder>\.partial)\/.+/, '$1/<file>');

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isAlive, type ServiceProcess } from '../e2e/service-processes.ts';
+import type { Site } from '../e2e/site.ts';
+import { findDoubles, type Identity, readIdentities } from './world.ts';
+
+const lookEveryMs = 150;
+
+/** Watches a site all the time, also while ephd is down, for what must never be the case, not even for a moment. */
+export class Witness implements Disposable {
+  readonly doubles = new Set<string>();
+  readonly wrongDeletions = new Set<string>();
+  readonly #site: Site;
+  readonly #timer: NodeJS.Timeout;
+  /** Environments that must stay, by branch: their branch has been there ever since. */
+  readonly #pinned = new Map<string, Identity>();
+  /** Deleted since everything was last at rest: whether the environment of a new branch of that name is a new one depends on timing. */
+  readonly #unsettled = new Set<string>();
+
+  constructor(site: Site) {
+    this.#site = site;
+    this.#timer = setInterval(() => this.look(), lookEveryMs);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Call before the branch is deleted. */
+  branchWillGo(branch: string): void {
+    this.#pinned.delete(branch);
+    this.#unsettled.add(branch);
+  }
+
+  /** Everything is as Git says: from now on whatever is there counts. */
+  settled(): void {
+    this.#unsettled.clear();
+    this.look();
+  }
+
+  look(): void {
+    if (!existsSync(join(this.#site.dataFolder, 'process'))) return;
+    // The list of processes is not read in one moment: only two that both live now did live at once.
+    for (const [one, other] of findDoubles(this.#site.services()))
+      if (isAlive(one) && isAlive(other)) this.doubles.add(`${describe(one)} and ${describe(other)} do the same work`);
+    this.#compare(readIdentities(this.#site.dataFolder));
+  }
+
+  #compare(identities: readonly Identity[]): void {
+    const now = new Map(identities.map((one) => [one.branch, one]));
+    for (const [branch, before] of this.#pinned) {
+      const { name, createdAt } = now.get(branch) ?? {};
+      if (name !== before.name || createdAt !== before.createdAt)
+        this.wrongDeletions.add(
+          `${before.name} of ${branch}, made ${before.createdAt}, became ${name ?? 'nothing'}, made ${createdAt ?? 'never'}`,
+        );
+    }
+    for (const [branch, identity] of now)
+      if (!this.#pinned.has(branch) && !this.#unsettled.has(branch)) this.#pinned.set(branch, identity);
+  }
+}
+
+const describe = ({ pid, component, instance, variables }: ServiceProcess): string =>
+  `process ${pid} (${component} ${instance} at ${variables['EPH_COMMIT']?.slice(0, 7)})`;

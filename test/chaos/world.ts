@@ -1,0 +1,139 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EnvironmentView } from '@eph/contract';
+import { descendsFrom, readProcessesNaming, type ServiceProcess } from '../e2e/service-processes.ts';
+import type { Site } from '../e2e/site.ts';
+
+/** What Git says about one branch, and therefore what should run. */
+export interface Expected {
+  readonly branch: string;
+  readonly commit: string;
+  readonly components: readonly string[];
+  /** Whether the gateway leads to it: a worker does not listen. */
+  readonly answers: boolean;
+}
+
+/** Who an environment is, as its folder says. */
+export interface Identity {
+  readonly id: string;
+  readonly branch: string;
+  readonly name: string;
+  readonly createdAt: string;
+}
+
+/** The world as it is, from all sides: what runs, what is on disk, what ephd says, what the gateway answers. */
+export interface World {
+  readonly processes: readonly ServiceProcess[];
+  readonly identities: readonly Identity[];
+  readonly environments: readonly EnvironmentView[];
+  /** Processes that an earlier ephd started to help it, and that should have ended with it: Git, for instance. */
+  readonly leftovers: readonly string[];
+  /** The commit that answered, by branch. */
+  readonly answers: ReadonlyMap<string, string>;
+}
+
+export const readWorld = async (site: Site, expected: readonly Expected[], ephdPid: number): Promise<World> => {
+  const environments = await site.environments();
+  const answers = new Map<string, string>();
+  for (const { branch, answers: listens } of expected) {
+    const name = environments.find((one) => one.source.name === branch)?.name;
+    if (!listens || name === undefined) continue;
+    const { status, body } = await site.visit(name);
+    answers.set(branch, status === 200 ? (JSON.parse(body) as { commit: string }).commit : `status ${status}`);
+  }
+  return {
+    environments,
+    answers,
+    processes: site.services(),
+    identities: readIdentities(site.dataFolder),
+    leftovers: readLeftovers(site, ephdPid),
+  };
+};
+
+const readLeftovers = (site: Site, ephdPid: number): readonly string[] => {
+  const services = new Set(site.services().map((one) => one.pid));
+  const helpers = readProcessesNaming(site.folder).filter(({ pid }) => !descendsFrom(pid, ephdPid) && !services.has(pid));
+  return helpers.map(({ pid, command }) => `process ${pid} of an earlier ephd is left: ${command}`);
+};
+
+export const readIdentities = (dataFolder: string): readonly Identity[] => {
+  const folder = join(dataFolder, 'process');
+  const ids = readdirSync(folder).filter((name) => /^[0-9a-f]{16}$/.test(name));
+  return ids.flatMap((id) => readIdentity(join(folder, id, 'environment.json')) ?? []);
+};
+
+const readIdentity = (path: string): Identity | undefined => {
+  try {
+    const { record } = JSON.parse(readFileSync(path, 'utf8')) as {
+      record: { id: string; name: string; createdAt: string; source: { name: string } };
+    };
+    return { id: record.id, branch: record.source.name, name: record.name, createdAt: record.createdAt };
+  } catch {
+    return undefined; // Removed since the list was read.
+  }
+};
+
+/** Every way in which the world is not what Git says, as sentences. None: it has converged. */
+export const findDifferences = (expected: readonly Expected[], world: World): readonly string[] => [
+  ...expected.flatMap((one) => findShortcomings(one, world)),
+  ...findOrphans(expected, world),
+];
+
+const findShortcomings = ({ branch, commit, components, answers }: Expected, world: World): readonly string[] => {
+  const faults: string[] = [];
+  const view = world.environments.find((one) => one.source.name === branch);
+  if (view === undefined) return [`${branch} has no environment`];
+  if (!world.identities.some((one) => one.id === view.id && one.name === view.name))
+    faults.push(`${branch} has no folder of its name`);
+  if (view.commit !== commit) faults.push(`${branch} is said to be at ${view.commit}, not at ${commit}`);
+  if (view.phase !== 'Ready') faults.push(`${branch} is ${view.phase}: ${view.summary}`);
+  for (const component of components) {
+    const running = leaders(world.processes).filter((one) => one.environment === view.id && one.component === component);
+    const right = running.filter((one) => one.variables['EPH_COMMIT'] === commit);
+    if (right.length !== 1) faults.push(`${branch} has ${right.length} processes for ${component} at ${commit}, not 1`);
+  }
+  if (answers && world.answers.get(branch) !== commit)
+    faults.push(`${branch} answers ${world.answers.get(branch)}, not ${commit}`);
+  return faults;
+};
+
+/** What exists and belongs to nothing that Git asks for. */
+export const findOrphans = (expected: readonly Expected[], world: World): readonly string[] => {
+  const wanted = new Map(expected.map((one) => [one.branch, one]));
+  const ids = new Map(world.identities.map((one) => [one.id, one.branch]));
+  const isWanted = ({ environment, component, variables }: ServiceProcess): boolean => {
+    const owner = wanted.get(ids.get(environment) ?? '');
+    return owner?.commit === variables['EPH_COMMIT'] && owner?.components.includes(component) === true;
+  };
+  return [
+    ...world.processes
+      .filter((one) => !isWanted(one))
+      .map(
+        (one) => `process ${one.pid} runs ${one.component} of ${one.environment} at ${one.variables['EPH_COMMIT']} for nobody`,
+      ),
+    ...world.leftovers,
+    ...world.identities.filter((one) => !wanted.has(one.branch)).map((one) => `the folder of ${one.branch} (${one.id}) is left`),
+    ...world.environments.filter((one) => !wanted.has(one.source.name)).map((one) => `ephd still shows ${one.source.name}`),
+  ];
+};
+
+/** Each start of a service is a session; whoever leads it stands for all its processes. */
+const leaders = (processes: readonly ServiceProcess[]): readonly ServiceProcess[] =>
+  processes.filter((one) => one.pid === one.session);
+
+/**
+ * Processes that do the same work at the same time. During an update two versions run side by side, and no two versions of a
+ * branch have the same commit here, so the same component at the same commit with the same reference is one too many.
+ */
+export const findDoubles = (processes: readonly ServiceProcess[]): readonly (readonly [ServiceProcess, ServiceProcess])[] => {
+  const first = new Map<string, ServiceProcess>();
+  const doubles: (readonly [ServiceProcess, ServiceProcess])[] = [];
+  for (const one of leaders(processes)) {
+    const { EPH_COMMIT: commit, API: api = '' } = one.variables;
+    const work = [one.environment, one.component, commit, api].join(' ');
+    const other = first.get(work);
+    if (other === undefined) first.set(work, one);
+    else doubles.push([other, one]);
+  }
+  return doubles;
+};

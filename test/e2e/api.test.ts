@@ -1,0 +1,187 @@
+import { get } from 'node:http';
+import {
+  type EnvironmentView,
+  environmentSchema,
+  errorSchema,
+  eventListSchema,
+  logLineSchema,
+  planSchema,
+  statusSchema,
+  versionSchema,
+  whySchema,
+} from '@eph/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from './eventually.ts';
+import { app, twoServices } from './sample-app.ts';
+import { Site } from './site.ts';
+
+describe('the API', () => {
+  let site: Site;
+  let environment: EnvironmentView;
+
+  beforeAll(async () => {
+    site = await Site.create();
+    await site.start();
+    environment = await site.untilReady('preview/one', await site.repository.push('preview/one', app(twoServices)));
+  });
+  afterAll(() => site[Symbol.asyncDispose]());
+
+  it.each(['id', 'name', 'alias'] as const)('shows an environment by its %s', async (key) => {
+    expect(await site.read(`/api/v1/environments/${environment[key]}`, environmentSchema)).toMatchObject({ id: environment.id });
+  });
+
+  it('answers every question about it in the shape it promises', async () => {
+    const at = `/api/v1/environments/${environment.id}`;
+    expect(await site.read(`${at}/status`, statusSchema)).toMatchObject({ phase: 'Ready' });
+    expect((await site.read(`${at}/why`, whySchema)).lines.join(' ')).toContain('preview/one matches preview/**');
+    const { events } = await site.read(`${at}/events`, eventListSchema);
+    expect(events.map((one) => one.type)).toEqual(
+      expect.arrayContaining(['environment.wanted', 'component.applied', 'status.changed']),
+    );
+    expect((await site.read(`${at}/events?limit=1`, eventListSchema)).events).toHaveLength(1);
+    expect((await site.read('/api/v1/events', eventListSchema)).events.length).toBeGreaterThanOrEqual(events.length);
+    expect(await site.read('/api/v1/plan', planSchema)).toEqual({ plans: [], faults: [] });
+    expect((await site.read('/api/v1/version', versionSchema)).version).toMatch(/^\d+\.\d+\.\d+/);
+  });
+
+  it('shows components with their health, addresses and use', async () => {
+    const measured = await eventually('the services are measured', async () => {
+      await site.api('/hooks/git', { method: 'POST' });
+      const seen = await site.environment(environment.id);
+      return seen.components.every((component) => component.usage !== null) ? seen : undefined;
+    });
+    for (const { current, outputs, usage } of measured.components) {
+      expect(current).toMatchObject({ health: 'ready', commit: environment.commit });
+      expect(outputs).toMatchObject({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) });
+      expect(usage?.memoryBytes).toBeGreaterThan(1024 * 1024);
+    }
+  });
+
+  it('hands out logs, and goes on with what is written from now on', async () => {
+    const tail = await site.api(`/api/v1/environments/${environment.id}/logs?component=web`);
+    expect(tail.headers['content-type']).toContain('text/event-stream');
+    expect(parseEvents(tail.body)).toEqual([{ component: 'web', line: `answering for ${environment.commit}` }]);
+
+    const follow = new LogStream(site.apiPort, `/api/v1/environments/${environment.id}/logs?follow=true`);
+    await eventually('both tails have come', () => follow.lines.length === 2);
+    await site.visit(environment.name, { path: '/say/hello' });
+    await eventually('the new line has come', () => follow.lines.some((one) => one.component === 'web' && one.line === 'hello'));
+    follow.close();
+  });
+
+  it('says what health and metrics it has', async () => {
+    const health = JSON.parse((await site.api('/healthz')).body);
+    expect(health).toMatchObject({
+      status: 'ok',
+      leadership: { state: 'leading' },
+      history: { reachable: true, lost: 0 },
+      faults: {},
+    });
+    expect((await site.api('/readyz')).status).toBe(200);
+    const { body, headers } = await site.api('/metrics');
+    expect(headers['content-type']).toContain('text/plain');
+    for (const family of [
+      'eph_pass_duration_seconds',
+      'eph_queue_depth',
+      'eph_actions_total',
+      'eph_errors_total',
+      'eph_event_log_lost',
+      'eph_environments',
+    ])
+      expect(body).toContain(`# TYPE ${family} `);
+    expect(body).toMatch(/^eph_environments\{phase="Ready"\} 1$/m);
+    expect(body).toMatch(/^eph_actions_total\{[^}]*type="create"[^}]*\} 2$/m);
+  });
+
+  it.each([
+    ['/api/v1/environments/nobody', 404],
+    ['/api/v1/environments/nobody/logs', 404],
+    ['/api/v1/nothing', 404],
+    ['/api/v1/events?limit=many', 400],
+    ['/api/v1/events?limit=-1', 400],
+  ])('refuses %s with %i and a sentence', async (path, status) => {
+    const answer = await site.api(path);
+    expect(answer.status).toBe(status);
+    expect(errorSchema.parse(JSON.parse(answer.body)).error.message.length).toBeGreaterThan(10);
+  });
+
+  it('refuses logs of a component that is not there, and a release of what is not held', async () => {
+    const logs = await site.api(`/api/v1/environments/${environment.id}/logs?component=db`);
+    expect([logs.status, logs.body.includes('web')]).toEqual([404, true]);
+    expect((await site.api(`/api/v1/environments/${environment.id}/release`, { method: 'POST' })).status).toBe(409);
+  });
+
+  it('does not answer strangers', async () => {
+    for (const host of [
+      'evil.example',
+      'evil.example:7070',
+      'localhost.evil.example',
+      `${environment.name}.localhost:${site.apiPort}`,
+    ]) {
+      expect((await site.api('/api/v1/environments', { headers: { host } })).status, host).toBe(403);
+    }
+    for (const origin of [
+      'http://evil.example',
+      'null',
+      `http://127.0.0.1:${site.gatewayPort}`,
+      `http://${environment.name}.localhost:${site.gatewayPort}`,
+    ]) {
+      expect((await site.api('/hooks/git', { method: 'POST', headers: { origin } })).status, origin).toBe(403);
+    }
+    expect((await site.api('/api/v1/environments', { headers: { host: `localhost:${site.apiPort}` } })).status).toBe(200);
+  });
+
+  it('the gateway reveals nothing of what it does not have', async () => {
+    const [unknown, api] = [
+      await site.visit('shop-other-name-1234'),
+      await site.visit('x', { headers: { host: `127.0.0.1:${site.gatewayPort}` } }),
+    ];
+    expect([unknown.status, api.status]).toEqual([404, 404]);
+    expect(unknown.body).toBe(api.body);
+    const named = await site.visit('x', { headers: { host: 'elsewhere.example', 'x-eph-environment': environment.name } });
+    expect(named).toMatchObject({ status: 200, headers: { 'x-robots-tag': 'noindex' } });
+  });
+});
+
+describe('a project behind an address', () => {
+  it('is looked at as soon as the hook is called', async () => {
+    await using site = await Site.create();
+    await site.start({ projects: [`file://${site.repository.path}`] });
+    await eventually('the first pass is over', async () => (await site.api('/readyz')).status === 200);
+    const commit = await site.repository.push('preview/one', app());
+    const hook = await site.api('/hooks/git?project=shop', { method: 'POST' });
+    expect([hook.status, JSON.parse(hook.body)]).toEqual([202, { woken: ['shop'] }]);
+    // The next pass comes 27 seconds after the first one at the earliest.
+    await site.untilReady('preview/one', commit, 20);
+    expect((await site.api('/hooks/git?project=other', { method: 'POST' })).status).toBe(404);
+  });
+});
+
+const parseEvents = (body: string): readonly unknown[] =>
+  [...body.matchAll(/^data: (.*)$/gm)].map(([, data]) => logLineSchema.parse(JSON.parse(data ?? '')));
+
+class LogStream {
+  readonly lines: { readonly component: string; readonly line: string }[] = [];
+  readonly #request;
+
+  constructor(port: number, path: string) {
+    let text = '';
+    this.#request = get({ host: '127.0.0.1', port, path }, (response) => {
+      response.setEncoding('utf8').on('data', (more: string) => {
+        text += more;
+        for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n')) {
+          const data = /^data: (.*)$/m.exec(text.slice(0, at))?.[1];
+          if (data !== undefined) this.lines.push(logLineSchema.parse(JSON.parse(data)));
+          text = text.slice(at + 2);
+        }
+      });
+      // Closing it in the middle is what a reader does who has seen enough.
+      response.on('error', () => undefined);
+    });
+    this.#request.on('error', () => undefined);
+  }
+
+  close(): void {
+    this.#request.destroy();
+  }
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { app, oneService, spec } from './sample-app.ts';
+import { Site } from './site.ts';
+
+const bomb = [
+  'a: &a [x, x, x, x, x, x, x, x, x]',
+  ...'bcdefghij'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[index]}`).join(', ')}]`),
+].join('\n');
+
+/** What may stand in `eph.yaml`, and a word of what is said about it. */
+const hostile: Readonly<Record<string, readonly [content: string | Uint8Array, says: RegExp]>> = {
+  malformed: ['version: "1.0"\nname: [\n', /eph\.yaml:\d+:\d+/],
+  empty: ['', /empty/],
+  huge: ['#'.repeat(10 * 1024 * 1024), /at most \d+|larger than|too large|bytes/],
+  deep: [`version: ${'['.repeat(1_000)}`, /nested|deep/],
+  'very-deep': [`version: ${'['.repeat(100_000)}`, /nested|deep|complex/],
+  'alias-bomb': [`${bomb}\n`, /alias/],
+  'not-utf-8': [Uint8Array.of(0x76, 0x3a, 0xff, 0xfe, 0x80), /UTF-8/],
+  'wrong-key': [spec({ web: { comand: ['x'] } }), /command/],
+  'endless-reference': [spec({ web: { command: 'true', env: { A: 'outputs/web/url' } } }), /circle|itself|cycle/],
+  'unknown-reference': [spec({ web: { command: 'true', env: { A: 'outputs/wbe/url' } } }), /web/],
+};
+
+describe('an eph.yaml that cannot be used', () => {
+  it('is a clear condition on its own environment; the others are untouched', async () => {
+    await using site = await Site.create();
+    await site.start();
+    const good = await site.repository.push('preview/good', app());
+    const healthy = await site.untilReady('preview/good', good);
+    const [{ pid } = { pid: 0 }] = site.services();
+
+    for (const [branch, [content]] of Object.entries(hostile))
+      await site.repository.push(`preview/${branch}`, app(oneService, { 'eph.yaml': content }));
+    for (const [branch, [, says]] of Object.entries(hostile)) {
+      const { conditions, summary } = await site.until(`preview/${branch}`, 'failed', (one) => one.phase === 'Failed');
+      const condition = conditions.find((one) => one.type === 'SpecValid');
+      expect(condition, branch).toMatchObject({ status: 'False' });
+      expect(condition?.message, branch).toMatch(says);
+      expect(summary.length, branch).toBeLessThan(1000);
+    }
+
+    expect((await site.environment(healthy.id)).phase).toBe('Ready');
+    expect((await site.visit(healthy.name)).status).toBe(200);
+    expect(site.services().map((one) => one.pid)).toEqual([pid]);
+  });
+
+  it('leaves the version before it serving, and the next commit mends it', async () => {
+    await using site = await Site.create();
+    await site.start();
+    const first = await site.repository.push('preview/one', app());
+    const { name } = await site.untilReady('preview/one', first);
+    await site.repository.push('preview/one', app(oneService, { 'eph.yaml': 'version: 2\n' }));
+    const broken = await site.until('preview/one', 'degraded', (one) => one.phase === 'Degraded');
+    expect(broken.summary).toContain('keeps serving');
+    expect(JSON.parse((await site.visit(name)).body)).toMatchObject({ commit: first });
+    const third = await site.repository.push('preview/one', app());
+    await site.untilReady('preview/one', third);
+    expect(JSON.parse((await site.visit(name)).body)).toMatchObject({ commit: third });
+  });
+
+  it('is not needed where no trigger asks for it', async () => {
+    await using site = await Site.create();
+    await site.start();
+    await site.repository.push('main', { README: 'nothing here' });
+    await site.repository.push('preview/none', { README: 'nothing here' });
+    const missing = await site.until('preview/none', 'failed', (one) => one.phase === 'Failed');
+    expect(missing.summary).toContain('there is no eph.yaml');
+    expect(await site.environments()).toHaveLength(1);
+  });
+});

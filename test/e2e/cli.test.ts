@@ -1,0 +1,148 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import {
+  type EnvironmentView,
+  environmentListSchema,
+  environmentSchema,
+  eventListSchema,
+  planSchema,
+  whySchema,
+} from '@eph/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from './eventually.ts';
+import { app, worker } from './sample-app.ts';
+import { Site } from './site.ts';
+
+const main = join(import.meta.dirname, '../../apps/eph/main.ts');
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** A real `eph` in a process of its own; `until` ends it, as Ctrl-C would, once its output says enough. */
+const eph = async (site: Site, args: readonly string[], until?: (out: string) => boolean): Promise<Outcome> => {
+  const env = { PATH: process.env['PATH'], HOME: site.folder, EPH_SERVER: `http://127.0.0.1:${site.apiPort}` };
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+    if (until?.(out) !== true) return;
+    until = undefined; // A second Ctrl-C would not be a polite one.
+    child.kill('SIGINT');
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out, err };
+};
+
+describe('eph, asking a real ephd', () => {
+  let site: Site;
+  let environment: EnvironmentView;
+
+  beforeAll(async () => {
+    site = await Site.create();
+    await site.start();
+    environment = await site.untilReady('preview/one', await site.repository.push('preview/one', app()));
+    await site.repository.push('preview/broken', { 'eph.yaml': 'version: 2\n' });
+    await site.until('preview/broken', 'failed', (one) => one.phase === 'Failed');
+  });
+  afterAll(() => site[Symbol.asyncDispose]());
+
+  it('lists environments', async () => {
+    const { code, out } = await eph(site, ['list']);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      new RegExp(`${environment.name} +Ready .*preview/one.* http://${environment.name}\\.localhost:${site.gatewayPort}`),
+    );
+    expect(out).not.toContain('\u001b[');
+    const { environments } = environmentListSchema.parse(JSON.parse((await eph(site, ['list', '--json'])).out));
+    expect(environments.map((one) => one.source.name).toSorted()).toEqual(['preview/broken', 'preview/one']);
+  });
+
+  it('shows the status of one, and tells scripts how it is', async () => {
+    const ready = await eph(site, ['status', environment.name]);
+    expect([ready.code, ready.out.includes('Ready'), ready.out.includes('web')]).toEqual([0, true, true]);
+    const failed = await eph(site, ['status', 'preview/broken']);
+    expect([failed.code, failed.out.includes('eph.yaml')]).toEqual([6, true]);
+    expect(environmentSchema.parse(JSON.parse((await eph(site, ['status', '--json', environment.id])).out)).id).toBe(
+      environment.id,
+    );
+  });
+
+  it('watches the status until told to stop', async () => {
+    const { code, out } = await eph(site, ['status', '--watch', '--interval', '0.1'], (text) => text.includes(environment.name));
+    expect([code, out.includes('Ready')]).toEqual([0, true]);
+  });
+
+  it('says why', async () => {
+    expect((await eph(site, ['why', environment.name])).out).toContain('preview/one matches preview/**');
+    expect(whySchema.parse(JSON.parse((await eph(site, ['why', environment.name, '--json'])).out)).name).toBe(environment.name);
+  });
+
+  it('shows logs, and follows them', async () => {
+    expect((await eph(site, ['logs', environment.name])).out).toContain(`answering for ${environment.commit}`);
+    let over = false;
+    const following = eph(site, ['logs', '--follow', environment.name], (out) => out.includes('good-morning')).finally(() => {
+      over = true;
+    });
+    // Said again until it is heard: when the follower begins to listen cannot be seen from here.
+    await eventually(
+      'the line has come',
+      async () => (await site.visit(environment.name, { path: '/say/good-morning' })).status === 200 && over,
+    );
+    expect(await following).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('shows what happened and what would happen', async () => {
+    expect((await eph(site, ['events'])).out).toContain('environment.wanted');
+    expect(
+      eventListSchema.parse(JSON.parse((await eph(site, ['events', environment.name, '--json'])).out)).events.length,
+    ).toBeGreaterThan(0);
+    expect(planSchema.parse(JSON.parse((await eph(site, ['plan', '--json'])).out)).faults).toEqual([]);
+    expect((await eph(site, ['plan'])).code).toBe(0);
+  });
+
+  it('opens', async () => {
+    expect(await eph(site, ['open', environment.name])).toMatchObject({ code: 0, out: `${environment.url}\n` });
+  });
+
+  it('tells its version and that of ephd', async () => {
+    expect((await eph(site, ['version'])).out).toMatch(/^eph \d+\.\d+\.\d+\n$/);
+    expect((await eph(site, ['version', '--ephd'])).out).toMatch(/^eph .*\nephd \d+\.\d+\.\d+\n$/);
+  });
+
+  it('has an exit code for each kind of failure', async () => {
+    expect(await eph(site, ['status', 'nobody'])).toMatchObject({ code: 3, err: expect.stringContaining('nobody') });
+    expect(await eph(site, ['lsit'])).toMatchObject({ code: 2, err: expect.stringContaining('list') });
+    expect(await eph(site, ['release', environment.name])).toMatchObject({ code: 1, err: expect.stringContaining('not held') });
+    const unreachable = await eph(site, ['list', '--server', 'http://127.0.0.1:1']);
+    expect(unreachable).toMatchObject({ code: 4, err: expect.stringContaining('npm run ephd') });
+  });
+});
+
+describe('eph release', () => {
+  it('lets go what the deletion guard holds', async () => {
+    await using site = await Site.create();
+    await site.start();
+    const branches = Array.from({ length: 6 }, (_, index) => `preview/b${index}`);
+    for (const branch of branches) await site.repository.push(branch, app(worker));
+    await eventually(
+      'all are ready',
+      async () => (await site.environments()).filter((one) => one.phase === 'Ready').length === 6,
+    );
+    await site.repository.delete(...branches);
+    const { name } = await eventually('one is held', async () => {
+      const [first, ...others] = await site.environments();
+      return others.length === 0 && first?.summary.includes('held') === true ? first : undefined;
+    });
+    expect((await eph(site, ['why', name])).out).toContain('eph release');
+    expect((await eph(site, ['release', name])).code).toBe(0);
+    await eventually('nothing is left', async () => (await site.environments()).length === 0);
+    expect(site.services()).toEqual([]);
+  });
+});

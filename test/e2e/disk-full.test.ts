@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { eventually } from './eventually.ts';
+import { app } from './sample-app.ts';
+import { Site } from './site.ts';
+
+const mount = (folder: string): Disposable => {
+  execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', folder], { stdio: 'pipe' });
+  return { [Symbol.dispose]: () => void execFileSync('/bin/umount', ['--lazy', folder], { stdio: 'pipe' }) };
+};
+
+const whyNot = (): string | undefined => {
+  const folder = mkdtempSync(join(tmpdir(), 'eph-mount-'));
+  try {
+    mount(folder)[Symbol.dispose]();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? (error.message.split('\n').at(-2) ?? error.message) : String(error);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+};
+
+/** Takes whatever is left. */
+const fill = (file: string): void => {
+  for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+    try {
+      for (;;) appendFileSync(file, Buffer.alloc(bytes));
+    } catch {
+      // Full, for pieces of this size.
+    }
+  }
+};
+
+const obstacle = whyNot();
+
+describe.skipIf(obstacle !== undefined)(
+  `a full disk${obstacle === undefined ? '' : ` [skipped, a small file system cannot be mounted: ${obstacle}]`}`,
+  () => {
+    it('is a clear condition, harms nothing that runs, and is forgotten when there is space again', {
+      timeout: 120_000,
+    }, async () => {
+      await using site = await Site.create();
+      mkdirSync(site.dataFolder);
+      using _disk = mount(site.dataFolder);
+      // Services are found through the data folder: they have to go before it does.
+      await using _services = { [Symbol.asyncDispose]: () => site.halt() };
+      const ephd = await site.start();
+      const first = await site.repository.push('preview/one', app());
+      const { name } = await site.untilReady('preview/one', first);
+      const [before] = site.services();
+
+      const filler = join(site.dataFolder, 'filler');
+      writeFileSync(filler, '');
+      fill(filler);
+      const second = await site.repository.push('preview/two', app());
+      const full = await site.until('preview/two', 'says that the disk is full', (one) => /space|full/i.test(one.summary));
+      expect(full.phase).not.toBe('Ready');
+      const third = await site.repository.push('preview/one', app());
+      await site.until('preview/one', 'says that the disk is full', (one) => /space|full/i.test(one.summary));
+      expect(JSON.parse((await site.visit(name)).body)).toMatchObject({ commit: first, pid: before?.pid });
+
+      // A restart on the full disk finds what runs.
+      await ephd.kill();
+      await site.start();
+      await eventually('the gateway finds it again', async () => (await site.visit(name)).status === 200);
+      expect(site.services().map((one) => one.pid)).toEqual([before?.pid]);
+
+      rmSync(filler);
+      await site.untilReady('preview/two', second, 60);
+      await site.untilReady('preview/one', third, 60);
+      await site.repository.delete('preview/one', 'preview/two');
+      await Promise.all([site.untilGone('preview/one'), site.untilGone('preview/two')]);
+      expect(site.services()).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,91 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { type EnvironmentView, environmentListSchema, environmentSchema } from '@eph/contract';
+import { eventually } from './eventually.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Ask {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What people and programs can see of an ephd from outside: its API and its gateway. */
+export class EphdClient {
+  readonly apiPort: number;
+  readonly gatewayPort: number;
+
+  constructor({ apiPort, gatewayPort }: { readonly apiPort: number; readonly gatewayPort: number }) {
+    this.apiPort = apiPort;
+    this.gatewayPort = gatewayPort;
+  }
+
+  api(path: string, options: Omit<Ask, 'path'> = {}): Promise<Answer> {
+    return ask(this.apiPort, { ...options, path });
+  }
+
+  /** An answer of the API that has the shape it promises. */
+  async read<T>(path: string, schema: { parse(value: unknown): T }): Promise<T> {
+    const { status, body } = await this.api(path);
+    if (status !== 200) throw new Error(`${path} answered ${status}: ${body}`);
+    return schema.parse(JSON.parse(body));
+  }
+
+  async environments(): Promise<readonly EnvironmentView[]> {
+    return (await this.read('/api/v1/environments', environmentListSchema)).environments;
+  }
+
+  environment(nameOrId: string): Promise<EnvironmentView> {
+    return this.read(`/api/v1/environments/${nameOrId}`, environmentSchema);
+  }
+
+  /** Asks an environment through the gateway, by its name or alias. */
+  visit(name: string, options: Ask = {}): Promise<Answer> {
+    return ask(this.gatewayPort, { ...options, headers: { host: `${name}.localhost:${this.gatewayPort}`, ...options.headers } });
+  }
+
+  /** The environment of a branch or tag, as soon as `check` holds. */
+  until(ref: string, what: string, check: (environment: EnvironmentView) => boolean, seconds?: number): Promise<EnvironmentView> {
+    let last: EnvironmentView | undefined;
+    const look = async (): Promise<EnvironmentView | undefined> => {
+      last = (await this.environments()).find((one) => one.source.name === ref);
+      return last !== undefined && check(last) ? last : undefined;
+    };
+    return eventually(`${ref}: ${what}`, look, seconds).catch((error: unknown) => {
+      throw new Error(`${String(error)}\nlast seen: ${JSON.stringify(last, undefined, 2)}`, { cause: error });
+    });
+  }
+
+  /** Ready at this commit. */
+  untilReady(ref: string, commit: string, seconds?: number): Promise<EnvironmentView> {
+    return this.until(ref, `ready at ${commit}`, (one) => one.phase === 'Ready' && one.commit === commit, seconds);
+  }
+
+  /** Only an ephd that has read everything once can say that something is not there. */
+  untilGone(ref: string, seconds?: number): Promise<boolean> {
+    const look = async (): Promise<boolean> =>
+      (await this.api('/readyz')).status === 200 && !(await this.environments()).some((one) => one.source.name === ref);
+    return eventually(`${ref} is gone`, look, seconds);
+  }
+}
+
+const patienceMs = 30_000;
+
+const ask = (port: number, { method = 'GET', path = '/', headers = {} }: Ask): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const asking = request({ host: '127.0.0.1', port, method, path, headers: { ...headers } }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text: string) => {
+        body += text;
+      });
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+      response.once('error', reject);
+    });
+    asking.setTimeout(patienceMs, () => asking.destroy(new Error(`no answer within ${patienceMs} ms: ${method} ${path}`)));
+    asking.once('error', reject);
+    asking.end();
+  });

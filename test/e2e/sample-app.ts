@@ -1,0 +1,52 @@
+import type { Files } from './sample-repository.ts';
+
+/** Programs that services run with the Node that runs the test: each commit carries them. */
+const programs = {
+  /**
+   * Answers every request with what it knows of itself, as JSON. `/forwarded` asks the service that `API` points to, `/say/…` makes
+   * it write to its log.
+   */
+  'answer.mjs': `
+    import { createServer } from 'node:http';
+    const { EPH_COMMIT: commit, EPH_REF: ref, EPH_ENVIRONMENT: environment, API, GREETING } = process.env;
+    console.log('answering for ' + commit);
+    createServer(async (request, response) => {
+      if (request.url.startsWith('/say/')) console.log(request.url.slice(5));
+      const own = { pid: process.pid, commit, ref, environment, greeting: GREETING };
+      const api = request.url === '/forwarded' && API ? await fetch(API).then((answer) => answer.json()) : undefined;
+      response.end(JSON.stringify({ ...own, api }));
+    }).listen(Number(process.env.PORT), '127.0.0.1');
+  `,
+  /** Runs and does nothing. */
+  'idle.mjs': `
+    console.log('idle');
+    setInterval(() => undefined, 1_000_000);
+  `,
+};
+
+export type Services = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+export const run = (program: keyof typeof programs): string[] => [process.execPath, program];
+
+/** `eph.yaml` as JSON, which is YAML. */
+export const spec = (services: Services, rest: Readonly<Record<string, unknown>> = {}): string =>
+  JSON.stringify({ version: '1.0', name: 'shop', ...rest, process: { services } });
+
+/** One service that answers over HTTP. */
+export const oneService: Services = { web: { command: run('answer.mjs'), ready: { http: '/' } } };
+
+/** Two services; the one that gets the traffic uses the other through a reference. */
+export const twoServices: Services = {
+  web: { command: run('answer.mjs'), entry: true, env: { API: 'outputs/api/url' } },
+  api: { command: run('answer.mjs') },
+};
+
+/** A service without a port: it is ready as soon as it runs. */
+export const worker: Services = { worker: { command: ['sleep', '100000'], ready: { none: true } } };
+
+/** All the files of a commit. */
+export const app = (services: Services = oneService, more: Files = {}): Files => ({
+  ...programs,
+  'eph.yaml': spec(services),
+  ...more,
+});

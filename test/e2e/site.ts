@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EphdClient } from './ephd-client.ts';
+import { eventually } from './eventually.ts';
+import { findQuietPort } from './quiet-ports.ts';
+import { type EphdOptions, RunningEphd } from './running-ephd.ts';
+import { SampleRepository } from './sample-repository.ts';
+import { endServiceProcesses, readProcessesNaming, readServiceProcesses, type ServiceProcess } from './service-processes.ts';
+
+export type StartOptions = Partial<EphdOptions>;
+
+/** One repository, one data folder and the ephd over them, in a folder of their own. Disposing leaves no process and no file. */
+export class Site extends EphdClient implements AsyncDisposable {
+  readonly folder: string;
+  readonly dataFolder: string;
+  readonly repository: SampleRepository;
+  readonly #started: RunningEphd[] = [];
+
+  private constructor(
+    folder: string,
+    repository: SampleRepository,
+    ports: { readonly apiPort: number; readonly gatewayPort: number },
+  ) {
+    super(ports);
+    this.folder = folder;
+    this.dataFolder = join(folder, 'data');
+    this.repository = repository;
+  }
+
+  static async create(): Promise<Site> {
+    const folder = await mkdtemp(join(tmpdir(), 'eph-site-'));
+    const repository = await SampleRepository.create(folder, 'shop');
+    return new Site(folder, repository, { apiPort: await findQuietPort(), gatewayPort: await findQuietPort() });
+  }
+
+  /** Starts ephd and returns at once. */
+  launch(options: StartOptions = {}): RunningEphd {
+    const { dataFolder, apiPort, gatewayPort } = this;
+    const ephd = new RunningEphd({ projects: [this.repository.path], dataFolder, apiPort, gatewayPort, ...options });
+    this.#started.push(ephd);
+    return ephd;
+  }
+
+  start(options: StartOptions = {}): Promise<RunningEphd> {
+    return this.launch(options).up();
+  }
+
+  /** What runs for environments of this site, whether or not ephd knows. */
+  services(): readonly ServiceProcess[] {
+    return existsSync(join(this.dataFolder, 'process')) ? readServiceProcesses(this.dataFolder) : [];
+  }
+
+  /** Its report stands in the notes of the repository: ephd has nothing more to write there. */
+  async untilReported(commit: string, word: string): Promise<void> {
+    const readNote = (): Promise<string> => this.repository.git(['notes', '--ref=eph', 'show', commit]).catch(() => '');
+    await eventually(`the note of ${commit} says ${word}`, async () => (await readNote()).includes(word));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.halt();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Ends every process and keeps the folder. */
+  async halt(): Promise<void> {
+    await Promise.all(this.#started.map((ephd) => ephd.kill()));
+    if (existsSync(join(this.dataFolder, 'process'))) endServiceProcesses(this.dataFolder);
+    // A Git that ephd was waiting for ends by itself, and would put back parts of a folder that is removed too early.
+    await eventually('the helpers of ephd have ended', () => readProcessesNaming(this.folder).length === 0);
+  }
+}
