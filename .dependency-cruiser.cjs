@@ -32,7 +32,13 @@ const stages = ['source', 'values', 'images', 'desired', 'plan', 'provider', 'st
 const entries = ['^apps/[^/]+/main\\.ts$', '^apps/eph/build\\.ts$', '^apps/ephd/demo/main\\.ts$'];
 
 /** The same for tests: what vitest, npm or an app starts, and `*.program.ts`, which tests start as processes of their own. */
-const testEntries = ['\\.test\\.ts$', '\\.program\\.ts$', '-reporter\\.ts$', '^test/[^/]+/main\\.ts$', '^apps/ephd/demo/main\\.ts$'];
+const testEntries = [
+  '\\.test\\.ts$',
+  '\\.program\\.ts$',
+  '-reporter\\.ts$',
+  '^test/[^/]+/main\\.ts$',
+  '^apps/ephd/demo/main\\.ts$',
+];
 
 /** The only files that know which adapters and providers there are. */
 const wiring = ['^apps/[^/]+/main\\.ts$', '^apps/ephd/wiring\\.ts$', '^apps/ephd/demo/'];

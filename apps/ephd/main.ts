@@ -1,6 +1,6 @@
 import { isEphError, redact } from '@eph/contract';
-import { pino } from 'pino';
 import { readConfig, usage } from './config.ts';
+import { createLog } from './log.ts';
 import { startEphd } from './wiring.ts';
 
 const main = async (): Promise<void> => {
@@ -9,12 +9,7 @@ const main = async (): Promise<void> => {
     process.stdout.write(`${usage}\n`);
     return;
   }
-  const log = pino({
-    level: config.logLevel,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    hooks: { streamWrite: redact },
-  });
+  const log = createLog(config.logLevel);
   const ephd = await startEphd(config, process.env, log);
   log.info({ api: ephd.apiUrl, gatewayPort: ephd.gatewayPort, data: config.dataFolder, projects: config.projects }, 'ephd is up');
   let stopping = false;

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EnvironmentView, environmentListSchema, projectId } from '@eph/contract';
-import { pino } from 'pino';
+import { createLog } from '../log.ts';
 import { type Ephd, startEphd } from '../wiring.ts';
 import { createSampleProject, type SampleProject } from './sample-project.ts';
 import { visit, visitSteadily } from './visitor.ts';
@@ -36,7 +36,7 @@ const setUp = async (): Promise<Stage> => {
       projects: [{ id: projectId('shop'), location: project.origin }],
     },
     process.env,
-    pino({ level: 'silent' }),
+    createLog('silent'),
   );
   return { folder, dataFolder, project, ephd };
 };

@@ -23,7 +23,7 @@ interface Watched {
 }
 
 /** A push touches several files; looking once is enough. */
-const settleMs = 5;
+const settleMs = 2;
 /** Finds what no event tells: the repository was deleted, made again, or moved here. */
 const slowPollMs = 1_000;
 /** When there are no events at all. */
@@ -59,10 +59,12 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
     looking = true;
     const woken = again;
     again = false;
+    // At once: whoever is woken reads the refs by itself and need not wait until the watchers are in place.
+    if (woken) wake();
     const found = await readWatched(readLayout);
     const healthy = found.length > 0 && !signal.aborted && followAll(found);
     const mark = found.map((watched) => `${watched.path}\0${watched.mark}`).join('\n');
-    const changed = woken || mark !== known;
+    const changed = !woken && mark !== known;
     known = mark;
     looking = false;
     if (signal.aborted) return;

@@ -7,6 +7,7 @@ import {
   incompleteReading,
   type ObservedEnvironment,
   projectId,
+  type Source,
   type SourceKind,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
@@ -131,23 +132,25 @@ describe('decisions', () => {
     source: { project: shop, ref: { kind, name: ref }, commit: commitSha('1'.repeat(40)) },
     decision: { state: 'unwanted', because },
     environment: undefined,
-    seenInLook: 0,
   });
 
   it('are kept apart by kind and name, whatever the name is', () => {
-    const decisions = new Decisions();
     const all = [decided('branch', 'v1'), decided('tag', 'v1'), decided('branch', '__proto__'), decided('tag', 'branch:v1')];
-    for (const one of all) decisions.set(one);
-    expect(decisions.size).toBe(4);
+    const decisions = new Decisions(all);
     expect(all.map((one) => decisions.get(one.source.ref))).toEqual(all);
-    expect(new Set(decisions.values())).toEqual(new Set(all));
+    expect(decisions.values()).toEqual(all);
+    expect(decisions.get({ kind: 'tag', name: '__proto__' })).toBeUndefined();
   });
 
-  it('are replaced by newer ones', () => {
-    const decisions = new Decisions();
-    decisions.set(decided('branch', 'main', 'old'));
-    decisions.set(decided('branch', 'main', 'new'));
-    expect(decisions.get({ kind: 'branch', name: 'main' })?.decision.because).toBe('new');
-    expect(decisions.get({ kind: 'tag', name: 'main' })).toBeUndefined();
+  it('know the sources and commits they are about', () => {
+    const all = [decided('branch', 'a'), decided('tag', 'a')];
+    const decisions = new Decisions(all);
+    const [first, second] = all.map(({ source }) => structuredClone(source)) as [Source, Source];
+    expect(decisions.areAbout([first, second])).toBe(true);
+    expect(decisions.areAbout([first])).toBe(false);
+    expect(decisions.areAbout([second, first])).toBe(false);
+    expect(decisions.areAbout([{ ...first, commit: commitSha('2'.repeat(40)) }, second])).toBe(false);
+    expect(decisions.areAbout([{ ...first, ref: second.ref }, second])).toBe(false);
+    expect(new Decisions().areAbout([])).toBe(true);
   });
 });

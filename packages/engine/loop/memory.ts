@@ -50,31 +50,38 @@ export interface Decided {
   readonly decision: Decision;
   /** Absent when the source wants none. */
   readonly environment: EnvironmentId | undefined;
-  /** Which look at the project last found its environment in a listing. */
-  seenInLook: number;
 }
 
 /** By kind and then by name: one joined key would be a new string for every source in every pass. */
 export class Decisions {
   readonly #byKind: Readonly<Record<SourceKind, Map<string, Decided>>> = { branch: new Map(), tag: new Map() };
+  readonly #inOrder: Decided[] = [];
+  readonly #sources: Source[] = [];
+
+  constructor(inOrder: Iterable<Decided> = []) {
+    for (const decided of inOrder) {
+      this.#inOrder.push(decided);
+      this.#sources.push(decided.source);
+      this.#byKind[decided.source.ref.kind].set(decided.source.ref.name, decided);
+    }
+  }
 
   get(ref: SourceRef): Decided | undefined {
     return this.#byKind[ref.kind].get(ref.name);
   }
 
-  set(decided: Decided): void {
-    this.#byKind[decided.source.ref.kind].set(decided.source.ref.name, decided);
+  values(): readonly Decided[] {
+    return this.#inOrder;
   }
 
-  get size(): number {
-    return this.#byKind.branch.size + this.#byKind.tag.size;
-  }
-
-  *values(): Iterable<Decided> {
-    yield* this.#byKind.branch.values();
-    yield* this.#byKind.tag.values();
+  /** Whether these are the very sources and commits that were decided about, in the same order. */
+  areAbout(sources: readonly Source[]): boolean {
+    return sources.length === this.#sources.length && this.#sources.every((source, index) => isSame(source, sources[index]));
   }
 }
+
+const isSame = (a: Source, b: Source | undefined): boolean =>
+  a === b || (a.commit === b?.commit && a.ref.name === b.ref.name && a.ref.kind === b.ref.kind);
 
 export interface ProjectMemory {
   /** As of the last look. */
@@ -84,6 +91,8 @@ export interface ProjectMemory {
   faults: readonly Failure[];
   /** At least one complete pass has been made since the start. */
   surveyed: boolean;
+  /** Every environment, in the order of the last listing, when that left nothing to do. */
+  atRest: readonly Known[] | undefined;
 }
 
 /**
@@ -101,7 +110,14 @@ export class Memory {
   project(id: ProjectId): ProjectMemory {
     let project = this.#projects.get(id);
     if (project === undefined) {
-      project = { decided: new Decisions(), environments: new Map(), released: new Set(), faults: [], surveyed: false };
+      project = {
+        decided: new Decisions(),
+        environments: new Map(),
+        released: new Set(),
+        faults: [],
+        surveyed: false,
+        atRest: undefined,
+      };
       this.#projects.set(id, project);
     }
     return project;

@@ -83,8 +83,6 @@ interface Survey {
   readonly sources: Reading<Source>;
   readonly observed: Reading<ObservedEnvironment>;
   readonly decided: Decisions;
-  /** What was decided about the source of each observed environment, in their order. */
-  readonly wishes: readonly (Decided | undefined)[];
   /** Exist, and no source wants them. */
   readonly surplus: readonly Surplus[];
   readonly guard: GuardAnswer;
@@ -136,7 +134,15 @@ export class Reconciler {
     const shares = new Map<ProjectId, ObservedEnvironment[]>();
     for (const id of this.#world.projects.keys()) shares.set(id, []);
     const strays: ObservedEnvironment[] = [];
-    for (const environment of observed.items) (shares.get(environment.identity.project) ?? strays).push(environment);
+    // Listings come project by project, mostly: one look-up serves many.
+    let share = strays;
+    let shareOf: ProjectId | undefined;
+    for (const environment of observed.items) {
+      const { project } = environment.identity;
+      if (project !== shareOf) share = shares.get(project) ?? strays;
+      shareOf = project;
+      share.push(environment);
+    }
     for (const [id, items] of shares) {
       this.#memory.putSnapshot(id, { ...observed, items });
       this.#wakes.project(id);
@@ -147,8 +153,11 @@ export class Reconciler {
   /** Reads what Git says about one project and wakes every environment that is not as it should be. */
   async project(id: ProjectId, signal: AbortSignal): Promise<void> {
     const observed = this.#memory.takeSnapshot(id) ?? (await this.#observe({ project: id }, signal));
-    const survey = await this.#survey(id, observed, signal);
-    if (!signal.aborted) this.#absorb(id, survey);
+    const sources = await this.#forgeOf(id).sources(signal);
+    const decided = await this.#decideAll(id, sources.items, signal);
+    if (signal.aborted) return;
+    if (this.#isAtRest(id, sources, decided, observed)) this.#wakes.calmProject(id);
+    else this.#absorb(id, this.#survey(id, sources, decided, observed));
   }
 
   /** Looks at one environment, makes it what it should be, and says how it went. */
@@ -173,7 +182,9 @@ export class Reconciler {
     const plans: Plan[] = [];
     const faults: Failure[] = [];
     for (const id of this.#world.projects.keys()) {
-      const survey = await this.#survey(id, await this.#observe({ project: id }, signal), signal);
+      const observed = await this.#observe({ project: id }, signal);
+      const sources = await this.#forgeOf(id).sources(signal);
+      const survey = this.#survey(id, sources, await this.#decideAll(id, sources.items, signal), observed);
       faults.push(...survey.sources.faults, ...survey.observed.faults);
       plans.push(...(await this.#planSurvey(survey, signal)));
     }
@@ -211,15 +222,29 @@ export class Reconciler {
     return true;
   }
 
-  async #survey(id: ProjectId, observed: Reading<ObservedEnvironment>, signal: AbortSignal): Promise<Survey> {
-    const sources = await this.#forgeOf(id).sources(signal);
-    const decided = await this.#decideAll(id, sources.items, signal);
+  /**
+   * Nothing has changed since a look that left nothing to do: the path an idle pass takes. It walks the listing side by side with what
+   * is known; looking each environment up by its id would cost several times as much once there are more than fit in a cache.
+   */
+  #isAtRest(id: ProjectId, sources: Reading<Source>, decided: Decisions, observed: Reading<ObservedEnvironment>): boolean {
+    const { atRest, decided: before, environments } = this.#memory.project(id);
+    if (atRest === undefined || decided !== before || !sources.complete || !observed.complete) return false;
+    if (observed.items.length !== atRest.length || environments.size !== atRest.length) return false;
+    const isUnchanged = (seen: ObservedEnvironment, index: number): boolean => {
+      const known = atRest[index];
+      return known?.settled === true && known.id === seen.identity.id && known.observed?.mark === seen.mark;
+    };
+    if (!observed.items.every(isUnchanged)) return false;
+    // It looks the same, but may use more or less of the machine than last time.
+    for (const [index, known] of atRest.entries()) known.observed = observed.items[index];
+    return true;
+  }
+
+  #survey(id: ProjectId, sources: Reading<Source>, decided: Decisions, observed: Reading<ObservedEnvironment>): Survey {
     const surplus: Surplus[] = [];
-    const wishes: (Decided | undefined)[] = [];
     for (const environment of observed.items) {
       const { source: ref } = environment.identity;
       const wish = decided.get(ref);
-      wishes.push(wish);
       if (wish === undefined && sources.complete)
         surplus.push({ observed: environment, decision: unwanted(`${ref.kind} ${ref.name} is gone`), source: undefined });
       else if (wish?.decision.state === 'unwanted') surplus.push({ observed: environment, ...wish });
@@ -234,30 +259,24 @@ export class Reconciler {
       first: !memory.surveyed,
       bound: this.#world.deletionBound,
     });
-    return { sources, observed, decided, wishes, surplus, guard };
+    return { sources, observed, decided, surplus, guard };
   }
 
   async #decideAll(id: ProjectId, sources: readonly Source[], signal: AbortSignal): Promise<Decisions> {
-    const before = this.#memory.project(id).decided;
-    const isDecided = (source: Source): boolean => {
+    const { decided: before, atRest } = this.#memory.project(id);
+    if (atRest !== undefined && before.areAbout(sources)) return before;
+    const keepOrDecide = async (source: Source): Promise<Decided> => {
       const known = before.get(source.ref);
-      return known?.source.commit === source.commit && known.decision.state !== 'unknown';
+      const isDecided = known?.source.commit === source.commit && known.decision.state !== 'unknown';
+      return isDecided ? known : await this.#decide(id, source, signal);
     };
-    if (sources.length === before.size && sources.every(isDecided)) return before;
-    const decided = new Decisions();
-    await Promise.all(
-      sources.map(async (source) => {
-        const known = isDecided(source) ? before.get(source.ref) : undefined;
-        decided.set(known ?? (await this.#decide(id, source, signal)));
-      }),
-    );
-    return decided;
+    return new Decisions(await Promise.all(sources.map(keepOrDecide)));
   }
 
   async #decide(id: ProjectId, source: Source, signal: AbortSignal): Promise<Decided> {
     const reading = await this.#specsOf(id).read(source.commit, signal);
     const decision = this.#judge(source, reading);
-    return { source, decision, environment: decision.state === 'unwanted' ? undefined : identify(id, source.ref), seenInLook: 0 };
+    return { source, decision, environment: decision.state === 'unwanted' ? undefined : identify(id, source.ref) };
   }
 
   #judge(source: Source, reading: SpecReading): Decision {
@@ -279,22 +298,29 @@ export class Reconciler {
     this.#looks += 1;
     memory.faults = [...survey.sources.faults, ...survey.observed.faults];
     this.#world.telemetry.projectRead(id, memory.faults);
-    for (const [index, seen] of survey.observed.items.entries()) {
-      const decided = survey.wishes[index];
-      const isExpected = decided?.environment !== undefined;
-      const known = isExpected ? this.#expect(decided.environment, decided, seen, survey) : this.#memory.get(seen.identity.id);
-      if (known !== undefined) known.seenInLook = this.#looks;
-      if (isExpected) decided.seenInLook = this.#looks;
+    const listed: Known[] = [];
+    for (const seen of survey.observed.items) {
+      const decided = survey.decided.get(seen.identity.source);
+      const known =
+        decided?.environment === undefined
+          ? this.#memory.get(seen.identity.id)
+          : this.#expect(decided.environment, decided, seen, survey);
+      if (known === undefined) continue;
+      known.seenInLook = this.#looks;
+      listed.push(known);
     }
     let doubtful = false;
     for (const decided of survey.decided.values()) {
       if (decided.decision.state === 'unknown' && !isFinal(decided.decision)) doubtful = true;
-      if (decided.environment === undefined || decided.seenInLook === this.#looks) continue;
+      if (decided.environment === undefined || this.#memory.get(decided.environment)?.seenInLook === this.#looks) continue;
       this.#expect(decided.environment, decided, undefined, survey);
     }
     for (const surplus of survey.surplus) this.#dismiss(surplus, survey.guard);
     this.#reviseUndecided(id, survey);
     memory.decided = survey.decided;
+    // Without all names, what is new has not even been met.
+    const isDone = complete && this.#memory.knowsNames && !doubtful && survey.surplus.length === 0;
+    memory.atRest = isDone ? listed : undefined;
     if (complete) {
       memory.surveyed = true;
       this.#specsOf(id).retain(survey.sources.items);

@@ -165,10 +165,26 @@ describe('a version that lost its traffic', () => {
   it.each<readonly [string, Wanted, ObservedComponent]>([
     ['does not run yet what is wanted', want('web', 2, 'api'), see('web')],
     ['is only starting', want('web', 2, 'api'), see('web', { next: at(2, 'starting') })],
+    ['is about to be replaced by one that does not', want('web', 2), see('web', { dependsOn: [componentName('api')] })],
     ['waits, so that nobody knows what it will need', waiting('web', 'outputs/mail/url: mail is not ready yet'), see('web')],
   ])('stays while a component that needs it %s', (_, user, seenUser) => {
     const api = see('api', { current: at(2), retiring: true });
     expect(read(plan([want('api', 2), user], api, seenUser))).toContain(
+      'wait api: the version of api before this one is still in use',
+    );
+  });
+
+  it('stays until a component that is no longer in the file and uses it is gone', () => {
+    const old = see('old', { dependsOn: [componentName('web')] });
+    expect(read(plan([want('web', 2)], see('web', { current: at(2), retiring: true }), old))).toEqual([
+      'wait web: the version of web before this one is still in use',
+      'destroy old: old is no longer in eph.yaml',
+    ]);
+  });
+
+  it('stays while it is used, and so does a version on its way that nobody wants: one call ends both', () => {
+    const api = see('api', { current: at(2), next: at(3, 'starting'), retiring: true });
+    expect(read(plan([want('api', 2), want('web', 2, 'api')], api, see('web')))).toContain(
       'wait api: the version of api before this one is still in use',
     );
   });

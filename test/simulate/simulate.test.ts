@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { PlantName } from './plants.ts';
+import { shrink } from './shrink.ts';
+import { type Simulation, shortestHistory, simulate } from './simulate.ts';
+import type { Invariant } from './witness.ts';
+
+/** Looking for a short history takes a while, and only happens when there is something to tell. */
+const timeoutMs = 300_000;
+
+const expectNoViolation = async (seed: number, { finding }: Simulation): Promise<void> => {
+  const history = finding === undefined ? [] : await shortestHistory(finding);
+  expect(finding?.violation, [`seed ${seed}, life ${finding?.life}`, ...history].join('\n')).toBeUndefined();
+};
+
+describe('the engine in a simulated town', () => {
+  it.each([1, 7, 42])('does nothing that must not happen, with seed %i', { timeout: timeoutMs }, async (seed) => {
+    await expectNoViolation(seed, await simulate({ seed, steps: 20_000 }));
+  });
+
+  it('does nothing that must not happen, with a fresh seed', { timeout: timeoutMs }, async () => {
+    const seed = Math.floor(Math.random() * 2 ** 32);
+    console.log(`simulating with the fresh seed ${seed}`);
+    await expectNoViolation(seed, await simulate({ seed, steps: 50_000 }));
+  });
+});
+
+describe('the simulation', () => {
+  it('is a function of its seed', async () => {
+    const first = await simulate({ seed: 3, steps: 5_000 });
+    expect(await simulate({ seed: 3, steps: 5_000 })).toEqual(first);
+    expect((await simulate({ seed: 4, steps: 5_000 })).digest).not.toBe(first.digest);
+  });
+
+  it.each([1, 7, 42])('finds within 10,000 steps that the deletion guard is off, with seed %i', async (seed) => {
+    const { finding } = await simulate({ seed, steps: 10_000, plant: 'guard-off' });
+    expect(['deletions per pass are bounded', 'nothing incomplete authorises a deletion']).toContain(
+      finding?.violation.invariant,
+    );
+  });
+
+  const planted: readonly [PlantName, Invariant][] = [
+    ['stale-source', 'nothing is destroyed whose source wants it'],
+    ['leaky-removal', 'the world converges'],
+    ['two-daemons', 'one run per key'],
+  ];
+  it.each(planted)('finds the planted fault %s: %s', async (plant, invariant) => {
+    const { finding } = await simulate({ seed: 7, steps: 50_000, plant });
+    expect(finding?.violation.invariant).toBe(invariant);
+  });
+
+  it('tells a fault by a short history that ends the same way', { timeout: timeoutMs }, async () => {
+    const { finding, steps } = await simulate({ seed: 7, steps: 50_000, plant: 'stale-source' });
+    if (finding === undefined) throw new Error('the planted fault was not found');
+    const history = await shortestHistory(finding);
+    expect(history.length).toBeLessThan(steps / 4);
+    expect(history.at(-1)).toMatch(/^source .* returns$/);
+  });
+});
+
+describe('shrinking', () => {
+  const numbers = Array.from({ length: 100 }, (_, index) => index);
+  const needs =
+    (...needed: readonly number[]) =>
+    (some: readonly number[]): Promise<{ failed: boolean; cost: number }> =>
+      Promise.resolve({ failed: needed.every((one) => some.includes(one)), cost: 1 });
+
+  it('leaves exactly what is needed, in order', async () => {
+    expect(await shrink(numbers, needs(3, 50, 51, 99), 10_000)).toEqual([3, 50, 51, 99]);
+  });
+
+  it('stops when its budget is spent, with what it has by then', async () => {
+    const some = await shrink(numbers, needs(3, 50, 99), 5);
+    expect(some.length).toBeLessThan(100);
+    expect(some).toEqual(expect.arrayContaining([3, 50, 99]));
+  });
+});
