@@ -6,7 +6,7 @@ import type { Random } from './random.ts';
 import type { Town } from './town.ts';
 
 /** Once faults stop, so many passes are enough to make the world what Git says. */
-const passesToConverge = 12;
+export const passesToConverge = 12;
 
 /** Far more calls than any world of this size needs between two moments: whoever makes them runs in a circle. */
 const restlessCalls = 20_000;

@@ -23,6 +23,9 @@ export interface Life {
   readonly passes: number;
 }
 
+/** How a line of history begins that nobody decided: calls going on undisturbed, and time passing. */
+export const calmMark = '  ';
+
 const storms = 3;
 
 const deeds = { push: pushPreview, storm: takeStep, exodus } as const;
@@ -63,7 +66,8 @@ export const live = async (
   for (const step of steps) {
     if (town.witness.violation !== undefined || history.length >= limit) break;
     taken += 1;
-    if (step.type === 'calm') passes = Math.max(passes, await calmDown(town, new Random(step.seed), note));
+    if (step.type === 'calm')
+      passes = Math.max(passes, await calmDown(town, new Random(step.seed), (line) => note(`${calmMark}${line}`)));
     else await note(deeds[step.type](town, step.seed));
   }
   return { violation: town.witness.violation, taken, history, digest, passes };

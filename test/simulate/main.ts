@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
+import { passesToConverge } from './calm.ts';
 import { type PlantName, plants } from './plants.ts';
-import { type Finding, shortestHistory, simulate } from './simulate.ts';
+import { type Finding, simulate, tellShortest } from './simulate.ts';
 
 const help = `Runs the real engine in simulated towns and checks after every step that nothing happens that must not.
 
@@ -32,9 +33,7 @@ const count = (option: string, value: string): number => {
 const tell = async (seed: number, steps: number, finding: Finding): Promise<void> => {
   const { invariant, message } = finding.violation;
   console.log(`\nviolated: ${invariant}\n  ${message}\n  seed ${seed}, life ${finding.life}, after ${steps} steps`);
-  const history = await shortestHistory(finding);
-  console.log(`\nthe shortest history found (${history.length} steps):`);
-  for (const [index, line] of history.entries()) console.log(`${String(index).padStart(5)}  ${line}`);
+  console.log(`\nthe shortest history found:\n${await tellShortest(finding)}`);
 };
 
 const main = async (args: readonly string[]): Promise<number> => {
@@ -56,7 +55,7 @@ const main = async (args: readonly string[]): Promise<number> => {
   const perSecond = Math.round((result.steps * 1000) / (performance.now() - started));
   console.log(
     `${result.steps} steps in ${result.lives} lives, ${perSecond} steps per second; ` +
-      `converged within ${result.passes} passes of ${passesToConverge}; digest ${result.digest.toString(16).padStart(8, '0')}`,
+      `converged within ${result.passes} of ${passesToConverge} passes; digest ${result.digest.toString(16).padStart(8, '0')}`,
   );
   if (result.finding === undefined) {
     console.log('no violation');

@@ -1,4 +1,4 @@
-import { live, type Step, stepsOf } from './life.ts';
+import { calmMark, type Life, live, type Step, stepsOf } from './life.ts';
 import { type PlantName, plants } from './plants.ts';
 import { digestText, mix } from './random.ts';
 import { shrink } from './shrink.ts';
@@ -57,12 +57,25 @@ export const simulate = async (options: SimulationOptions): Promise<Simulation> 
   return { steps, lives: life, digest, passes, finding: undefined };
 };
 
-/** The shortest history found that ends with the same violation. */
-export const shortestHistory = async ({ violation, plant, seedOfLife, steps }: Finding): Promise<readonly string[]> => {
+/** The shortest history found, for people: of what goes on undisturbed, only the end matters. */
+export const tellShortest = async (finding: Finding): Promise<string> => {
+  const { history, violation } = await shortestLife(finding);
+  const told: string[] = [];
+  let undisturbed = 0;
+  for (const [index, line] of history.entries()) {
+    undisturbed = line.startsWith(calmMark) ? undisturbed + 1 : 0;
+    if (undisturbed <= 1 || index >= history.length - 40) told.push(`${String(index).padStart(5)}  ${line}`);
+    else if (undisturbed === 2) told.push(`       ${calmMark}…`);
+  }
+  return [...told, `so that ${violation?.message}`].join('\n');
+};
+
+/** The shortest life found that ends with the same violation. */
+export const shortestLife = async ({ violation, plant, seedOfLife, steps }: Finding): Promise<Life> => {
   const fails = async (some: readonly Step[]): Promise<{ failed: boolean; cost: number }> => {
     const lived = await live(seedOfLife, some, plants[plant]);
     return { failed: lived.violation?.invariant === violation.invariant, cost: lived.history.length };
   };
   const few = await shrink(steps, fails, shrinkBudget);
-  return (await live(seedOfLife, few, plants[plant])).history;
+  return live(seedOfLife, few, plants[plant]);
 };

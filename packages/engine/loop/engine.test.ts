@@ -376,6 +376,23 @@ describe('effort', () => {
     expect(town.provider.calls).toEqual({ ...before, list: before.list + 1 });
   });
 
+  it('makes the next pass soon when somebody is at work, also on a quiet week-end', async () => {
+    const town = new Town();
+    town.clock.advance(5 * 24 * 3600 * 1000);
+    expect(new Date(town.clock.now()).getUTCDay()).toBe(6);
+    town.start();
+    await town.live(1);
+    const before = town.provider.calls.list;
+    await town.live(60);
+    expect(town.provider.calls.list).toBe(before);
+    town.push('preview/a');
+    town.engine.wakeProject(shop);
+    await town.live(4);
+    const afterPush = town.provider.calls.list;
+    await town.live(11);
+    expect(town.provider.calls.list).toBeGreaterThan(afterPush);
+  });
+
   it('stops an apply that a newer commit has made pointless', async () => {
     const town = new Town().start();
     const gate = Promise.withResolvers<void>();

@@ -44,6 +44,7 @@ export class Engine {
   #cancelPass: Cancel | undefined;
   #lastActivity = Number.NEGATIVE_INFINITY;
   #passStarted = 0;
+  #nextPassAt = Number.NEGATIVE_INFINITY;
   /** Projects the current pass has not looked at yet. */
   #passLeft = new Set<ProjectId>();
 
@@ -61,7 +62,7 @@ export class Engine {
       telemetry: {
         ...telemetry,
         acted: (...args) => {
-          this.#lastActivity = clock.now();
+          this.#noteActivity();
           telemetry.acted(...args);
         },
       },
@@ -97,7 +98,7 @@ export class Engine {
 
   /** Something may have changed in a project: look now, not at the next pass. */
   wakeProject(id: ProjectId): void {
-    this.#lastActivity = this.#options.clock.now();
+    this.#noteActivity();
     this.#queue.add(projectKey(id));
   }
 
@@ -138,7 +139,7 @@ export class Engine {
   }
 
   #providerChanged(id: EnvironmentId): void {
-    this.#lastActivity = this.#options.clock.now();
+    this.#noteActivity();
     this.#queue.add(environmentKey(id));
   }
 
@@ -154,11 +155,25 @@ export class Engine {
     await this.#reconciler.environment(environmentId(id), signal);
   }
 
+  /** Somebody is at work: the next pass comes soon, also if it was planned for later while nobody was. */
+  #noteActivity(): void {
+    const { clock, random } = this.#options;
+    this.#lastActivity = clock.now();
+    const soon = passIntervalMs(this.#lastActivity, this.#lastActivity, random);
+    if (this.#nextPassAt > this.#lastActivity + soon) this.#schedulePass(soon);
+  }
+
+  #schedulePass(ms: number): void {
+    const { clock } = this.#options;
+    this.#cancelPass?.();
+    this.#nextPassAt = clock.now() + ms;
+    this.#cancelPass = clock.after(ms, () => this.#queue.add('pass'));
+  }
+
   async #pass(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     this.#passStarted = clock.now();
-    this.#cancelPass?.();
-    this.#cancelPass = clock.after(passIntervalMs(this.#passStarted, this.#lastActivity, random), () => this.#queue.add('pass'));
+    this.#schedulePass(passIntervalMs(this.#passStarted, this.#lastActivity, random));
     this.#passLeft = new Set(this.#options.projects.keys());
     await this.#reconciler.pass(signal);
   }
