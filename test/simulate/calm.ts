@@ -11,6 +11,8 @@ export const passesToConverge = 12;
 /** Far more calls than any world of this size needs between two moments: whoever makes them runs in a circle. */
 const restlessCalls = 20_000;
 
+const longestBackoffMs = 1_000_000;
+
 /** Faults stop, and the world has to become what Git says; then an operator releases what is held, and that has to go too. */
 export const calmDown = async (town: Town, random: Random, note: (line: string) => Promise<void>): Promise<number> => {
   town.outages.clear();
@@ -26,9 +28,20 @@ export const calmDown = async (town: Town, random: Random, note: (line: string) 
   await note('an operator releases everything that is held');
   const more = await converge(town, random, note, (one) => differenceToGit(one) ?? leftover(one));
   await leaveAlone(town, random, note);
-  const misreported = town.engine.environments().find((known) => town.reports.get(known.id) !== reportOf(known));
-  if (misreported !== undefined) town.witness.accuse('people are told', `${misreported.name} is not what was reported last`);
+  await waitForReports(town, random, note);
   return Math.max(passes, more);
+};
+
+/** A report that could not be delivered is tried again, at the latest after the longest back-off. */
+const waitForReports = async (town: Town, random: Random, note: (line: string) => Promise<void>): Promise<void> => {
+  const until = town.clock.now() + longestBackoffMs;
+  while (town.witness.violation === undefined) {
+    const misreported = town.engine.environments().find((known) => town.reports.get(known.id) !== reportOf(known));
+    if (misreported === undefined) return;
+    if (town.clock.now() > until) town.witness.accuse('people are told', `${misreported.name} is not what was reported last`);
+    await moveOn(town, note);
+    await letRest(town, random, note);
+  }
 };
 
 const reportOf = (known: Known): string => composeReport({ ...known, url: `http://${known.name}.localhost` });
@@ -65,7 +78,7 @@ const leaveAlone = async (town: Town, random: Random, note: (line: string) => Pr
   const lines = await onePass(town, random, note);
   if (town.witness.effects > effects)
     town.witness.accuse('the world converges', 'something is done to a world that is as it should be');
-  const needless = lines.find((line) => !/^(list everything|sources) /.test(line));
+  const needless = lines.find((line) => !/^(list everything|sources|deliver) /.test(line));
   if (needless !== undefined && !moves) town.witness.accuse('an idle pass is cheap', needless);
 };
 

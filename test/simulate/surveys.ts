@@ -92,8 +92,10 @@ export class Surveys {
     this.#count += 1;
     const survey: Survey = { number: this.#count, complete, allowed, candidates, begun: new Set() };
     this.#latest.set(project, survey);
-    for (const { ref } of sources.items)
-      if (wishes.get(sourceKey(ref)) !== 'no' || heard.doubtful) this.#seenAgain(project, () => identify(project, ref));
+    for (const { ref } of sources.items) {
+      const seen = wishes.get(sourceKey(ref)) !== 'no';
+      if (seen || heard.doubtful) this.#seenAgain(project, () => identify(project, ref), seen);
+    }
     if (crowded) this.#rememberCrowd(project, survey);
   }
 
@@ -120,12 +122,12 @@ export class Surveys {
     return undefined;
   }
 
-  /** What was seen again counts as new when it vanishes again, and its release is spent. */
-  #seenAgain(project: ProjectId, identifyIt: () => EnvironmentId): void {
+  /** What was, or may have been, seen again counts as new when it vanishes again; if it certainly was, its release is spent. */
+  #seenAgain(project: ProjectId, identifyIt: () => EnvironmentId, certainly: boolean): void {
     const crowds = this.#crowds.get(project) ?? [];
     if (crowds.length === 0 && this.#released.size === 0) return;
     const id = identifyIt();
-    this.#released.delete(id);
+    if (certainly) this.#released.delete(id);
     for (const crowd of crowds) crowd.candidates.delete(id);
   }
 

@@ -45,7 +45,11 @@ export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono
 
   return new Hono()
     .get('/environments', (c) => c.json({ environments: engine().environments().map(view) }))
-    .get('/environments/:id', (c) => c.json(view(find(c.req.param('id')))))
+    .get('/environments/:id', async (c) => {
+      const known = find(c.req.param('id'));
+      const observed = (await engine().look(known.id, c.req.raw.signal)) ?? known.observed;
+      return c.json(view({ ...known, observed }));
+    })
     .get('/environments/:id/status', (c) => {
       const { id, name, phase, summary, url, conditions } = view(find(c.req.param('id')));
       return c.json({ id, name, phase, summary, url, conditions } satisfies StatusView);

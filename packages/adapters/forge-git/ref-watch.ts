@@ -24,6 +24,8 @@ interface Watched {
 
 /** A push touches several files; looking once is enough. */
 const settleMs = 2;
+/** A change that came before its folder was watched is looked for a moment later, when whoever is woken now has begun its work. */
+const afterthoughtMs = 40;
 /** Finds what no event tells: the repository was deleted, made again, or moved here. */
 const slowPollMs = 1_000;
 /** When there are no events at all. */
@@ -38,6 +40,7 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
   let known: string | undefined;
   let looking = false;
   let again = false;
+  let unsure = false;
   let timer: NodeJS.Timeout | undefined;
   let degraded = false;
 
@@ -57,8 +60,9 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
   const look = async () => {
     if (looking || signal.aborted) return;
     looking = true;
-    const woken = again;
+    const woken = again || unsure;
     again = false;
+    unsure = false;
     // At once: whoever is woken reads the refs by itself and need not wait until the watchers are in place.
     if (woken) wake();
     const found = await readWatched(readLayout);
@@ -69,7 +73,7 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
     looking = false;
     if (signal.aborted) return;
     if (changed) wake();
-    schedule(again ? settleMs : healthy ? slowPollMs : fastPollMs);
+    schedule(again ? settleMs : unsure ? afterthoughtMs : healthy ? slowPollMs : fastPollMs);
   };
 
   /** Makes the set of watchers equal what was found. A new watcher means that something may have happened before it was there. */
@@ -106,7 +110,7 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
       onEvent();
     });
     watchers.set(path, { watcher, inode });
-    if (known !== undefined) again = true;
+    if (known !== undefined) unsure = true;
   };
 
   signal.addEventListener(

@@ -3,6 +3,7 @@ import {
   type Event,
   environmentId,
   type Failure,
+  type ObservedEnvironment,
   type Plan,
   type ProjectId,
   projectId,
@@ -30,6 +31,9 @@ const environmentKey = (id: EnvironmentId): Key => `environment:${id}`;
 /** Fresh work is never held back; failures of many environments at once come back at a pace a forge and a machine can bear. */
 const retryRate = { perSecond: 100, burst: 200 };
 
+/** Short for a person, long enough for a small environment to get ready, so that only the outcome is reported. */
+const reportSettleMs = 500;
+
 /**
  * The loop: keys, workers, and the time of the next pass. Watches and webhooks wake keys, passes wake all of them, and every
  * run reads the world again. Nothing here survives a restart, and nothing needs to.
@@ -56,7 +60,7 @@ export class Engine {
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
       (key, signal) => this.#run(key, signal),
     );
-    this.#reports = new Reports({ clock, random, onFailure }, options.deliver);
+    this.#reports = new Reports({ clock, random, settleMs: reportSettleMs, onFailure }, options.deliver);
     const world: World = {
       ...options,
       telemetry: {
@@ -109,6 +113,10 @@ export class Engine {
 
   environments(): readonly Known[] {
     return [...this.memory.environments()];
+  }
+
+  look(id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> {
+    return this.#reconciler.look(id, signal);
   }
 
   explain(id: EnvironmentId): readonly string[] | undefined {

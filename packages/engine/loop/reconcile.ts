@@ -168,7 +168,7 @@ export class Reconciler {
     const reading = await this.#observe({ environment: id }, signal);
     const seen = reading.items[0];
     if (signal.aborted) return;
-    if (!reading.complete || seen?.complete === false) return this.#conclude(known, unreadable(reading, seen ?? known.observed));
+    if (!isWhole(reading)) return this.#conclude(known, unreadable(reading, seen ?? known.observed));
     // Shown before anything is done about it: traffic must have moved to a new version before the old one is stopped.
     known.observed = seen;
     this.#world.changed(id);
@@ -189,6 +189,12 @@ export class Reconciler {
       plans.push(...(await this.#planSurvey(survey, signal)));
     }
     return { plans: plans.filter((plan) => plan.actions.length > 0), faults };
+  }
+
+  /** An environment as its providers see it this moment, for whoever wants to know how much it uses; nothing follows from it. */
+  async look(id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> {
+    const { items } = await this.#observe({ environment: id }, signal);
+    return items[0];
   }
 
   explain(id: EnvironmentId): readonly string[] | undefined {
@@ -234,10 +240,7 @@ export class Reconciler {
       const known = atRest[index];
       return known?.settled === true && known.id === seen.identity.id && known.observed?.mark === seen.mark;
     };
-    if (!observed.items.every(isUnchanged)) return false;
-    // It looks the same, but may use more or less of the machine than last time.
-    for (const [index, known] of atRest.entries()) known.observed = observed.items[index];
-    return true;
+    return observed.items.every(isUnchanged);
   }
 
   #survey(id: ProjectId, sources: Reading<Source>, decided: Decisions, observed: Reading<ObservedEnvironment>): Survey {
@@ -359,8 +362,6 @@ export class Reconciler {
     const { released } = this.#memory.project(known.project);
     if (released.size > 0) released.delete(id);
     if (!known.settled || known.observed?.mark !== seen?.mark) this.#wakes.environment(id);
-    // Looks the same, but may use more or less of the machine than last time.
-    else known.observed = seen;
     return known;
   }
 
@@ -470,7 +471,7 @@ export class Reconciler {
     }
     const after = await this.#observe({ environment: known.id }, signal);
     if (signal.aborted) return;
-    if (!after.complete) {
+    if (!isWhole(after)) {
       this.#conclude(known, unreadable(after, seen));
       return;
     }
@@ -540,9 +541,9 @@ export class Reconciler {
     if (signal.aborted) return;
     const after = await this.#observe({ environment: known.id }, signal);
     if (signal.aborted) return;
+    if (!isWhole(after)) return this.#conclude(known, unreadable(after, seen));
     const left = after.items[0];
-    if (after.complete && (left === undefined || left.components.length === 0)) return this.#farewell(known);
-    if (!after.complete || left === undefined) return this.#conclude(known, unreadable(after, seen));
+    if (left === undefined || left.components.length === 0) return this.#farewell(known);
     this.#conclude(known, {
       observed: left,
       actions: planDestroy(left, decision.because),
@@ -749,6 +750,10 @@ const short = (source: Source): string => source.commit.slice(0, 12);
 
 const failuresOf = (results: readonly ActionResult[]): readonly Failure[] =>
   results.flatMap((result) => (result.state === 'failed' ? [result.failure] : []));
+
+/** Nothing that is missing from it is merely unread. */
+const isWhole = (reading: Reading<ObservedEnvironment>): boolean =>
+  reading.complete && reading.items.every((one) => one.complete);
 
 const unreadable = (reading: Reading<ObservedEnvironment>, observed: ObservedEnvironment | undefined): Outcome => ({
   observed,

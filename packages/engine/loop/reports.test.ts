@@ -19,13 +19,15 @@ class Board {
   readonly delivered: string[] = [];
   readonly failures: Failure[] = [];
   obstacle: (sent: Sent) => Promise<void> = () => Promise.resolve();
-  readonly reports = new Reports<Sent>(
-    { clock: this.clock, random: () => 0, onFailure: (_, failure) => void this.failures.push(failure) },
-    async (sent) => {
+  readonly reports: Reports<Sent>;
+
+  constructor(settleMs = 0) {
+    const onFailure = (_: string, failure: Failure): void => void this.failures.push(failure);
+    this.reports = new Reports<Sent>({ clock: this.clock, random: () => 0, settleMs, onFailure }, async (sent) => {
       await this.obstacle(sent);
       this.delivered.push(sent.text);
-    },
-  );
+    });
+  }
 
   async pass(ms: number): Promise<void> {
     this.clock.advance(ms);
@@ -57,6 +59,15 @@ describe('a report', () => {
       await board.reports.idle();
     }
     expect(board.delivered).toHaveLength(3);
+  });
+
+  it('waits a moment for a newer one, but not longer because newer ones keep coming', async () => {
+    const board = new Board(500);
+    for (const text of ['pending', 'starting', 'ready']) {
+      board.reports.publish(report(text));
+      await board.pass(200);
+    }
+    expect(board.delivered).toEqual(['ready']);
   });
 
   it('gives way to a newer one that comes before it could be delivered', async () => {

@@ -13,6 +13,7 @@ interface Report {
 /** Delivers the newest report of each environment, beside the loop: a slow or refusing forge never holds up an environment. */
 export class Reports<R extends Report> {
   readonly #queue: Queue<EnvironmentId>;
+  readonly #settleMs: number;
   readonly #pending = new Map<EnvironmentId, R>();
   readonly #delivered = new Map<EnvironmentId, R>();
   /** Environments whose pending report is their last. */
@@ -22,6 +23,8 @@ export class Reports<R extends Report> {
     options: {
       readonly clock: Clock;
       readonly random: () => number;
+      /** How long a report waits for a newer one: while an environment starts, several follow each other at once. */
+      readonly settleMs: number;
       readonly onFailure: (key: string, failure: Failure) => void;
     },
     deliver: (report: R, signal: AbortSignal) => Promise<void>,
@@ -52,6 +55,7 @@ export class Reports<R extends Report> {
       },
     );
     this.#queue = queue;
+    this.#settleMs = options.settleMs;
   }
 
   publish(report: R): void {
@@ -60,7 +64,8 @@ export class Reports<R extends Report> {
     if (newest?.text === report.text && newest.commit === report.commit) return;
     this.#pending.set(environment, report);
     this.#last.delete(environment);
-    this.#queue.add(environment);
+    if (this.#settleMs === 0) this.#queue.add(environment);
+    else this.#queue.addAfter(environment, this.#settleMs);
   }
 
   /** The environment is gone and this was its last report. */

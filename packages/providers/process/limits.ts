@@ -29,7 +29,7 @@ export interface Limits {
 
 export const defaultLimits: Limits = {
   graceMs: 5_000,
-  probeFirstMs: 10,
+  probeFirstMs: 4,
   probeSlowMs: 250,
   probeTimeoutMs: 3_000,
   checkMs: 10_000,
