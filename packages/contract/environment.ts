@@ -1,4 +1,5 @@
 import type { Condition, Phase } from './condition.ts';
+import { digest } from './digest.ts';
 import type { CommitSha, ComponentName, EnvironmentId, EnvironmentName, ProjectId, ProviderName, Revision } from './ids.ts';
 import type { SourceRef } from './source.ts';
 
@@ -80,20 +81,9 @@ export const observedEnvironment = (seen: Omit<ObservedEnvironment, 'mark'>): Ob
   mark: digest(`${seen.complete ? '' : 'incomplete\n'}${seen.components.map(markOf).join('\n')}`),
 });
 
-/**
- * 64 bits in two halves of different kind. Short, because a hundred thousand marks are read in a pass and what does not fit in a cache
- * is what takes time; not a cryptographic one, because nobody gains from two equal marks, and chance needs billions of years for it.
- */
-const digest = (text: string): string => {
-  let fnv = 0x811c9dc5;
-  let sum = 0x9e3779b9;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    fnv = Math.imul(fnv ^ code, 0x01000193);
-    sum = Math.imul(sum ^ (sum >>> 15) ^ code, 0x85ebca6b);
-  }
-  return (fnv >>> 0).toString(36) + (sum >>> 0).toString(36);
-};
+/** The mark of a whole listing: the same for the same environments that look the same, in the same order. */
+export const markListing = (environments: readonly ObservedEnvironment[]): string =>
+  digest(environments.map(({ identity, mark }) => `${identity.id} ${mark}`).join('\n'));
 
 const markOf = ({ name, current, next, retiring, outputs }: ObservedComponent): string =>
   JSON.stringify([name, markVersion(current), markVersion(next), retiring, ...Object.entries(outputs).flat()]);

@@ -1,3 +1,4 @@
+import { digest } from './digest.ts';
 import type { CommitSha, ProjectId } from './ids.ts';
 
 export const sourceKinds = ['branch', 'tag'] as const;
@@ -20,3 +21,7 @@ export interface Source {
 
 /** One printable string per source, unique within its project. */
 export const sourceKey = (ref: SourceRef): string => `${ref.kind}:${ref.name}`;
+
+/** The mark of a reading of sources: the same for the same refs at the same commits, in the same order. */
+export const markSources = (sources: readonly Source[]): string =>
+  digest(sources.map(({ ref, commit }) => `${commit} ${sourceKey(ref)}`).join('\n'));

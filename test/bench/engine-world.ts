@@ -1,4 +1,4 @@
-import { completeReading, type ObservedEnvironment, projectId, type Reading } from '@eph/contract';
+import { completeReading, markListing, type ObservedEnvironment, projectId, type Reading, type Source } from '@eph/contract';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { Engine } from '@eph/engine/loop/engine';
@@ -26,7 +26,7 @@ class ListedProvider extends FakeProvider {
 
   async freeze(): Promise<readonly ObservedEnvironment[]> {
     const { items } = await super.list({ all: true });
-    this.#listings = [completeReading(items), completeReading(structuredClone(items))];
+    this.#listings = [completeReading(items, markListing(items)), completeReading(structuredClone(items), markListing(items))];
     return items;
   }
 
@@ -36,6 +36,16 @@ class ListedProvider extends FakeProvider {
     this.calls.list += 1;
     this.#turn += 1;
     return Promise.resolve(listing);
+  }
+}
+
+/** A forge with the same courtesy. */
+class ListedForge extends FakeForge {
+  #listing: Reading<Source> | undefined;
+
+  override async sources(): Promise<Reading<Source>> {
+    this.#listing ??= await super.sources();
+    return this.#listing;
   }
 }
 
@@ -53,7 +63,7 @@ export const createEngineWorld = async (count: number): Promise<EngineWorld> => 
   for (let index = 1; index < count; index += 1) repository.point({ kind: 'branch', name: `preview/${index}` }, commit);
   const provider = new ListedProvider(createFakeInfrastructure(), { now: () => Date.now() });
   const engine = new Engine({
-    projects: new Map([[project, { forge: new FakeForge(project, repository), resolver: commitTreeResolver }]]),
+    projects: new Map([[project, { forge: new ListedForge(project, repository), resolver: commitTreeResolver }]]),
     providers: new Map([[provider.name, provider]]),
     generators: [gitBranchGenerator],
     clock: systemClock,

@@ -50,7 +50,7 @@ const startByHand = async (folder: string): Promise<number> => {
     env: { PATH: process.env['PATH'], PORT: String(port) },
     stdio: 'ignore',
   });
-  await until('the service by hand', () => answersWell(port, 'localhost'), 2);
+  await until('the service by hand', () => answersWell(port, 'localhost'), 5);
   const took = performance.now() - start;
   child.kill('SIGKILL');
   await once(child, 'exit');
@@ -86,7 +86,7 @@ export const measurePushToPage = async (): Promise<readonly Figure[]> => {
       const name = `preview-${round}`;
       site.git(copy, ['push', '--quiet', site.origin, `HEAD:refs/heads/preview/${round}`]);
       const start = performance.now();
-      await until('the page', () => answersWell(ephd.gatewayPort, `${name}.localhost`), 2);
+      await until('the page', () => answersWell(ephd.gatewayPort, `${name}.localhost`), 5);
       pushes.push(performance.now() - start);
       site.git(copy, ['push', '--quiet', site.origin, '--delete', `preview/${round}`]);
       await until('removal', async () => (await ephd.environments()).length === 0);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { completeReading, EphError, incompleteReading, type Log, type ProjectId, silentLog } from '@eph/contract';
+import { completeReading, EphError, incompleteReading, type Log, markSources, type ProjectId, silentLog } from '@eph/contract';
 import type { Forge } from '@eph/engine/source/forge';
 import { createGit } from './git-command.ts';
 import { readingFault } from './git-errors.ts';
@@ -46,7 +46,7 @@ export const createGitForge = (options: GitForgeOptions): GitForge => {
       try {
         const { refs, faults } = await repository.readRefs(signal);
         const sources = refs.map(({ ref, commit }) => ({ project, ref, commit }));
-        return faults.length === 0 ? completeReading(sources) : incompleteReading(sources, ...faults);
+        return faults.length === 0 ? completeReading(sources, markSources(sources)) : incompleteReading(sources, ...faults);
       } catch (error) {
         return incompleteReading([], readingFault(error, signal));
       }

@@ -25,7 +25,7 @@ interface Watched {
 /** A push touches several files; looking once is enough. */
 const settleMs = 2;
 /** A change that came before its folder was watched is looked for a moment later, when whoever is woken now has begun its work. */
-const afterthoughtMs = 40;
+const afterthoughtMs = 70;
 /** Finds what no event tells: the repository was deleted, made again, or moved here. */
 const slowPollMs = 1_000;
 /** When there are no events at all. */

@@ -58,7 +58,10 @@ export class Decisions {
   readonly #inOrder: Decided[] = [];
   readonly #sources: Source[] = [];
 
-  constructor(inOrder: Iterable<Decided> = []) {
+  readonly #mark: string | undefined;
+
+  constructor(inOrder: Iterable<Decided> = [], mark?: string) {
+    this.#mark = mark;
     for (const decided of inOrder) {
       this.#inOrder.push(decided);
       this.#sources.push(decided.source);
@@ -75,8 +78,9 @@ export class Decisions {
   }
 
   /** Whether these are the very sources and commits that were decided about, in the same order. */
-  areAbout(sources: readonly Source[]): boolean {
-    return sources.length === this.#sources.length && this.#sources.every((source, index) => isSame(source, sources[index]));
+  areAbout({ items, mark }: Reading<Source>): boolean {
+    if (mark !== undefined && mark === this.#mark) return true;
+    return items.length === this.#sources.length && this.#sources.every((source, index) => isSame(source, items[index]));
   }
 }
 
@@ -93,7 +97,12 @@ export interface ProjectMemory {
   surveyed: boolean;
   /** Every environment, in the order of the last listing, when that left nothing to do. */
   atRest: readonly Known[] | undefined;
+  /** The last pass found everything at rest, and nothing has been looked at since. */
+  verified: boolean;
 }
+
+/** What a full pass saw of a project; `as before` when that is what the pass before it saw, too. */
+export type Snapshot = Reading<ObservedEnvironment> | 'as before';
 
 /**
  * What one ephd remembers between two looks. All of it can be lost at any moment: it makes an unchanged pass cheap and answers the
@@ -103,7 +112,7 @@ export class Memory {
   readonly #projects = new Map<ProjectId, ProjectMemory>();
   readonly #environments = new Map<EnvironmentId, Known>();
   readonly #names = new Map<EnvironmentName, EnvironmentId>();
-  readonly #snapshots = new Map<ProjectId, Reading<ObservedEnvironment>>();
+  readonly #snapshots = new Map<ProjectId, Snapshot>();
   /** Names of environments that the last complete pass saw and nobody has met yet. */
   #unmetNames: ReadonlyMap<EnvironmentName, EnvironmentId> | undefined;
 
@@ -117,6 +126,7 @@ export class Memory {
         faults: [],
         surveyed: false,
         atRest: undefined,
+        verified: false,
       };
       this.#projects.set(id, project);
     }
@@ -169,14 +179,14 @@ export class Memory {
     return owner !== undefined && owner !== by;
   }
 
-  /** What a full pass saw of a project; used once, by the look at that project which the pass wakes. */
-  putSnapshot(project: ProjectId, reading: Reading<ObservedEnvironment>): void {
-    this.#snapshots.set(project, reading);
+  /** Used once, by the look at the project which the pass wakes. One that was not used yet is what `as before` means. */
+  putSnapshot(project: ProjectId, snapshot: Snapshot): void {
+    if (snapshot !== 'as before' || !this.#snapshots.has(project)) this.#snapshots.set(project, snapshot);
   }
 
-  takeSnapshot(project: ProjectId): Reading<ObservedEnvironment> | undefined {
-    const reading = this.#snapshots.get(project);
+  takeSnapshot(project: ProjectId): Snapshot | undefined {
+    const snapshot = this.#snapshots.get(project);
     this.#snapshots.delete(project);
-    return reading;
+    return snapshot;
   }
 }

@@ -119,6 +119,8 @@ export class Reconciler {
   readonly #specs = new Map<ProjectId, SpecReader>();
   /** Numbers the looks at projects, so that each can tell what it has seen itself. */
   #looks = 0;
+  /** Of the last pass, if it was complete. */
+  #passMark: string | undefined;
 
   constructor(world: World, memory: Memory, wakes: Wakes) {
     this.#world = world;
@@ -130,6 +132,15 @@ export class Reconciler {
   /** Looks at everything that exists at once and wakes every project with its share. */
   async pass(signal: AbortSignal): Promise<void> {
     const observed = await this.#observe({ all: true }, signal);
+    const isAsBefore = observed.complete && observed.mark !== undefined && observed.mark === this.#passMark;
+    this.#passMark = observed.complete ? observed.mark : undefined;
+    if (isAsBefore && [...this.#world.projects.keys()].every((id) => this.#memory.project(id).verified)) {
+      for (const id of this.#world.projects.keys()) {
+        this.#memory.putSnapshot(id, 'as before');
+        this.#wakes.project(id);
+      }
+      return;
+    }
     if (observed.complete && !this.#isSurveyed()) this.#memory.learnNames(observed.items);
     const shares = new Map<ProjectId, ObservedEnvironment[]>();
     for (const id of this.#world.projects.keys()) shares.set(id, []);
@@ -152,12 +163,22 @@ export class Reconciler {
 
   /** Reads what Git says about one project and wakes every environment that is not as it should be. */
   async project(id: ProjectId, signal: AbortSignal): Promise<void> {
-    const observed = this.#memory.takeSnapshot(id) ?? (await this.#observe({ project: id }, signal));
+    const memory = this.#memory.project(id);
+    const snapshot = this.#memory.takeSnapshot(id);
+    const isAsBefore = snapshot === 'as before' && memory.verified;
+    const isListed = snapshot !== undefined && snapshot !== 'as before';
+    const observed = isListed ? snapshot : isAsBefore ? undefined : await this.#observe({ project: id }, signal);
     const sources = await this.#forgeOf(id).sources(signal);
-    const decided = await this.#decideAll(id, sources.items, signal);
+    const decided = await this.#decideAll(id, sources, signal);
     if (signal.aborted) return;
-    if (this.#isAtRest(id, sources, decided, observed)) this.#wakes.calmProject(id);
-    else this.#absorb(id, this.#survey(id, sources, decided, observed));
+    if (observed === undefined) {
+      if (memory.verified && sources.complete && decided === memory.decided) this.#wakes.calmProject(id);
+      // Something moved after all: look again, this time at everything.
+      else this.#wakes.project(id);
+    } else if (this.#isAtRest(id, sources, decided, observed)) {
+      memory.verified = isListed;
+      this.#wakes.calmProject(id);
+    } else this.#absorb(id, this.#survey(id, sources, decided, observed));
   }
 
   /** Looks at one environment, makes it what it should be, and says how it went. */
@@ -171,6 +192,7 @@ export class Reconciler {
     if (!isWhole(reading)) return this.#conclude(known, unreadable(reading, seen ?? known.observed));
     // Shown before anything is done about it: traffic must have moved to a new version before the old one is stopped.
     known.observed = seen;
+    this.#memory.project(known.project).verified = false;
     this.#world.changed(id);
     if (decision.state === 'unwanted') await this.#remove(known, decision, seen, signal);
     else if (decision.state === 'wanted') await this.#update(known, decision, seen, signal);
@@ -184,7 +206,7 @@ export class Reconciler {
     for (const id of this.#world.projects.keys()) {
       const observed = await this.#observe({ project: id }, signal);
       const sources = await this.#forgeOf(id).sources(signal);
-      const survey = this.#survey(id, sources, await this.#decideAll(id, sources.items, signal), observed);
+      const survey = this.#survey(id, sources, await this.#decideAll(id, sources, signal), observed);
       faults.push(...survey.sources.faults, ...survey.observed.faults);
       plans.push(...(await this.#planSurvey(survey, signal)));
     }
@@ -265,7 +287,7 @@ export class Reconciler {
     return { sources, observed, decided, surplus, guard };
   }
 
-  async #decideAll(id: ProjectId, sources: readonly Source[], signal: AbortSignal): Promise<Decisions> {
+  async #decideAll(id: ProjectId, sources: Reading<Source>, signal: AbortSignal): Promise<Decisions> {
     const { decided: before, atRest } = this.#memory.project(id);
     if (atRest !== undefined && before.areAbout(sources)) return before;
     const keepOrDecide = async (source: Source): Promise<Decided> => {
@@ -273,7 +295,7 @@ export class Reconciler {
       const isDecided = known?.source.commit === source.commit && known.decision.state !== 'unknown';
       return isDecided ? known : await this.#decide(id, source, signal);
     };
-    return new Decisions(await Promise.all(sources.map(keepOrDecide)));
+    return new Decisions(await Promise.all(sources.items.map(keepOrDecide)), sources.mark);
   }
 
   async #decide(id: ProjectId, source: Source, signal: AbortSignal): Promise<Decided> {
@@ -299,6 +321,7 @@ export class Reconciler {
     const memory = this.#memory.project(id);
     const complete = survey.sources.complete && survey.observed.complete;
     this.#looks += 1;
+    memory.verified = false;
     memory.faults = [...survey.sources.faults, ...survey.observed.faults];
     this.#world.telemetry.projectRead(id, memory.faults);
     const listed: Known[] = [];
@@ -567,6 +590,7 @@ export class Reconciler {
   #farewell(known: Known): void {
     const existed = known.observed !== undefined;
     this.#memory.forget(known);
+    this.#memory.project(known.project).verified = false;
     this.#wakes.calm(known.id);
     if (existed) this.#record('environment.removed', known, `${known.name} was removed: ${known.decision.because}`);
     known.status = undefined;
@@ -578,6 +602,7 @@ export class Reconciler {
   /** The one place where the outcome of a look becomes status, log, event, report and the time of the next look. */
   #conclude(known: Known, outcome: Outcome): void {
     const before = known.status;
+    this.#memory.project(known.project).verified = false;
     known.observed = outcome.observed;
     known.actions = outcome.actions;
     const name = outcome.observed?.identity.name;

@@ -5,6 +5,7 @@ import {
   type EnvironmentId,
   type Identity,
   incompleteReading,
+  markListing,
   type ObservedComponent,
   type ObservedEnvironment,
   observedEnvironment,
@@ -79,9 +80,9 @@ export class FakeProvider implements Provider {
       await this.#disturb('list', 'before');
       const items = [...this.#inScope(scope)].map(([id]) => this.#observe(id)).filter((one) => one !== undefined);
       await this.#disturb('list', 'after');
-      if (this.#options.lose === undefined) return completeReading(items);
+      if (this.#options.lose === undefined) return completeReading(items, markListing(items));
       const kept = this.#options.lose(items);
-      return kept === items ? completeReading(items) : incompleteReading(kept);
+      return kept === items ? completeReading(items, markListing(items)) : incompleteReading(kept);
     } catch (error) {
       return incompleteReading([], toFailure(error));
     }

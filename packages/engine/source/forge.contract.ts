@@ -72,7 +72,7 @@ export const describeForge = (traits: ForgeTraits, create: () => Promise<ForgeHa
 
   it('reads an empty repository completely', async () => {
     const { forge, signal } = await start();
-    expect(await forge.sources(signal)).toEqual({ items: [], complete: true, faults: [] });
+    expect(await forge.sources(signal)).toMatchObject({ items: [], complete: true, faults: [] });
   });
 
   it('reads every branch and tag with its commit', async () => {

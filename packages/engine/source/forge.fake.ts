@@ -7,6 +7,7 @@ import {
   completeReading,
   EphError,
   incompleteReading,
+  markSources,
   type ProjectId,
   type Reading,
   type Source,
@@ -74,7 +75,9 @@ export class FakeForge implements Forge {
       await this.#options.disturb?.('sources');
       const all = [...this.#repository.refs.values()];
       const { sources, admitted } = this.#options.lose?.(all) ?? { sources: all, admitted: true };
-      return sources.length === all.length || !admitted ? completeReading(sources) : incompleteReading(sources);
+      return sources.length === all.length || !admitted
+        ? completeReading(sources, markSources(sources))
+        : incompleteReading(sources);
     } catch (error) {
       return incompleteReading([], toFailure(error));
     }

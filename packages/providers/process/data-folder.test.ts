@@ -134,7 +134,7 @@ describe('a damaged data folder', () => {
     mkdirSync(join(world.layout.scratch, 'half', 'of', 'a', 'tree'), { recursive: true });
     await world.provider.list({ all: true }, never);
     await until('it is gone', () => readdirSync(world.layout.scratch).length === 0);
-    expect(await world.provider.list({ all: true }, never)).toEqual({ items: [], complete: true, faults: [] });
+    expect(await world.provider.list({ all: true }, never)).toMatchObject({ items: [], complete: true, faults: [] });
   });
 });
 

@@ -8,6 +8,7 @@ import {
   type Identity,
   incompleteReading,
   type Log,
+  markListing,
   type ObservedEnvironment,
   type ProjectId,
   providerName,
@@ -86,7 +87,7 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
         const { environments } = await open();
         const faults = await environments.refresh('environment' in scope ? scope.environment : undefined);
         const items = inScope(environments, scope).map((one) => one.observe(name));
-        return faults.length === 0 ? completeReading(items) : incompleteReading(items, ...faults);
+        return faults.length === 0 ? completeReading(items, markListing(items)) : incompleteReading(items, ...faults);
       } catch (error) {
         return incompleteReading([], toFailure(error));
       }
