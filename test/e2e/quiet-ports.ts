@@ -1,5 +1,8 @@
 import { randomInt } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /**
  * Below the range from which the system serves outgoing connections and above the one from which ephd serves its services: a port
@@ -7,10 +10,41 @@ import { createServer } from 'node:net';
  */
 const range = { first: 30_000, last: 32_767 };
 
+/** Tests run side by side, and the port of an ephd that was just killed looks free: so ports are also reserved by name. */
+const reservations = join(tmpdir(), 'eph-quiet-ports');
+const reserved = new Set<string>();
+
 export const findQuietPort = async (): Promise<number> => {
+  mkdirSync(reservations, { recursive: true });
   for (;;) {
     const port = randomInt(range.first, range.last + 1);
-    if (await isFree(port)) return port;
+    if (reserve(join(reservations, String(port))) && (await isFree(port))) return port;
+  }
+};
+
+const reserve = (path: string): boolean => {
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' });
+  } catch {
+    // Taken: for good while its owner lives, and free for the next attempt once it does not.
+    if (!isAlive(path)) rmSync(path, { force: true });
+    return false;
+  }
+  if (reserved.size === 0) process.once('exit', releaseAll);
+  reserved.add(path);
+  return true;
+};
+
+const releaseAll = (): void => {
+  for (const path of reserved) rmSync(path, { force: true });
+};
+
+const isAlive = (path: string): boolean => {
+  try {
+    return process.kill(Number(readFileSync(path, 'utf8')), 0);
+  } catch {
+    // No such process, or the reservation was given up a moment ago.
+    return false;
   }
 };
 
