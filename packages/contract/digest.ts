@@ -1,6 +1,7 @@
 /**
  * 64 bits in two halves of different kind. Short, because a hundred thousand marks are read in a pass and what does not fit in a cache
- * is what takes time; not a cryptographic one, because nobody gains from two equal marks, and chance needs billions of years for it.
+ * is what takes time; not a cryptographic one, because whoever forged two equal marks
+ * would only hide a change of his own environment.
  */
 export const digest = (text: string): string => {
   let fnv = 0x811c9dc5;
