@@ -30,8 +30,37 @@ describe('the bundle', () => {
     expect(await eph('list', ...server)).toContain('shop-serene-ocean-4207');
     expect(await eph('status', 'shop', ...server)).toContain('COMPONENT');
     expect(await eph('logs', 'shop', ...server)).toBe('web | hello\n');
+    expect(await eph('config', 'explain', 'web.replicas', ...server)).toContain('over 5 from eph.yaml:12');
+    expect(await eph('init')).toContain('eph.yaml is written.');
+    expect(await eph('config', 'validate', ...server)).toBe('eph.yaml is valid.\n');
     for (const command of ['events', 'plan', 'version --ephd', 'why shop', 'open shop --no-browser'])
       expect(await eph(...command.split(' '), ...server)).not.toBe('');
+  });
+
+  it('loads the parser of eph.yaml and the prompts only for init', async () => {
+    const chunks = join(folder, 'dist', 'chunks');
+    const files = await Promise.all(
+      (await readdir(chunks)).map(async (name) => ({ name, text: await readFile(join(chunks, name), 'utf8') })),
+    );
+    const loadedWith = (name: string, seen = new Set<string>()): ReadonlySet<string> => {
+      const { text = '' } = files.find((file) => file.name === name) ?? {};
+      for (const match of text.matchAll(/(?:from|import)\s*"\.\/(?<file>[^"]+)"/g)) {
+        const imported = match.groups?.['file'] ?? '';
+        if (!seen.has(imported)) loadedWith(imported, seen.add(imported));
+      }
+      return seen;
+    };
+    const commands = files
+      .filter(({ name }) => !/^(init|clack-asker)-/.test(name))
+      .filter(({ name }) => /^(?!chunk-)/.test(name));
+    const large = files.filter(({ text }) => /BAD_ALIAS|isCancel/.test(text)).map(({ name }) => name);
+    expect(commands.length).toBeGreaterThan(10);
+    expect(large.length).toBeGreaterThan(0);
+    for (const { name } of commands)
+      expect(
+        [...loadedWith(name), name].filter((file) => large.includes(file)),
+        name,
+      ).toStrictEqual([]);
   });
 
   it('reads next to nothing to say its version', async () => {

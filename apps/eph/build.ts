@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 
 const here = import.meta.dirname;
+const fromContract = createRequire(import.meta.resolve('@eph/contract'));
 
 /** Bundles the CLI into plain JavaScript that needs no packages beside it. Returns the file to run. */
 export const buildCli = async (folder: string): Promise<string> => {
@@ -17,6 +19,8 @@ export const buildCli = async (folder: string): Promise<string> => {
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
     platform: 'node',
+    // Its build for Node asks for modules with `require`, which a bundle of ES modules does not have.
+    alias: { yaml: join(dirname(fromContract.resolve('yaml/package.json')), 'browser/index.js') },
     target: 'node24',
     minifySyntax: true,
     minifyWhitespace: true,

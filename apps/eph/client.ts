@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
+  type ConfigView,
+  configViewSchema,
   type EnvironmentView,
   type EventListView,
   environmentListSchema,
@@ -11,6 +13,8 @@ import {
   type PlanView,
   planSchema,
   redact,
+  type ValidationView,
+  validationSchema,
   versionSchema,
   type WhyView,
   whySchema,
@@ -18,12 +22,19 @@ import {
 import { CommandFailure } from './command-failure.ts';
 import { readEventStream } from './event-stream.ts';
 import { exitCodes } from './exit-codes.ts';
-import { AnswerTimeout, readBody, send } from './transport.ts';
+import { AnswerTimeout, type Body, readBody, send } from './transport.ts';
 
 export interface LogQuery {
   readonly component?: string | undefined;
   readonly tail?: number | undefined;
   readonly follow: boolean;
+}
+
+export interface ValidationQuery {
+  /** What faults call it. */
+  readonly file: string;
+  /** The project whose limits apply. */
+  readonly project?: string | undefined;
 }
 
 /** What a schema of the contract is to this file. */
@@ -63,6 +74,21 @@ export class Client {
     return this.#read(['environments', id, 'why'], whySchema);
   }
 
+  /** What holds for it, and where every value comes from. */
+  readConfig(id: string): Promise<ConfigView> {
+    return this.#read(['environments', id, 'config'], configViewSchema);
+  }
+
+  /** What ephd has to say about an `eph.yaml` that nobody has committed yet. */
+  validateConfig(bytes: Uint8Array, query: ValidationQuery): Promise<ValidationView> {
+    const { file, project } = query;
+    return this.#read(['config', 'validate'], validationSchema, {
+      method: 'POST',
+      query: { file, ...(project === undefined ? {} : { project }) },
+      body: { type: 'text/yaml', bytes },
+    });
+  }
+
   /** Oldest first. Without an id, of everything. */
   readEvents(id: string | undefined, limit: number): Promise<EventListView> {
     const path = id === undefined ? ['events'] : ['environments', id, 'events'];
@@ -79,7 +105,7 @@ export class Client {
 
   /** Lets go what the deletion guard holds. */
   async release(id: string): Promise<void> {
-    const response = await this.#send('POST', ['environments', id, 'release']);
+    const response = await this.#send(['environments', id, 'release'], { method: 'POST' });
     response.destroy();
   }
 
@@ -91,7 +117,7 @@ export class Client {
       ...(follow ? { follow: 'true' } : {}),
     };
     try {
-      const response = await this.#send('GET', ['environments', id, 'logs'], { query, accept: 'text/event-stream', signal });
+      const response = await this.#send(['environments', id, 'logs'], { query, accept: 'text/event-stream', signal });
       if (response.headers['content-type']?.startsWith('text/event-stream') !== true) throw this.#notEphd(response);
       for await (const data of readEventStream(response)) yield this.#parse(data, logLineSchema);
     } catch (error) {
@@ -102,19 +128,19 @@ export class Client {
   }
 
   async #read<T>(path: readonly string[], schema: Schema<T>, options: SendOptions = {}): Promise<T> {
-    const response = await this.#send('GET', path, options);
+    const response = await this.#send(path, options);
     if (response.headers['content-type']?.startsWith('application/json') !== true) throw this.#notEphd(response);
     return this.#parse(await this.#body(response), schema);
   }
 
   /** Comes back with an answer that says yes; the others throw. */
-  async #send(method: 'GET' | 'POST', path: readonly string[], options: SendOptions = {}): Promise<IncomingMessage> {
-    const { query = {}, timeoutMs = this.#answerTimeoutMs, accept = 'application/json', signal } = options;
+  async #send(path: readonly string[], options: SendOptions = {}): Promise<IncomingMessage> {
+    const { method = 'GET', query = {}, timeoutMs = this.#answerTimeoutMs, accept = 'application/json', body, signal } = options;
     const url = new URL(`api/v1/${path.map(encodeURIComponent).join('/')}`, this.#base);
     url.search = new URLSearchParams(query).toString();
     let response: IncomingMessage;
     try {
-      response = await send({ url, method, accept, timeoutMs, signal });
+      response = await send({ url, method, accept, body, timeoutMs, signal });
     } catch (error) {
       throw this.#absent(error);
     }
@@ -175,9 +201,11 @@ export class Client {
 }
 
 interface SendOptions {
+  readonly method?: 'GET' | 'POST';
   readonly query?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
   readonly accept?: string;
+  readonly body?: Body;
   readonly signal?: AbortSignal | undefined;
 }
 

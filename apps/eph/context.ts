@@ -1,15 +1,25 @@
+import type { Asker } from './asker.ts';
 import type { Client } from './client.ts';
 import type { Output } from './output.ts';
 
-/** What a command works with. */
-export interface Context {
-  readonly client: Client;
+/** What a command works with that needs no ephd. */
+export interface LocalContext {
   /** The answer. */
   readonly out: Output;
   /** Remarks beside the answer, never part of it. */
   readonly err: Output;
   /** The answer is for a program. */
   readonly json: boolean;
+  /** Where the command was given. */
+  readonly folder: () => string;
+  /** Undefined when nobody is there to answer. */
+  readonly openAsker: () => Promise<Asker | undefined>;
+}
+
+/** What a command works with. */
+export interface Context extends LocalContext {
+  readonly client: Client;
+  readonly stdin: () => AsyncIterable<Uint8Array>;
   /** Of the process. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;

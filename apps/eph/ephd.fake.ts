@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import {
+  type ConfigView,
+  configViewSchema,
   type EnvironmentView,
   type EventListView,
   environmentListSchema,
@@ -11,6 +14,8 @@ import {
   logLineSchema,
   type PlanView,
   planSchema,
+  type ValidationView,
+  validationSchema,
   versionSchema,
   type WhyView,
   whySchema,
@@ -26,6 +31,11 @@ export interface FakeEphd extends AsyncDisposable {
   why: readonly string[];
   plan: PlanView;
   logs: readonly LogLine[];
+  /** Of whichever environment is asked about; id and name are put in. */
+  config: Omit<ConfigView, 'id' | 'name'>;
+  validation: ValidationView;
+  /** The files that were sent for validation. */
+  readonly validated: readonly Uint8Array[];
   /** Ids that the deletion guard holds. */
   readonly held: Set<string>;
   /** Answers instead of the routes while it is set. */
@@ -40,6 +50,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
   const server = createServer((request, response) => answer(request, response));
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const requests: string[] = [];
+  const validated: Uint8Array[] = [];
   const followers = new Set<ServerResponse>();
   const close = async (): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
@@ -55,6 +66,9 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     why: [],
     plan: { plans: [], faults: [] },
     logs: [],
+    config: fakeConfig(),
+    validation: { valid: true, faults: [], notices: [], violations: [] },
+    validated,
     held: new Set(),
     instead: undefined,
     log: (line) => {
@@ -70,6 +84,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://ephd');
     const [noun, id, part] = pathname.replace('/api/v1/', '').split('/').map(decodeURIComponent);
     if (noun === 'version') return sendJson(response, versionSchema.parse({ version: '9.8.7' }));
+    if (noun === 'config') return void answerValidation(request, response);
     if (noun === 'plan') return sendJson(response, planSchema.parse(fake.plan));
     if (noun === 'events') return sendJson(response, eventListSchema.parse(fake.events));
     if (id === undefined) return sendJson(response, environmentListSchema.parse({ environments: fake.environments }));
@@ -78,11 +93,17 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     answerAbout(environment, part, searchParams, response);
   }
 
+  async function answerValidation(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    validated.push(await buffer(request));
+    sendJson(response, validationSchema.parse(fake.validation));
+  }
+
   function answerAbout(environment: EnvironmentView, part = '', query: URLSearchParams, response: ServerResponse): void {
     const { id, name } = environment;
     if (part === '') return sendJson(response, environmentSchema.parse(environment));
     if (part === 'why') return sendJson(response, whySchema.parse({ id, name, lines: [...fake.why] } satisfies WhyView));
     if (part === 'events') return sendJson(response, eventListSchema.parse(fake.events));
+    if (part === 'config') return sendJson(response, configViewSchema.parse({ ...fake.config, id, name }));
     if (part === 'release') {
       if (!fake.held.delete(id)) return sendError(response, 409, 'api.conflict', `${name} is not held`);
       response.writeHead(204).end();
@@ -153,4 +174,85 @@ export const fakeComponent = (
   outputs: {},
   usage: { cpuSeconds: 1.25, memoryBytes: 44_040_192 },
   ...changes,
+});
+
+type ConfigValue = ConfigView['components'][number]['values'][number];
+
+export const fakeOrigin = (changes: Partial<ConfigValue['origin']> = {}): ConfigValue['origin'] => ({
+  layer: 'developer',
+  file: 'eph.yaml',
+  line: 12,
+  column: 7,
+  commit,
+  path: 'process.services.web.replicas',
+  ...changes,
+});
+
+export const fakeValue = (path: string, value: ConfigValue['value'], changes: Partial<ConfigValue> = {}): ConfigValue => ({
+  path: path.split('.'),
+  value,
+  secret: false,
+  used: true,
+  reference: null,
+  origin: fakeOrigin(),
+  below: [],
+  ...changes,
+});
+
+/** The configuration of a web service that every layer has a word in; `changes` win. */
+export const fakeConfig = (changes: Partial<Omit<ConfigView, 'id' | 'name'>> = {}): Omit<ConfigView, 'id' | 'name'> => ({
+  project: 'shop',
+  commit,
+  configuration: { state: 'current', commit: configurationCommit, fault: null },
+  notices: [],
+  violations: [],
+  components: [
+    {
+      name: 'web',
+      kind: 'Deployment',
+      provider: 'process',
+      values: [
+        fakeValue('command', ['node', 'web.mjs'], { origin: fakeOrigin({ line: 20, path: 'process.services.web.command' }) }),
+        fakeValue('replicas', 2, {
+          used: false,
+          origin: overrideOrigin('overrides.web.replicas', 9),
+          below: [
+            { value: 5, origin: fakeOrigin() },
+            { value: 1, origin: clusterOrigin('defaults.Deployment.replicas', 12) },
+          ],
+        }),
+        fakeValue('env.API_URL', 'http://127.0.0.1:4567', {
+          reference: 'outputs/api/url',
+          origin: fakeOrigin({ line: 24, path: 'process.services.web.env.API_URL' }),
+        }),
+        fakeValue('env.TOKEN', '••••••', { secret: true, origin: clusterOrigin('defaults.Deployment.env.TOKEN', 14) }),
+        fakeValue('ready.timeout', '60s', { origin: builtIn }),
+      ],
+    },
+    {
+      name: 'api',
+      kind: 'Deployment',
+      provider: 'process',
+      values: [fakeValue('replicas', 1, { used: false, origin: clusterOrigin('defaults.Deployment.replicas', 12) })],
+    },
+  ],
+  ...changes,
+});
+
+const configurationCommit = 'f0e1d2c3b4a5968778695a4b3c2d1e0ff0e1d2c3';
+const builtIn: ConfigValue['origin'] = { layer: 'default', file: null, line: null, column: null, commit: null, path: '' };
+
+const clusterOrigin = (path: string, line: number): ConfigValue['origin'] => ({
+  layer: 'cluster',
+  file: 'dev/env.yaml',
+  line,
+  column: 5,
+  commit: configurationCommit,
+  path,
+});
+
+const overrideOrigin = (path: string, line: number): ConfigValue['origin'] => ({
+  ...clusterOrigin(path, line),
+  layer: 'override',
+  file: 'dev/apps/shop/shop/env.yaml',
 });

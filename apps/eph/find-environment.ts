@@ -2,12 +2,22 @@ import { closest, dnsLabel, type EnvironmentView, sourceKey } from '@eph/contrac
 import type { Client } from './client.ts';
 import { CommandFailure } from './command-failure.ts';
 import { exitCodes } from './exit-codes.ts';
+import { noEnvironments } from './status-view.ts';
 
 /** By id, name, alias, branch or tag, or the beginning of one of them that fits no other. */
 export const findEnvironment = async (client: Client, text: string): Promise<EnvironmentView> => {
   // Ids, names and aliases are DNS labels. Anything else must not get into a path: `..` would ask for something different.
   const exact = dnsLabel.test(text) ? await readIfThere(client, text) : undefined;
   return exact ?? chooseEnvironment(await client.listEnvironments(), text);
+};
+
+/** For commands that are mostly about one: the one there is, while there is only one. */
+export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentView> => {
+  const environments = await client.listEnvironments();
+  const [first, ...others] = environments;
+  if (first === undefined) throw new CommandFailure('api.not_found', noEnvironments, { exitCode: exitCodes.notFound });
+  if (others.length > 0) throw ambiguous(environments, 'There are several environments; choose one with --environment <name>:');
+  return first;
 };
 
 const readIfThere = async (client: Client, text: string): Promise<EnvironmentView | undefined> => {
@@ -24,7 +34,8 @@ export const chooseEnvironment = (environments: readonly EnvironmentView[], text
   const fitting = exact.length > 0 ? exact : environments.filter((environment) => beginsWith(environment, text));
   const [first, ...others] = fitting;
   if (first === undefined || text === '') throw notFound(environments, text);
-  if (others.length > 0) throw ambiguous(fitting, text);
+  if (others.length > 0)
+    throw ambiguous(fitting, `${JSON.stringify(text)} fits ${fitting.length} environments; give more of the name:`);
   return first;
 };
 
@@ -52,9 +63,8 @@ const notFound = (environments: readonly EnvironmentView[], text: string): Comma
 
 const mostShown = 10;
 
-const ambiguous = (fitting: readonly EnvironmentView[], text: string): CommandFailure => {
+const ambiguous = (fitting: readonly EnvironmentView[], explanation: string): CommandFailure => {
   const shown = fitting.slice(0, mostShown).map(({ name, source }) => `  ${name} (${source.kind} ${source.name})`);
   if (fitting.length > mostShown) shown.push(`  and ${fitting.length - mostShown} more`);
-  const message = `${JSON.stringify(text)} fits ${fitting.length} environments; give more of the name:\n${shown.join('\n')}`;
-  return new CommandFailure('cli.ambiguous', message, { exitCode: exitCodes.notFound });
+  return new CommandFailure('cli.ambiguous', `${explanation}\n${shown.join('\n')}`, { exitCode: exitCodes.notFound });
 };

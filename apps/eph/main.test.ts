@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -30,18 +30,20 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const start = (args: readonly string[], variables: Readonly<Record<string, string>> = {}) => {
+const start = (args: readonly string[], variables: Readonly<Record<string, string>> = {}, input = '') => {
   const env = { PATH: process.env['PATH'], XDG_CACHE_HOME: cache, EPH_SERVER: ephd.address, ...variables };
   const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], {
+    cwd: folder,
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  child.stdin.end(input);
   children.push(child);
   return child;
 };
 
-const run = async (args: readonly string[], variables: Readonly<Record<string, string>> = {}) => {
-  const child = start(args, variables);
+const run = async (args: readonly string[], variables: Readonly<Record<string, string>> = {}, input = '') => {
+  const child = start(args, variables, input);
   const [[code], out, err] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
   return { code: code as number, out, err };
 };
@@ -109,6 +111,27 @@ describe('the program as a process', () => {
     ephd.environments = [fakeEnvironment()];
     expect((await run(['open', 'shop'], variables)).out).toBe(`${url}\n`);
     await expect.poll(opened, { timeout: 20_000 }).toBe(`${url}/\n`);
+  });
+
+  it('validates what comes in through a pipe', async () => {
+    expect(await run(['config', 'validate', '-'], {}, 'name: shop\n')).toStrictEqual({
+      code: exitCodes.ok,
+      out: 'standard input is valid.\n',
+      err: '',
+    });
+    expect(ephd.validated.map((bytes) => Buffer.from(bytes).toString())).toStrictEqual(['name: shop\n']);
+    expect((await run(['config', 'validate'])).code).toBe(exitCodes.notFound);
+  });
+
+  it('makes an eph.yaml in the folder where it is called, also when npm goes elsewhere', async () => {
+    const { code, out } = await run(['init']);
+    expect(code).toBe(exitCodes.ok);
+    expect(out).toContain('Nobody is here to ask');
+    expect(await readFile(join(folder, 'eph.yaml'), 'utf8')).toContain('version: "1.0"');
+    const other = join(folder, 'other');
+    await mkdir(other);
+    await run(['init'], { npm_lifecycle_event: 'eph', INIT_CWD: other });
+    expect(await readFile(join(other, 'eph.yaml'), 'utf8')).toContain('name: other');
   });
 
   it('does without a browser', async () => {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import type { Asker } from './asker.ts';
 import packageJson from './package.json' with { type: 'json' };
 
 const { version } = packageJson;
@@ -13,6 +14,14 @@ const interruption = (): AbortSignal => {
   const controller = new AbortController();
   process.once('SIGINT', () => controller.abort());
   return controller.signal;
+};
+
+/** Questions need somebody who reads them and somebody who answers. */
+const openAsker = async (): Promise<Asker | undefined> => {
+  const { stdin } = process;
+  if (!stdin.isTTY || !stdout.isTTY) return undefined;
+  const { createClackAsker } = await import('./clack-asker.ts');
+  return createClackAsker(stdin, stdout);
 };
 
 /** What is compiled once is kept for the next time: in a folder of this user, since whoever writes there decides what runs here. */
@@ -32,5 +41,18 @@ if (args.length === 1 && ['version', '--version', '-V'].includes(args[0] ?? ''))
 else {
   await keepCompiled();
   const { run } = await import('./program.ts');
-  process.exitCode = await run(args, { version, stdout, stderr, variables, now: Date.now, interruption });
+  const stdin = (): AsyncIterable<Uint8Array> => process.stdin;
+  // `npm run` changes to the folder of its package.
+  const folder = (): string => (variables['npm_lifecycle_event'] === 'eph' && variables['INIT_CWD']) || process.cwd();
+  process.exitCode = await run(args, {
+    version,
+    stdout,
+    stderr,
+    stdin,
+    folder,
+    variables,
+    now: Date.now,
+    interruption,
+    openAsker,
+  });
 }

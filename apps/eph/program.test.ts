@@ -242,6 +242,9 @@ describe('a command line that cannot work', () => {
     [['why'], 'missing required argument'],
     [['logs', 'a', '--tail', '-3'], 'whole number'],
     [['status', '--watch', '--interval', '0'], 'from 0.1 to 3600'],
+    [['config', 'explian'], 'unknown command'],
+    [['config', 'explain', 'a', 'b'], 'too many arguments'],
+    [['init', 'somewhere'], 'too many arguments'],
   ])('%j is refused with code 2', async (args, message) => {
     const { code, out, err } = await ask(args);
     expect(code).toBe(exitCodes.usage);
@@ -260,7 +263,13 @@ describe('a command line that cannot work', () => {
     const nothing = await eph([]);
     expect(nothing.code).toBe(exitCodes.usage);
     expect(nothing.err).toContain('Usage: eph');
-    for (const args of [['--help'], ['help', 'status'], ['logs', '--help']]) {
+    for (const args of [
+      ['--help'],
+      ['help', 'status'],
+      ['logs', '--help'],
+      ['config', '--help'],
+      ['config', 'explain', '--help'],
+    ]) {
       const { code, out } = await eph(args);
       expect(code).toBe(exitCodes.ok);
       for (const exitCode of Object.values(exitCodes)) expect(out).toMatch(new RegExp(`^  ${exitCode}  `, 'm'));

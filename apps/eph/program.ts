@@ -1,8 +1,12 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import type { Asker } from './asker.ts';
 import { CommandFailure } from './command-failure.ts';
+import type { ExplainOptions } from './commands/config-explain.ts';
+import type { ValidateOptions } from './commands/config-validate.ts';
+import type { InitOptions } from './commands/init.ts';
 import type { LogsOptions } from './commands/logs.ts';
 import type { StatusOptions } from './commands/status.ts';
-import type { Context } from './context.ts';
+import type { Context, LocalContext } from './context.ts';
 import { type ExitCode, exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { Output, type TextStream } from './output.ts';
 import { safeJson, safeLines } from './safe-text.ts';
@@ -13,9 +17,14 @@ export interface World {
   readonly version: string;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
+  readonly stdin: () => AsyncIterable<Uint8Array>;
+  /** Where the command was given. */
+  readonly folder: () => string;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
   readonly interruption: () => AbortSignal;
+  /** Undefined when nobody is there to answer. */
+  readonly openAsker: () => Promise<Asker | undefined>;
 }
 
 /** Runs one command line to its end. Failures become a message on standard error and an exit code; it never throws. */
@@ -120,10 +129,39 @@ class Program {
     this.#add('release <environment>', 'let its removal go on when the deletion guard holds it').action((name: string) =>
       this.#finish(async (context) => (await import('./commands/release.ts')).release(context, name)),
     );
+    this.#add('init', 'propose an eph.yaml for what is in this folder')
+      .option('-y, --yes', 'ask nothing and take what is proposed')
+      .option('--force', 'replace the eph.yaml that is there')
+      .action((options: InitOptions) =>
+        this.#finishHere(async (context) => (await import('./commands/init.ts')).init(context, options)),
+      );
+    this.#addConfigCommands();
     this.#add('version', 'which eph this is')
       .option('--ephd', 'and which ephd answers')
       .action((options: { readonly ephd?: boolean }) =>
         this.#finish(async (context) => (await import('./commands/version.ts')).version(context, version, options)),
+      );
+  }
+
+  #addConfigCommands(): void {
+    const config = this.#add('config', 'where values come from, and whether a file is right');
+    config
+      .command('explain [path]')
+      .description('the values of an environment, each with the file and line it comes from')
+      .option('-e, --environment <environment>', 'which one; not needed while there is only one')
+      .option('-a, --all', 'also what the layers below say')
+      .addHelpText('after', explainHelp)
+      .action((path: string | undefined, options: ExplainOptions) =>
+        this.#finish(async (context) => (await import('./commands/config-explain.ts')).configExplain(context, path, options)),
+      );
+    config
+      .command('validate [file]')
+      .description('what ephd would say to an eph.yaml, before it is committed; - is standard input')
+      .option('--project <name>', 'hold it against the limits of this project')
+      .action((file: string | undefined, options: ValidateOptions) =>
+        this.#finish(async (context) =>
+          (await import('./commands/config-validate.ts')).configValidate(context, file ?? 'eph.yaml', options),
+        ),
       );
   }
 
@@ -132,15 +170,28 @@ class Program {
   }
 
   async #finish(command: (context: Context) => Promise<ExitCode>): Promise<void> {
-    const { stdout, stderr, variables, now, interruption } = this.#world;
-    const { json = false, server } = this.#root.opts<{ json?: boolean; server?: string }>();
+    const { stdin, variables, now, interruption } = this.#world;
+    const { server } = this.#root.opts<{ server?: string }>();
     const address = parseServer(server ?? (variables['EPH_SERVER'] || defaultServer));
     const { Client } = await import('./client.ts');
+    await this.#finishHere((local) => command({ ...local, client: new Client(address), stdin, variables, now, interruption }));
+  }
+
+  /** For commands that do without ephd. */
+  async #finishHere(command: (context: LocalContext) => Promise<ExitCode>): Promise<void> {
+    const { stdout, stderr, folder, variables, openAsker } = this.#world;
+    const { json = false } = this.#root.opts<{ json?: boolean }>();
     const out = new Output(stdout, variables);
     const err = new Output(stderr, variables);
-    this.#exitCode = await command({ client: new Client(address), out, err, json, variables, now, interruption });
+    this.#exitCode = await command({ out, err, json, folder, openAsker });
   }
 }
+
+const explainHelp = `
+A [path] is a component, a key in it or a key of every component; the exact path of one value shows the layers below it, too:
+  eph config explain web
+  eph config explain web.env.API_URL
+  eph config explain replicas`;
 
 const parseCount = (text: string): number => {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');

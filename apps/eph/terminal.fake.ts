@@ -1,4 +1,5 @@
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
+import type { Asker } from './asker.ts';
 import type { ExitCode } from './exit-codes.ts';
 import type { TextStream } from './output.ts';
 import { run } from './program.ts';
@@ -37,6 +38,10 @@ export interface SessionOptions {
   readonly rows?: number;
   readonly variables?: Readonly<Record<string, string>>;
   readonly now?: string;
+  readonly folder?: string;
+  readonly stdin?: string | Uint8Array;
+  /** Whoever sits at the terminal. */
+  readonly asker?: Asker;
 }
 
 /** One command line, as a person at a terminal or a script would give it. */
@@ -51,6 +56,9 @@ export const startEph = (args: readonly string[], options: SessionOptions = {}):
     variables: options.variables ?? {},
     now: () => Date.parse(options.now ?? '2026-11-15T09:05:00.000Z'),
     interruption: () => controller.signal,
+    stdin: () => Readable.from([Buffer.from(options.stdin ?? '')]),
+    folder: () => options.folder ?? '/nowhere',
+    openAsker: async () => options.asker,
   });
   return { stdout, stderr, ended, interrupt: () => controller.abort() };
 };

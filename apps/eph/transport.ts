@@ -1,9 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 
+export interface Body {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
 export interface Exchange {
   readonly url: URL;
   readonly method: 'GET' | 'POST';
   readonly accept: string;
+  readonly body?: Body | undefined;
   /** How long the head of the answer may take. The body is the business of whoever reads it. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -13,11 +19,15 @@ export interface Exchange {
  * Sends one request and waits for the head of the answer. Not `fetch`: that gives up on a stream that has been silent for five
  * minutes, as logs of a quiet service are.
  */
-export const send = async ({ url, method, accept, timeoutMs, signal }: Exchange): Promise<IncomingMessage> => {
+export const send = async ({ url, method, accept, body, timeoutMs, signal }: Exchange): Promise<IncomingMessage> => {
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
   return new Promise((resolve, reject) => {
     // No agent: a connection that is kept may be closed by the other side just as the next request is sent on it.
-    const outgoing = request(url, { method, agent: false, headers: { accept }, ...(signal === undefined ? {} : { signal }) });
+    const headers = {
+      accept,
+      ...(body === undefined ? {} : { 'content-type': body.type, 'content-length': body.bytes.byteLength }),
+    };
+    const outgoing = request(url, { method, agent: false, headers, ...(signal === undefined ? {} : { signal }) });
     const timer = setTimeout(() => outgoing.destroy(new AnswerTimeout(timeoutMs)), timeoutMs);
     outgoing.once('error', (error) => {
       clearTimeout(timer);
@@ -28,7 +38,7 @@ export const send = async ({ url, method, accept, timeoutMs, signal }: Exchange)
       response.setEncoding('utf8');
       resolve(response);
     });
-    outgoing.end();
+    outgoing.end(body?.bytes);
   });
 };
 

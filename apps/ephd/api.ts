@@ -14,7 +14,13 @@ const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
 
 /** The HTTP API: its parts, its errors, and who may ask. */
 export const createApi = (
-  parts: { readonly environments: Hono; readonly health: Hono; readonly hooks: Hono },
+  parts: {
+    readonly environments: Hono;
+    readonly configuration: Hono;
+    readonly schemas: Hono;
+    readonly health: Hono;
+    readonly hooks: Hono;
+  },
   log: Logger,
   version: string,
 ): Hono => {
@@ -25,7 +31,9 @@ export const createApi = (
   });
   api.route('/', parts.health);
   api.route('/', parts.hooks);
+  api.route('/', parts.schemas);
   api.route('/api/v1', parts.environments);
+  api.route('/api/v1', parts.configuration);
   api.get('/api/v1/version', (c) => c.json({ version }));
   api.notFound((c) => c.json({ error: { code: 'api.not_found', message: `there is nothing at ${c.req.path}` } }, 404));
   api.onError((error, c) => {

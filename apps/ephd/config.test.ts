@@ -1,8 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { parseEnvironmentConfig, redact } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readConfig } from './config.ts';
+import { type Config, readConfig } from './config.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -75,15 +77,30 @@ describe('configuration', () => {
 
   it('reports all faults at once', () => {
     const file = write('bad.yaml', 'api: { prt: 1 }\nworkers: many\nprojects: [{ name: "No Name", location: "" }]\n');
-    const faults = faultsOf(['--config', file]);
-    expect(faults).toContain('prt');
-    expect(faults).toContain('workers');
-    expect(faults).toContain('projects.0.name');
-    expect(faults).toContain('projects.0.location');
+    expect(faultsOf(['--config', file, '--port', 'x'], { EPH_LOG_LEVEL: 'loud' }).split('\n')).toEqual([
+      'the configuration has faults:',
+      `  - ${file}:1:8: api.prt: unknown key; did you mean "port"?`,
+      `  - ${file}:2:1: workers: must be a whole number from 1 to 256`,
+      `  - ${file}:3:14: projects.0.name: must be lower-case letters, digits and dashes`,
+      `  - ${file}:3:31: projects.0.location: must not be empty`,
+      '  - --port "x": must be a port number',
+      '  - EPH_LOG_LEVEL "loud": must be one of debug, info, warn, error, silent',
+    ]);
   });
 
   it.each([
-    [['--project', 'a.git', '--port', 'x'], 'api.port'],
+    ['empty', '# nothing\n', 'ephd.yaml:1:1: the file is empty; put projects in it, or leave --config out'],
+    ['no YAML', 'api: [', 'ephd.yaml:1:'],
+    ['a list', '- a\n', 'ephd.yaml:1:1: the file must be a map of keys and values'],
+  ])('names the place in a file that is %s', (_, content, sentence) => {
+    write('ephd.yaml', content);
+    expect(faultsOf(['--config', 'ephd.yaml'])).toContain(sentence);
+  });
+
+  it.each([
+    [['--project', 'a.git', '--port', 'x'], '--port "x": must be a port number'],
+    [['--project', 'a.git', '--gateway-port', '65536'], '--gateway-port "65536": must be a whole number from 0 to 65535'],
+    [['--project', 'a.git', '--log-level', 'loud'], '--log-level "loud": must be one of debug, info, warn, error, silent'],
     [['--projects', 'a.git'], '--projects'],
     [['--project', 'a/shop', '--project', 'b/shop'], 'two projects are called shop'],
     [['--project', '/'], 'no name can be made of it'],
@@ -95,5 +112,245 @@ describe('configuration', () => {
 
   it('answers --help', () => {
     expect(read(['--help'])).toBe('help');
+  });
+});
+
+const project = 'projects: [{ name: shop, location: shop.git }]\n';
+
+const readFile = (content: string, environment?: Record<string, string>): Config => {
+  const config = read(['--config', write('ephd.yaml', content)], environment);
+  if (config === 'help') throw new Error('help');
+  return config;
+};
+
+const faultsIn = (content: string, environment?: Record<string, string>): readonly string[] => {
+  write('ephd.yaml', content);
+  return faultsOf(['--config', 'ephd.yaml'], environment)
+    .split('\n')
+    .slice(1)
+    .map((fault) => fault.replace('  - ', ''));
+};
+
+const document = (labels: string, data: string): string =>
+  `    - apiVersion: apiextensions.crossplane.io/v1beta1
+      kind: EnvironmentConfig
+      metadata: { name: x, labels: { ${labels} } }
+      data: ${data}
+`;
+
+const forCluster = (data: string): string => document('eph.io/type: cluster', data);
+const forProject = (name: string, data = '{}'): string =>
+  document(`eph.io/type: project, eph.io/repository: acme, eph.io/project: ${name}`, data);
+
+describe('projects', () => {
+  it('are known by their name, and have nothing more unless told', () => {
+    const plain = { id: 'shop', repository: 'shop', team: undefined, variables: {} };
+    expect(readFile(project).projects).toEqual([{ ...plain, location: join(folder, 'shop.git') }]);
+    expect(read(['--project', 'shop.git'])).toMatchObject({ projects: [plain], configuration: { documents: [] } });
+  });
+
+  it('may be known by another name, belong to a team and have variables', () => {
+    const config = readFile(
+      `projects:
+  - name: shop
+    location: shop.git
+    repository: acme
+    team: fruit
+    variables:
+      API_URL: https://api.example.org
+      REGION: { from: SHOP_REGION, secret: false }
+      PLAIN: { value: "1.0" }
+`,
+      { SHOP_REGION: 'eu', OTHER: 'x' },
+    );
+    expect(config.projects).toMatchObject([
+      {
+        repository: 'acme',
+        team: 'fruit',
+        variables: {
+          API_URL: { value: 'https://api.example.org', secret: false },
+          REGION: { value: 'eu', secret: false },
+          PLAIN: { value: '1.0', secret: false },
+        },
+      },
+    ]);
+    expect(Object.keys(config.projects[0]?.variables ?? {})).toEqual(['API_URL', 'REGION', 'PLAIN']);
+  });
+
+  it('are told which of their variables are wrong', () => {
+    expect(
+      faultsIn(`projects:
+  - name: shop
+    location: shop.git
+    variables:
+      api_url: x
+      NUMBER: 1.0
+      BOTH: { from: A, value: b }
+      NEITHER: { secret: true }
+      WRONG: { form: A }
+`),
+    ).toEqual([
+      'ephd.yaml:5:7: projects.0.variables.api_url: is not a name for a variable of the server; use capitals, digits and _',
+      'ephd.yaml:6:7: projects.0.variables.NUMBER: must be text or a map of keys and values; put it in quotes',
+      'ephd.yaml:7:7: projects.0.variables.BOTH: give one of from, the name of a variable of ephd, and value',
+      'ephd.yaml:8:7: projects.0.variables.NEITHER: give one of from, the name of a variable of ephd, and value',
+      'ephd.yaml:9:7: projects.0.variables.WRONG: give one of from, the name of a variable of ephd, and value',
+      'ephd.yaml:9:16: projects.0.variables.WRONG.form: unknown key; did you mean "from"?',
+    ]);
+    const missing = 'projects: [{ name: shop, location: shop.git, variables: { A: { from: SHOP_A }, B: { from: SHOP_B } } }]\n';
+    expect(faultsIn(missing, { SHOP_B: '' })).toEqual([
+      'ephd.yaml:1:59: projects.0.variables.A: ephd was started without a value for the variable SHOP_A; set it, or use value instead of from',
+      'ephd.yaml:1:80: projects.0.variables.B: ephd was started without a value for the variable SHOP_B; set it, or use value instead of from',
+    ]);
+  });
+});
+
+describe('a secret', () => {
+  const secret = 'correct-horse-battery';
+  const config = () =>
+    readFile(
+      'projects: [{ name: shop, location: a.git, variables: { TOKEN: { from: SHOP_TOKEN, secret: true }, KEY: { from: SHOP_TOKEN }, OWN: { value: own-secret-value, secret: true } } }]\n',
+      { SHOP_TOKEN: secret },
+    );
+
+  it('is there for whoever asks for it', () => {
+    const [shop] = config().projects;
+    expect(shop?.variables['TOKEN']?.value).toBe(secret);
+    expect(shop?.variables['OWN']?.value).toBe('own-secret-value');
+    expect(Object.values(shop?.variables ?? {}).map((variable) => variable.secret)).toEqual([true, true, true]);
+  });
+
+  it('is not printed with the configuration, nor in any message', () => {
+    const printed = [JSON.stringify(config()), inspect(config(), { depth: 10 }), redact(`refused: ${secret} own-secret-value`)];
+    for (const text of printed) {
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain('own-secret-value');
+    }
+  });
+
+  it('is in no fault', () => {
+    const content =
+      'projects: [{ name: shop, location: a.git, variables: { A: { valeu: abcd-efgh-ijkl, secret: yes }, B: 12345678 } }]\n';
+    expect(faultsIn(content).join('\n')).not.toMatch(/abcd-efgh|12345678/);
+  });
+});
+
+describe('the configuration of the platform', () => {
+  it('may come from a repository', () => {
+    expect(readFile(`${project}configuration: { repository: platform.git, environment: dev }\n`).configuration).toEqual({
+      repository: { location: join(folder, 'platform.git'), branch: 'main', environment: 'dev' },
+      documents: [],
+    });
+    expect(
+      readFile(`${project}configuration: { repository: "https://git.example.org/p.git", branch: live, environment: prod }\n`),
+    ).toMatchObject({
+      configuration: { repository: { location: 'https://git.example.org/p.git', branch: 'live', environment: 'prod' } },
+    });
+  });
+
+  it('may stand in the file itself, which says where', () => {
+    const { configuration } = readFile(
+      `configuration:\n  documents:\n${forCluster('{ defaults: { Deployment: { env: { VERSION: 1.0 } } } }')}${forProject('shop', '{ overrides: { web: { replicas: 2 } } }')}projects: [{ name: shop, location: shop.git, repository: acme }]\n`,
+    );
+    expect(configuration).toMatchObject({
+      repository: undefined,
+      documents: [
+        {
+          file: 'ephd.yaml',
+          commit: null,
+          at: ['configuration', 'documents', 0],
+          config: { defaults: { Deployment: { env: { VERSION: '1.0' } } } },
+        },
+        { config: { type: 'project', repository: 'acme', project: 'shop', overrides: { web: { replicas: 2 } } } },
+      ],
+    });
+    const [, override] = configuration.documents;
+    expect(override?.places.at([...override.at, ...override.config.payload, 'overrides', 'web', 'replicas'])).toEqual({
+      line: 10,
+      column: 35,
+    });
+  });
+
+  it('has limits, which know their place', () => {
+    const { policy } = readFile(`policy:\n  max_ttl: 7d\n  environments: { per_team: 3 }\n${project}`);
+    expect(policy).toMatchObject({
+      limits: { max_ttl: 604_800, environments: { per_team: 3 } },
+      setBy: 'ephd.yaml',
+      commit: null,
+    });
+    expect(policy?.placeOf(['environments', 'per_team'])).toEqual({ line: 3, column: 19 });
+    expect(readFile(project).policy).toBeUndefined();
+  });
+
+  it.each<readonly [string, string, string]>([
+    [
+      'a repository without an environment',
+      `${project}configuration: { repository: p.git }\n`,
+      'ephd.yaml:2:1: configuration.environment: is required: the folder of the repository that holds env.yaml, such as dev',
+    ],
+    [
+      'an environment without a repository',
+      `${project}configuration: { environment: dev }\n`,
+      'ephd.yaml:2:18: configuration.environment: needs a repository beside it',
+    ],
+    [
+      'a branch without a repository',
+      `${project}configuration: { branch: main }\n`,
+      'ephd.yaml:2:18: configuration.branch: needs a repository beside it',
+    ],
+    [
+      'an environment that leaves the repository',
+      `${project}configuration: { repository: p.git, environment: ../x }\n`,
+      'ephd.yaml:2:37: configuration.environment: must be letters, digits, dashes',
+    ],
+    [
+      'a slip in a document',
+      `${project}configuration:\n  documents:\n${forCluster('{ defaults: { Deployment: { replica: 3 } } }')}`,
+      'ephd.yaml:7:41: configuration.documents.0.data.defaults.Deployment.replica: unknown key; did you mean "replicas"?',
+    ],
+    [
+      'two documents for the cluster',
+      `${project}configuration:\n  documents:\n${forCluster('{}')}${forCluster('{}')}`,
+      'ephd.yaml:8:7: configuration.documents.1: is a second document for the cluster; keep one',
+    ],
+    [
+      'a document of no repository',
+      `${project}configuration:\n  documents:\n${document('eph.io/type: project, eph.io/project: shop', '{}')}`,
+      'ephd.yaml:6:28: configuration.documents.0.metadata.labels: needs the label eph.io/repository: here no path says it',
+    ],
+    [
+      'a document for a project that is not here',
+      `projects: [{ name: shop, location: a, repository: acme }]\nconfiguration:\n  documents:\n${forProject('shopp')}`,
+      'ephd.yaml:6:28: configuration.documents.0.metadata.labels: there is no project acme/shopp (repository/project) here; did you mean acme/shop?',
+    ],
+    [
+      'an unknown limit',
+      `${project}policy: { max_tll: 7d }\n`,
+      'ephd.yaml:2:11: policy.max_tll: unknown key; did you mean "max_ttl"?',
+    ],
+  ])('is refused with %s', (_, content, fault) => {
+    expect(faultsIn(content)).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
+describe('the examples of docs/configuration.md', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/configuration.md'), 'utf8');
+  const examples = [...page.matchAll(/```yaml\n# (\S+)\n(.*?)```/gs)].map(([, file = '', content = '']) => ({ file, content }));
+
+  it('are there', () => {
+    expect(examples.map(({ file }) => file)).toEqual(
+      expect.arrayContaining(['ephd.yaml', 'dev/env.yaml', 'dev/apps/acme/shop/env.yaml']),
+    );
+  });
+
+  it.each(examples.filter(({ file }) => file === 'ephd.yaml'))('hold for ephd: $content', ({ content }) => {
+    expect(readFile(content, { SHOP_TOKEN: 'a-secret-token', SHOP_REGION: 'eu' }).projects).toHaveLength(1);
+  });
+
+  it.each(examples.filter(({ file }) => file !== 'ephd.yaml'))('hold for $file', ({ file, content }) => {
+    const scope = file.includes('/apps/')
+      ? ({ type: 'project', repository: 'acme', project: 'shop' } as const)
+      : ({ type: 'cluster' } as const);
+    expect(parseEnvironmentConfig(new TextEncoder().encode(content), file, scope)).toMatchObject({ ok: true });
   });
 });

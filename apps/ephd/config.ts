@@ -1,12 +1,31 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { dnsLabel, EphError, type ProjectId, projectId } from '@eph/contract';
-import { parse as parseYaml } from 'yaml';
+import {
+  dnsLabel,
+  EphError,
+  type PlacedConfig,
+  type Policy,
+  type ProjectId,
+  projectId,
+  type ServerVariables,
+} from '@eph/contract';
 import { z } from 'zod';
+import {
+  type ConfigFile,
+  type Environment,
+  findStrangers,
+  type LogLevel,
+  logLevels,
+  noFile,
+  port,
+  readConfigFile,
+} from './config-file.ts';
 
-/** Everything ephd can be told, complete and checked. */
+export type { Environment } from './config-file.ts';
+
+/** Everything ephd can be told, complete and checked. Printed, it shows no secret. */
 export interface Config {
   readonly dataFolder: string;
   readonly api: { readonly host: string; readonly port: number };
@@ -15,34 +34,36 @@ export interface Config {
   readonly workers: number;
   readonly deletionBound: { readonly atLeast: number; readonly share: number };
   readonly logLevel: LogLevel;
-  readonly projects: readonly { readonly id: ProjectId; readonly location: string }[];
+  readonly configuration: PlatformConfiguration;
+  /** Limits of this ephd, above those that documents set. */
+  readonly policy: Policy | undefined;
+  readonly projects: readonly ConfiguredProject[];
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** Where the layers of the platform come from. */
+export interface PlatformConfiguration {
+  readonly repository: { readonly location: string; readonly branch: string; readonly environment: string } | undefined;
+  /** Of the file itself; below those of the repository. */
+  readonly documents: readonly PlacedConfig[];
+}
 
-const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-type LogLevel = (typeof logLevels)[number];
+export interface ConfiguredProject {
+  readonly id: ProjectId;
+  readonly location: string;
+  /** The repository that documents know it by. */
+  readonly repository: string;
+  readonly team: string | undefined;
+  /** What `${NAME}` in its files may stand for. */
+  readonly variables: ServerVariables;
+}
 
-const port = z.coerce.number('must be a port number').int().min(0).max(65535);
-
-const fileSchema = z.strictObject({
-  data: z.string().min(1).optional(),
-  api: z.strictObject({ port: port.optional() }).optional(),
-  gateway: z.strictObject({ port: port.optional(), domain: z.string().min(1).optional() }).optional(),
-  database_url: z.string().min(1).optional(),
-  workers: z.coerce.number().int().min(1).max(256).optional(),
-  deletion_bound: z
-    .strictObject({ at_least: z.number().int().min(0).optional(), share: z.number().min(0).max(1).optional() })
-    .optional(),
-  log_level: z.enum(logLevels).optional(),
-  projects: z
-    .array(
-      z.strictObject({
-        name: z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'),
-        location: z.string().min(1),
-      }),
-    )
-    .optional(),
+/** A project that is told nothing but where it is. */
+export const plainProject = (id: ProjectId, location: string): ConfiguredProject => ({
+  id,
+  location,
+  repository: id,
+  team: undefined,
+  variables: {},
 });
 
 export const usage = `ephd: makes temporary environments from Git and removes them again
@@ -69,44 +90,63 @@ export const readConfig = (args: readonly string[], environment: Environment): C
   if (flags['help'] === true) return 'help';
   // npm runs scripts in the root of the repository; people mean the folder they typed the command in.
   const here = environment['INIT_CWD'] ?? process.cwd();
-  const text = (flag: string, variable: string): string | undefined => {
-    const given = flags[flag];
-    return typeof given === 'string' ? given : environment[variable] || undefined;
+  const setting = settingsOf(flags, environment, faults);
+  const configPath = setting('config', 'EPH_CONFIG', z.string());
+  const path = configPath === undefined ? undefined : resolve(here, configPath);
+  const file = path === undefined ? noFile : readConfigFile(path, configPath ?? path, environment, faults);
+  const base = path === undefined ? here : dirname(path);
+  const projects = collectProjects(flags['project'], file, { here, base }, faults);
+  const config: Config = {
+    dataFolder:
+      resolveIn(here, setting('data', 'EPH_DATA', z.string())) ?? resolveIn(base, file.data) ?? defaultDataFolder(environment),
+    api: { host: '127.0.0.1', port: setting('port', 'EPH_PORT', portText) ?? file.api?.port ?? 7070 },
+    gateway: {
+      port: setting('gateway-port', 'EPH_GATEWAY_PORT', portText) ?? file.gateway?.port ?? 7080,
+      domain: file.gateway?.domain ?? 'localhost',
+    },
+    databaseUrl: environment['DATABASE_URL'] || file.database_url,
+    workers: file.workers ?? 8,
+    deletionBound: { atLeast: file.deletion_bound?.at_least ?? 5, share: file.deletion_bound?.share ?? 0.2 },
+    logLevel: setting('log-level', 'EPH_LOG_LEVEL', logLevelText) ?? file.log_level ?? 'info',
+    configuration: { repository: locateRepository(file, base), documents: file.documents },
+    policy: file.policy,
+    projects,
   };
-  const configPath = text('config', 'EPH_CONFIG');
-  const file = configPath === undefined ? {} : readFile(resolve(here, configPath), faults);
-  const base = configPath === undefined ? here : dirname(resolve(here, configPath));
-  const raw = {
-    data: resolveIn(here, text('data', 'EPH_DATA')) ?? resolveIn(base, file.data),
-    api: { port: text('port', 'EPH_PORT') ?? file.api?.port },
-    gateway: { ...file.gateway, port: text('gateway-port', 'EPH_GATEWAY_PORT') ?? file.gateway?.port },
-    database_url: environment['DATABASE_URL'] || file.database_url,
-    workers: file.workers,
-    deletion_bound: file.deletion_bound,
-    log_level: text('log-level', 'EPH_LOG_LEVEL') ?? file.log_level,
-    projects: file.projects,
-  };
-  const parsed = fileSchema.safeParse(raw);
-  if (!parsed.success) faults.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
-  const projects = collectProjects(flags['project'], parsed.data?.projects ?? [], { here, base }, faults);
+  if (faults.length === 0) faults.push(...findStrangers(file.documents, projects));
   if (projects.length === 0 && faults.length === 0)
     faults.push('no project: give --project <path or URL>, or projects in a --config file');
-  if (faults.length > 0 || parsed.data === undefined)
+  if (faults.length > 0)
     throw new EphError(
       'config.invalid',
       `the configuration has ${faults.length === 1 ? 'a fault' : 'faults'}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     );
-  const { data } = parsed;
-  return Object.freeze({
-    dataFolder: data.data ?? defaultDataFolder(environment),
-    api: { host: '127.0.0.1', port: data.api?.port ?? 7070 },
-    gateway: { port: data.gateway?.port ?? 7080, domain: data.gateway?.domain ?? 'localhost' },
-    databaseUrl: data.database_url,
-    workers: data.workers ?? 8,
-    deletionBound: { atLeast: data.deletion_bound?.at_least ?? 5, share: data.deletion_bound?.share ?? 0.2 },
-    logLevel: data.log_level ?? 'info',
-    projects,
-  });
+  return Object.freeze(config);
+};
+
+const portText = z
+  .string()
+  .regex(/^\d{1,10}$/, 'must be a port number')
+  .transform(Number)
+  .pipe(port);
+
+const logLevelText = z.enum(logLevels, `must be one of ${logLevels.join(', ')}`);
+
+/** What a flag says, or else a variable. */
+const settingsOf =
+  (flags: Flags, environment: Environment, faults: string[]) =>
+  <T>(flag: string, variable: string, schema: z.ZodType<T>): T | undefined => {
+    const typed = flags[flag];
+    const [name, given] = typeof typed === 'string' ? [`--${flag}`, typed] : [variable, environment[variable] || undefined];
+    if (given === undefined) return undefined;
+    const parsed = schema.safeParse(given);
+    if (!parsed.success) faults.push(`${name} ${JSON.stringify(given)}: ${parsed.error.issues[0]?.message}`);
+    return parsed.data;
+  };
+
+const locateRepository = ({ configuration }: ConfigFile, base: string): PlatformConfiguration['repository'] => {
+  const { repository, branch = 'main', environment } = configuration ?? {};
+  if (repository === undefined || environment === undefined) return undefined;
+  return { location: locate(repository, base), branch, environment };
 };
 
 const resolveIn = (folder: string, path: string | undefined): string | undefined =>
@@ -135,40 +175,28 @@ const parseFlags = (args: readonly string[], faults: string[]): Flags => {
   }
 };
 
-const readFile = (path: string, faults: string[]): z.output<typeof fileSchema> => {
-  let content: unknown;
-  try {
-    content = parseYaml(readFileSync(path, 'utf8')) ?? {};
-  } catch (error) {
-    faults.push(`${path}: ${error instanceof Error ? error.message.split('\n', 1)[0] : String(error)}`);
-    return {};
-  }
-  const parsed = fileSchema.safeParse(content);
-  if (parsed.success) return parsed.data;
-  faults.push(...parsed.error.issues.map((issue) => `${path}: ${issue.path.join('.') || 'the file'}: ${issue.message}`));
-  return {};
-};
-
 const collectProjects = (
   flags: Flags[string],
-  listed: readonly { readonly name: string; readonly location: string }[],
+  file: ConfigFile,
   folders: { readonly here: string; readonly base: string },
   faults: string[],
 ): Config['projects'] => {
-  const projects = new Map<ProjectId, string>();
-  const add = (name: string, location: string, folder: string): void => {
-    const id = projectId(name);
-    if (projects.has(id)) faults.push(`two projects are called ${name}: give them names in a --config file`);
-    projects.set(id, isAddress(location) ? location : resolve(folder, location));
+  const projects = new Map<ProjectId, ConfiguredProject>();
+  const add = (project: ConfiguredProject): void => {
+    if (projects.has(project.id)) faults.push(`two projects are called ${project.id}: give them names in a --config file`);
+    projects.set(project.id, project);
   };
-  for (const { name, location } of listed) add(name, location, folders.base);
+  for (const { name, location, repository = name, team, variables } of file.projects)
+    add({ id: projectId(name), location: locate(location, folders.base), repository, team, variables });
   for (const location of Array.isArray(flags) ? flags : []) {
-    const name = nameOf(isAddress(location) ? location : resolve(folders.here, location));
-    if (dnsLabel.test(name)) add(name, location, folders.here);
+    const name = nameOf(locate(location, folders.here));
+    if (dnsLabel.test(name)) add(plainProject(projectId(name), locate(location, folders.here)));
     else faults.push(`--project ${location}: no name can be made of it; use a --config file to give it one`);
   }
-  return [...projects].map(([id, location]) => ({ id, location }));
+  return [...projects.values()];
 };
+
+const locate = (location: string, folder: string): string => (isAddress(location) ? location : resolve(folder, location));
 
 /** `host:path` is how Git writes SSH addresses; a path that exists is a path. */
 const isAddress = (location: string): boolean =>

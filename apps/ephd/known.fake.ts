@@ -1,6 +1,6 @@
 import { commitSha, componentName, environmentId, environmentName, projectId, providerName, revision } from '@eph/contract';
 import { identify } from '@eph/engine/desired/identity';
-import type { Known } from '@eph/engine/loop/memory';
+import { createKnown as createNewKnown, type Known } from '@eph/engine/loop/memory';
 
 const shop = projectId('shop');
 const commit = commitSha('a'.repeat(40));
@@ -18,37 +18,34 @@ export const createKnown = (branch: string, overrides: Partial<Known> = {}): Kno
     since: '2026-01-05T09:00:00.000Z',
   } as const;
   return {
-    id,
-    project: shop,
-    ref,
-    name,
-    decision: { state: 'wanted', because: 'a test wants it', spec: 'missing' },
-    source: { project: shop, ref, commit },
-    observed: {
-      identity: { id, name, project: shop, source: ref, createdAt: '2026-01-05T09:00:00.000Z' },
-      complete: true,
-      mark: '',
-      components: [
-        {
-          name: componentName('web'),
-          provider: providerName('process'),
-          entry: true,
-          dependsOn: [],
-          current: version,
-          next: null,
-          retiring: false,
-          outputs: { url: 'http://127.0.0.1:4000' },
-          usage: null,
-        },
-      ],
-    },
-    actions: [],
+    ...createNewKnown({
+      id,
+      project: shop,
+      ref,
+      name,
+      decision: { state: 'wanted', because: 'a test wants it', spec: 'missing' },
+      source: { project: shop, ref, commit },
+      observed: {
+        identity: { id, name, project: shop, source: ref, createdAt: '2026-01-05T09:00:00.000Z' },
+        complete: true,
+        mark: '',
+        components: [
+          {
+            name: componentName('web'),
+            provider: providerName('process'),
+            entry: true,
+            dependsOn: [],
+            current: version,
+            next: null,
+            retiring: false,
+            outputs: { url: 'http://127.0.0.1:4000' },
+            usage: null,
+          },
+        ],
+      },
+    }),
     status: { phase: 'Ready', summary: '', conditions: [] },
     settled: true,
-    held: false,
-    permit: false,
-    seenInLook: 0,
-    reportedCommit: undefined,
     ...overrides,
   };
 };

@@ -11,7 +11,8 @@ const main = async (): Promise<void> => {
   }
   const log = createLog(config.logLevel);
   const ephd = await startEphd(config, process.env, log);
-  log.info({ api: ephd.apiUrl, gatewayPort: ephd.gatewayPort, data: config.dataFolder, projects: config.projects }, 'ephd is up');
+  const projects = config.projects.map(({ id, location }) => ({ id, location }));
+  log.info({ api: ephd.apiUrl, gatewayPort: ephd.gatewayPort, data: config.dataFolder, projects }, 'ephd is up');
   let stopping = false;
   const stop = (signal: string): void => {
     if (stopping) return;

@@ -36,6 +36,12 @@ describe('the routes of the gateway', () => {
     table.update(second);
     expect(table.find('shop-preview-a')).toEqual({ state: 'alias', target: first.name });
     expect(table.aliasOf(second.id)).toBeUndefined();
+    expect([first.name, second.name, 'shop-preview-a', 'nobody'].map((label) => table.ownerOf(label))).toEqual([
+      first.id,
+      second.id,
+      first.id,
+      undefined,
+    ]);
     table.remove(first.id);
     expect(table.find(first.name)).toBeUndefined();
     expect(table.find('shop-preview-a')).toEqual({ state: 'alias', target: second.name });
@@ -51,6 +57,7 @@ describe('the routes of the gateway', () => {
     late.update(createKnown('preview/y'));
     late.update(named);
     expect(late.find('shop-preview-y')).toMatchObject({ state: 'open', environment: named.name });
+    expect(late.ownerOf('shop-preview-y')).toBe(named.id);
     late.remove(named.id);
     expect(late.find('shop-preview-y')).toMatchObject({ state: 'alias' });
   });

@@ -1,5 +1,4 @@
-import type { EnvironmentId, EnvironmentName } from '@eph/contract';
-import { toDnsLabel } from '@eph/engine/desired/identity';
+import { type EnvironmentId, type EnvironmentName, toDnsLabel } from '@eph/contract';
 import type { Known } from '@eph/engine/loop/memory';
 import type { Route, Routes } from '@eph/gateway';
 
@@ -8,18 +7,23 @@ import type { Route, Routes } from '@eph/gateway';
  * environments could have belongs to the one that was there first.
  */
 export class RouteTable implements Routes {
-  readonly #byName = new Map<string, Route>();
+  readonly #byName = new Map<string, { readonly id: EnvironmentId; readonly route: Route }>();
   readonly #labels = new Map<EnvironmentId, { readonly name: EnvironmentName; readonly alias: string }>();
   /** Who could have an alias, in the order of arrival. */
   readonly #claims = new Map<string, Set<EnvironmentId>>();
 
   find(label: string): Route | undefined {
-    return this.#byName.get(label) ?? this.#findAlias(label);
+    return this.#byName.get(label)?.route ?? this.#findAlias(label);
+  }
+
+  /** Who has this name or alias. */
+  ownerOf(label: string): EnvironmentId | undefined {
+    return this.#byName.get(label)?.id ?? this.#claimantOf(label);
   }
 
   aliasOf(id: EnvironmentId): string | undefined {
     const alias = this.#labels.get(id)?.alias ?? '';
-    return this.#ownerOf(alias) === id && !this.#byName.has(alias) ? alias : undefined;
+    return this.#claimantOf(alias) === id && !this.#byName.has(alias) ? alias : undefined;
   }
 
   update(known: Known): void {
@@ -27,7 +31,7 @@ export class RouteTable implements Routes {
     const before = this.#labels.get(known.id);
     if (before !== undefined && before.name !== known.name) this.#byName.delete(before.name);
     this.#labels.set(known.id, { name: known.name, alias });
-    this.#byName.set(known.name, computeRoute(known));
+    this.#byName.set(known.name, { id: known.id, route: computeRoute(known) });
     const claims = this.#claims.get(alias);
     if (claims === undefined) this.#claims.set(alias, new Set([known.id]));
     else claims.add(known.id);
@@ -49,13 +53,13 @@ export class RouteTable implements Routes {
     this.#claims.clear();
   }
 
-  #ownerOf(alias: string): EnvironmentId | undefined {
+  #claimantOf(alias: string): EnvironmentId | undefined {
     const [owner] = this.#claims.get(alias) ?? [];
     return owner;
   }
 
   #findAlias(label: string): Route | undefined {
-    const owner = this.#ownerOf(label);
+    const owner = this.#claimantOf(label);
     const labels = owner === undefined ? undefined : this.#labels.get(owner);
     return labels === undefined ? undefined : { state: 'alias', target: labels.name };
   }

@@ -1,24 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge';
 import { createGitNotesReporter } from '@eph/adapters/forge-git/git-notes';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
-import { EphError, type ProjectId } from '@eph/contract';
+import { EphError, type ProjectId, projectId } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { Engine } from '@eph/engine/loop/engine';
 import { systemClock } from '@eph/engine/loop/system-clock';
 import { guardDeletions } from '@eph/engine/plan/guard';
 import type { Reporter } from '@eph/engine/report/reporter';
+import { Configuration } from '@eph/engine/source/configuration';
+import { ConfigurationReader } from '@eph/engine/source/read-configuration';
 import { createGateway } from '@eph/gateway';
 import { createProcessProvider } from '@eph/providers/process/provider';
 import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
 import { createApi } from './api.ts';
 import type { Config, Environment } from './config.ts';
+import { createConfigurationRoutes, createSchemaRoutes } from './configuration/configuration-routes.ts';
 import { createEnvironmentRoutes } from './environments/environment-routes.ts';
 import { createHealthRoutes } from './health/health-routes.ts';
 import { createHookRoutes } from './hooks.ts';
@@ -54,6 +57,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
 
   const forges = new Map<ProjectId, GitForge>();
   const reporters = new Map<ProjectId, Reporter>();
+  const projects = new Map(config.projects.map((project) => [project.id, project]));
   for (const { id, location } of config.projects) {
     const folder = join(config.dataFolder, 'projects', id);
     mkdirSync(folder, { recursive: true });
@@ -66,6 +70,11 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     if (forge === undefined) throw new EphError('forge.refused', `project ${id} is not configured here`);
     return forge;
   };
+  const configuration = new Configuration({
+    documents: config.configuration.documents,
+    policy: config.policy,
+    reader: createConfigurationReader(config, (options) => stack.use(createGitForge({ ...options, environment, log }))),
+  });
   const processFolder = join(config.dataFolder, 'process');
   mkdirSync(processFolder, { recursive: true });
   const provider = stack.use(
@@ -73,6 +82,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       folder: processFolder,
       exportTree: (project, commit, folder, signal) => forgeOf(project).exportTree(commit, folder, signal),
       variables: environment,
+      secretOf: (project, name) => projects.get(project)?.variables[name]?.value,
       log,
     }),
   );
@@ -86,7 +96,10 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const urlOf = (name: string): string => `http://${name}.${config.gateway.domain}:${gateway.port}`;
   const createEngine = (): Engine =>
     new Engine({
-      projects: new Map([...forges].map(([id, forge]) => [id, { forge, resolver: commitTreeResolver }])),
+      projects: new Map(
+        config.projects.map((project) => [project.id, { ...project, forge: forgeOf(project.id), resolver: commitTreeResolver }]),
+      ),
+      configuration,
       providers: new Map([[provider.name, provider]]),
       generators: [gitBranchGenerator, gitTagGenerator],
       clock: systemClock,
@@ -95,6 +108,8 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       telemetry: metrics.telemetry,
       serverKey,
       urlOf,
+      ownerOf: (label) => routes.ownerOf(label),
+      aliasesOf: (id) => [routes.aliasOf(id) ?? []].flat(),
       deletionBound: config.deletionBound,
       guard: guardDeletions,
       record: (event) => store.events.append(event),
@@ -139,6 +154,14 @@ export const startEphd = async (config: Config, environment: Environment, log: L
         closing: stopping.signal,
         providerOf: (name) => (name === provider.name ? provider : undefined),
       }),
+      configuration: createConfigurationRoutes({
+        policy: config.policy,
+        configurationOf(name) {
+          const project = config.projects.find(({ id }) => id === name);
+          return project && configuration.layersFor(project.repository, project.id);
+        },
+      }),
+      schemas: createSchemaRoutes(),
       health: createHealthRoutes({ leadership, engine: () => engine, events: store.events, registry: metrics.registry }),
       hooks: createHookRoutes(leadingEngine, new Set(forges.keys())),
     },
@@ -168,6 +191,20 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     gatewayPort: gateway.port,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+};
+
+/** The configuration repository is read in the same way as a project; nothing of it is ever run. */
+const createConfigurationReader = (
+  { configuration: { repository }, dataFolder, projects }: Config,
+  createForge: (options: Pick<Parameters<typeof createGitForge>[0], 'project' | 'location' | 'folder'>) => GitForge,
+): ConfigurationReader | undefined => {
+  if (repository === undefined) return undefined;
+  const { location, branch, environment } = repository;
+  const folder = join(dataFolder, 'configuration');
+  mkdirSync(folder, { recursive: true });
+  const forge = createForge({ project: projectId('configuration'), location, folder });
+  const keys = projects.map((project) => ({ repository: project.repository, project: project.id }));
+  return new ConfigurationReader({ forge, name: basename(location), branch, environment }, keys);
 };
 
 type Server = ReturnType<typeof serve>;

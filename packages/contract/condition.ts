@@ -25,6 +25,10 @@ export const conditionTypes = [
   'Stalled',
   /** Removal is due and the deletion guard waits for an operator. */
   'Held',
+  /** `eph.yaml` asks for something that this version reads and does not do yet. */
+  'Unsupported',
+  /** The platform's configuration could not be read or understood; the last good reading is in force. */
+  'ConfigurationStale',
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 

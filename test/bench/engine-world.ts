@@ -6,6 +6,7 @@ import { systemClock } from '@eph/engine/loop/system-clock';
 import { silentTelemetry } from '@eph/engine/loop/telemetry';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
+import { Configuration } from '@eph/engine/source/configuration';
 import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
 
 const spec = `version: "1.0"
@@ -63,7 +64,19 @@ export const createEngineWorld = async (count: number): Promise<EngineWorld> => 
   for (let index = 1; index < count; index += 1) repository.point({ kind: 'branch', name: `preview/${index}` }, commit);
   const provider = new ListedProvider(createFakeInfrastructure(), { now: () => Date.now() });
   const engine = new Engine({
-    projects: new Map([[project, { forge: new ListedForge(project, repository), resolver: commitTreeResolver }]]),
+    projects: new Map([
+      [
+        project,
+        {
+          forge: new ListedForge(project, repository),
+          resolver: commitTreeResolver,
+          repository: project,
+          team: undefined,
+          variables: {},
+        },
+      ],
+    ]),
+    configuration: new Configuration({ documents: [] }),
     providers: new Map([[provider.name, provider]]),
     generators: [gitBranchGenerator],
     clock: systemClock,
@@ -72,6 +85,8 @@ export const createEngineWorld = async (count: number): Promise<EngineWorld> => 
     telemetry: silentTelemetry,
     serverKey: 'bench',
     urlOf: (name) => `http://${name}.localhost`,
+    ownerOf: () => undefined,
+    aliasesOf: () => [],
     deletionBound: defaultDeletionBound,
     guard: guardDeletions,
     record: () => {},

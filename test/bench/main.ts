@@ -3,7 +3,9 @@ import type { Figure } from './figure.ts';
 import { measureGateway } from './gateway.ts';
 import { measurePass } from './pass.ts';
 import { measurePushToPage } from './push-to-page.ts';
+import { measureSpecParse } from './spec-parse.ts';
 import { measureThousand } from './thousand.ts';
+import { measureValues } from './values.ts';
 
 const measurements: readonly { readonly title: string; measure(): readonly Figure[] | Promise<readonly Figure[]> }[] = [
   { title: 'passes over unchanged environments', measure: measurePass },
@@ -11,6 +13,8 @@ const measurements: readonly { readonly title: string; measure(): readonly Figur
   { title: 'from push to page', measure: measurePushToPage },
   { title: 'the gateway', measure: measureGateway },
   { title: 'the start of the command line', measure: measureCliStart },
+  { title: 'reading eph.yaml', measure: measureSpecParse },
+  { title: 'values through four layers', measure: measureValues },
 ];
 
 const printTable = (figures: readonly Figure[]): void => {

@@ -1,12 +1,16 @@
 import { get } from 'node:http';
 import {
+  configViewSchema,
   type EnvironmentView,
   environmentSchema,
   errorSchema,
   eventListSchema,
   logLineSchema,
   planSchema,
+  specJsonSchema,
   statusSchema,
+  type ValidationView,
+  validationSchema,
   versionSchema,
   whySchema,
 } from '@eph/contract';
@@ -55,6 +59,43 @@ describe('the API', () => {
       expect(outputs).toMatchObject({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) });
       expect(usage?.memoryBytes).toBeGreaterThan(1024 * 1024);
     }
+  });
+
+  it('says where every value comes from', async () => {
+    const { components, configuration } = await site.read(`/api/v1/environments/${environment.id}/config`, configViewSchema);
+    expect(configuration).toEqual({ state: 'none', commit: null, fault: null });
+    const web = components.find((one) => one.name === 'web');
+    const api = web?.values.find((one) => one.path.join('.') === 'env.API');
+    expect(api).toMatchObject({
+      value: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      reference: 'outputs/api/url',
+      origin: { layer: 'developer', file: 'eph.yaml', line: 1, commit: environment.commit, path: 'process.services.web.env.API' },
+    });
+    expect(web?.values.every((one) => one.origin.layer === 'default' || one.origin.line !== null)).toBe(true);
+  });
+
+  it('says what is wrong with a file before it is pushed', async () => {
+    const validate = async (body: string): Promise<ValidationView> => {
+      const answer = await site.api('/api/v1/config/validate?file=my.yaml', { method: 'POST', body });
+      expect(answer.status).toBe(200);
+      return validationSchema.parse(JSON.parse(answer.body));
+    };
+    const sound = 'version: "1.0"\nname: shop\nenvironment: { ttl: 72h }\nprocess: { services: { web: { command: run } } }\n';
+    expect(await validate(sound)).toMatchObject({ valid: true, faults: [], notices: [{ path: 'environment.ttl', line: 3 }] });
+    expect(await validate(sound.replace('process', 'procces'))).toMatchObject({
+      valid: false,
+      faults: [{ file: 'my.yaml', line: 4, column: 1, path: 'procces' }],
+    });
+    const open = await validate(`${sound}security: { environment_access: { default: protected } }\n`);
+    expect(open).toMatchObject({ valid: false, violations: [expect.stringContaining('my.yaml:5')] });
+    // The rest of it is not read, so the connection cannot serve another request.
+    const huge = { method: 'POST', headers: { connection: 'close' }, body: 'x'.repeat(2_000_000) };
+    expect((await site.api('/api/v1/config/validate', huge)).status).toBe(413);
+  });
+
+  it('hands out the schema for editors', async () => {
+    const { status, body } = await site.api('/schemas/eph.schema.json');
+    expect([status, JSON.parse(body)]).toEqual([200, JSON.parse(JSON.stringify(specJsonSchema()))]);
   });
 
   it('hands out logs, and goes on with what is written from now on', async () => {

@@ -18,7 +18,7 @@ const hostile: Readonly<Record<string, readonly [content: string | Uint8Array, s
   'not-utf-8': [Uint8Array.of(0x76, 0x3a, 0xff, 0xfe, 0x80), /UTF-8/],
   'wrong-key': [spec({ web: { comand: ['x'] } }), /command/],
   'endless-reference': [spec({ web: { command: 'true', env: { A: 'outputs/web/url' } } }), /circle|itself|cycle/],
-  'unknown-reference': [spec({ web: { command: 'true', env: { A: 'outputs/wbe/url' } } }), /web/],
+  'unknown-need': [spec({ web: { command: 'true', depends_on: ['wbe'] } }), /web/],
 };
 
 describe('an eph.yaml that cannot be used', () => {
@@ -42,6 +42,16 @@ describe('an eph.yaml that cannot be used', () => {
     expect((await site.environment(healthy.id)).phase).toBe('Ready');
     expect((await site.visit(healthy.name)).status).toBe(200);
     expect(site.services().map((one) => one.pid)).toEqual([pid]);
+  });
+
+  it('waits for what it refers to and nobody has, and says what there is instead', async () => {
+    await using site = await Site.create();
+    await site.start();
+    await site.repository.push('preview/one', app({ web: { command: 'true', env: { A: 'outputs/wbe/url' } } }));
+    const waiting = await site.until('preview/one', 'waiting', (one) => one.summary.includes('outputs/wbe/url'));
+    expect(waiting).toMatchObject({ phase: 'Pending', components: [] });
+    expect(waiting.summary).toContain('web');
+    expect(site.services()).toEqual([]);
   });
 
   it('leaves the version before it serving, and the next commit mends it', async () => {

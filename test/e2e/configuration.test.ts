@@ -14,7 +14,14 @@ describe('the configuration of ephd', () => {
     );
     const { code, stderr } = await site.launch({ args: ['--config', config], env: { EPH_LOG_LEVEL: 'loud' } }).exited;
     expect(code).toBe(1);
-    for (const fault of ['workers', 'gateway.port', 'colour', 'projects.0.name', 'projects.0.location', 'log_level'])
+    for (const fault of [
+      'ephd.yaml:1:1: workers: must be a whole number from 1 to 256',
+      'ephd.yaml:2:12: gateway.port: must be a whole number from 0 to 65535',
+      'ephd.yaml:2:25: gateway.colour: unknown key; allowed here: port, domain',
+      'ephd.yaml:3:14: projects.0.name: ',
+      'ephd.yaml:3:35: projects.0.location: must not be empty',
+      'EPH_LOG_LEVEL "loud": must be one of debug, info, warn, error, silent',
+    ])
       expect(stderr).toContain(fault);
     expect(stderr).not.toContain('    at ');
   });

@@ -12,6 +12,7 @@ export interface Ask {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
 }
 
 /** What people and programs can see of an ephd from outside: its API and its gateway. */
@@ -75,17 +76,17 @@ export class EphdClient {
 
 const patienceMs = 30_000;
 
-const ask = (port: number, { method = 'GET', path = '/', headers = {} }: Ask): Promise<Answer> =>
+const ask = (port: number, { method = 'GET', path = '/', headers = {}, body = '' }: Ask): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const asking = request({ host: '127.0.0.1', port, method, path, headers: { ...headers } }, (response) => {
-      let body = '';
+      let answer = '';
       response.setEncoding('utf8').on('data', (text: string) => {
-        body += text;
+        answer += text;
       });
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answer }));
       response.once('error', reject);
     });
     asking.setTimeout(patienceMs, () => asking.destroy(new Error(`no answer within ${patienceMs} ms: ${method} ${path}`)));
     asking.once('error', reject);
-    asking.end();
+    asking.end(body);
   });

@@ -11,6 +11,8 @@ export interface Content {
   readonly wants: (ref: SourceRef) => Wish;
   /** Every component with those it refers to; absent when nothing can be made from the file. */
   readonly components: { readonly [name: string]: readonly string[] } | undefined;
+  /** Nothing can be made yet: something it refers to may still come. */
+  readonly waits?: boolean;
 }
 
 const isPreview = (ref: SourceRef): boolean => ref.kind === 'branch' && ref.name.startsWith('preview/');
@@ -80,7 +82,8 @@ const odd: readonly [Content, ...Content[]] = [
   spec('web, for releases only', { web: [] }, onReleases, isRelease),
   unusable('broken YAML', () => ': not yaml [', 'unclear'),
   unusable('a name that cannot be made', (project) => specText(project, { web: [] }, unknownVariable), 'unclear'),
-  unusable('a reference to nobody', (project) => specText(project, { web: ['nobody'] }), 'no'),
+  { ...unusable('a reference to nobody', (project) => specText(project, { web: ['nobody'] }), 'no'), waits: true },
+  unusable('a circle', (project) => specText(project, { web: ['api'], api: ['web'] }), 'no'),
   unusable('no eph.yaml', () => undefined, 'no'),
 ];
 

@@ -35,6 +35,8 @@ const differenceIn = (town: Town, id: EnvironmentId, source: Source, content: Co
   const known = town.engine.memory.get(id);
   const phase = known?.status?.phase;
   if (known?.held === true) return 'its removal is held although it is wanted';
+  if (content.waits === true)
+    return phase === 'Ready' || phase === 'Failed' ? `it waits for ever, but it is ${phase}` : undefined;
   if (content.components === undefined)
     return phase === 'Failed' || phase === 'Degraded' ? undefined : `nothing can be made of ${content.label}, but it is ${phase}`;
   const environment = town.infrastructure.environments.get(id);

@@ -19,6 +19,7 @@ import { silentTelemetry, type Telemetry } from '@eph/engine/loop/telemetry';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import { type Behaviour, createFakeInfrastructure } from '@eph/engine/provider/provider.fake';
 import type { Report } from '@eph/engine/report/reporter';
+import { Configuration } from '@eph/engine/source/configuration';
 import { FakeRepository } from '@eph/engine/source/forge.fake';
 import { type Call, Calls } from './calls.ts';
 import type { Content } from './contents.ts';
@@ -195,8 +196,18 @@ export class Town implements Truth {
     );
     return new Engine({
       projects: new Map(
-        forges.map((forge) => [forge.project, { forge: this.#plant.forge?.(forge) ?? forge, resolver: commitTreeResolver }]),
+        forges.map((forge) => [
+          forge.project,
+          {
+            forge: this.#plant.forge?.(forge) ?? forge,
+            resolver: commitTreeResolver,
+            repository: forge.project,
+            team: undefined,
+            variables: {},
+          },
+        ]),
       ),
+      configuration: new Configuration({ documents: [] }),
       providers: new Map([[this.provider.name, this.#plant.provider?.(this.provider) ?? this.provider]]),
       generators: [gitBranchGenerator, gitTagGenerator],
       clock: this.clock,
@@ -205,6 +216,8 @@ export class Town implements Truth {
       telemetry: this.#telemetry(),
       serverKey: this.serverKey,
       urlOf: (name) => `http://${name}.localhost`,
+      ownerOf: () => undefined,
+      aliasesOf: () => [],
       deletionBound: defaultDeletionBound,
       guard: this.#plant.guard ?? guardDeletions,
       record: (event) => this.#record(event),

@@ -1,20 +1,28 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type EnvironmentView, environmentListSchema, projectId } from '@eph/contract';
+import { plainProject } from '../config.ts';
 import { createLog } from '../log.ts';
 import { type Ephd, startEphd } from '../wiring.ts';
-import { createSampleProject, type SampleProject } from './sample-project.ts';
+import { newsFiles, platformFiles, shopFiles, shopOverride, shopPage } from './sample-files.ts';
+import { createSampleRepository, type SampleRepository } from './sample-repository.ts';
 import { visit, visitSteadily } from './visitor.ts';
 
 const branch = 'preview/plums';
+const newsBranch = 'preview/headlines';
 const patienceMs = 60_000;
 
 /** Everything the demo made, and how to look at it. */
 interface Stage {
   readonly folder: string;
   readonly dataFolder: string;
-  readonly project: SampleProject;
+  readonly shop: SampleRepository;
+  readonly news: SampleRepository;
+  /** What the platform and its operators set, for all and for the shop. */
+  readonly platform: SampleRepository;
   readonly ephd: Ephd;
 }
 
@@ -22,7 +30,9 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const setUp = async (): Promise<Stage> => {
   const folder = mkdtempSync(join(tmpdir(), 'eph-demo-'));
-  const project = await createSampleProject(folder);
+  const shop = await createSampleRepository(folder, 'shop', shopFiles);
+  const news = await createSampleRepository(folder, 'news', newsFiles);
+  const platform = await createSampleRepository(folder, 'platform', platformFiles);
   const dataFolder = join(folder, 'data');
   const ephd = await startEphd(
     {
@@ -33,12 +43,14 @@ const setUp = async (): Promise<Stage> => {
       workers: 4,
       deletionBound: { atLeast: 5, share: 0.2 },
       logLevel: 'silent',
-      projects: [{ id: projectId('shop'), location: project.origin }],
+      configuration: { repository: { location: platform.origin, branch: 'main', environment: 'demo' }, documents: [] },
+      policy: undefined,
+      projects: [plainProject(projectId('shop'), shop.origin), plainProject(projectId('news'), news.origin)],
     },
     process.env,
     createLog('silent'),
   );
-  return { folder, dataFolder, project, ephd };
+  return { folder, dataFolder, shop, news, platform, ephd };
 };
 
 const readEnvironments = async ({ ephd }: Stage): Promise<readonly EnvironmentView[]> => {
@@ -59,7 +71,7 @@ const until = async <T>(what: string, ask: () => Promise<T | undefined>): Promis
 
 const untilReady = (stage: Stage, commit: string): Promise<EnvironmentView> =>
   until('getting ready', async () => {
-    const [environment] = await readEnvironments(stage);
+    const environment = (await readEnvironments(stage)).find((one) => one.commit === commit);
     const entry = environment?.components.find((component) => component.entry);
     return environment?.phase === 'Ready' && entry?.current?.commit === commit ? environment : undefined;
   });
@@ -80,6 +92,19 @@ const untilGone = (stage: Stage): Promise<true> =>
 const leftovers = ({ dataFolder }: Stage): readonly string[] =>
   readdirSync(join(dataFolder, 'process')).filter((name) => /^[0-9a-f]{16}$/.test(name));
 
+/** Which processes run, and since when: an environment that nothing concerns keeps all of them. */
+const readVersions = async (stage: Stage, id: string): Promise<string> => {
+  const environment = (await readEnvironments(stage)).find((one) => one.id === id);
+  return JSON.stringify(environment?.components.map(({ name, current, next }) => [name, current, next]));
+};
+
+/** What the command line prints, the command line itself being a client like any other. */
+const runEph = async ({ ephd }: Stage, ...args: string[]): Promise<string> => {
+  const eph = join(import.meta.dirname, '../../eph/main.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [eph, '--server', ephd.apiUrl, ...args]);
+  return stdout;
+};
+
 const demoOnce = async (stage: Stage): Promise<void> => {
   const times: [string, string][] = [];
   const timed = async <T>(step: string, work: () => Promise<T>): Promise<T> => {
@@ -90,13 +115,17 @@ const demoOnce = async (stage: Stage): Promise<void> => {
     return result;
   };
 
-  say(`A small shop was made in ${stage.project.workingCopy}, and ephd watches it.\n`);
-  const first = await stage.project.push(branch, 'Plums are here');
+  say(`A small shop was made in ${stage.shop.workingCopy}, news and a platform beside it, and ephd watches them.\n`);
+  const first = await stage.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
   const environment = await timed(`branch ${branch} pushed, environment ready`, () => untilReady(stage, first));
   await timed(`page fetched from ${environment.url}`, () => untilPageShows(stage, environment.name, 'Plums are here'));
+  const news = await untilReady(stage, await stage.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines'));
+
+  say(`\nWhere its values come from (eph config explain):\n`);
+  say(await runEph(stage, 'config', 'explain', '--environment', environment.name));
 
   const visitor = visitSteadily(stage.ephd.gatewayPort, environment.name);
-  const second = await stage.project.push(branch, 'Plums are ripe');
+  const second = await stage.shop.push(branch, shopPage('Plums are ripe'), 'Plums are ripe');
   await timed('new commit pushed, page changed', () => untilPageShows(stage, environment.name, 'Plums are ripe'));
   await timed('version before stopped', () =>
     until('stopping the version before', async () => {
@@ -104,13 +133,19 @@ const demoOnce = async (stage: Stage): Promise<void> => {
       return now.components.some((component) => component.retiring) ? undefined : now;
     }),
   );
+  const newsBefore = await readVersions(stage, news.id);
+  await stage.platform.push('main', shopOverride('Plum week'), 'Announce the plum week');
+  await timed('one line of the platform changed, page changed', () => untilPageShows(stage, environment.name, 'Plum week'));
+  if ((await readVersions(stage, news.id)) !== newsBefore) throw new Error('news was changed by what concerns the shop alone');
+  say('  news was left as it is');
   const visits = await visitor.stop();
   if (visits.failures.length > 0)
-    throw new Error(`${visits.failures.length} of ${visits.total} requests failed during the update: ${visits.failures[0]}`);
-  say(`  ${visits.total} requests during the update, none failed`);
+    throw new Error(`${visits.failures.length} of ${visits.total} requests failed during the updates: ${visits.failures[0]}`);
+  say(`  ${visits.total} requests during the updates, none failed`);
 
-  await stage.project.deleteBranch(branch);
-  await timed('branch deleted, everything gone', () => untilGone(stage));
+  await stage.shop.deleteBranch(branch);
+  await stage.news.deleteBranch(newsBranch);
+  await timed('branches deleted, everything gone', () => untilGone(stage));
   const left = leftovers(stage);
   if (left.length > 0) throw new Error(`something is left in the data folder: ${left.join(', ')}`);
   const { status } = await visit(stage.ephd.gatewayPort, environment.name);
@@ -122,36 +157,49 @@ const demoOnce = async (stage: Stage): Promise<void> => {
 };
 
 const demoUntilStopped = async (stage: Stage): Promise<void> => {
-  say(`A small shop was made in ${stage.project.workingCopy}, and ephd watches it.`);
-  say(`Branch ${branch} is pushed.\n`);
+  say(`A small shop was made in ${stage.shop.workingCopy}, news and a platform beside it, and ephd watches them.`);
+  say(`Branches ${branch} and ${newsBranch} are pushed.\n`);
   const stopped = new Promise<void>((resolve) => {
     process.once('SIGINT', resolve);
     process.once('SIGTERM', resolve);
   });
   let watching = true;
   const watcher = watchAloud(stage, () => watching);
-  const first = await stage.project.push(branch, 'Plums are here');
+  const first = await stage.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
+  const headlines = await stage.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines');
   const environment = await untilReady(stage, first);
+  const news = await untilReady(stage, headlines);
   say(`
 Click:   ${environment.url}
+And:     ${news.url}
 
 Change it:
-  cd ${stage.project.workingCopy}
+  cd ${stage.shop.workingCopy}
   sed -i 's/Plums are here/Plums are ripe/' web.mjs && git commit -qam ripe && git push -q origin ${branch}
 Another one:
   git push -q origin HEAD:refs/heads/preview/second
+Override it, as the platform's operator:
+  cd ${stage.platform.workingCopy}
+  sed -i 's/BANNER: .*/BANNER: Plum week/' demo/apps/shop/shop/env.yaml && git commit -qam 'Plum week' && git push -q origin main
 Ask:
   npm run eph -- --server ${stage.ephd.apiUrl} list
+  npm run eph -- --server ${stage.ephd.apiUrl} config explain --environment ${environment.name}
 
 Ctrl-C removes everything.
 `);
   await stopped;
   say('\nRemoving everything.');
-  for (const one of await readEnvironments(stage))
-    await stage.project.deleteBranch(one.source.name).catch((error: unknown) => say(String(error)));
+  await deleteBranches(stage);
   await untilGone(stage);
   watching = false;
   await watcher;
+};
+
+const deleteBranches = async (stage: Stage): Promise<void> => {
+  for (const { project, source } of await readEnvironments(stage)) {
+    const repository = project === 'news' ? stage.news : stage.shop;
+    await repository.deleteBranch(source.name).catch((error: unknown) => say(String(error)));
+  }
 };
 
 /** Says what changes, as it changes. */
@@ -185,8 +233,7 @@ const main = async (): Promise<void> => {
 
 /** Also after a failure nothing stays behind: without their branches the environments go. */
 const removeEverything = async (stage: Stage): Promise<void> => {
-  for (const one of await readEnvironments(stage))
-    await stage.project.deleteBranch(one.source.name).catch((error: unknown) => say(String(error)));
+  await deleteBranches(stage);
   await untilGone(stage);
   await stage.ephd[Symbol.asyncDispose]();
   rmSync(stage.folder, { recursive: true, force: true });

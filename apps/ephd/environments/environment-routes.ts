@@ -1,5 +1,6 @@
 import {
   type ComponentName,
+  type ConfigView,
   closest,
   EphError,
   type EventListView,
@@ -57,6 +58,11 @@ export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono
     .get('/environments/:id/why', (c) => {
       const { id, name } = find(c.req.param('id'));
       return c.json({ id, name, lines: [...(engine().explain(id) ?? [])] } satisfies WhyView);
+    })
+    .get('/environments/:id/config', async (c) => {
+      const { id, name, project, source } = find(c.req.param('id'));
+      const values = await engine().explainValues(id, c.req.raw.signal);
+      return c.json({ id, name, project, commit: source?.commit ?? null, ...values } satisfies ConfigView);
     })
     .post('/environments/:id/release', (c) => {
       const known = find(c.req.param('id'));

@@ -1,28 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Fault, type ParsedSpec, parseSpec, printFault, specLimitBytes } from './parse.ts';
+import { type Fault, printFault } from './document.ts';
+import { describeParsing, expectOrderly } from './parse.contract.ts';
+import { parseSpec, specLimitBytes } from './parse.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
-
-/** Words that only a programmer would understand. */
-const jargon = /undefined|\[object|ZodError|Invalid input|expected string|\bat line\b/;
-
-const isOrderly = (fault: Fault, lines: number): boolean =>
-  fault.line >= 1 &&
-  fault.line <= lines &&
-  fault.column >= 1 &&
-  /\S/.test(fault.message) &&
-  !jargon.test(printFault(fault)) &&
-  fault.path.length + fault.message.length < 1000;
-
-/** What must hold of every answer: a sound spec, or clear faults that point into the file. */
-const expectOrderly = (parsed: ParsedSpec, bytes: Uint8Array): void => {
-  const lines = new TextDecoder().decode(bytes).split('\n').length;
-  const faults = parsed.ok ? [] : parsed.faults;
-  expect(faults.filter((fault) => !isOrderly(fault, lines))).toEqual([]);
-  expect(parsed.ok || (faults.length > 0 && faults.length <= 50)).toBe(true);
-  expect(parsed.triggers).not.toEqual([]);
-};
 
 const firstFault = (bytes: Uint8Array): string => {
   const parsed = parseSpec(bytes);
@@ -98,16 +80,9 @@ describe('any bytes', () => {
     expect(parseSpec(encode(valid))).toMatchObject({ ok: true });
   });
 
-  it.each([
-    ['at random', bytes, 4000],
-    ['that look like YAML', text, 6000],
-    ['of a file with a few slips', mutation, 10_000],
-  ])('%s give a spec or clear faults, and never throw', { timeout: 120_000 }, (_, arbitrary, numRuns) => {
-    fc.assert(
-      fc.property(arbitrary, (input) => expectOrderly(parseSpec(input), input)),
-      { numRuns },
-    );
-  });
+  describeParsing('files of random bytes', bytes, 25_000);
+  describeParsing('files that look like YAML', text, 35_000);
+  describeParsing('files with a few slips', mutation, 20_000);
 });
 
 // Quick on any machine; the limit of each test is there to notice what would take minutes.

@@ -1,15 +1,21 @@
 import {
+  type Alias,
   Composer,
   CST,
   type Document,
   isAlias,
   isMap,
+  isNode,
+  isPair,
   isScalar,
   isSeq,
   Lexer,
   type LineCounter,
+  type Node,
+  type Pair,
   Parser,
   type YAMLError,
+  type YAMLMap,
 } from 'yaml';
 
 /** A mistake at a place in the text. */
@@ -19,6 +25,9 @@ export interface Flaw {
   readonly path: string;
   readonly message: string;
 }
+
+/** One step of a path: a key of a map or an index of a list. */
+export type Step = string | number;
 
 export interface ParsedYaml {
   /** Absent when the text is not YAML or not to be trusted; present, even with flaws, when it can be looked at further. */
@@ -37,8 +46,8 @@ export const aliasLimit = 100;
  */
 export const parseYaml = (text: string, lines: LineCounter): ParsedYaml => {
   const flawed = (offset: number, message: string): ParsedYaml => ({ flaws: [{ offset, path: '', message }] });
-  if (hasTooManyTokens(text)) return flawed(0, `the file is too complex: it has more than ${tokenLimit} YAML tokens`);
-  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  const tokens = readTokens(text, lines);
+  if (tokens === undefined) return flawed(0, `the file is too complex: it has more than ${tokenLimit} YAML tokens`);
   const deep = findTooDeep(tokens);
   if (deep !== undefined) return flawed(deep, `nested more than ${depthLimit} levels deep`);
   const options = { uniqueKeys: false, stringKeys: true, logLevel: 'silent' } as const;
@@ -51,13 +60,19 @@ export const parseYaml = (text: string, lines: LineCounter): ParsedYaml => {
   return { document, flaws: findFlaws(document) };
 };
 
-const hasTooManyTokens = (text: string): boolean => {
+/** The parser's own `parse`, stopped at the limit. */
+const readTokens = (text: string, lines: LineCounter): readonly CST.Token[] | undefined => {
+  const parser = new Parser(lines.addNewLine);
+  const tokens: CST.Token[] = [];
   let count = 0;
-  for (const _ of new Lexer().lex(text)) {
+  lines.addNewLine(0);
+  for (const lexeme of new Lexer().lex(text)) {
     count += 1;
-    if (count > tokenLimit) return true;
+    if (count > tokenLimit) return undefined;
+    for (const token of parser.next(lexeme)) tokens.push(token);
   }
-  return false;
+  for (const token of parser.end()) tokens.push(token);
+  return tokens;
 };
 
 /** The offset of the first collection beyond the limit. An explicit stack: the depth is what is in question. */
@@ -95,8 +110,8 @@ const describeYamlError = ({ code, message, pos }: YAMLError): Flaw => {
 };
 
 /**
- * What the composer lets pass or takes too long to find: keys given twice, aliases of nothing, too many aliases, and the one key
- * that JavaScript gives a meaning.
+ * What the composer lets pass or takes too long to find: keys and anchors given twice, aliases of nothing, too many aliases, and the one
+ * key that JavaScript gives a meaning.
  */
 const findFlaws = (document: Document.Parsed): readonly Flaw[] => {
   const flaws: Flaw[] = [];
@@ -105,29 +120,65 @@ const findFlaws = (document: Document.Parsed): readonly Flaw[] => {
   const flaw = (at: { range?: readonly number[] | null | undefined }, path: string, message: string): void => {
     flaws.push({ offset: at.range?.[0] ?? 0, path, message });
   };
+  const visitAlias = (node: Alias, path: string): void => {
+    aliases += 1;
+    if (aliases === aliasLimit + 1) flaw(node, path, `the file uses more than ${aliasLimit} aliases`);
+    if (!anchors.has(node.source)) flaw(node, path, `there is no &${clip(node.source)} before this`);
+  };
+  const visitMap = (node: YAMLMap, path: string): void => {
+    const seen = new Set<string>();
+    for (const { key, value } of node.items) {
+      const name = isScalar(key) ? String(key.value) : '';
+      const at = joinPath(path, name);
+      if (seen.has(name) && isScalar(key)) flaw(key, at, 'is given twice; keep one');
+      if (name === '__proto__' && isScalar(key)) flaw(key, at, 'is not allowed as a name');
+      seen.add(name);
+      visit(value, at);
+    }
+  };
   const visit = (node: unknown, path: string): void => {
-    if (isAlias(node)) {
-      aliases += 1;
-      if (aliases === aliasLimit + 1) flaw(node, path, `the file uses more than ${aliasLimit} aliases`);
-      if (!anchors.has(node.source)) flaw(node, path, `there is no &${clip(node.source)} before this`);
-    } else if (isMap(node)) {
-      if (node.anchor !== undefined) anchors.add(node.anchor);
-      const seen = new Set<string>();
-      for (const { key, value } of node.items) {
-        const name = isScalar(key) ? String(key.value) : '';
-        const at = joinPath(path, name);
-        if (seen.has(name) && isScalar(key)) flaw(key, at, 'is given twice; keep one');
-        if (name === '__proto__' && isScalar(key)) flaw(key, at, 'is not allowed as a name');
-        seen.add(name);
-        visit(value, at);
-      }
-    } else if (isSeq(node)) {
-      if (node.anchor !== undefined) anchors.add(node.anchor);
-      for (const [index, item] of node.items.entries()) visit(item, joinPath(path, index));
-    } else if (isScalar(node) && node.anchor !== undefined) anchors.add(node.anchor);
+    if (isAlias(node)) return visitAlias(node, path);
+    if (!isNode(node)) return;
+    if (node.anchor !== undefined && anchors.has(node.anchor))
+      flaw(node, path, `there is another &${clip(node.anchor)} before this; give each a name of its own`);
+    if (node.anchor !== undefined) anchors.add(node.anchor);
+    if (isMap(node)) visitMap(node, path);
+    else if (isSeq(node)) for (const [index, item] of node.items.entries()) visit(item, joinPath(path, index));
   };
   visit(document.contents, '');
   return flaws;
+};
+
+/**
+ * The node a path leads to, or the deepest one on the way that exists, with the place of its key. An alias is as far as it goes,
+ * unless there is a way to resolve it.
+ */
+export const locate = (
+  root: Node,
+  path: readonly Step[],
+  resolve: (alias: Node) => Node | undefined = () => undefined,
+): { readonly node: Node; readonly offset: number; readonly depth: number } => {
+  let node = root;
+  let offset = root.range?.[0] ?? 0;
+  let depth = 0;
+  for (const step of path) {
+    const next = isMap<unknown, Node>(node) || isSeq<Node>(node) ? (node.get(step, true) as Node | null | undefined) : undefined;
+    if (next === undefined || next === null) break;
+    offset = keyOffset(node, String(step)) ?? next.range?.[0] ?? offset;
+    depth += 1;
+    const resolved = isAlias(next) ? resolve(next) : next;
+    if (resolved === undefined) break;
+    node = resolved;
+  }
+  return { node, offset, depth };
+};
+
+export const keyOffset = (node: Node, key: string): number | undefined => {
+  if (!isMap(node)) return undefined;
+  const pair = node.items.find(
+    (item): item is Pair<Node> => isPair(item) && isScalar(item.key) && String(item.key.value) === key,
+  );
+  return pair?.key.range?.[0];
 };
 
 export const joinPath = (path: string, step: string | number): string => {

@@ -1,7 +1,7 @@
 import { dnsLabel, type EnvironmentName, projectId, type SourceKind, type SourceRef } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseName, identify, type NameParts, nameParts, toDnsLabel } from './identity.ts';
+import { chooseName, identify, type NameParts, nameParts } from './identity.ts';
 import { adjectives, nouns } from './words.ts';
 
 const shop = projectId('shop');
@@ -70,34 +70,6 @@ describe('words and number', () => {
   it('rarely meet: a thousand sources get a thousand pairs', () => {
     const pairs = Array.from({ length: 1000 }, (_, index) => nameParts('key', shop, branch(`preview/${index}`), 0));
     expect(new Set(pairs.map(({ words, number }) => `${words}-${number}`)).size).toBe(1000);
-  });
-});
-
-describe('a DNS label from any text', () => {
-  it.each([
-    ['feature/Login-Page', 'feature-login-page'],
-    ['--a__b--', 'a-b'],
-    ['release/v1.2.3', 'release-v1-2-3'],
-    ['xn--80ak6aa92e', 'xn-80ak6aa92e'],
-    ['preview/../../etc', 'preview-etc'],
-    ['shop.evil.com', 'shop-evil-com'],
-    ['a'.repeat(63), 'a'.repeat(63)],
-  ])('%j becomes %j', (text, label) => {
-    expect(toDnsLabel(text)).toBe(label);
-  });
-
-  it('is always one, at most 63 characters long', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
-        expect(toDnsLabel(text)).toMatch(dnsLabel);
-      }),
-    );
-  });
-
-  it('keeps apart what only differs behind the 63rd character or in letters it cannot show', () => {
-    const long = ['a', 'b'].map((end) => toDnsLabel(`${'x'.repeat(80)}${end}`));
-    const foreign = ['日本', '中国', '🚢', ''].map(toDnsLabel);
-    expect(new Set([...long, ...foreign]).size).toBe(6);
   });
 });
 

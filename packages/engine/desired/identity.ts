@@ -1,6 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
 import {
-  dnsLabel,
   type EnvironmentId,
   type EnvironmentName,
   environmentId,
@@ -8,6 +7,7 @@ import {
   type ProjectId,
   type SourceRef,
   sourceKey,
+  toDnsLabel,
 } from '@eph/contract';
 import { adjectives, nouns } from './words.ts';
 
@@ -52,15 +52,4 @@ export const chooseName = (
     const name = environmentName(toDnsLabel(`${render(chosen)}${more}`));
     if (!isTaken(name)) return name;
   }
-};
-
-/** The nearest DNS label; what does not fit in 63 characters is replaced by a digest of the whole. */
-export const toDnsLabel = (text: string): string => {
-  const label = text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '');
-  if (dnsLabel.test(label)) return label;
-  const digest = createHash('sha256').update(text).digest('hex').slice(0, 8);
-  return label === '' ? `x-${digest}` : `${label.slice(0, 54).replace(/-+$/, '')}-${digest}`;
 };

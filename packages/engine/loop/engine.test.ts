@@ -13,6 +13,7 @@ import { gitBranchGenerator, gitTagGenerator } from '../desired/git-ref-triggers
 import { commitTreeResolver } from '../images/commit-tree.ts';
 import { defaultDeletionBound, guardDeletions } from '../plan/guard.ts';
 import { type Behaviour, createFakeInfrastructure, FakeProvider, type FakeProviderOptions } from '../provider/provider.fake.ts';
+import { Configuration } from '../source/configuration.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
 import { ManualClock } from './clock.fake.ts';
 import { Engine } from './engine.ts';
@@ -68,7 +69,13 @@ class Town {
       lose: (items) => this.providerOptions.lose?.(items) ?? items,
     });
     this.engine = new Engine({
-      projects: new Map(projects.map((id) => [id, { forge: this.forge, resolver: commitTreeResolver }])),
+      projects: new Map(
+        projects.map((id) => [
+          id,
+          { forge: this.forge, resolver: commitTreeResolver, repository: id, team: undefined, variables: {} },
+        ]),
+      ),
+      configuration: new Configuration({ documents: [] }),
       providers: new Map([[this.provider.name, this.provider]]),
       generators: [gitBranchGenerator, gitTagGenerator],
       clock: this.clock,
@@ -77,6 +84,8 @@ class Town {
       telemetry: silentTelemetry,
       serverKey: this.serverKey,
       urlOf: (name) => `http://${name}.localhost`,
+      ownerOf: () => undefined,
+      aliasesOf: () => [],
       deletionBound: defaultDeletionBound,
       guard: guardDeletions,
       record: (event) => void this.events.push(event),

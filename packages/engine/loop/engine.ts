@@ -13,7 +13,7 @@ import { passIntervalMs } from './cadence.ts';
 import type { Cancel } from './clock.ts';
 import { type Known, Memory } from './memory.ts';
 import { Queue } from './queue.ts';
-import { Reconciler, type World } from './reconcile.ts';
+import { type ExplainedValues, Reconciler, type World } from './reconcile.ts';
 import { Reports } from './reports.ts';
 
 export interface EngineOptions extends Omit<World, 'record' | 'report'> {
@@ -23,7 +23,7 @@ export interface EngineOptions extends Omit<World, 'record' | 'report'> {
   readonly deliver: (report: Parameters<World['report']>[0], signal: AbortSignal) => Promise<void>;
 }
 
-type Key = 'pass' | `project:${string}` | `environment:${string}`;
+type Key = 'pass' | 'configuration' | `project:${string}` | `environment:${string}`;
 
 const projectKey = (id: ProjectId): Key => `project:${id}`;
 const environmentKey = (id: EnvironmentId): Key => `environment:${id}`;
@@ -76,6 +76,8 @@ export class Engine {
       project: (id) => this.#queue.add(projectKey(id)),
       environment: (id) => this.#queue.add(environmentKey(id)),
       retryProject: (id) => this.#queue.retry(projectKey(id), 500),
+      retryConfiguration: () => this.#queue.retry('configuration', 500),
+      calmConfiguration: () => this.#queue.forget('configuration'),
       calmProject: (id) => this.#queue.forget(projectKey(id)),
       retry: (id, atLeastMs) => this.#queue.retry(environmentKey(id), atLeastMs),
       later: (id, ms) => this.#queue.addAfter(environmentKey(id), ms),
@@ -87,6 +89,7 @@ export class Engine {
   /** Starts watching and makes the first pass. */
   start(): void {
     const { signal } = this.#stopping;
+    this.#options.configuration.watch(() => this.wakeConfiguration(), signal);
     for (const [id, { forge }] of this.#options.projects) forge.watch(() => this.wakeProject(id), signal);
     for (const provider of this.#options.providers.values()) provider.watch((id) => this.#providerChanged(id), signal);
     this.#queue.add('pass');
@@ -106,6 +109,12 @@ export class Engine {
     this.#queue.add(projectKey(id));
   }
 
+  /** Something may have changed in what the platform says. */
+  wakeConfiguration(): void {
+    this.#noteActivity();
+    this.#queue.add('configuration');
+  }
+
   /** Looks at everything now. */
   wakeAll(): void {
     this.#queue.add('pass');
@@ -117,6 +126,10 @@ export class Engine {
 
   look(id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> {
     return this.#reconciler.look(id, signal);
+  }
+
+  explainValues(id: EnvironmentId, signal: AbortSignal): Promise<ExplainedValues> {
+    return this.#reconciler.explainValues(id, signal);
   }
 
   explain(id: EnvironmentId): readonly string[] | undefined {
@@ -153,6 +166,7 @@ export class Engine {
 
   async #run(key: Key, signal: AbortSignal): Promise<void> {
     if (key === 'pass') return this.#pass(signal);
+    if (key === 'configuration') return this.#reconciler.configuration(signal);
     const id = key.slice(key.indexOf(':') + 1);
     if (key.startsWith('project:')) {
       await this.#reconciler.project(projectId(id), signal);
@@ -183,6 +197,7 @@ export class Engine {
     this.#passStarted = clock.now();
     this.#schedulePass(passIntervalMs(this.#passStarted, this.#lastActivity, random));
     this.#passLeft = new Set(this.#options.projects.keys());
+    this.#queue.add('configuration');
     await this.#reconciler.pass(signal);
   }
 }

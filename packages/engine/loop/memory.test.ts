@@ -11,27 +11,22 @@ import {
   type SourceKind,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { type Decided, Decisions, type Known, Memory } from './memory.ts';
+import { createKnown, type Decided, Decisions, type Known, Memory } from './memory.ts';
 
 const shop = projectId('shop');
 const name = (text: string): EnvironmentName => environmentName(text);
 const id = (number: number) => environmentId(String(number).padStart(16, '0'));
 
 const known = (number: number, changes: Partial<Known> = {}): Known => ({
-  id: id(number),
-  project: shop,
-  ref: { kind: 'branch', name: `preview/${number}` },
-  name: name(`env-${number}`),
-  decision: { state: 'unwanted', because: 'it is gone' },
-  source: undefined,
-  observed: undefined,
-  actions: [],
-  status: undefined,
-  settled: false,
-  held: false,
-  permit: false,
-  seenInLook: 0,
-  reportedCommit: undefined,
+  ...createKnown({
+    id: id(number),
+    project: shop,
+    ref: { kind: 'branch', name: `preview/${number}` },
+    name: name(`env-${number}`),
+    decision: { state: 'unwanted', because: 'it is gone' },
+    source: undefined,
+    observed: undefined,
+  }),
   ...changes,
 });
 

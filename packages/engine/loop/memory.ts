@@ -1,6 +1,7 @@
 import type {
   Action,
   CommitSha,
+  ConfigurationView,
   EnvironmentId,
   EnvironmentName,
   EnvironmentStatus,
@@ -40,9 +41,30 @@ export interface Known {
   permit: boolean;
   /** Which look at the project last found it in a listing. */
   seenInLook: number;
+  /** What the platform said when this was last worked out. */
+  told: ConfigurationView | undefined;
+  /** The mark of what others were last told of it. */
+  shownMark: string | undefined;
+  /** Names and aliases of other environments that its references lead to. */
+  namespaces: readonly string[];
   /** Where the last report stands; the report of its removal goes there too. */
   reportedCommit: CommitSha | undefined;
 }
+
+/** An environment that has just been met. */
+export const createKnown = (met: Pick<Known, 'id' | 'project' | 'ref' | 'name' | 'decision' | 'source' | 'observed'>): Known => ({
+  ...met,
+  actions: [],
+  status: undefined,
+  settled: false,
+  held: false,
+  permit: false,
+  seenInLook: 0,
+  told: undefined,
+  shownMark: undefined,
+  namespaces: [],
+  reportedCommit: undefined,
+});
 
 /** What was decided about one source at one commit; a commit never changes, so neither does the decision. */
 export interface Decided {

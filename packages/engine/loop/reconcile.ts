@@ -1,5 +1,7 @@
 import {
   type Action,
+  type ConfigurationView,
+  type ConfigView,
   defaultTriggers,
   type EnvironmentId,
   type EnvironmentName,
@@ -18,10 +20,10 @@ import {
   printFault,
   type Reading,
   type ResolvedComponent,
+  type ServerVariables,
   type Source,
   type SourceRef,
   sourceKey,
-  toFailure,
 } from '@eph/contract';
 import type { Generator } from '../desired/generator.ts';
 import { chooseName, identify, nameParts } from '../desired/identity.ts';
@@ -35,18 +37,36 @@ import { observe } from '../provider/observe.ts';
 import type { Provider, Scope } from '../provider/provider.ts';
 import { composeReport } from '../report/comment.ts';
 import type { Report } from '../report/reporter.ts';
+import type { Configuration } from '../source/configuration.ts';
 import type { Forge } from '../source/forge.ts';
 import { SpecReader, type SpecReading } from '../source/read-spec.ts';
 import { type Findings, summarize } from '../status/summarize.ts';
-import { computeComponents, type Wish } from '../values/components.ts';
-import { renderTemplate } from '../values/templates.ts';
+import { isSameFor } from '../values/configuration.ts';
+import { computeEnvironment, type EnvironmentInput, explainEnvironment } from '../values/environment.ts';
+import { Preparations } from '../values/prepare.ts';
+import type { ForeignOutputs } from '../values/references.ts';
+import { missingVariables, renderTemplate, sourceValues } from '../values/templates.ts';
+import { Admission } from './admission.ts';
 import type { Clock } from './clock.ts';
-import { type Decided, type Decision, Decisions, type Known, type Memory } from './memory.ts';
+import { createKnown, type Decided, type Decision, Decisions, type Known, type Memory } from './memory.ts';
 import type { Telemetry } from './telemetry.ts';
+
+/** A project as its operator configured it. */
+export interface ConfiguredProject {
+  readonly forge: Forge;
+  readonly resolver: Resolver;
+  /** What the platform's files know it by. */
+  readonly repository: string;
+  readonly team: string | undefined;
+  /** What its files may have of ephd. */
+  readonly variables: ServerVariables;
+}
 
 /** Everything outside: what Git says, what providers hold, and who is told. */
 export interface World {
-  readonly projects: ReadonlyMap<ProjectId, { readonly forge: Forge; readonly resolver: Resolver }>;
+  readonly projects: ReadonlyMap<ProjectId, ConfiguredProject>;
+  /** What the platform and its operators say. */
+  readonly configuration: Configuration;
   readonly providers: ReadonlyMap<ProviderName, Provider>;
   readonly generators: readonly Generator[];
   readonly clock: Clock;
@@ -54,6 +74,9 @@ export interface World {
   /** Makes names that cannot be guessed. Losing it renames nothing. */
   readonly serverKey: string;
   readonly urlOf: (name: string) => string;
+  /** Whose name or alias this is. */
+  readonly ownerOf: (label: string) => EnvironmentId | undefined;
+  readonly aliasesOf: (id: EnvironmentId) => readonly string[];
   readonly deletionBound: DeletionBound;
   /** Which of the environments nobody wants may go now. */
   readonly guard: (input: GuardInput) => GuardAnswer;
@@ -68,6 +91,8 @@ export interface Wakes {
   project(id: ProjectId): void;
   environment(id: EnvironmentId): void;
   retryProject(id: ProjectId): void;
+  retryConfiguration(): void;
+  calmConfiguration(): void;
   /** The last look at the project was good. */
   calmProject(id: ProjectId): void;
   retry(id: EnvironmentId, atLeastMs: number): void;
@@ -77,6 +102,9 @@ export interface Wakes {
   calm(id: EnvironmentId): void;
   supersede(id: EnvironmentId): void;
 }
+
+/** What `eph config explain` says about one environment. */
+export type ExplainedValues = Pick<ConfigView, 'configuration' | 'notices' | 'components' | 'violations'>;
 
 /** One look at a project: what Git says, what exists, and what follows. */
 interface Survey {
@@ -96,15 +124,22 @@ interface Surplus {
 }
 
 /** What one wanted environment should be, and the difference to what is. */
-interface Draft {
+interface Draft extends Remarks {
   readonly identity: Identity;
   readonly components: readonly ResolvedComponent[];
   readonly actions: readonly Action[];
   readonly specFaults: readonly Failure[];
+  /** What keeps it from being worked out, and is no fault of the file. */
+  readonly failures: readonly Failure[];
+  readonly told: ConfigurationView;
+  readonly namespaces: readonly string[];
 }
 
+/** What is worth knowing beside the outcome. */
+type Remarks = Pick<Findings, 'notices' | 'staleConfiguration'>;
+
 /** How a look at one environment ended: the input of its status. */
-type Outcome = Pick<Findings, 'observed' | 'actions' | 'failures' | 'specFaults'>;
+type Outcome = Pick<Findings, 'observed' | 'actions' | 'failures' | 'specFaults'> & Partial<Remarks>;
 
 /**
  * Git says what should exist, providers say what does exist, Eph makes them equal and tells people.
@@ -121,11 +156,20 @@ export class Reconciler {
   #looks = 0;
   /** Of the last pass, if it was complete. */
   #passMark: string | undefined;
+  /** The first reading of the configuration: until it is over, nobody knows how anything should be. */
+  #configured: Promise<void> | undefined;
+  /** What the platform said to each project when its environments were last asked whether it concerns them. */
+  readonly #told = new Map<ProjectId, ConfigurationView>();
+  readonly #admission: Admission;
+  readonly #preparations = new Preparations();
+  /** Environments with references to others. */
+  readonly #referrers = new Set<Known>();
 
   constructor(world: World, memory: Memory, wakes: Wakes) {
     this.#world = world;
     this.#memory = memory;
     this.#wakes = wakes;
+    this.#admission = new Admission(memory, (project) => world.projects.get(project)?.team);
     for (const [id, { forge }] of world.projects) this.#specs.set(id, new SpecReader(forge));
   }
 
@@ -159,6 +203,16 @@ export class Reconciler {
       this.#wakes.project(id);
     }
     this.#holdStrays(strays);
+  }
+
+  /** Reads what the platform says and wakes every environment that it concerns. */
+  async configuration(signal: AbortSignal): Promise<void> {
+    const { faults } = await this.#world.configuration.refresh(signal);
+    if (signal.aborted) return;
+    for (const fault of faults) this.#world.telemetry.failed('configuration', fault);
+    for (const id of this.#world.projects.keys()) this.#tell(id);
+    if (faults.some((fault) => fault.disposition !== 'stall')) this.#wakes.retryConfiguration();
+    else this.#wakes.calmConfiguration();
   }
 
   /** Reads what Git says about one project and wakes every environment that is not as it should be. */
@@ -248,6 +302,29 @@ export class Reconciler {
       this.#wakes.environment(id);
     }
     return true;
+  }
+
+  /** Where the values of an environment come from. Throws where that cannot be said. */
+  async explainValues(id: EnvironmentId, signal: AbortSignal): Promise<ExplainedValues> {
+    const known = this.#memory.get(id);
+    const { decision, source } = known ?? {};
+    const parsed = decision?.state === 'wanted' && decision.spec !== 'missing' ? decision.spec : undefined;
+    if (known === undefined || source === undefined || parsed?.ok !== true)
+      throw new EphError(
+        'api.conflict',
+        `eph.yaml cannot be understood: ${known?.status?.summary ?? 'it has not been read yet'}`,
+      );
+    await this.#untilConfigured(signal);
+    const told = this.#configurationOf(known.project);
+    const { state, commit, faults } = told;
+    const configuration = { state, commit, fault: faults[0]?.message ?? null };
+    const notices = [...parsed.notices];
+    if (!('layers' in told)) return { configuration, notices, components: [], violations: [] };
+    const artifact = await this.#projectOf(known.project).resolver.resolve(source, signal);
+    const identity = known.observed?.identity ?? this.#newIdentity(known.name, source);
+    const input = this.#environmentInput(parsed, source, identity, known.observed);
+    const explained = explainEnvironment({ ...input, told, artifact: artifact.state === 'missing' ? '' : artifact.artifact });
+    return { configuration, notices, components: [...explained.components], violations: [...explained.violations] };
   }
 
   /**
@@ -437,22 +514,7 @@ export class Reconciler {
     source: Source | undefined,
     observed: ObservedEnvironment | undefined,
   ): Known {
-    const known: Known = {
-      id,
-      project,
-      ref,
-      name,
-      decision,
-      source,
-      observed,
-      actions: [],
-      status: undefined,
-      settled: false,
-      held: false,
-      permit: false,
-      seenInLook: 0,
-      reportedCommit: undefined,
-    };
+    const known = createKnown({ id, project, ref, name, decision, source, observed });
     this.#memory.remember(known);
     return known;
   }
@@ -483,23 +545,91 @@ export class Reconciler {
     if (seen === undefined && this.#memory.isNameTaken(known.name, known.id))
       this.#memory.rename(known, this.#chooseName(known.id, source, decision));
     const draft = await this.#draft(known.name, source, decision.spec, seen, signal);
+    if (signal.aborted) return;
+    known.told = draft.told;
+    known.namespaces = draft.namespaces;
+    if (known.namespaces.length > 0) this.#referrers.add(known);
+    else this.#referrers.delete(known);
     const actions = await this.#withoutDoubtfulRemovals(known, draft.actions, signal);
     const results = await apply({ ...draft, actions, providers: this.#world.providers }, signal);
     this.#account(known, results);
     if (signal.aborted) return;
-    const failures = failuresOf(results);
     if (results.length === 0) {
-      this.#conclude(known, { observed: seen, actions: draft.actions, failures, specFaults: draft.specFaults });
-      return;
+      this.#conclude(known, { ...draft, observed: seen });
+      return this.#hear(known);
     }
     const after = await this.#observe({ environment: known.id }, signal);
     if (signal.aborted) return;
-    if (!isWhole(after)) {
-      this.#conclude(known, unreadable(after, seen));
+    if (!isWhole(after)) return this.#conclude(known, unreadable(after, seen));
+    const left = await this.#draft(known.name, source, decision.spec, after.items[0], signal);
+    this.#conclude(known, { ...left, observed: after.items[0], failures: [...failuresOf(results), ...left.failures] });
+    this.#hear(known);
+  }
+
+  /** Asks the environments of a project whether what the platform says now concerns them. */
+  #tell(id: ProjectId): void {
+    const told = this.#configurationOf(id);
+    if (this.#told.get(id) === told) return;
+    this.#told.set(id, told);
+    for (const known of this.#memory.project(id).environments.values()) this.#hear(known);
+  }
+
+  #hear(known: Known): void {
+    const { told: before, decision } = known;
+    const told = this.#configurationOf(known.project);
+    if (before === undefined || before === told) return;
+    const spec = decision.state === 'wanted' && decision.spec !== 'missing' && decision.spec.ok ? decision.spec.spec : undefined;
+    if (isSameFor(spec, before, told)) {
+      known.told = told;
       return;
     }
-    const left = await this.#draft(known.name, source, decision.spec, after.items[0], signal);
-    this.#conclude(known, { observed: after.items[0], actions: left.actions, failures, specFaults: left.specFaults });
+    known.settled = false;
+    this.#wakes.environment(known.id);
+  }
+
+  #configurationOf(id: ProjectId): ConfigurationView {
+    return this.#world.configuration.layersFor(this.#projectOf(id).repository, id);
+  }
+
+  async #untilConfigured(signal: AbortSignal): Promise<void> {
+    this.#configured ??= this.configuration(signal);
+    await this.#configured;
+    // Cut off, it has read nothing.
+    if (signal.aborted) this.#configured = undefined;
+  }
+
+  /** What another environment publishes to everybody. */
+  #outputsOf(namespace: string, asker: EnvironmentId): ForeignOutputs | undefined {
+    const known = this.#ownerOf(namespace);
+    if (known?.observed === undefined) return undefined;
+    const outputs = Object.fromEntries(known.observed.components.map((component) => [component.name, component.outputs]));
+    return { outputs, refersBack: this.#leadsTo(known, asker) };
+  }
+
+  #ownerOf(label: string): Known | undefined {
+    const id = this.#world.ownerOf(label);
+    return id === undefined ? undefined : this.#memory.get(id);
+  }
+
+  /** Whether references lead from one environment to another, however indirectly. */
+  #leadsTo(from: Known, target: EnvironmentId): boolean {
+    const left = [from];
+    const seen = new Set<Known>();
+    for (let known = left.pop(); known !== undefined; known = left.pop()) {
+      if (known.id === target) return true;
+      if (seen.has(known)) continue;
+      seen.add(known);
+      left.push(...known.namespaces.map((one) => this.#ownerOf(one)).filter((one) => one !== undefined));
+    }
+    return false;
+  }
+
+  /** Others may refer to what this one publishes. */
+  #wakeReferrers(known: Known): void {
+    for (const other of this.#referrers) {
+      const refers = other.namespaces.some((one) => one === known.name || this.#world.ownerOf(one) === known.id);
+      if (refers && other !== known) this.#wakes.environment(other.id);
+    }
   }
 
   /** From the values and the artifacts to the difference. Faults of the file are findings, not errors. */
@@ -510,31 +640,69 @@ export class Reconciler {
     seen: ObservedEnvironment | undefined,
     signal: AbortSignal,
   ): Promise<Draft> {
+    await this.#untilConfigured(signal);
+    const told = this.#configurationOf(source.project);
     const identity = seen?.identity ?? this.#newIdentity(name, source);
-    const nothing = { identity, components: [], actions: [] };
+    const draft: Draft = {
+      identity,
+      components: [],
+      actions: [],
+      specFaults: [],
+      failures: [],
+      notices:
+        spec === 'missing' || !spec.ok ? [] : spec.notices.map((notice) => printFault({ file: spec.places.file, ...notice })),
+      staleConfiguration: told.state === 'last-good' ? told.faults[0] : undefined,
+      told,
+      namespaces: [],
+    };
     if (spec === 'missing')
-      return { ...nothing, specFaults: [failure('spec.missing', `there is no eph.yaml at commit ${short(source)}; add one`)] };
-    if (!spec.ok) return { ...nothing, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
+      return { ...draft, specFaults: [failure('spec.missing', `there is no eph.yaml at commit ${short(source)}; add one`)] };
+    if (!spec.ok) return { ...draft, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
+    if (!('layers' in told)) return { ...draft, failures: told.faults };
     const artifact = await this.#projectOf(source.project).resolver.resolve(source, signal);
     if (artifact.state === 'missing') {
       const { code, message } = artifact.fault;
-      return { ...nothing, actions: [{ type: 'wait', code, reason: message }], specFaults: [] };
+      return { ...draft, actions: [{ type: 'wait', code, reason: message }] };
     }
-    let wishes: readonly Wish[];
-    try {
-      wishes = computeComponents({
-        spec: spec.spec,
-        source,
-        identity,
-        url: this.#world.urlOf(identity.name),
-        artifact: artifact.artifact,
-        observed: seen?.components ?? [],
-      });
-    } catch (error) {
-      return { ...nothing, specFaults: [toFailure(error)] };
+    const { wishes, faults, obstacles, namespaces } = computeEnvironment({
+      ...this.#environmentInput(spec, source, identity, seen),
+      told,
+      artifact: artifact.artifact,
+    });
+    if (faults.length > 0) return { ...draft, namespaces, specFaults: faults };
+    if (obstacles.length > 0) {
+      if (seen === undefined) this.#admission.queue(identity.id);
+      return {
+        ...draft,
+        namespaces,
+        actions: obstacles.map(({ code, message }) => ({ type: 'wait', code, reason: message })),
+      };
     }
+    this.#admission.admit(identity.id);
     const components = wishes.flatMap((wish) => (wish.state === 'resolved' ? [wish.component] : []));
-    return { identity, components, actions: planUpdate(wishes, seen, this.#world.clock.now()), specFaults: [] };
+    return { ...draft, namespaces, components, actions: planUpdate(wishes, seen, this.#world.clock.now()) };
+  }
+
+  #environmentInput(
+    parsed: ParsedSpec & { ok: true },
+    source: Source,
+    identity: Identity,
+    seen: ObservedEnvironment | undefined,
+  ): Omit<EnvironmentInput, 'artifact' | 'told'> {
+    const { variables } = this.#projectOf(source.project);
+    return {
+      parsed,
+      source,
+      identity,
+      url: this.#world.urlOf(identity.name),
+      observed: seen?.components ?? [],
+      aliases: this.#world.aliasesOf(identity.id),
+      variables,
+      providers: [...this.#world.providers.keys()],
+      outputsOf: (namespace) => this.#outputsOf(namespace, identity.id),
+      countOthers: () => (seen === undefined ? this.#admission.countOthers(identity.id, source.project) : undefined),
+      preparations: this.#preparations,
+    };
   }
 
   /** Nothing is removed, not even a component, on the strength of a commit that is no longer the source's. */
@@ -589,6 +757,9 @@ export class Reconciler {
 
   #farewell(known: Known): void {
     const existed = known.observed !== undefined;
+    this.#wakeReferrers(known);
+    this.#referrers.delete(known);
+    for (const waiting of this.#admission.leave(known.id)) this.#wakes.environment(waiting);
     this.#memory.forget(known);
     this.#memory.project(known.project).verified = false;
     this.#wakes.calm(known.id);
@@ -604,12 +775,16 @@ export class Reconciler {
     const before = known.status;
     this.#memory.project(known.project).verified = false;
     known.observed = outcome.observed;
+    if (known.shownMark !== known.observed?.mark) this.#wakeReferrers(known);
+    known.shownMark = known.observed?.mark;
     known.actions = outcome.actions;
     const name = outcome.observed?.identity.name;
     if (name !== undefined && name !== known.name) this.#memory.rename(known, name);
     const { decision, held } = known;
     const findings: Findings = {
       ...outcome,
+      notices: outcome.notices ?? [],
+      staleConfiguration: outcome.staleConfiguration,
       wanted: decision.state !== 'unwanted',
       because: decision.because,
       held,
@@ -617,7 +792,7 @@ export class Reconciler {
     };
     known.status = summarize(findings, before, this.#now());
     const stalled = outcome.failures.length > 0 && outcome.failures.every((one) => one.disposition === 'stall');
-    known.settled = stalled || (outcome.failures.length === 0 && outcome.actions.length === 0);
+    known.settled = stalled || (outcome.failures.length === 0 && outcome.actions.every(isAwaited));
     const unfinished = outcome.failures.length > 0 || outcome.actions.some((action) => action.type !== 'wait');
     if (unfinished && !stalled) this.#wakes.retry(known.id, Math.max(0, ...outcome.failures.map((one) => one.retryAfterMs ?? 0)));
     else this.#wakes.calm(known.id);
@@ -629,7 +804,7 @@ export class Reconciler {
     if (before?.phase !== known.status.phase || before.summary !== known.status.summary) {
       this.#world.telemetry.statusChanged(known.id, known.name, known.status);
       // Found again after a start, as it should be: that is no event in the life of the environment.
-      const foundAgain = before === undefined && known.settled;
+      const foundAgain = before === undefined && known.settled && outcome.actions.length === 0;
       if (!foundAgain)
         this.#record(
           'status.changed',
@@ -713,9 +888,12 @@ export class Reconciler {
 
   #chooseName(id: EnvironmentId, source: Source, decision: Decision): EnvironmentName {
     const spec = decision.state === 'wanted' && decision.spec !== 'missing' && decision.spec.ok ? decision.spec.spec : undefined;
-    const template = spec?.environment.name_template ?? '{project}-{words}-{number}';
+    const values = { ...sourceValues(source), project: spec?.name ?? source.project };
+    const asked = spec?.environment.name_template ?? defaultNameTemplate;
+    // A template that this source cannot fill is a fault of its file, and is told there.
+    const isFillable = missingVariables(asked, { ...values, words: '', number: '' }).length === 0;
     return chooseName(
-      (parts) => renderTemplate(template, { project: spec?.name ?? source.project, ref_name: source.ref.name, ...parts }),
+      (parts) => renderTemplate(isFillable ? asked : defaultNameTemplate, { ...values, ...parts }, 'dns-label'),
       (attempt) => nameParts(this.#world.serverKey, source.project, source.ref, attempt),
       (name) => this.#memory.isNameTaken(name, id),
     );
@@ -744,7 +922,7 @@ export class Reconciler {
     return new Date(this.#world.clock.now()).toISOString();
   }
 
-  #projectOf(id: ProjectId): { readonly forge: Forge; readonly resolver: Resolver } {
+  #projectOf(id: ProjectId): ConfiguredProject {
     const project = this.#world.projects.get(id);
     if (project === undefined) throw new EphError('internal', `project ${id} is not configured`);
     return project;
@@ -760,6 +938,12 @@ export class Reconciler {
     return specs;
   }
 }
+
+/** What it waits for wakes it: another component or environment that looks different, the platform that says something else, room. */
+const isAwaited = (action: Action): boolean =>
+  action.type === 'wait' && (action.code === 'reference.waiting' || action.code === 'policy.full');
+
+const defaultNameTemplate = '{project}-{words}-{number}';
 
 const misunderstood = (faults: readonly Fault[]): Decision => {
   const fault = failure('spec.invalid', faults[0] === undefined ? 'eph.yaml cannot be understood' : printFault(faults[0]));

@@ -26,5 +26,8 @@ export const explain = (subject: Explainable): readonly string[] => {
   if (subject.decision === 'wanted' && subject.exists && subject.status?.phase === 'Ready') lines.push('It is as it should be.');
   if (subject.status !== undefined && subject.status.phase !== 'Ready')
     lines.push(`${subject.status.phase}: ${subject.status.summary}.`);
+  const remarks =
+    subject.status?.conditions.filter((one) => one.type === 'Unsupported' || one.type === 'ConfigurationStale') ?? [];
+  for (const { message } of remarks) lines.push(`Note: ${message}.`);
   return lines;
 };

@@ -66,6 +66,8 @@ const found = (changes: Partial<Findings>): Findings => ({
   observed: seen(web()),
   actions: [],
   failures: [],
+  notices: [],
+  staleConfiguration: undefined,
   generation: wanted,
   ...changes,
 });
@@ -302,6 +304,36 @@ describe('an environment', () => {
       const once = summarize(found(findings), undefined, now);
       expect(summarize(found(findings), once, '2027-01-01T00:00:00.000Z')).toEqual(once);
     }
+  });
+});
+
+describe('what does not keep it from being ready', () => {
+  it.each<readonly [string, Partial<Findings>, Partial<Condition>]>([
+    [
+      'what this version does not do yet',
+      { notices: ['eph.yaml:7:3: environment.ttl is not available yet', 'eph.yaml:9:1: hooks is not available yet'] },
+      {
+        type: 'Unsupported',
+        status: 'True',
+        reason: 'NotAvailableYet',
+        message: 'eph.yaml:7:3: environment.ttl is not available yet; eph.yaml:9:1: hooks is not available yet',
+      },
+    ],
+    [
+      'a broken configuration repository',
+      { staleConfiguration: failure('config.invalid', 'dev/env.yaml:4:3: defaults: must be a map') },
+      {
+        type: 'ConfigurationStale',
+        status: 'True',
+        reason: 'ConfigInvalid',
+        message: 'the last good reading is in force: dev/env.yaml:4:3: defaults: must be a map',
+      },
+    ],
+  ])('%s is shown beside it', (_, findings, condition) => {
+    const status = summarize(found(findings), undefined, now);
+    expect(status.phase).toBe('Ready');
+    expect(status.conditions).toContainEqual(expect.objectContaining(condition));
+    expect(summarize(found({}), status, now).conditions.map((one) => one.type)).not.toContain(condition.type);
   });
 });
 

@@ -11,6 +11,10 @@ export interface Findings {
   /** What is still to be done after this run. */
   readonly actions: readonly Action[];
   readonly failures: readonly Failure[];
+  /** What `eph.yaml` asks for and this version does not do yet. */
+  readonly notices: readonly string[];
+  /** Why the platform's configuration in force is not the newest; absent when it is. */
+  readonly staleConfiguration: Failure | undefined;
   /** The commit these findings speak of. */
   readonly generation: string;
 }
@@ -46,6 +50,10 @@ const computeFacts = (findings: Findings): readonly Fact[] => {
     facts.push(
       fact('Held', true, 'TooManyDeletions', 'more environments than usual wanted to go at once; an operator must release it'),
     );
+  if (findings.notices.length > 0) facts.push(fact('Unsupported', true, 'NotAvailableYet', findings.notices.join('; ')));
+  const { staleConfiguration: stale } = findings;
+  if (stale !== undefined)
+    facts.push(fact('ConfigurationStale', true, reasonOf(stale), `the last good reading is in force: ${stale.message}`));
   return facts;
 };
 

@@ -1,28 +1,114 @@
-import type { JsonValue } from '@eph/contract';
-
-export type Layer = { readonly [key: string]: JsonValue | undefined };
+import type { JsonMap, JsonValue, Layer } from '@eph/contract';
 
 /**
- * Merges layers from the bottom up: maps merge deeply, arrays and scalars replace, `null` removes a key, an absent value falls
- * through. The result shares nothing that could be changed with its inputs' maps.
+ * For every value of a merged map, the layer that gave it, as its index. Lists are values, and a map that one layer gave whole is
+ * one index. A map that is left empty belongs to the last layer that spoke of it.
  */
-export const mergeLayers = (...layers: readonly Layer[]): { [key: string]: JsonValue } => {
-  const merged: { [key: string]: JsonValue } = {};
-  for (const layer of layers) {
-    for (const [key, value] of Object.entries(layer)) {
-      if (value === undefined) continue;
-      if (value === null) {
-        delete merged[key];
-        continue;
-      }
-      const below = Object.hasOwn(merged, key) ? merged[key] : undefined;
-      const result = isMap(value) ? mergeLayers(isMap(below) ? below : {}, value) : value;
-      // `__proto__` is an ordinary key here: defining it cannot reach the prototype.
-      Object.defineProperty(merged, key, { value: result, enumerable: true, configurable: true, writable: true });
-    }
-  }
+export type Origins = number | { readonly [key: string]: Origins };
+
+export interface Merged {
+  readonly values: JsonMap;
+  readonly origins: Origins;
+}
+
+export const nothing: Merged = { values: {}, origins: {} };
+
+/**
+ * Merges layers from the bottom up: maps merge deeply, lists and scalars replace, and where the types differ the upper layer wins.
+ * `null` removes a key, except that a developer's falls through: what the developer leaves open, the platform decides. A part that
+ * only one layer speaks of is shared with it, so neither is ever changed.
+ */
+export const mergeLayers = (layers: readonly Layer[]): Merged => {
+  let merged = nothing;
+  for (const [index, layer] of layers.entries()) merged = mergeLayer(merged, layer, index);
   return merged;
 };
 
-const isMap = (value: JsonValue | undefined): value is { readonly [key: string]: JsonValue } =>
+/** One layer, the one with this index, over what is merged already. */
+export const mergeLayer = ({ values, origins }: Merged, { source, values: above }: Layer, index: number): Merged =>
+  mergeMaps(values, origins, above, index, source.layer !== 'developer');
+
+const mergeMaps = (below: JsonMap, origins: Origins, above: JsonMap, index: number, removes: boolean): Merged => {
+  if (isEmpty(below)) return { values: withoutNulls(above), origins: index };
+  // Copied at the first change: a map that is left as it is stays the same object.
+  let values: Writable<JsonValue> | undefined;
+  let marks: Writable<Origins> | undefined;
+  let given = 0;
+  // Not `Object.keys`: this is the inner loop of every resolution, and lists of keys were a quarter of its time.
+  for (const key in above) {
+    const value = above[key];
+    if (value === undefined || (value === null && !removes)) continue;
+    const under = ownValue(below, key);
+    if (value === null && under === undefined) continue;
+    let result: JsonValue = value;
+    let mark: Origins = index;
+    if (isMap(value) && isMap(under))
+      ({ values: result, origins: mark } = mergeMaps(under, originOf(origins, key), value, index, removes));
+    else if (isMap(value)) result = withoutNulls(value);
+    values ??= { ...below };
+    marks ??= typeof origins === 'number' ? markAll(below, origins) : { ...origins };
+    if (result === null) {
+      delete values[key];
+      delete marks[key];
+      continue;
+    }
+    put(values, key, result);
+    put(marks, key, mark);
+    if (mark === index) given += 1;
+  }
+  const result = values ?? below;
+  return { values: result, origins: sizeOf(result) === given ? index : (marks ?? origins) };
+};
+
+type Writable<T> = { [key: string]: T };
+
+export const isMap = (value: JsonValue | undefined): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `constructor` and `__proto__` are names like any other: nothing is read from a prototype, and nothing is written to one. */
+export const ownValue = <T>(map: { readonly [key: string]: T }, key: string): T | undefined =>
+  Object.hasOwn(map, key) ? map[key] : undefined;
+
+const put = <T>(map: Writable<T>, key: string, value: T): void => {
+  if (key === '__proto__') Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true });
+  else map[key] = value;
+};
+
+/** The origin of a key that is there. */
+export const originOf = (origins: Origins, key: string): Origins => {
+  if (typeof origins === 'number') return origins;
+  const origin = ownValue(origins, key);
+  if (origin === undefined) throw new TypeError(`${JSON.stringify(key)} has no origin`);
+  return origin;
+};
+
+const markAll = (map: JsonMap, index: number): Writable<Origins> => {
+  const marks: Writable<Origins> = {};
+  for (const key in map) put(marks, key, index);
+  return marks;
+};
+
+/** The same map if it holds no null: nothing is below that one could remove or fall through to. */
+const withoutNulls = (map: JsonMap): JsonMap => {
+  let clean: Writable<JsonValue> | undefined;
+  for (const key in map) {
+    const value = map[key];
+    const kept = isMap(value) ? withoutNulls(value) : value;
+    if (kept === value && kept !== null && kept !== undefined) continue;
+    clean ??= { ...map };
+    if (kept === null || kept === undefined) delete clean[key];
+    else put(clean, key, kept);
+  }
+  return clean ?? map;
+};
+
+const isEmpty = (map: JsonMap): boolean => {
+  for (const _ in map) return false;
+  return true;
+};
+
+const sizeOf = (map: JsonMap): number => {
+  let size = 0;
+  for (const _ in map) size += 1;
+  return size;
+};

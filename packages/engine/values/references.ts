@@ -1,74 +1,208 @@
-import { type ComponentName, closest, componentName, dnsLabel, EphError } from '@eph/contract';
+import { type ComponentName, closest, componentName, dnsLabel, type ErrorCode } from '@eph/contract';
+import { ownValue } from './layers.ts';
 
-/** `outputs/<component>/<key>`: a value that another component publishes. */
-export interface Reference {
+/** What stands for a value that a component has. Outputs are public; all others are private to their environment. */
+export type Reference = (Address & { readonly type: 'outputs' }) | PrivateReference;
+
+type PrivateReference =
+  | (Address & { readonly type: 'connections' })
+  | (Address & { readonly type: 'secrets' | 'configs'; readonly name: string });
+
+interface Address {
   readonly text: string;
+  /** Another environment or `platform`. Undefined for this environment, with the platform as the second choice. */
+  readonly namespace: string | undefined;
   readonly component: ComponentName;
   readonly key: string;
 }
 
-/** A value is a reference only as a whole; text that merely contains one is text. */
-export const parseReference = (text: string): Reference | undefined => {
-  const [word, component, key, ...rest] = text.split('/');
-  if (word !== 'outputs' || component === undefined || key === undefined || rest.length > 0) return undefined;
-  if (!dnsLabel.test(component) || !/^[A-Za-z0-9_-]+$/.test(key)) return undefined;
-  return { text, component: componentName(component), key };
+export type ReferenceType = Reference['type'];
+
+export type ParsedText =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'reference'; readonly reference: Reference }
+  | { readonly kind: 'malformed'; readonly fault: string };
+
+const forms: { readonly [type in ReferenceType]: string } = {
+  outputs: 'outputs/<component>/<key>',
+  connections: 'connections/<component>/<key>',
+  secrets: 'secrets/<component>/<secret>, or secrets/<component>/<secret>/<key>',
+  configs: 'configs/<component>/<config>, or configs/<component>/<config>/<key>',
 };
 
-export interface GraphNode {
-  readonly name: ComponentName;
-  /** Components it relies on, with the sentence that says why. */
-  readonly needs: ReadonlyMap<ComponentName, string>;
+const beginning = /^(?:(\S*)::)?(outputs|connections|secrets|configs)\/(\S*)$/;
+
+const keyForm = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}$/;
+
+/**
+ * A value is a reference only as a whole; text that merely contains one is text. What begins like a reference and is none is most
+ * likely a slip and is not passed on as text. A backslash in front makes text of it, and is taken away.
+ */
+export const parseReference = (text: string): ParsedText => {
+  const match = beginning.exec(text.startsWith('\\') ? text.replace(/^\\+/, '') : text);
+  if (match === null) return { kind: 'text', text };
+  if (text.startsWith('\\')) return { kind: 'text', text: text.slice(1) };
+  const [, namespace, word, rest] = match as unknown as [string, string | undefined, ReferenceType, string];
+  const [component = '', ...path] = rest.split('/');
+  const parts = { text, namespace, component, path };
+  const fault = findFault(word, parts);
+  if (fault === undefined) return { kind: 'reference', reference: toReference(word, parts) };
+  const plain = `put a backslash in front if it is plain text: \\${clip(text)}`;
+  return { kind: 'malformed', fault: `${clip(text)} is no reference: ${fault}; write ${forms[word]}; ${plain}` };
+};
+
+interface Parts {
+  readonly text: string;
+  readonly namespace: string | undefined;
+  readonly component: string;
+  readonly path: readonly string[];
 }
 
-/** Components in an order in which each comes after what it needs. Throws for an unknown target and for a cycle, naming the path. */
-export const orderByNeed = (nodes: readonly GraphNode[]): readonly GraphNode[] => {
-  const byName = new Map(nodes.map((node) => [node.name, node]));
-  const ordered: GraphNode[] = [];
-  const done = new Set<ComponentName>();
-  for (const start of nodes) {
-    // An explicit stack: a chain of thousands of components must not overflow the real one.
-    const path: { node: GraphNode; rest: Iterator<ComponentName> }[] = [];
-    const onPath = new Set<ComponentName>();
-    const enter = (node: GraphNode): void => {
-      path.push({ node, rest: node.needs.keys() });
-      onPath.add(node.name);
+const hasName = (type: ReferenceType): type is 'secrets' | 'configs' => type === 'secrets' || type === 'configs';
+
+const findFault = (type: ReferenceType, { namespace, component, path }: Parts): string | undefined => {
+  if (namespace !== undefined && !dnsLabel.test(namespace)) return `${quote(namespace)} is not the name of an environment`;
+  if (!dnsLabel.test(component)) return `${quote(component)} is not the name of a component`;
+  const [name = '', ...rest] = path;
+  const keys = hasName(type) ? rest : path;
+  if (hasName(type) && !dnsLabel.test(name)) return `${quote(name)} is not the name of a ${type.slice(0, -1)}`;
+  if (keys.length > 1) return 'it has too many parts';
+  if (keys.length === 0 && !hasName(type)) return 'it has no key';
+  const wrong = keys.find((key) => !keyForm.test(key));
+  return wrong === undefined ? undefined : `${quote(wrong)} is not a key`;
+};
+
+const toReference = (type: ReferenceType, { text, namespace, component, path }: Parts): Reference => {
+  const address = { text, namespace, component: componentName(component) };
+  if (type === 'outputs') return { ...address, type, key: path[0] ?? '' };
+  if (type === 'connections') return { ...address, type, key: path[0] ?? '' };
+  return { ...address, type, name: path[0] ?? '', key: path[1] ?? 'value' };
+};
+
+export type Outputs = { readonly [key: string]: string };
+export type PublishedOutputs = { readonly [component: string]: Outputs };
+
+/** Another environment, as far as references see it. */
+export interface ForeignOutputs {
+  readonly outputs: PublishedOutputs;
+  /** It refers to this environment, itself or through others: each change of one would change the other, for ever. */
+  readonly refersBack?: boolean;
+}
+
+/** A private value: its holder hands it to the component, and it passes through nobody else's hands. */
+export type PrivateValue =
+  | { readonly secretKeyRef: { readonly component: ComponentName; readonly name: string; readonly key: string } }
+  | { readonly configMapKeyRef: { readonly component: ComponentName; readonly name: string; readonly key: string } };
+
+/** Where references are looked up. */
+export interface Surroundings {
+  /** The names of this environment. */
+  readonly ownNames: readonly string[];
+  /** Components of this environment. */
+  readonly components: { has(name: string): boolean; keys(): Iterable<string> };
+  outputsOf(component: ComponentName): Outputs;
+  readonly platform: PublishedOutputs;
+  foreign(namespace: string): ForeignOutputs | undefined;
+  readonly provider: { readonly name: string; readonly holdsSecrets: boolean };
+}
+
+export type ResolvedReference =
+  | { readonly state: 'literal'; readonly value: string }
+  | { readonly state: 'private'; readonly value: PrivateValue }
+  | { readonly state: 'waiting'; readonly reason: string }
+  | { readonly state: 'refused'; readonly code: ErrorCode; readonly message: string };
+
+/** What a reference stands for now. Expects a component of this environment to be ready. */
+export const resolveReference = (reference: Reference, around: Surroundings): ResolvedReference => {
+  const { namespace, type } = reference;
+  if (namespace !== undefined && around.ownNames.includes(namespace))
+    return refused(`${reference.text} names this very environment; write ${localForm(reference)}`);
+  if (type !== 'outputs') return resolvePrivate(reference, around);
+  if (namespace === undefined) return resolveHere(reference, around);
+  if (namespace === 'platform') return pick(reference, around.platform, 'the platform');
+  const foreign = around.foreign(namespace);
+  if (foreign === undefined) return waiting(reference, describeNamespace(reference, namespace, around));
+  if (foreign.refersBack === true)
+    return {
+      state: 'refused',
+      code: 'reference.cycle',
+      message: `${reference.text}: environment ${namespace} refers back to this one, so neither could ever come to rest`,
     };
-    if (!done.has(start.name)) enter(start);
-    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
-      const next = top.rest.next();
-      if (next.done === true) {
-        path.pop();
-        onPath.delete(top.node.name);
-        done.add(top.node.name);
-        ordered.push(top.node);
-        continue;
-      }
-      if (done.has(next.value)) continue;
-      if (onPath.has(next.value))
-        throw cycle(
-          path.map((one) => one.node.name),
-          next.value,
-        );
-      const needed = byName.get(next.value);
-      if (needed === undefined) throw unknown(top.node, next.value, [...byName.keys()]);
-      enter(needed);
-    }
+  return pick(reference, foreign.outputs, `environment ${namespace}`);
+};
+
+const resolveHere = (reference: Reference, around: Surroundings): ResolvedReference => {
+  const { component } = reference;
+  if (around.components.has(component)) return pickKey(reference, around.outputsOf(component));
+  if (ownValue(around.platform, component) !== undefined) return pick(reference, around.platform, 'the platform');
+  const names = [...new Set([...around.components.keys(), ...Object.keys(around.platform)])];
+  return waiting(
+    reference,
+    `neither this environment nor the platform has a component ${component}; ${instead(component, names)}`,
+  );
+};
+
+const resolvePrivate = (reference: PrivateReference, around: Surroundings): ResolvedReference => {
+  const { component, namespace, type, key } = reference;
+  if (namespace !== undefined)
+    return refused(
+      `${reference.text}: ${type} never leave their namespace, only outputs do; in this environment write ${localForm(reference)}, ` +
+        `or let ${namespace} publish an output and write ${namespace}::outputs/${component}/<key>`,
+    );
+  if (!around.provider.holdsSecrets) {
+    const held = type === 'configs' ? 'configs' : 'secrets';
+    return waiting(reference, `provider ${around.provider.name} holds no ${held} yet`);
   }
-  return ordered;
+  if (!around.components.has(component))
+    return waiting(
+      reference,
+      `this environment has no component ${component}; ${instead(component, [...around.components.keys()])}`,
+    );
+  const name = `${component}-${type === 'connections' ? 'connection' : reference.name}`;
+  const value = { component, name, key };
+  return { state: 'private', value: type === 'configs' ? { configMapKeyRef: value } : { secretKeyRef: value } };
 };
 
-const cycle = (path: readonly ComponentName[], back: ComponentName): EphError =>
-  new EphError(
-    'reference.cycle',
-    `components need each other in a circle: ${[...path.slice(path.indexOf(back)), back].join(' → ')}`,
-  );
-
-const unknown = (node: GraphNode, target: ComponentName, names: readonly string[]): EphError => {
-  const near = closest(target, names);
-  const hint = near === undefined ? `there is: ${names.join(', ')}` : `did you mean ${JSON.stringify(near)}?`;
-  return new EphError(
-    'reference.unknown',
-    `component ${node.name}: ${node.needs.get(target) ?? target} names no component; ${hint}`,
-  );
+const pick = (reference: Reference, outputs: PublishedOutputs, owner: string): ResolvedReference => {
+  const { component } = reference;
+  const published = ownValue(outputs, component);
+  if (published !== undefined) return pickKey(reference, published);
+  return waiting(reference, `${owner} has no component ${component}; ${instead(component, Object.keys(outputs))}`);
 };
+
+const pickKey = (reference: Reference, outputs: Outputs): ResolvedReference => {
+  const value = ownValue(outputs, reference.key);
+  if (value !== undefined) return { state: 'literal', value };
+  return waiting(reference, `${reference.component} publishes no such output; ${instead(reference.key, Object.keys(outputs))}`);
+};
+
+/** Names of other environments are not told: whoever knows one can reach it. */
+const describeNamespace = (reference: Reference, namespace: string, around: Surroundings): string => {
+  const { component, key } = reference;
+  const isHere = around.components.has(component);
+  const isPlatform = ownValue(around.platform, component) !== undefined;
+  const hint = isHere ? `outputs/${component}/${key}` : isPlatform ? `platform::outputs/${component}/${key}` : undefined;
+  const suggestion = hint === undefined ? '' : `; did you mean ${hint}?`;
+  return `there is no environment with the name or alias ${namespace}${suggestion}`;
+};
+
+const localForm = ({ text, namespace = '' }: Reference): string => text.slice(namespace.length + 2);
+
+const waiting = (reference: Reference, why: string) => ({ state: 'waiting', reason: `${reference.text}: ${why}` }) as const;
+
+const refused = (message: string) => ({ state: 'refused', code: 'reference.refused', message }) as const;
+
+/** What exists instead of what was asked for. */
+export const instead = (asked: string, names: readonly string[]): string => {
+  const near = closest(asked, names);
+  if (near !== undefined) return `did you mean ${JSON.stringify(near)}?`;
+  const more = names.length - namesShown;
+  return names.length === 0
+    ? 'there is none at all'
+    : `there is: ${names.slice(0, namesShown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+};
+
+const namesShown = 10;
+
+const clip = (text: string): string => (text.length > 120 ? `${text.slice(0, 119)}…` : text);
+const quote = (text: string): string => JSON.stringify(clip(text));

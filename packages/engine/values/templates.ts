@@ -1,13 +1,79 @@
-import { EphError } from '@eph/contract';
+import {
+  describeMissing,
+  EphError,
+  isTemplateVariable,
+  parseTemplateText,
+  type Source,
+  showTemplate,
+  type TemplateTarget,
+  type TemplateValues,
+  type TemplateVariable,
+  takeSlice,
+  toDatabaseName,
+  toDnsLabel,
+  toDnsName,
+  toImageName,
+  toImageTag,
+  toPath,
+  toTagPattern,
+} from '@eph/contract';
 
-/** Puts variables in for `{name}`. A name the template may not use is refused with the ones it may. */
-export const renderTemplate = (template: string, variables: { readonly [name: string]: string }): string =>
-  template.replace(/\{([^{}]*)\}/g, (_, name: string) => {
-    const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    if (value !== undefined) return value;
-    const allowed = Object.keys(variables).map((one) => `{${one}}`);
-    throw new EphError(
-      'spec.invalid',
-      `template ${JSON.stringify(template)}: {${name}} is unknown; allowed: ${allowed.join(', ')}`,
-    );
+/** What is rendered into a name of a form. Texts and values are not: `resolveVariables` puts in theirs as they are. */
+export type NameTarget = Exclude<TemplateTarget, 'text' | 'value'>;
+
+interface Form {
+  readonly sanitize: (text: string) => string;
+  /** What gives the whole its parts. In a value it becomes a dash: a branch called `x.evil.com` adds no label, `../..` leaves no folder. */
+  readonly separators: RegExp;
+  /** Variables whose values have parts of their own. */
+  readonly whole: readonly TemplateVariable[];
+}
+
+const plain = (sanitize: (text: string) => string): Form => ({ sanitize, separators: /(?!)/g, whole: [] });
+
+const forms: { readonly [target in NameTarget]: Form } = {
+  'dns-label': plain(toDnsLabel),
+  'kubernetes-name': plain(toDnsLabel),
+  'dns-name': { sanitize: toDnsName, separators: /\.+/g, whole: ['base_domain'] },
+  'image-name': { sanitize: toImageName, separators: /[/:.]+/g, whole: ['registry'] },
+  'image-tag': plain(toImageTag),
+  'tag-pattern': { sanitize: toTagPattern, separators: /[*?]+/g, whole: [] },
+  'database-name': plain(toDatabaseName),
+  path: { sanitize: toPath, separators: /\/+/g, whole: [] },
+};
+
+/**
+ * Puts values in for `{name}` and makes of the whole what the target can hold. A variable that this source does not have is
+ * refused with those it has. What is put in is not looked at for variables again.
+ */
+export const renderTemplate = (template: string, values: TemplateValues, target: NameTarget): string => {
+  const refuse = (fault: string): EphError =>
+    new EphError('spec.invalid', `template ${JSON.stringify(showTemplate(template))}: ${fault}`);
+  const parsed = parseTemplateText(template, 'braces');
+  if (!parsed.ok) throw refuse(parsed.fault);
+  const { sanitize, separators, whole } = forms[target];
+  const rendered = parsed.parts.map((part) => {
+    if (typeof part === 'string') return part;
+    const variable = isTemplateVariable(part.name) ? part.name : undefined;
+    const value = variable === undefined || !Object.hasOwn(values, variable) ? undefined : values[variable];
+    if (variable === undefined || value === undefined) throw refuse(describeMissing(part, values));
+    const slice = takeSlice(value, part.slice);
+    return whole.includes(variable) ? slice : slice.replace(separators, '-');
   });
+  return sanitize(rendered.join(''));
+};
+
+/** What a template needs and these values lack: an alias by pull request is no fault of a branch, which then simply has none. */
+export const missingVariables = (template: string, values: TemplateValues): readonly string[] => {
+  const parsed = parseTemplateText(template, 'braces');
+  const names = parsed.ok ? parsed.parts.flatMap((part) => (typeof part === 'string' ? [] : [part.name])) : [];
+  return [...new Set(names)].filter((name) => !Object.hasOwn(values, name));
+};
+
+/** What a source gives to templates. */
+export const sourceValues = ({ ref, commit }: Source): TemplateValues => ({
+  ref_type: ref.kind,
+  ref_name: ref.name,
+  commit_sha: commit,
+  ...(ref.kind === 'branch' ? { branch_name: toImageTag(ref.name) } : {}),
+});

@@ -158,7 +158,9 @@ export class Component implements InstanceHost {
   }
 
   variablesOf({ id, service, port }: InstanceRecord): Record<string, string> {
-    return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port });
+    const { project } = this.#environment.identity;
+    const secretOf = (name: string): string | undefined => this.#context.secretOf(project, name);
+    return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port, secretOf });
   }
 
   save(record: InstanceRecord): void {

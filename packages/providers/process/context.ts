@@ -19,6 +19,8 @@ export interface Context {
   readonly log: Log;
   /** The environment variables of ephd, of which services see next to nothing. */
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** A secret of a project. */
+  readonly secretOf: (project: ProjectId, name: string) => string | undefined;
   /** Milliseconds since 1970, for the times that people are shown. */
   readonly now: () => number;
   readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;

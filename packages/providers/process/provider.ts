@@ -42,6 +42,8 @@ export interface ProcessProviderOptions {
   readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
   /** The environment variables of ephd: services get PATH, HOME and the like from there, and nothing else. */
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** A secret of a project; asked each time a service is started, so that secrets are kept nowhere. */
+  readonly secretOf?: (project: ProjectId, name: string) => string | undefined;
   readonly log?: Log;
   readonly limits?: Partial<Limits>;
   readonly now?: () => number;
@@ -147,7 +149,7 @@ const openFolder = async (
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const layout = new Layout(realpathSync(options.folder));
   if (!existsSync(layout.sentinel)) writeFileSync(layout.sentinel, '{"format":1}\n', { mode: 0o600 });
-  const { log = silentLog, now = Date.now, exportTree, variables } = options;
+  const { log = silentLog, now = Date.now, exportTree, variables, secretOf = () => undefined } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const processes = createProcesses();
   const context: Context = {
@@ -160,6 +162,7 @@ const openFolder = async (
     scratch: new Scratch(layout.scratch),
     log,
     variables,
+    secretOf,
     now,
     exportTree,
     changed,

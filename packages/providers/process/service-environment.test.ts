@@ -8,7 +8,11 @@ const service = (env: Record<string, string>): Service => ({
   ready: { kind: 'none' },
   readyTimeoutSeconds: 1,
 });
-const facts = { marker: 'digest/environment/web/1', port: 20_001 };
+const facts = {
+  marker: 'digest/environment/web/1',
+  port: 20_001,
+  secretOf: (name: string) => (name === 'TOKEN' ? 'hush' : undefined),
+};
 
 describe('the variables of a service', () => {
   it('hold nothing of ephd but what every program needs', () => {
@@ -29,6 +33,13 @@ describe('the variables of a service', () => {
       PORT: '20001',
       EPH_INSTANCE: facts.marker,
     });
+  });
+
+  it('hold secrets, which nothing but the running service ever does', () => {
+    const withSecret = { ...service({ COLOUR: 'red' }), secretEnv: { AUTHORIZATION: ['Bearer ', { secret: 'TOKEN' }] } };
+    const variables = computeServiceEnvironment({}, withSecret, facts);
+    expect(variables).toMatchObject({ COLOUR: 'red', AUTHORIZATION: 'Bearer hush' });
+    expect(JSON.stringify(withSecret)).not.toContain('hush');
   });
 
   it('find programs even if ephd has no PATH', () => {

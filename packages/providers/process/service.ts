@@ -18,10 +18,19 @@ const probe = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('none') }),
 ]);
 
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a variable name');
+
+const secretPart = z.strictObject({
+  secret: text,
+  slice: z.strictObject({ start: z.number(), length: z.number() }).exactOptional(),
+});
+
 export const serviceSchema = z.strictObject({
   command: z.union([text.min(1).max(longestText), z.array(text.max(longestText)).min(1).max(1000)]),
   directory: text.max(4096).optional(),
-  env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a variable name'), text.max(longestText)),
+  env: z.record(variable, text.max(longestText)),
+  /** Texts in which secrets are only named: what is kept on disk holds none. */
+  secretEnv: z.record(variable, z.array(z.union([text.max(longestText), secretPart])).max(1000)).optional(),
   ready: probe,
   readyTimeoutSeconds: z.number().positive().max(3600),
 });

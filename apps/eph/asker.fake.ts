@@ -1,0 +1,34 @@
+import type { Asker, ChoiceQuestion, TextQuestion } from './asker.ts';
+
+/** Somebody who has an answer ready for some questions and takes what is proposed for the others. */
+export interface ScriptedAsker extends Asker {
+  readonly questions: readonly string[];
+}
+
+/** @param answers by a part of the question */
+export const scriptAnswers = (answers: Readonly<Record<string, string | readonly string[] | boolean>> = {}): ScriptedAsker => {
+  const questions: string[] = [];
+  const answerTo = (message: string): string | readonly string[] | boolean | undefined => {
+    questions.push(message);
+    return Object.entries(answers).find(([part]) => message.includes(part))?.[1];
+  };
+  const among = ({ choices }: ChoiceQuestion, value: string): string => {
+    if (choices.some((choice) => choice.value === value)) return value;
+    throw new Error(`${JSON.stringify(value)} is not offered, only ${JSON.stringify(choices)}`);
+  };
+  const fit = ({ refuse }: TextQuestion, value: string): string => {
+    const refusal = refuse?.(value);
+    if (refusal === undefined) return value;
+    throw new Error(`${JSON.stringify(value)} is refused: ${refusal}`);
+  };
+  return {
+    questions,
+    text: async (question) => fit(question, String(answerTo(question.message) ?? question.proposal)),
+    choose: async (question) => among(question, String(answerTo(question.message) ?? question.choices[0]?.value)),
+    chooseSeveral: async (question) => {
+      const all = question.choices.map(({ value }) => value);
+      return ((answerTo(question.message) ?? all) as readonly string[]).map((value) => among(question, value));
+    },
+    confirm: async (message) => answerTo(message) !== false,
+  };
+};

@@ -1,0 +1,44 @@
+import type { Readable, Writable } from 'node:stream';
+import { confirm, isCancel, multiselect, select, text } from '@clack/prompts';
+import type { Asker, Choice } from './asker.ts';
+import { CommandFailure } from './command-failure.ts';
+import { safeLine } from './safe-text.ts';
+
+/** Asks on a terminal. */
+export const createClackAsker = (input: Readable, output: Writable): Asker => ({
+  text: async ({ message, proposal, refuse }) =>
+    answered(
+      await text({
+        message: safeLine(message),
+        initialValue: proposal,
+        validate: (answer = '') => refuse?.(answer),
+        input,
+        output,
+      }),
+    ),
+  choose: async ({ message, choices }) =>
+    answered(await select({ message: safeLine(message), options: choices.map(toOption), input, output })),
+  chooseSeveral: async ({ message, choices }) =>
+    answered(
+      await multiselect({
+        message: safeLine(message),
+        options: choices.map(toOption),
+        initialValues: choices.map(({ value }) => value),
+        required: true,
+        input,
+        output,
+      }),
+    ),
+  confirm: async (message) => answered(await confirm({ message: safeLine(message), input, output })),
+});
+
+const toOption = ({ value, label, hint }: Choice) => ({
+  value,
+  label: safeLine(label),
+  ...(hint === undefined ? {} : { hint: safeLine(hint) }),
+});
+
+const answered = <T>(answer: T): Exclude<T, symbol> => {
+  if (isCancel(answer)) throw new CommandFailure('cli.cancelled', 'Cancelled.');
+  return answer as Exclude<T, symbol>;
+};

@@ -1,0 +1,63 @@
+import { parsePackage } from './start-commands.ts';
+import type { Survey } from './survey.ts';
+
+/** How the packages get there that a program needs. A checkout has none. */
+export interface Install {
+  readonly program: 'npm' | 'pnpm' | 'yarn' | 'bun' | 'python';
+  /** For `sh`, in the folder of the service. */
+  readonly command: string;
+  /** The folder they go to: those who share it must not install side by side. */
+  readonly into: string;
+  /** Comes before a command that expects to find what was installed. */
+  readonly intoPath: string;
+  /** The file that says so. */
+  readonly file: string;
+}
+
+const lockFiles = [
+  ['pnpm-lock.yaml', 'pnpm', 'pnpm install --frozen-lockfile'],
+  ['yarn.lock', 'yarn', 'yarn install'],
+  ['bun.lock', 'bun', 'bun install'],
+  ['bun.lockb', 'bun', 'bun install'],
+  ['package-lock.json', 'npm', 'npm ci'],
+  ['npm-shrinkwrap.json', 'npm', 'npm ci'],
+] as const;
+
+/** Undefined when nothing needs to be installed. */
+export const findInstall = async (survey: Survey, folder: string): Promise<Install | undefined> =>
+  (await findNodeInstall(survey, folder)) ?? findPythonInstall(survey, folder);
+
+const findNodeInstall = async (survey: Survey, folder: string): Promise<Install | undefined> => {
+  const own = pathIn(folder, 'package.json');
+  if (!survey.files.includes(own)) return undefined;
+  const { needsPackages } = parsePackage(await survey.read(own));
+  if (!needsPackages) return undefined;
+  const intoPath = 'export PATH="$PWD/node_modules/.bin:$PATH"';
+  // The lock file of a workspace stands above its packages.
+  for (const above of selfAndAbove(folder)) {
+    const lock = lockFiles.find(([name]) => survey.files.includes(pathIn(above, name)));
+    if (lock === undefined) continue;
+    const [name, program, command] = lock;
+    return { program, command, into: pathIn(above, 'node_modules'), intoPath, file: pathIn(above, name) };
+  }
+  return { program: 'npm', command: 'npm install', into: pathIn(folder, 'node_modules'), intoPath, file: own };
+};
+
+const findPythonInstall = (survey: Survey, folder: string): Install | undefined => {
+  const file = pathIn(folder, 'requirements.txt');
+  if (!survey.files.includes(file)) return undefined;
+  return {
+    program: 'python',
+    command: 'python3 -m venv .venv && .venv/bin/pip install -r requirements.txt',
+    into: pathIn(folder, '.venv'),
+    intoPath: 'export PATH="$PWD/.venv/bin:$PATH"',
+    file,
+  };
+};
+
+const selfAndAbove = (folder: string): readonly string[] => {
+  const steps = folder === '' ? [] : folder.split('/');
+  return [...steps.map((_, index) => steps.slice(0, steps.length - index).join('/')), ''];
+};
+
+const pathIn = (folder: string, name: string): string => (folder === '' ? name : `${folder}/${name}`);

@@ -1,0 +1,76 @@
+/** What files of other tools say about how to start something. They are of strangers: anything may be in them. */
+
+/** Longer than any command that was written by hand. */
+const longest = 1_000;
+
+/** Fit to be written down again. */
+const isText = (text: string): boolean =>
+  text.trim() !== '' && text.length <= longest && text.isWellFormed() && !/[\p{Cc}\ufffd]/u.test(text);
+
+export interface Package {
+  /** The script that `npm start` runs. */
+  readonly start: string | undefined;
+  readonly needsPackages: boolean;
+}
+
+export const parsePackage = (text: string): Package => {
+  const { scripts, dependencies, devDependencies } = toRecord(parseJson(text));
+  const { start } = toRecord(scripts);
+  const isEmpty = (value: unknown): boolean => Object.keys(toRecord(value)).length === 0;
+  return {
+    start: typeof start === 'string' && start.trim() !== '' ? start : undefined,
+    needsPackages: !isEmpty(dependencies) || !isEmpty(devDependencies),
+  };
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Then it says nothing.
+    return undefined;
+  }
+};
+
+const toRecord = (value: unknown): { readonly [key: string]: unknown } =>
+  typeof value === 'object' && value !== null ? (value as { readonly [key: string]: unknown }) : {};
+
+export interface ProcfileEntry {
+  readonly name: string;
+  readonly command: string;
+}
+
+const mostProcesses = 20;
+
+/** `web` first. `release` is no process but a step of a deployment. */
+export const parseProcfile = (text: string): readonly ProcfileEntry[] => {
+  const entries = text.split(/\r?\n/).flatMap((line) => {
+    const [, name, command] = /^([A-Za-z0-9_-]{1,63}):\s*(\S.*)$/.exec(line.slice(0, longest)) ?? [];
+    return name === undefined || command === undefined || name === 'release' || !isText(command)
+      ? []
+      : [{ name, command: command.trim() }];
+  });
+  const isWeb = ({ name }: ProcfileEntry): number => (name === 'web' ? 0 : 1);
+  return entries.toSorted((a, b) => isWeb(a) - isWeb(b)).slice(0, mostProcesses);
+};
+
+/** What the image of a Dockerfile starts, as far as it can be told: a list, or a line for `sh`. */
+export const parseDockerCommand = (text: string): string | readonly string[] | undefined => {
+  const lines = text.replace(/\\\r?\n/g, ' ').split(/\r?\n/);
+  const last = (instruction: string): string | readonly string[] | undefined => {
+    const line = lines.findLast((one) => one.trim().toUpperCase().startsWith(`${instruction} `));
+    return line === undefined ? undefined : parseForm(line.trim().slice(instruction.length).trim());
+  };
+  const entry = last('ENTRYPOINT');
+  const command = last('CMD');
+  if (entry === undefined) return command;
+  // Only in the list form are the two put together.
+  return typeof entry === 'string' || typeof command === 'string' ? entry : [...entry, ...(command ?? [])];
+};
+
+const parseForm = (text: string): string | readonly string[] | undefined => {
+  const list = text.startsWith('[') ? parseJson(text) : undefined;
+  if (Array.isArray(list))
+    return list.length > 0 && list.every((word) => typeof word === 'string' && isText(word)) ? list : undefined;
+  return isText(text) ? text : undefined;
+};

@@ -1,0 +1,80 @@
+import { constants } from 'node:fs';
+import { open, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What there is in a folder, as far as it was looked at. */
+export interface Survey {
+  /** Paths of regular files with `/` between the steps, those near the top first. */
+  readonly files: readonly string[];
+  /** There is more than was looked at. */
+  readonly cut: boolean;
+  /** The beginning of a file; empty when it cannot be read. */
+  read(file: string): Promise<string>;
+}
+
+const deepest = 4;
+const mostEntries = 5_000;
+/** Lock files are larger, but nothing is read of them but their name. */
+const mostBytes = 64 * 1024;
+
+/** What was made by machines or belongs to others says nothing about how to start this. */
+const skipped = new Set(['node_modules', 'vendor', 'dist', 'build', 'target', 'venv', '__pycache__', 'testdata', 'fixtures']);
+
+/** What else a name may hold means something to a shell, to YAML or to a terminal, and hardly occurs where services are. */
+const usualName = /^[\p{L}\p{N}._@+][\p{L}\p{M}\p{N} ._@+-]{0,99}$/u;
+
+/** Looks around without following links, and stops early: a home folder or a file server is no place to search through. */
+export const surveyFolder = async (root: string): Promise<Survey> => {
+  const files: string[] = [];
+  let left = mostEntries;
+  let cut = false;
+  let level = [''];
+  for (let depth = 1; depth <= deepest; depth += 1) {
+    const folders: string[] = [];
+    for (const folder of level) {
+      const entries = await readEntries(join(root, folder), left);
+      left -= entries.length;
+      for (const { name, kind } of entries) {
+        const path = folder === '' ? name : `${folder}/${name}`;
+        if (kind === 'file') files.push(path);
+        if (kind === 'folder' && !name.startsWith('.') && !skipped.has(name)) folders.push(path);
+      }
+    }
+    cut ||= left <= 0;
+    level = folders;
+  }
+  return { files, cut: cut || level.length > 0, read: (file) => readBeginning(join(root, file)) };
+};
+
+interface Entry {
+  readonly name: string;
+  readonly kind: 'file' | 'folder' | 'other';
+}
+
+const readEntries = async (folder: string, most: number): Promise<readonly Entry[]> => {
+  const entries: Entry[] = [];
+  if (most <= 0) return entries;
+  try {
+    for await (const entry of await opendir(folder)) {
+      const isUsual = usualName.test(entry.name);
+      const kind = isUsual && entry.isFile() ? 'file' : isUsual && entry.isDirectory() ? 'folder' : 'other';
+      entries.push({ name: entry.name, kind });
+      if (entries.length >= most) break;
+    }
+  } catch {
+    // A folder that may not be read, or is gone by now, is as good as empty.
+  }
+  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+};
+
+const readBeginning = async (path: string): Promise<string> => {
+  try {
+    // What was a file a moment ago may be a pipe by now, and opening one waits for somebody who writes.
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes), 0, mostBytes, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } catch {
+    // It is there by its name alone then.
+    return '';
+  }
+};

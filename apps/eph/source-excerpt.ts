@@ -1,0 +1,23 @@
+import { displayWidth } from './display-width.ts';
+import { safeLine } from './safe-text.ts';
+
+/** Wide enough for any line that was written by hand. */
+const widest = 160;
+/** So much of a long line is shown before the column it is about. */
+const before = 60;
+
+/** The line of a text with a caret under the column, both from 1. Empty where there is no such line, as at the end of a cut file. */
+export const excerpt = (lines: readonly string[], line: number, column: number): readonly string[] => {
+  const source = lines[line - 1];
+  if (source === undefined || source.trim() === '') return [];
+  const start = source.length > widest ? Math.max(0, column - 1 - before) : 0;
+  const shown = (from: number, to: number): string => safeLine(source.slice(from, to).replaceAll('\t', ' '));
+  const lead = start > 0 ? '…' : '';
+  const rest = start + widest < source.length ? '…' : '';
+  const number = String(line);
+  const indent = ' '.repeat(displayWidth(lead + shown(start, Math.min(column - 1, source.length))));
+  return [`  ${number} | ${lead}${shown(start, start + widest)}${rest}`, `  ${' '.repeat(number.length)} | ${indent}^`];
+};
+
+/** Lines as faults count them. */
+export const splitLines = (bytes: Uint8Array): readonly string[] => new TextDecoder().decode(bytes).split(/\r?\n/);

@@ -1,0 +1,230 @@
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import {
+  closest,
+  dnsLabel,
+  environmentConfigSchema,
+  labelValue,
+  labelValueMessage,
+  type PlacedConfig,
+  type Places,
+  type Policy,
+  parseDocument,
+  policySchema,
+  printFault,
+  registerSecret,
+  type ServerVariables,
+  serverVariableName,
+  verbatimInConfig,
+} from '@eph/contract';
+import { z } from 'zod';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+const wholeNumber = (least: number, most: number) => {
+  const message = `must be a whole number from ${least} to ${most}`;
+  return z.int(message).min(least, message).max(most, message);
+};
+
+export const port = wholeNumber(0, 65_535);
+
+const text = z.string().min(1);
+const folderName = z.string().regex(labelValue, labelValueMessage);
+const share = 'must be a number from 0 to 1';
+
+const isMap = ({ value }: { readonly value: unknown }): boolean => typeof value === 'object' && value !== null;
+
+const variable = z.union([
+  z.string(),
+  z
+    .strictObject({ from: text.optional(), value: z.string().optional(), secret: z.boolean().optional() })
+    .refine(({ from, value }) => (from === undefined) !== (value === undefined), {
+      message: 'give one of from, the name of a variable of ephd, and value',
+      when: isMap,
+    }),
+]);
+
+const project = z.strictObject({
+  name: z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'),
+  location: text,
+  repository: folderName.optional(),
+  team: folderName.optional(),
+  variables: z
+    .record(
+      z.string().regex(serverVariableName, 'is not a name for a variable of the server; use capitals, digits and _'),
+      variable,
+    )
+    .optional(),
+});
+
+const configuration = z
+  .strictObject({
+    repository: text.optional(),
+    branch: text.optional(),
+    environment: folderName.optional(),
+    documents: z.array(environmentConfigSchema).optional(),
+  })
+  .superRefine(
+    ({ repository, branch, environment }, context) => {
+      const issue = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
+      if (repository !== undefined && environment === undefined)
+        issue('environment', 'is required: the folder of the repository that holds env.yaml, such as dev');
+      if (repository === undefined && branch !== undefined) issue('branch', 'needs a repository beside it');
+      if (repository === undefined && environment !== undefined) issue('environment', 'needs a repository beside it');
+    },
+    { when: isMap },
+  );
+
+const fileSchema = z.strictObject({
+  data: text.optional(),
+  api: z.strictObject({ port: port.optional() }).optional(),
+  gateway: z.strictObject({ port: port.optional(), domain: text.optional() }).optional(),
+  database_url: text.optional(),
+  workers: wholeNumber(1, 256).optional(),
+  deletion_bound: z
+    .strictObject({
+      at_least: wholeNumber(0, 1_000_000).optional(),
+      share: z.number(share).min(0, share).max(1, share).optional(),
+    })
+    .optional(),
+  log_level: z.enum(logLevels).optional(),
+  configuration: configuration.optional(),
+  policy: policySchema.optional(),
+  projects: z.array(project).optional(),
+});
+
+const form = {
+  schema: fileSchema,
+  limitBytes: 1024 * 1024,
+  empty: 'the file is empty; put projects in it, or leave --config out',
+  verbatim: verbatimInConfig.map((path) => ['configuration', 'documents', '*', ...path]),
+};
+
+type FileProject = Omit<z.output<typeof project>, 'variables'> & { readonly variables: ServerVariables };
+
+/** What the file says, with everything that its variables stand for. */
+export interface ConfigFile extends Omit<z.output<typeof fileSchema>, 'configuration' | 'policy' | 'projects'> {
+  readonly configuration: Omit<z.output<typeof configuration>, 'documents'> | undefined;
+  readonly documents: readonly PlacedConfig[];
+  readonly policy: Policy | undefined;
+  readonly projects: readonly FileProject[];
+}
+
+export const noFile: ConfigFile = { configuration: undefined, documents: [], policy: undefined, projects: [] };
+
+/** Reads the file that `shown` names to people; what is wrong with it goes to `faults`, every fault with its place. */
+export const readConfigFile = (path: string, shown: string, environment: Environment, faults: string[]): ConfigFile => {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    faults.push(`${shown}: ${error instanceof Error ? error.message : String(error)}`);
+    return noFile;
+  }
+  const parsed = parseDocument(bytes, shown, form);
+  if (!parsed.ok) {
+    faults.push(...parsed.faults.map(printFault));
+    return noFile;
+  }
+  const { value, places } = parsed;
+  const blame: Blame = (at, message) => {
+    const place = places.at(at) ?? { line: 1, column: 1 };
+    faults.push(printFault({ file: shown, ...place, path: at.join('.'), message }));
+  };
+  const { configuration: settings, policy, projects = [], ...rest } = value;
+  const { documents: configs = [], ...repository } = settings ?? {};
+  const documents = configs.map((config, index) => ({
+    config,
+    // Its name is enough for whoever is told; where it lies on the server is nobody's business.
+    file: basename(path),
+    commit: null,
+    places,
+    at: ['configuration', 'documents', index],
+  }));
+  findDocumentConflicts(documents, blame);
+  return {
+    ...rest,
+    configuration: settings === undefined ? undefined : repository,
+    documents,
+    policy: policy === undefined ? undefined : toPolicy(policy, basename(path), places),
+    projects: projects.map(({ variables = {}, ...project }, index) => ({
+      ...project,
+      variables: readVariables(variables, environment, (name, message) => blame(['projects', index, 'variables', name], message)),
+    })),
+  };
+};
+
+type Blame = (at: readonly (string | number)[], message: string) => void;
+
+const toPolicy = (limits: Policy['limits'], setBy: string, places: Places): Policy => ({
+  limits,
+  setBy,
+  placeOf: (path) => places.at(['policy', ...path]),
+  commit: null,
+});
+
+/** Here no path says whom a document is for, and of two for the same one would be overlooked. */
+const findDocumentConflicts = (documents: readonly PlacedConfig[], blame: Blame): void => {
+  const seen = new Set<string>();
+  for (const { config, at } of documents) {
+    const owner = config.type === 'cluster' ? 'the cluster' : `project ${config.project} of repository ${config.repository}`;
+    if (seen.has(owner)) blame(at, `is a second document for ${owner}; keep one`);
+    seen.add(owner);
+    if (config.type === 'project' && config.repository === undefined)
+      blame([...at, 'metadata', 'labels'], 'needs the label eph.io/repository: here no path says it');
+  }
+};
+
+/** Documents about projects that are not configured here: most likely misspelt. */
+export const findStrangers = (
+  documents: readonly PlacedConfig[],
+  projects: readonly { readonly id: string; readonly repository: string }[],
+): readonly string[] => {
+  const known = new Set(projects.map(({ id, repository }) => `${repository}/${id}`));
+  return documents.flatMap(({ config, places, at }) => {
+    if (config.type === 'cluster' || config.repository === undefined) return [];
+    const owner = `${config.repository}/${config.project}`;
+    if (known.has(owner)) return [];
+    const near = closest(owner, [...known]);
+    const hint = near === undefined ? `known are ${[...known].join(', ')}` : `did you mean ${near}?`;
+    const path = [...at, 'metadata', 'labels'];
+    const place = places.at(path) ?? { line: 1, column: 1 };
+    const message = `there is no project ${owner} (repository/project) here; ${hint}`;
+    return [printFault({ file: places.file, ...place, path: path.join('.'), message })];
+  });
+};
+
+const readVariables = (
+  variables: NonNullable<z.output<typeof project>['variables']>,
+  environment: Environment,
+  blame: (name: string, message: string) => void,
+): ServerVariables => {
+  const read = (name: string, given: z.output<typeof variable>): ServerVariables[string] => {
+    if (typeof given === 'string') return { value: given, secret: false };
+    // What is in the surroundings of ephd is not in its file for a reason, more often than not.
+    const { from, secret = from !== undefined } = given;
+    const value = from === undefined ? given.value : environment[from];
+    if (from !== undefined && (value ?? '') === '')
+      blame(name, `ephd was started without a value for the variable ${from}; set it, or use value instead of from`);
+    return secret ? new SecretVariable(value ?? '') : { value: value ?? '', secret };
+  };
+  return Object.fromEntries(Object.entries(variables).map(([name, given]) => [name, read(name, given)]));
+};
+
+/** Shows its value to whoever asks for it, and to nobody who prints it. */
+class SecretVariable {
+  readonly secret = true;
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+    registerSecret(value);
+  }
+
+  get value(): string {
+    return this.#value;
+  }
+}

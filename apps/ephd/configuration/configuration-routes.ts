@@ -1,0 +1,59 @@
+import {
+  type ConfigurationView,
+  noConfiguration,
+  type ParsedSpec,
+  type Policy,
+  parseSpec,
+  specJsonSchema,
+  type ValidationView,
+} from '@eph/contract';
+import { checkPolicy } from '@eph/engine/values/policy';
+import { policyFactsOf } from '@eph/engine/values/policy-facts';
+import { Preparations } from '@eph/engine/values/prepare';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+
+export interface ConfigurationRoutesOptions {
+  /** Limits of this ephd, whatever the project. */
+  readonly policy: Policy | undefined;
+  /** What the platform says to a project; undefined when there is no such project. */
+  readonly configurationOf: (project: string) => ConfigurationView | undefined;
+}
+
+/** Far more than any file that is read; the parser refuses what is too large with a better sentence. */
+const mostBytes = 1024 * 1024;
+
+const tooLarge = { error: { code: 'api.bad_request', message: `the file has more than ${mostBytes} bytes` } };
+
+/** What is wrong with a file, before it is pushed. */
+export const createConfigurationRoutes = (options: ConfigurationRoutesOptions): Hono =>
+  new Hono().post('/config/validate', bodyLimit({ maxSize: mostBytes, onError: (c) => c.json(tooLarge, 413) }), async (c) => {
+    const bytes = new Uint8Array(await c.req.arrayBuffer());
+    const parsed = parseSpec(bytes, c.req.query('file') ?? 'eph.yaml');
+    return c.json(validate(parsed, c.req.query('project'), options));
+  });
+
+/** For editors, which complete and check `eph.yaml` with it. */
+export const createSchemaRoutes = (): Hono => {
+  const schema = specJsonSchema();
+  return new Hono().get('/schemas/eph.schema.json', (c) => c.json(schema));
+};
+
+const validate = (
+  parsed: ParsedSpec,
+  project: string | undefined,
+  { policy, configurationOf }: ConfigurationRoutesOptions,
+): ValidationView => {
+  if (!parsed.ok) return { valid: false, faults: [...parsed.faults], notices: [], violations: [] };
+  const { spec, places, notices, guards } = parsed;
+  const said = configurationOf(project ?? spec.name);
+  const policies = said !== undefined && 'policies' in said ? said.policies : policy === undefined ? [] : [policy];
+  const violations = [
+    ...guards.map(({ path, line, message }) => `${places.file}:${line}: ${path} ${message}`),
+    ...new Preparations()
+      .prepare(spec, { places, commit: null, configuration: noConfiguration })
+      .faults.map(({ message }) => message),
+    ...checkPolicy(policies, policyFactsOf({ spec, places })).map(({ message }) => message),
+  ];
+  return { valid: violations.length === 0, faults: [], notices: [...notices], violations };
+};

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { JsonValue } from '../environment.ts';
+import { layerNames } from '../layers.ts';
+
+/** The shapes of the HTTP API about configuration: what is wrong with a file, and where every value of an environment comes from. */
+
+const fault = z.object({
+  file: z.string(),
+  line: z.number(),
+  column: z.number(),
+  path: z.string(),
+  message: z.string(),
+});
+
+/** Something that is read and not acted on yet. */
+const notice = z.object({ path: z.string(), line: z.number(), column: z.number(), message: z.string() });
+
+export const validationSchema = z.object({
+  /** No fault and no violation. */
+  valid: z.boolean(),
+  faults: z.array(fault),
+  notices: z.array(notice),
+  /** What else stands against it, one sentence each: limits that it passes, references that can never lead anywhere. */
+  violations: z.array(z.string()),
+});
+export type ValidationView = z.output<typeof validationSchema>;
+
+const json: z.ZodType<JsonValue> = z.json();
+
+/** Where a value was written. Without a file it is built in. */
+const origin = z.object({
+  layer: z.enum(layerNames),
+  file: z.string().nullable(),
+  line: z.number().nullable(),
+  column: z.number().nullable(),
+  commit: z.string().nullable(),
+  /** Dotted path of the key in that file. */
+  path: z.string(),
+});
+
+const value = z.object({
+  path: z.array(z.string()),
+  /** As it takes effect; a secret shows only as a mask. */
+  value: json,
+  secret: z.boolean(),
+  /** Whether the provider of the component acts on it. */
+  used: z.boolean(),
+  /** What was written where `value` is what it refers to. */
+  reference: z.string().nullable(),
+  origin,
+  /** What lower layers say instead, the nearest first. */
+  below: z.array(z.object({ value: json, origin })),
+});
+
+export const configViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  project: z.string(),
+  /** Of the project; null when its source is gone. */
+  commit: z.string().nullable(),
+  /** The configuration repository, and whether the reading in force is its newest. */
+  configuration: z.object({
+    state: z.enum(['none', 'current', 'last-good', 'missing', 'unreadable']),
+    commit: z.string().nullable(),
+    fault: z.string().nullable(),
+  }),
+  notices: z.array(notice),
+  violations: z.array(z.string()),
+  components: z.array(z.object({ name: z.string(), kind: z.string(), provider: z.string(), values: z.array(value) })),
+});
+export type ConfigView = z.output<typeof configViewSchema>;

@@ -1,0 +1,42 @@
+import type { Failure } from '../errors.ts';
+import type { CommitSha } from '../ids.ts';
+import type { ConfigurationLayers } from '../layers.ts';
+import type { Policy } from '../policy.ts';
+import type { EnvironmentFacts, PlatformValues } from './environment-config.ts';
+
+/**
+ * - `none`: nothing is configured.
+ * - `current`: what is in force is what the files say.
+ * - `last-good`: a file could not be read or understood; what it said before is in force.
+ * - `missing`: there is a configuration repository, and it says nothing about the cluster.
+ * - `unreadable`: nothing good has been read since the start.
+ */
+export type ConfigurationStateName = 'none' | 'current' | 'last-good' | 'missing' | 'unreadable';
+
+/** How it stands with the configuration as a whole. */
+export interface ConfigurationState {
+  readonly state: ConfigurationStateName;
+  /** The head of the configuration repository as last seen. */
+  readonly commit: CommitSha | null;
+  readonly faults: readonly Failure[];
+}
+
+/** What the platform says to one project. The same object for as long as no file is read again. */
+export type ConfigurationView = ConfigurationWord | ConfigurationSilence;
+
+export interface ConfigurationWord extends ConfigurationState {
+  readonly state: 'none' | 'current' | 'last-good';
+  /** Equal marks mean that its environments are told the same, though from another commit or line perhaps. */
+  readonly mark: string;
+  readonly layers: ConfigurationLayers;
+  readonly environment: EnvironmentFacts;
+  readonly platform: PlatformValues;
+  /** Each must be satisfied. */
+  readonly policies: readonly Policy[];
+}
+
+/** What runs is left as it is, and nothing new is made: nobody knows how it should be. */
+export interface ConfigurationSilence extends ConfigurationState {
+  readonly state: 'missing' | 'unreadable';
+  readonly mark: string;
+}

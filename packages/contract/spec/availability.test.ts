@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { findUnavailable } from './availability.ts';
+import { printFault } from './document.ts';
+import { type ParsedSpec, parseSpec } from './parse.ts';
+
+const parse = (text: string): Extract<ParsedSpec, { ok: true }> => {
+  const parsed = parseSpec(
+    new TextEncoder().encode(
+      `version: "1.0"\nname: shop\nprocess: { services: { web: { command: run, entry: true } } }\n${text}`,
+    ),
+  );
+  if (!parsed.ok) throw new Error(parsed.faults.map(printFault).join('\n'));
+  return parsed;
+};
+
+const noticesOf = (text: string): readonly string[] =>
+  parse(text).notices.map((notice) => printFault({ file: 'eph.yaml', ...notice }));
+const guardsOf = (text: string): readonly string[] =>
+  parse(text).guards.map((guard) => printFault({ file: 'eph.yaml', ...guard }));
+
+describe('what this version does', () => {
+  it.each([
+    ['triggers', 'triggers: [{ type: git_branch, pattern: a }, { type: git_tag, patterns: [b] }]\n'],
+    ['the environment', 'environment: { name_template: x, env: { A: b } }\n'],
+    ['the provider', 'provider: process\n'],
+    [
+      'what holds anyway',
+      'security: { naming: { strategy: readable, include_project: true }, environment_access: { default: public } }\n',
+    ],
+    ['what is switched off', 'database: { enabled: false }\nnetworking: { tls: { enabled: false } }\n'],
+    ['sections of which only the name is left', 'advanced:\n'],
+  ])('needs no notice: %s', (_, text) => {
+    expect(noticesOf(text)).toEqual([]);
+    expect(guardsOf(text)).toEqual([]);
+  });
+});
+
+describe('what this version does not do', () => {
+  it.each<readonly [string, string, readonly string[]]>([
+    ['a key', 'environment: { ttl: 72h }\n', ['4:16: environment.ttl: is not available yet; it is read and has no effect']],
+    [
+      'a section',
+      'hooks: { post_create: [{ name: a, command: b }] }\n',
+      ['4:1: hooks: is not available yet; it is read and has no effect'],
+    ],
+    [
+      'amounts that a process is not held to',
+      'environment: { resources: { cpu_limit: 2 } }\n',
+      ['4:16: environment.resources: is held against the limits of the server, and has no other effect yet'],
+    ],
+    [
+      'a value',
+      'networking: { routing: { strategy: path, path_prefix: /a } }\n',
+      ['4:26: networking.routing.strategy: path is not available yet; it is read and has no effect'],
+    ],
+    [
+      'a trigger',
+      'triggers:\n  - { type: git_branch, pattern: a, paths: [src/**] }\n  - { type: pr_label, labels: [a] }\n',
+      [
+        '5:37: triggers.0.paths: is not available yet; it is read and has no effect',
+        '6:7: triggers.1.type: pr_label is not available yet; this trigger makes no environment',
+      ],
+    ],
+    [
+      'keys of later',
+      'advanced: { regions: [a], canary: { enabled: true } }\ntesting: { chaos: [{ name: a, schedule: "* * * * *", action: b }] }\n',
+      [
+        '4:13: advanced.regions: is not available yet; it is read and has no effect',
+        '4:27: advanced.canary: is not available yet; it is read and has no effect',
+        '5:12: testing.chaos: is not available yet; it is read and has no effect',
+      ],
+    ],
+    [
+      'another provider',
+      'provider: docker-compose\ndocker-compose: {}\n',
+      [
+        '4:1: provider: docker-compose is not available yet; no environment is made from this file',
+        '5:1: docker-compose: is not available yet; it is read and has no effect',
+      ],
+    ],
+    [
+      'a database',
+      'database: { instances: [{ name: a, type: postgres }] }\n',
+      ['4:13: database.instances: is not available yet; it is read and has no effect'],
+    ],
+  ])('is told: %s', (_, text, expected) => {
+    expect(noticesOf(text)).toEqual(expected.map((notice) => `eph.yaml:${notice}`));
+    expect(guardsOf(text)).toEqual([]);
+  });
+});
+
+describe('protection that this version cannot give', () => {
+  const open = 'is not available yet; no environment is started from this file rather than one that is open to all';
+  it.each([
+    ['by default', '{ default: protected }', `default: protected ${open}`],
+    [
+      'by a password',
+      '{ protection: { type: basic, basic_auth: { username: a, password: "${P}" } } }',
+      `protection.type: basic ${open}`,
+    ],
+    [
+      'by a password without its type',
+      '{ protection: { basic_auth: { username: a, password: "${P}" } } }',
+      `protection.basic_auth: it ${open}`,
+    ],
+    [
+      'by a login',
+      '{ default: public, protection: { type: oauth, oauth: { provider: github } } }',
+      `protection.type: oauth ${open}`,
+    ],
+    ['by addresses', '{ default: public, allowed_ips: [192.0.2.0/24] }', `allowed_ips: it ${open}`],
+  ])('is a guard and not a notice: %s', (_, access, expected) => {
+    const text = `security: { environment_access: ${access} }\n`;
+    expect(guardsOf(text)).toEqual([
+      expect.stringMatching(new RegExp(`: security\\.environment_access\\.${RegExp.escape(expected)}$`)),
+    ]);
+    expect(noticesOf(text)).toEqual([]);
+  });
+});
+
+describe('a file of any shape', () => {
+  it.each([[null], [[]], ['x'], [5], [{ triggers: 5, security: [], environment: null }]])(
+    '%j is looked at without harm',
+    (raw) => {
+      expect(() => findUnavailable(raw)).not.toThrow();
+    },
+  );
+});

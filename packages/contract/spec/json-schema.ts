@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { type Available, available } from './availability.ts';
+import { specSchema } from './schema.ts';
+
+/** The parts of JSON Schema that `eph.yaml` needs. */
+export interface JsonSchema {
+  readonly $schema?: string;
+  readonly $id?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly items?: JsonSchema;
+  readonly properties?: { readonly [key: string]: JsonSchema };
+  readonly required?: readonly string[];
+  readonly propertyNames?: JsonSchema;
+  readonly additionalProperties?: JsonSchema | false;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+}
+
+/**
+ * `eph.yaml` as editors want it described. Rules about several keys at once are left out, except for the section that every file needs:
+ * editors explain them badly, and `eph config validate` explains them well.
+ */
+export const specJsonSchema = (): JsonSchema => {
+  // Editors speak draft 7 best.
+  const emitted = z.toJSONSchema(specSchema, { io: 'input', target: 'draft-7' }) as JsonSchema;
+  const { $schema, ...schema } = remark(emitted, available);
+  return {
+    $schema: $schema ?? '',
+    $id: 'https://eph.io/schemas/eph.schema.json',
+    title: 'eph.yaml',
+    description: 'What gets an environment in this repository, and what runs in it.',
+    ...schema,
+    anyOf: ['process', 'kubernetes', 'docker-compose'].map((section) => ({ required: [section] })),
+  };
+};
+
+const notYet = 'Not available yet.';
+
+/** Says in descriptions what is not available yet. */
+const remark = (schema: JsonSchema, known: Available | undefined): JsonSchema => {
+  if (known === true) return schema;
+  if (known === undefined) return describe(schema, notYet);
+  if (Array.isArray(known)) return remarkChoice(schema, known);
+  const within = known as { readonly [key: string]: Available };
+  const { properties, additionalProperties, items, anyOf, oneOf } = schema;
+  if (properties !== undefined && isOfNoUse(properties, within)) return describe(schema, notYet);
+  return {
+    ...schema,
+    ...(properties && { properties: mapValues(properties, (property, key) => remark(property, within[key])) }),
+    ...(items && { items: remark(items, within['*']) }),
+    ...(additionalProperties && { additionalProperties: remark(additionalProperties, within['*']) }),
+    ...(anyOf && { anyOf: anyOf.map((option) => remark(option, known)) }),
+    ...(oneOf && { oneOf: oneOf.map((option) => remark(option, known)) }),
+  };
+};
+
+/** One of several ways to do something, and not one that this version goes. */
+const isOfNoUse = (properties: { readonly [key: string]: JsonSchema }, known: { readonly [key: string]: Available }): boolean =>
+  Object.entries(properties).some(([key, { const: only }]) => {
+    const choice = known[key];
+    return typeof only === 'string' && Array.isArray(choice) && !choice.includes(only);
+  });
+
+const remarkChoice = (schema: JsonSchema, choice: readonly (string | boolean)[]): JsonSchema => {
+  const possible = schema.const === undefined ? (schema.enum ?? [true, false]) : [schema.const];
+  const ready = possible.filter((one) => choice.includes(one as string));
+  if (ready.length === possible.length) return schema;
+  if (ready.length === 0) return describe(schema, notYet);
+  return describe(schema, `Available today: ${ready.map((one) => `\`${String(one)}\``).join(', ')}.`);
+};
+
+const describe = (schema: JsonSchema, sentence: string): JsonSchema => ({
+  ...schema,
+  description: [schema.description, sentence].filter((one) => one !== undefined).join(' '),
+});
+
+const mapValues = <T, U>(map: { readonly [key: string]: T }, change: (value: T, key: string) => U): { [key: string]: U } =>
+  Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value, key)]));

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { distinctNames, fold, notBoth, oneOf } from '../rules.ts';
+import { annotations, imageName, list, name, repositoryPath, template, text, variables } from '../scalars.ts';
+
+const patch = z.strictObject({
+  target: z
+    .strictObject({
+      kind: text().describe('The kind of object, such as `Deployment`.'),
+      name: text().optional().describe('The name of the object. Without it, every object of the kind.'),
+    })
+    .describe('What to change.'),
+  patch: text(20_000).describe('The change, as Kustomize takes it.'),
+});
+
+const manifest = z
+  .union([
+    repositoryPath.describe('Short for `path`.').transform((path) => ({ path })),
+    z
+      .strictObject({
+        path: repositoryPath.optional().describe('A file or a folder with manifests.'),
+        kustomization: repositoryPath.optional().describe('A folder with a kustomization.'),
+        patches: list(patch).optional().describe('Changes to what the kustomization gives, in this order.'),
+      })
+      .refine(...oneOf('path', 'kustomization'))
+      .refine(...notBoth('path', 'kustomization'))
+      .refine(...notBoth('patches', 'path')),
+  ])
+  .describe('Where manifests lie.');
+
+const image = z
+  .strictObject({
+    name: text().describe('The image as the manifests name it.'),
+    newName: template('kubernetes.images.newName', 500)
+      .regex(imageName, 'must be an image without its tag, such as ghcr.io/org/api')
+      .optional()
+      .describe('The image to use in its place.'),
+    newTag: template('kubernetes.images.newTag').optional().describe('The tag to use.'),
+  })
+  .refine(...oneOf('newTag', 'newName'));
+
+const secret = z.strictObject({
+  name: name.describe('The name of the secret.'),
+  data: variables.describe(
+    'What it holds. Values come from the server with `${NAME}`: what stands in the repository is no secret.',
+  ),
+});
+
+const ingress = z
+  .strictObject({
+    class: text().optional().describe('Which ingress controller serves it.'),
+    annotations: annotations.optional().describe('Annotations for the ingress controller.'),
+  })
+  .describe('How traffic reaches the environment.');
+
+const namespaceTemplate = template('kubernetes.namespace_template');
+
+export const kubernetes = z
+  .strictObject({
+    context: template('kubernetes.context').optional().describe('The cluster, by its name in the configuration of ephd.'),
+    namespace_template: namespaceTemplate.optional().describe('The namespace of an environment.'),
+    namespace: namespaceTemplate.optional().describe('Short for `namespace_template`.'),
+    manifests: list(manifest).describe('What to apply, in this order.'),
+    images: list(image)
+      .refine(...distinctNames)
+      .optional()
+      .describe('Images to use in place of those in the manifests.'),
+    imagePullSecrets: list(z.strictObject({ name: name.describe('The name of a secret.') }))
+      .optional()
+      .describe('Secrets with which images are fetched.'),
+    secrets: list(secret)
+      .refine(...distinctNames)
+      .optional()
+      .describe('Secrets that the environment is given.'),
+    ingress: ingress.optional(),
+  })
+  .refine(...notBoth('namespace', 'namespace_template'))
+  .transform((written) => fold(written, 'namespace', 'namespace_template'))
+  .describe('Manifests applied to a Kubernetes cluster, in a namespace per environment.');

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { onlyWith } from '../rules.ts';
+import { template } from '../scalars.ts';
+
+const routing = z
+  .strictObject({
+    strategy: z
+      .enum(['subdomain', 'path', 'header'])
+      .optional()
+      .describe('By what an environment is told from others. Default `subdomain`.'),
+    path_prefix: template('networking.routing.path_prefix')
+      .startsWith('/', 'must begin with /')
+      .optional()
+      .describe('For the strategy `path`: what its paths begin with.'),
+    header: z
+      .string()
+      .regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/, 'must be the name of a header, such as X-Eph-Environment')
+      .optional()
+      .describe('For the strategy `header`: the header that names it.'),
+  })
+  .refine(...onlyWith('path_prefix', 'strategy', 'path', 'subdomain'))
+  .refine(...onlyWith('header', 'strategy', 'header', 'subdomain'))
+  .describe('By what an environment is told from others.');
+
+const tls = z
+  .strictObject({
+    enabled: z.boolean().optional().describe('Whether traffic is encrypted.'),
+    provider: z.enum(['cert-manager', 'letsencrypt', 'self-signed']).optional().describe('Who issues the certificates.'),
+  })
+  .describe('Encryption.');
+
+export const networking = z
+  .strictObject({ routing: routing.optional(), tls: tls.optional() })
+  .describe('How environments are reached.');

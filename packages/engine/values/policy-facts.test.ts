@@ -1,0 +1,164 @@
+import { parseSpec, policySchema } from '@eph/contract';
+import { describe, expect, it } from 'vitest';
+import { checkPolicy } from './policy.ts';
+import { type MergedComponent, type PolicyInput, policyFactsOf } from './policy-facts.ts';
+
+const read = (text: string): Pick<PolicyInput, 'spec' | 'places'> => {
+  const parsed = parseSpec(new TextEncoder().encode(text), 'eph.yaml');
+  if (!parsed.ok) throw new Error(parsed.faults.map((fault) => `${fault.line}: ${fault.path}: ${fault.message}`).join('\n'));
+  return { spec: parsed.spec, places: parsed.places };
+};
+
+const whole = `version: "1.0"
+name: shop
+providers: { primary: process, fallback: kubernetes }
+environment:
+  subdomain_template: "{name}.{base_domain}"
+  base_domain: "\${DOMAIN:-preview.example.com}"
+  ttl: 7d
+  idle_timeout: 4h
+  resources:
+    cpu_limit: "2"
+    memory_request: 128Mi
+  images:
+    - name: api
+      repository: ghcr.io/org/api
+      tag: v1
+process:
+  services:
+    web:
+      command: run
+      replicas: 3
+      resources: { limits: { cpu: "4" } }
+kubernetes:
+  manifests: [./k8s]
+  images:
+    - name: api
+      newName: "{registry}/{project}/api"
+database:
+  instances:
+    - name: main
+      type: postgres
+services:
+  - name: redis
+    type: internal
+    image: redis:7
+  - name: auth
+    type: external
+    endpoint: "\${AUTH:-https://auth.example.com}"
+hooks:
+  post_create:
+    - name: warm
+      command: [warm]
+      timeout: 10m
+    - name: other
+      command: [other]
+`;
+
+const strict = {
+  max_ttl: '1h',
+  max_idle_timeout: '1h',
+  hook_timeout: '1m',
+  resources: { per_component: { cpu: '1', memory: '1Mi' } },
+  replicas: 1,
+  registries: ['registry.example.com'],
+  providers: ['docker-compose'],
+  kinds: ['Network'],
+  hosts: ['*.allowed.com'],
+};
+
+const messages = (input: PolicyInput, limits: unknown = strict): readonly string[] => {
+  const policy = { limits: policySchema.parse(limits), setBy: 'ephd.yaml', commit: null, placeOf: () => undefined };
+  return checkPolicy([policy], policyFactsOf(input)).map(({ message }) => message.replace(/; the limit .*/s, ''));
+};
+
+const values = { name: 'shop-1', project: 'shop', registry: 'ghcr.io/org', base_domain: 'platform.example.com' };
+
+describe('the facts of an eph.yaml', () => {
+  it('are everything that a policy can limit, each with its line', () => {
+    expect(messages({ ...read(whole), values })).toEqual([
+      'environment.ttl is 7d (eph.yaml:7)',
+      'environment.idle_timeout is 4h (eph.yaml:8)',
+      'hooks.post_create.0.timeout is 10m (eph.yaml:42)',
+      'process.services.web.replicas is 3 (eph.yaml:20)',
+      'process.services.web.resources.limits.cpu is 4 (eph.yaml:21)',
+      'environment.resources.cpu_limit is 2 (eph.yaml:10)',
+      'environment.resources.memory_request is 128Mi (eph.yaml:11)',
+      'environment.images.0.repository is ghcr.io/org/api (eph.yaml:14)',
+      'kubernetes.images.0.newName is ghcr.io/org/shop/api (eph.yaml:26)',
+      'services.0.image is redis:7 (eph.yaml:34)',
+      'providers.primary is process (eph.yaml:3)',
+      'providers.fallback is kubernetes (eph.yaml:3)',
+      'the kind of web is Deployment (eph.yaml:18)',
+      'the kind of main is Database (eph.yaml:29)',
+      'the kind of redis is Deployment (eph.yaml:32)',
+      'environment.subdomain_template is shop-1.preview.example.com (eph.yaml:5)',
+      'services.1.endpoint is auth.example.com (eph.yaml:37)',
+    ]);
+  });
+
+  it('leave out what cannot be rendered yet', () => {
+    const found = messages({ ...read(whole) });
+    expect(found.filter((one) => /newName|subdomain/.test(one))).toEqual([]);
+    expect(found).toHaveLength(15);
+  });
+
+  it('show no secret and no password', () => {
+    const variables = {
+      AUTH: { value: 'https://hunter2.internal.evil.com', secret: true },
+      DOMAIN: { value: 'evil.com', secret: false },
+    };
+    const found = messages({ ...read(whole), values, variables }, { hosts: ['*.allowed.com'] });
+    expect(found).toEqual([
+      'environment.subdomain_template is shop-1.evil.com (eph.yaml:5)',
+      'services.1.endpoint is a secret (eph.yaml:37)',
+    ]);
+    const open = read(whole.replace('https://auth.example.com', 'https://user:hunter2@evil.com'));
+    expect(messages({ ...open, values }, { hosts: ['*.example.com'] })).not.toEqual([]);
+    expect(messages({ ...open, values }, { hosts: ['*.example.com'] }).join(' ')).not.toContain('hunter2');
+  });
+
+  it('of a small file are few, and its section names the provider', () => {
+    const small = read('version: "1.0"\nname: shop\nprocess:\n  services:\n    web: { command: run }\n');
+    expect(messages(small)).toEqual(['providers.primary is process (eph.yaml:3)', 'the kind of web is Deployment (eph.yaml:5)']);
+  });
+
+  it('judge what is said for all components before these are known', () => {
+    const manifests = read(
+      'version: "1.0"\nname: shop\nprovider: kubernetes\nkubernetes: { manifests: [./k8s] }\nenvironment: { resources: { cpu_limit: 2 } }\n',
+    );
+    expect(messages(manifests)).toEqual([
+      'environment.resources.cpu_limit is 2 (eph.yaml:5)',
+      'providers.primary is kubernetes (eph.yaml:3)',
+    ]);
+  });
+});
+
+describe('the facts of merged components', () => {
+  const web: MergedComponent = {
+    name: 'web',
+    kind: 'Deployment',
+    values: {
+      replicas: 2,
+      resources: { requests: { cpu: '3' }, limits: { memory: '2Mi' } },
+      autoscaling: { enabled: true, minReplicas: 1, maxReplicas: 9 },
+    },
+    where: (path) => `dev/apps/shop/shop/env.yaml:${path.length}`,
+  };
+
+  it('are those of all layers, with the layer that has the last word', () => {
+    const found = messages({ ...read(whole), components: [web] }).filter((one) => one.includes('web'));
+    expect(found).toEqual([
+      'web.replicas is 2 (dev/apps/shop/shop/env.yaml:1)',
+      'web.autoscaling.maxReplicas is 9 (dev/apps/shop/shop/env.yaml:2)',
+      'web.resources.requests.cpu is 3 (dev/apps/shop/shop/env.yaml:3)',
+      'web.resources.limits.memory is 2Mi (dev/apps/shop/shop/env.yaml:3)',
+      'the kind of web is Deployment',
+    ]);
+  });
+
+  it('leave out a scale that is switched off', () => {
+    const still = { ...web, values: { ...web.values, autoscaling: { enabled: false, maxReplicas: 9 } } };
+    expect(messages({ ...read(whole), components: [still] }).join('\n')).not.toContain('autoscaling');
+  });
+});
