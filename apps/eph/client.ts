@@ -17,12 +17,15 @@ import {
   validationSchema,
   versionSchema,
   type WhyView,
+  type Wish,
+  type WishAnswer,
   whySchema,
+  wishAnswerSchema,
 } from '@eph/contract';
 import { CommandFailure } from './command-failure.ts';
 import { readEventStream } from './event-stream.ts';
 import { exitCodes } from './exit-codes.ts';
-import { AnswerTimeout, type Body, readBody, send } from './transport.ts';
+import { AnswerTimeout, type Body, type Method, readBody, send } from './transport.ts';
 
 export interface LogQuery {
   readonly component?: string | undefined;
@@ -49,6 +52,8 @@ interface Schema<T> {
 
 /** A dry run reads Git and every provider first. */
 const planTimeoutMs = 120_000;
+/** A wish is written to Git before there is an answer. */
+const wishTimeoutMs = 120_000;
 
 /** The HTTP API of ephd. Everything that can go wrong comes out as a `CommandFailure`. */
 export class Client {
@@ -101,6 +106,18 @@ export class Client {
 
   async readVersion(): Promise<string> {
     return (await this.#read(['version'], versionSchema)).version;
+  }
+
+  /** Has it written to Git that somebody wants an environment. */
+  bringUp(wish: Wish): Promise<WishAnswer> {
+    const body = { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(wish)) };
+    return this.#read(['environments'], wishAnswerSchema, { method: 'POST', body, timeoutMs: wishTimeoutMs });
+  }
+
+  /** Has it written to Git that nobody wants the environment any more. */
+  takeDown(id: string, force: boolean): Promise<WishAnswer> {
+    const query = force ? { force: 'true' } : {};
+    return this.#read(['environments', id], wishAnswerSchema, { method: 'DELETE', query, timeoutMs: wishTimeoutMs });
   }
 
   /** Lets go what the deletion guard holds. */
@@ -201,7 +218,7 @@ export class Client {
 }
 
 interface SendOptions {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: Method;
   readonly query?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
   readonly accept?: string;

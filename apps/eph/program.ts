@@ -6,6 +6,7 @@ import type { ValidateOptions } from './commands/config-validate.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { LogsOptions } from './commands/logs.ts';
 import type { StatusOptions } from './commands/status.ts';
+import type { UpOptions } from './commands/up.ts';
 import type { Context, LocalContext } from './context.ts';
 import { type ExitCode, exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { Output, type TextStream } from './output.ts';
@@ -126,6 +127,17 @@ class Program {
       .action((name: string, options: { readonly browser: boolean }) =>
         this.#finish(async (context) => (await import('./commands/open.ts')).open(context, name, options)),
       );
+    this.#add('up <source>', 'wish for an environment of a pull request or branch')
+      .option('--project <name>', 'which one it is of; not needed while there is only one')
+      .addHelpText('after', upHelp)
+      .action((source: string, options: UpOptions) =>
+        this.#finish(async (context) => (await import('./commands/up.ts')).up(context, source, options)),
+      );
+    this.#add('down <environment>', 'take the wish back, and with it the environment')
+      .option('--force', 'delete its branch although nothing else may lead to the work on it')
+      .action((name: string, options: { readonly force?: boolean }) =>
+        this.#finish(async (context) => (await import('./commands/down.ts')).down(context, name, options)),
+      );
     this.#add('release <environment>', 'let its removal go on when the deletion guard holds it').action((name: string) =>
       this.#finish(async (context) => (await import('./commands/release.ts')).release(context, name)),
     );
@@ -186,6 +198,11 @@ class Program {
     this.#exitCode = await command({ out, err, json, folder, openAsker });
   }
 }
+
+const upHelp = `
+A <source> is the number of a pull request, or a branch. What ephd does about it is written in Git, and nowhere else:
+  eph up 42                the pull request gets the label that eph.yaml asks for
+  eph up feature/login     its pull request does; in plain Git, a branch preview/feature/login is made`;
 
 const explainHelp = `
 A [path] is a component, a key in it or a key of every component; the exact path of one value shows the layers below it, too:

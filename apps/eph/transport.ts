@@ -5,9 +5,11 @@ export interface Body {
   readonly bytes: Uint8Array;
 }
 
+export type Method = 'GET' | 'POST' | 'DELETE';
+
 export interface Exchange {
   readonly url: URL;
-  readonly method: 'GET' | 'POST';
+  readonly method: Method;
   readonly accept: string;
   readonly body?: Body | undefined;
   /** How long the head of the answer may take. The body is the business of whoever reads it. */

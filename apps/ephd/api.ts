@@ -10,12 +10,18 @@ const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   'api.forbidden': 403,
   'api.standby': 503,
   'store.unreachable': 503,
+  'forge.unreachable': 503,
+  'forge.incomplete': 503,
+  'forge.refused': 502,
+  'spec.unreadable': 503,
+  'source.commit_missing': 503,
 };
 
 /** The HTTP API: its parts, its errors, and who may ask. */
 export const createApi = (
   parts: {
     readonly environments: Hono;
+    readonly wishes: Hono;
     readonly configuration: Hono;
     readonly schemas: Hono;
     readonly health: Hono;
@@ -33,6 +39,7 @@ export const createApi = (
   api.route('/', parts.hooks);
   api.route('/', parts.schemas);
   api.route('/api/v1', parts.environments);
+  api.route('/api/v1', parts.wishes);
   api.route('/api/v1', parts.configuration);
   api.get('/api/v1/version', (c) => c.json({ version }));
   api.notFound((c) => c.json({ error: { code: 'api.not_found', message: `there is nothing at ${c.req.path}` } }, 404));

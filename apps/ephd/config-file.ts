@@ -47,9 +47,39 @@ const variable = z.union([
     }),
 ]);
 
+/** Where people keep tokens is their business; they are never in this file. */
+const secret = z.strictObject({ from: text });
+
+const address = z.url({ protocol: /^https?$/, error: 'must be an address such as https://git.example.com' });
+const webhookSecret = secret.optional();
+
+const forge = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('gitea'), url: address, token: secret, webhook_secret: webhookSecret }),
+  z.strictObject({ type: z.literal('gitlab'), url: address.optional(), token: secret, webhook_secret: webhookSecret }),
+  z
+    .strictObject({
+      type: z.literal('github'),
+      url: address.optional(),
+      token: secret.optional(),
+      app: z.strictObject({ id: z.union([z.string(), z.number()]), key: secret, installation: z.int().optional() }).optional(),
+      webhook_secret: webhookSecret,
+    })
+    .refine(({ token, app }) => (token === undefined) !== (app === undefined), {
+      message: 'give one of token and app',
+      when: isMap,
+    }),
+]);
+
+/** Where people find a forge that is not their own; for GitHub, where its API is. */
+const publicUrls = { gitlab: 'https://gitlab.com', github: 'https://api.github.com', gitea: '' } as const;
+
+export const forkModes = ['deny', 'base', 'approve'] as const;
+
 const project = z.strictObject({
   name: z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'),
   location: text,
+  forge: z.string().regex(dnsLabel, 'must be the name of one of the forges').optional(),
+  forks: z.enum(forkModes).optional(),
   repository: folderName.optional(),
   team: folderName.optional(),
   variables: z
@@ -82,6 +112,7 @@ const fileSchema = z.strictObject({
   data: text.optional(),
   api: z.strictObject({ port: port.optional() }).optional(),
   gateway: z.strictObject({ port: port.optional(), domain: text.optional() }).optional(),
+  webhooks: z.strictObject({ host: text.optional(), port }).optional(),
   database_url: text.optional(),
   workers: wholeNumber(1, 256).optional(),
   deletion_bound: z
@@ -93,6 +124,7 @@ const fileSchema = z.strictObject({
   log_level: z.enum(logLevels).optional(),
   configuration: configuration.optional(),
   policy: policySchema.optional(),
+  forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forge).optional(),
   projects: z.array(project).optional(),
 });
 
@@ -103,15 +135,32 @@ const form = {
   verbatim: verbatimInConfig.map((path) => ['configuration', 'documents', '*', ...path]),
 };
 
-type FileProject = Omit<z.output<typeof project>, 'variables'> & { readonly variables: ServerVariables };
+type FileProject = Omit<z.output<typeof project>, 'variables' | 'forge'> & {
+  readonly variables: ServerVariables;
+  readonly forge: ConfiguredForge | undefined;
+};
 
 /** What the file says, with everything that its variables stand for. */
-export interface ConfigFile extends Omit<z.output<typeof fileSchema>, 'configuration' | 'policy' | 'projects'> {
+export interface ConfigFile extends Omit<z.output<typeof fileSchema>, 'configuration' | 'policy' | 'forges' | 'projects'> {
   readonly configuration: Omit<z.output<typeof configuration>, 'documents'> | undefined;
   readonly documents: readonly PlacedConfig[];
   readonly policy: Policy | undefined;
   readonly projects: readonly FileProject[];
 }
+
+/** A server that repositories live on. */
+export interface ConfiguredForge {
+  readonly name: string;
+  readonly type: 'gitea' | 'gitlab' | 'github';
+  /** Of GitHub the address of its API, of others that of their pages. */
+  readonly url: string;
+  readonly credentials: ForgeCredentials;
+  readonly webhookSecret: ServerVariables[string] | undefined;
+}
+
+export type ForgeCredentials =
+  | { readonly token: ServerVariables[string] }
+  | { readonly appId: string; readonly key: ServerVariables[string]; readonly installation: number | undefined };
 
 export const noFile: ConfigFile = { configuration: undefined, documents: [], policy: undefined, projects: [] };
 
@@ -134,7 +183,7 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
     const place = places.at(at) ?? { line: 1, column: 1 };
     faults.push(printFault({ file: shown, ...place, path: at.join('.'), message }));
   };
-  const { configuration: settings, policy, projects = [], ...rest } = value;
+  const { configuration: settings, policy, forges = {}, projects = [], ...rest } = value;
   const { documents: configs = [], ...repository } = settings ?? {};
   const documents = configs.map((config, index) => ({
     config,
@@ -145,13 +194,18 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
     at: ['configuration', 'documents', index],
   }));
   findDocumentConflicts(documents, blame);
+  const known = readForges(forges, environment, (name, key, message) => blame(['forges', name, key], message));
   return {
     ...rest,
     configuration: settings === undefined ? undefined : repository,
     documents,
     policy: policy === undefined ? undefined : toPolicy(policy, basename(path), places),
-    projects: projects.map(({ variables = {}, ...project }, index) => ({
+    projects: projects.map(({ variables = {}, forge: forgeName, ...project }, index) => ({
       ...project,
+      forge:
+        forgeName === undefined
+          ? undefined
+          : chooseForge(forgeName, project.location, known, (key, message) => blame(['projects', index, key], message)),
       variables: readVariables(variables, environment, (name, message) => blame(['projects', index, 'variables', name], message)),
     })),
   };
@@ -195,6 +249,49 @@ export const findStrangers = (
     const message = `there is no project ${owner} (repository/project) here; ${hint}`;
     return [printFault({ file: places.file, ...place, path: path.join('.'), message })];
   });
+};
+
+const readForges = (
+  forges: NonNullable<z.output<typeof fileSchema>['forges']>,
+  environment: Environment,
+  blame: (name: string, key: string, message: string) => void,
+): ReadonlyMap<string, ConfiguredForge> => {
+  const read = (name: string, key: string, { from }: z.output<typeof secret>): ServerVariables[string] => {
+    const value = environment[from] ?? '';
+    if (value === '') blame(name, key, `ephd was started without a value for the variable ${from}; set it`);
+    return new SecretVariable(value);
+  };
+  const readCredentials = (name: string, given: z.output<typeof forge>): ForgeCredentials => {
+    if (given.token !== undefined) return { token: read(name, 'token', given.token) };
+    const { id, key, installation } = (given.type === 'github' ? given.app : undefined) ?? { id: '', key: { from: '' } };
+    return { appId: String(id), key: read(name, 'app', key), installation };
+  };
+  return new Map(
+    Object.entries(forges).map(([name, given]) => [
+      name,
+      {
+        name,
+        type: given.type,
+        url: (given.url ?? publicUrls[given.type]).replace(/\/+$/, ''),
+        credentials: readCredentials(name, given),
+        webhookSecret: given.webhook_secret && read(name, 'webhook_secret', given.webhook_secret),
+      },
+    ]),
+  );
+};
+
+const chooseForge = (
+  name: string,
+  location: string,
+  forges: ReadonlyMap<string, ConfiguredForge>,
+  blame: (key: string, message: string) => void,
+): ConfiguredForge | undefined => {
+  const forge = forges.get(name);
+  const near = closest(name, [...forges.keys()]);
+  const hint = near === undefined ? `known are ${[...forges.keys()].join(', ') || 'none'}` : `did you mean ${near}?`;
+  if (forge === undefined) blame('forge', `there is no forge ${name} here; ${hint}`);
+  if (!/^[^/\s]+(\/[^/\s]+)+$/.test(location)) blame('location', 'must be owner/repository on a forge');
+  return forge;
 };
 
 const readVariables = (

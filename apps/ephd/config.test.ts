@@ -144,9 +144,41 @@ const forProject = (name: string, data = '{}'): string =>
 
 describe('projects', () => {
   it('are known by their name, and have nothing more unless told', () => {
-    const plain = { id: 'shop', repository: 'shop', team: undefined, variables: {} };
+    const plain = { id: 'shop', forge: undefined, forks: 'deny', repository: 'shop', team: undefined, variables: {} };
     expect(readFile(project).projects).toEqual([{ ...plain, location: join(folder, 'shop.git') }]);
     expect(read(['--project', 'shop.git'])).toMatchObject({ projects: [plain], configuration: { documents: [] } });
+  });
+
+  it('may live on a forge, whose token stands in a variable of ephd', () => {
+    const text = `forges:
+  work:
+    type: gitea
+    url: https://git.example.org/
+    token: { from: GITEA_TOKEN }
+    webhook_secret: { from: GITEA_HOOK }
+projects:
+  - name: shop
+    forge: work
+    location: acme/shop
+    forks: approve
+webhooks: { port: 7090 }
+`;
+    const config = readFile(text, { GITEA_TOKEN: 'topsecret-token', GITEA_HOOK: 'topsecret-hook' });
+    expect(config).toMatchObject({
+      webhooks: { host: '127.0.0.1', port: 7090 },
+      projects: [
+        { location: 'acme/shop', forks: 'approve', forge: { name: 'work', type: 'gitea', url: 'https://git.example.org' } },
+      ],
+    });
+    expect(config.projects[0]?.forge?.credentials).toHaveProperty('token.value', 'topsecret-token');
+    expect(JSON.stringify(config)).not.toContain('topsecret');
+    expect(() => readFile(text, { GITEA_TOKEN: 'x' })).toThrow('the variable GITEA_HOOK');
+    expect(() => readFile(text.replace('forge: work', 'forge: wrok'), { GITEA_TOKEN: 'x', GITEA_HOOK: 'y' })).toThrow(
+      'there is no forge wrok here; did you mean work?',
+    );
+    expect(() => readFile(text.replace('acme/shop', '/srv/shop.git'), { GITEA_TOKEN: 'x', GITEA_HOOK: 'y' })).toThrow(
+      'must be owner/repository on a forge',
+    );
   });
 
   it('may be known by another name, belong to a team and have variables', () => {

@@ -14,8 +14,10 @@ import {
 import { z } from 'zod';
 import {
   type ConfigFile,
+  type ConfiguredForge,
   type Environment,
   findStrangers,
+  type forkModes,
   type LogLevel,
   logLevels,
   noFile,
@@ -23,7 +25,7 @@ import {
   readConfigFile,
 } from './config-file.ts';
 
-export type { Environment } from './config-file.ts';
+export type { ConfiguredForge, Environment } from './config-file.ts';
 
 /** Everything ephd can be told, complete and checked. Printed, it shows no secret. */
 export interface Config {
@@ -34,6 +36,8 @@ export interface Config {
   readonly workers: number;
   readonly deletionBound: { readonly atLeast: number; readonly share: number };
   readonly logLevel: LogLevel;
+  /** Where forges deliver; nowhere unless asked for. */
+  readonly webhooks: { readonly host: string; readonly port: number } | undefined;
   readonly configuration: PlatformConfiguration;
   /** Limits of this ephd, above those that documents set. */
   readonly policy: Policy | undefined;
@@ -50,6 +54,10 @@ export interface PlatformConfiguration {
 export interface ConfiguredProject {
   readonly id: ProjectId;
   readonly location: string;
+  /** The server it lives on, where `location` is `owner/repository`; plain Git when absent. */
+  readonly forge: ConfiguredForge | undefined;
+  /** What happens with pull requests from other repositories. */
+  readonly forks: (typeof forkModes)[number];
   /** The repository that documents know it by. */
   readonly repository: string;
   readonly team: string | undefined;
@@ -61,6 +69,8 @@ export interface ConfiguredProject {
 export const plainProject = (id: ProjectId, location: string): ConfiguredProject => ({
   id,
   location,
+  forge: undefined,
+  forks: 'deny',
   repository: id,
   team: undefined,
   variables: {},
@@ -108,6 +118,7 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     workers: file.workers ?? 8,
     deletionBound: { atLeast: file.deletion_bound?.at_least ?? 5, share: file.deletion_bound?.share ?? 0.2 },
     logLevel: setting('log-level', 'EPH_LOG_LEVEL', logLevelText) ?? file.log_level ?? 'info',
+    webhooks: file.webhooks && { host: file.webhooks.host ?? '127.0.0.1', port: file.webhooks.port },
     configuration: { repository: locateRepository(file, base), documents: file.documents },
     policy: file.policy,
     projects,
@@ -186,8 +197,10 @@ const collectProjects = (
     if (projects.has(project.id)) faults.push(`two projects are called ${project.id}: give them names in a --config file`);
     projects.set(project.id, project);
   };
-  for (const { name, location, repository = name, team, variables } of file.projects)
-    add({ id: projectId(name), location: locate(location, folders.base), repository, team, variables });
+  for (const { name, location, forge, forks = 'deny', repository = name, team, variables } of file.projects) {
+    const place = forge === undefined ? locate(location, folders.base) : location;
+    add({ id: projectId(name), location: place, forge, forks, repository, team, variables });
+  }
   for (const location of Array.isArray(flags) ? flags : []) {
     const name = nameOf(locate(location, folders.here));
     if (dnsLabel.test(name)) add(plainProject(projectId(name), locate(location, folders.here)));

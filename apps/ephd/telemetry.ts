@@ -13,7 +13,12 @@ export interface Metrics {
 }
 
 /** Turns what the loop tells into log lines and metrics: each outcome once, here. */
-export const createMetrics = (log: Logger, engine: () => Engine | undefined, events: EventLog): Metrics => {
+export const createMetrics = (
+  log: Logger,
+  engine: () => Engine | undefined,
+  events: EventLog,
+  budgets: () => readonly { readonly forge: string; readonly account: string; readonly remaining: number }[],
+): Metrics => {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -42,6 +47,17 @@ export const createMetrics = (log: Logger, engine: () => Engine | undefined, eve
     registers,
   );
   phaseGauge(engine, registers);
+  // oxlint-disable-next-line no-new -- it registers itself
+  new Gauge({
+    name: 'eph_forge_budget_remaining',
+    help: 'Requests that a forge still grants',
+    labelNames: ['forge', 'account'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { forge, account, remaining } of budgets()) this.set({ forge, account }, remaining);
+    },
+  });
 
   const loggedFaults = new Map<string, string>();
   const logFaults = (project: string, faults: readonly Failure[]): void => {

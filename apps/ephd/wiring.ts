@@ -3,16 +3,15 @@ import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge';
-import { createGitNotesReporter } from '@eph/adapters/forge-git/git-notes';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
-import { EphError, type ProjectId, projectId } from '@eph/contract';
+import { EphError, projectId } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
+import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { Engine } from '@eph/engine/loop/engine';
 import { systemClock } from '@eph/engine/loop/system-clock';
 import { guardDeletions } from '@eph/engine/plan/guard';
-import type { Reporter } from '@eph/engine/report/reporter';
 import { Configuration } from '@eph/engine/source/configuration';
 import { ConfigurationReader } from '@eph/engine/source/read-configuration';
 import { createGateway } from '@eph/gateway';
@@ -22,7 +21,8 @@ import type { Logger } from 'pino';
 import { createApi } from './api.ts';
 import type { Config, Environment } from './config.ts';
 import { createConfigurationRoutes, createSchemaRoutes } from './configuration/configuration-routes.ts';
-import { createEnvironmentRoutes } from './environments/environment-routes.ts';
+import { createEnvironmentRoutes, findEnvironment } from './environments/environment-routes.ts';
+import { Forges } from './forges.ts';
 import { createHealthRoutes } from './health/health-routes.ts';
 import { createHookRoutes } from './hooks.ts';
 import { Leadership } from './leadership.ts';
@@ -30,10 +30,15 @@ import ephd from './package.json' with { type: 'json' };
 import { RouteTable } from './route-table.ts';
 import { readServerKey } from './server-key.ts';
 import { createMetrics } from './telemetry.ts';
+import { createWebhookRoutes } from './webhooks/webhook-routes.ts';
+import { createWishRoutes } from './wishes/wish-routes.ts';
+import { Wishes } from './wishes/wishes.ts';
 
 export interface Ephd extends AsyncDisposable {
   readonly apiUrl: string;
   readonly gatewayPort: number;
+  /** Undefined where no webhooks are asked for. */
+  readonly webhookPort: number | undefined;
 }
 
 /** Puts the whole daemon together and starts it. */
@@ -55,21 +60,8 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     }),
   );
 
-  const forges = new Map<ProjectId, GitForge>();
-  const reporters = new Map<ProjectId, Reporter>();
+  const forges = stack.use(new Forges(config.projects, { dataFolder: config.dataFolder, environment, log }));
   const projects = new Map(config.projects.map((project) => [project.id, project]));
-  for (const { id, location } of config.projects) {
-    const folder = join(config.dataFolder, 'projects', id);
-    mkdirSync(folder, { recursive: true });
-    const forge = stack.use(createGitForge({ project: id, location, folder, environment, log }));
-    forges.set(id, forge);
-    reporters.set(id, createGitNotesReporter({ forge }));
-  }
-  const forgeOf = (id: ProjectId): GitForge => {
-    const forge = forges.get(id);
-    if (forge === undefined) throw new EphError('forge.refused', `project ${id} is not configured here`);
-    return forge;
-  };
   const configuration = new Configuration({
     documents: config.configuration.documents,
     policy: config.policy,
@@ -80,7 +72,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const provider = stack.use(
     createProcessProvider({
       folder: processFolder,
-      exportTree: (project, commit, folder, signal) => forgeOf(project).exportTree(commit, folder, signal),
+      exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
       variables: environment,
       secretOf: (project, name) => projects.get(project)?.variables[name]?.value,
       log,
@@ -89,7 +81,12 @@ export const startEphd = async (config: Config, environment: Environment, log: L
 
   let engine: Engine | undefined;
   const routes = new RouteTable();
-  const metrics = createMetrics(log, () => engine, store.events);
+  const metrics = createMetrics(
+    log,
+    () => engine,
+    store.events,
+    () => forges.budgets(),
+  );
   const gateway = stack.use(
     await createGateway({ routes, port: config.gateway.port, domain: config.gateway.domain, onRequest: metrics.requestServed }),
   );
@@ -97,11 +94,14 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const createEngine = (): Engine =>
     new Engine({
       projects: new Map(
-        config.projects.map((project) => [project.id, { ...project, forge: forgeOf(project.id), resolver: commitTreeResolver }]),
+        config.projects.map((project) => [
+          project.id,
+          { ...project, forge: forges.get(project.id).forge, resolver: commitTreeResolver },
+        ]),
       ),
       configuration,
       providers: new Map([[provider.name, provider]]),
-      generators: [gitBranchGenerator, gitTagGenerator],
+      generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
       clock: systemClock,
       random: Math.random,
       workers: config.workers,
@@ -113,7 +113,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       deletionBound: config.deletionBound,
       guard: guardDeletions,
       record: (event) => store.events.append(event),
-      deliver: async (report, signal) => reporters.get(report.project)?.ensure(report, signal),
+      deliver: (report, signal) => forges.get(report.project).reporter.ensure(report, signal),
       changed(id) {
         const known = engine?.memory.get(id);
         if (known === undefined) routes.remove(id);
@@ -154,6 +154,16 @@ export const startEphd = async (config: Config, environment: Environment, log: L
         closing: stopping.signal,
         providerOf: (name) => (name === provider.name ? provider : undefined),
       }),
+      wishes: createWishRoutes({
+        wishes: new Wishes({
+          projects: forges.all,
+          consider: (source, signal) => leadingEngine().consider(source, signal),
+          wake: (id) => engine?.wakeProject(id),
+          log,
+        }),
+        find: (text) =>
+          findEnvironment(text, leadingEngine().environments(), { urlOf, aliasOf: (known) => routes.aliasOf(known.id) }),
+      }),
       configuration: createConfigurationRoutes({
         policy: config.policy,
         configurationOf(name) {
@@ -163,20 +173,28 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       }),
       schemas: createSchemaRoutes(),
       health: createHealthRoutes({ leadership, engine: () => engine, events: store.events, registry: metrics.registry }),
-      hooks: createHookRoutes(leadingEngine, new Set(forges.keys())),
+      hooks: createHookRoutes(leadingEngine, new Set(projects.keys())),
     },
     log,
     ephd.version,
   );
+  let webhookPort: number | undefined;
+  if (config.webhooks !== undefined) {
+    const webhooks = createWebhookRoutes({
+      secrets: (type) => config.projects.flatMap(({ forge }) => (forge?.type === type ? (forge.webhookSecret?.value ?? []) : [])),
+      projectOf: (type, name) =>
+        config.projects.find(({ forge, location }) => forge?.type === type && location.toLowerCase() === name.toLowerCase())?.id,
+      // A forge gives up on an address that refuses too often, so one that stands by says nothing.
+      wake: (id) => engine?.wakeProject(id),
+      now: Date.now,
+      log,
+    });
+    const listener = await listen(webhooks.fetch, config.webhooks);
+    webhookPort = portOf(listener);
+    stack.defer(() => stop(listener));
+  }
   const server = await listen(api.fetch, config.api);
-  stack.defer(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        // Streams that were told to end get a moment to say so.
-        setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), 200);
-      }),
-  );
+  stack.defer(() => stop(server));
   stack.defer(() => leadership.close());
   if (config.databaseUrl === undefined) leadership.take();
   else {
@@ -185,10 +203,10 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   }
   stack.defer(() => stopping.abort());
   const all = stack.move();
-  const { port } = server.address() as { port: number };
   return {
-    apiUrl: `http://${config.api.host}:${port}`,
+    apiUrl: `http://${config.api.host}:${portOf(server)}`,
     gatewayPort: gateway.port,
+    webhookPort,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 };
@@ -208,6 +226,15 @@ const createConfigurationReader = (
 };
 
 type Server = ReturnType<typeof serve>;
+
+const portOf = (server: Server): number => (server.address() as { port: number }).port;
+
+const stop = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    // Streams that were told to end get a moment to say so.
+    setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), 200);
+  });
 
 const listen = (fetch: Parameters<typeof serve>[0]['fetch'], { host, port }: Config['api']): Promise<Server> =>
   new Promise((resolve, reject) => {

@@ -3,6 +3,7 @@ import type { EnvironmentId, ProjectId } from './ids.ts';
 export const eventTypes = [
   'environment.wanted',
   'environment.removed',
+  'environment.expired',
   'component.applied',
   'component.removed',
   'status.changed',

@@ -1,5 +1,6 @@
 export * from './api/config.ts';
 export * from './api/environments.ts';
+export * from './api/wishes.ts';
 export * from './condition.ts';
 export * from './configuration/environment-config.ts';
 export * from './configuration/labels.ts';
@@ -14,6 +15,7 @@ export * from './plan.ts';
 export * from './policy.ts';
 export * from './reading.ts';
 export * from './redact.ts';
+export * from './report.ts';
 export * from './source.ts';
 export * from './spec/component-values.ts';
 export * from './spec/document.ts';

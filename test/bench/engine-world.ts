@@ -69,7 +69,7 @@ export const createEngineWorld = async (count: number): Promise<EngineWorld> => 
         project,
         {
           forge: new ListedForge(project, repository),
-          resolver: commitTreeResolver,
+          resolver: commitTreeResolver, forks: 'deny',
           repository: project,
           team: undefined,
           variables: {},

@@ -80,8 +80,13 @@ describe('the API', () => {
       expect(answer.status).toBe(200);
       return validationSchema.parse(JSON.parse(answer.body));
     };
-    const sound = 'version: "1.0"\nname: shop\nenvironment: { ttl: 72h }\nprocess: { services: { web: { command: run } } }\n';
-    expect(await validate(sound)).toMatchObject({ valid: true, faults: [], notices: [{ path: 'environment.ttl', line: 3 }] });
+    const sound =
+      'version: "1.0"\nname: shop\nenvironment: { idle_timeout: 4h }\nprocess: { services: { web: { command: run } } }\n';
+    expect(await validate(sound)).toMatchObject({
+      valid: true,
+      faults: [],
+      notices: [{ path: 'environment.idle_timeout', line: 3 }],
+    });
     expect(await validate(sound.replace('process', 'procces'))).toMatchObject({
       valid: false,
       faults: [{ file: 'my.yaml', line: 4, column: 1, path: 'procces' }],

@@ -273,11 +273,11 @@ describe('what this version does not do yet', () => {
     await town.start();
     const commit = await site.repository.push('preview/a', {
       ...app(),
-      'eph.yaml': spec(oneService, { environment: { ttl: '72h' }, advanced: { regions: ['eu-west-1'] } }),
+      'eph.yaml': spec(oneService, { environment: { idle_timeout: '4h' }, advanced: { regions: ['eu-west-1'] } }),
     });
     const ready = await site.untilReady('preview/a', commit);
     expect(town.condition(ready, 'Unsupported')).toMatchObject({ status: 'True', reason: 'NotAvailableYet' });
-    expect(town.condition(ready, 'Unsupported')?.message).toMatch(/environment\.ttl.*advanced\.regions/s);
+    expect(town.condition(ready, 'Unsupported')?.message).toMatch(/environment\.idle_timeout.*advanced\.regions/s);
   });
 
   it('and was to protect the environment keeps it from being started', async () => {

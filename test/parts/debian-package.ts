@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { getCommand } from './part.ts';
+import { runWithProgress } from './run-with-progress.ts';
 
 const aptGet = '/usr/bin/apt-get';
 const policyPath = '/usr/sbin/policy-rc.d';
@@ -17,8 +16,9 @@ export const getDebianPackage = async (
 ): Promise<void> => {
   const obstacle = explainObstacle(part, packageName, { hasApt: existsSync(aptGet), isRoot: process.getuid?.() === 0 });
   if (obstacle !== undefined) throw new Error(obstacle);
-  const apt = (...args: string[]): Promise<number> =>
-    run(aptGet, ['--quiet', '-o', 'Dpkg::Use-Pty=0', '-o', 'DPkg::Lock::Timeout=300', ...args], progress, signal);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
+  const always = ['--quiet', '-o', 'Dpkg::Use-Pty=0', '-o', 'DPkg::Lock::Timeout=300'];
+  const apt = (...args: string[]): Promise<number> => runWithProgress(aptGet, [...always, ...args], { env }, progress, signal);
   const install = (): Promise<number> => apt('install', '--yes', '--no-install-recommends', packageName);
 
   await withoutServices(async () => {
@@ -51,12 +51,3 @@ const withoutServices = async (work: () => Promise<void>): Promise<void> => {
     if (ours) rmSync(policyPath, { force: true });
   }
 };
-
-const run = (command: string, args: readonly string[], progress: (line: string) => void, signal: AbortSignal): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env, signal, killSignal: 'SIGINT' });
-    for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', progress);
-    child.once('error', reject);
-    child.once('close', (code) => resolve(code ?? 1));
-  });

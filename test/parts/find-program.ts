@@ -9,7 +9,7 @@ export interface Search {
   readonly places: readonly string[];
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Outside the checkout, so that a fresh clone does not build everything again. */
 export const partsCache = (env: Environment): string =>

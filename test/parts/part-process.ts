@@ -9,15 +9,23 @@ const setpriv = '/usr/bin/setpriv';
 const readyWithinMs = 60_000;
 const stopWithinMs = 20_000;
 const linesKept = 40;
+const askEveryMs = 25;
 const portTries = 5;
 
-export interface ProcessSpec {
+export interface CommandSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Keeps our rights, for a program that lies where only we may read. */
+  readonly asOurselves?: boolean;
+}
+
+export interface ProcessSpec extends CommandSpec {
   /** A line of its output that says it can be used. */
   readonly ready: RegExp;
+  /** For one that says so too early: asked after that line until it is true. It must not be taken in by another server on the port. */
+  readonly answers?: () => Promise<boolean>;
   /** Asks for a fast and clean end. */
   readonly stopSignal: NodeJS.Signals;
 }
@@ -43,19 +51,14 @@ export const startPartProcess = async (spec: ProcessSpec): Promise<PartProcess> 
 };
 
 /** Runs a command of a part to its end. */
-export const runPartCommand = (
-  command: string,
-  args: readonly string[],
-  folder: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<void> =>
+export const runPartCommand = (spec: CommandSpec): Promise<void> =>
   new Promise((resolve, reject) => {
-    const child = spawnUnprivileged(command, args, folder, env);
+    const child = spawnBound(spec, 'SIGKILL');
     const lines = keepLines(child);
     child.once('error', reject);
     child.once('close', (code, signal) => {
       if (code === 0) resolve();
-      else reject(new Error(`${command} ended with ${code ?? signal}:\n${lines.join('\n')}`));
+      else reject(new Error(`${spec.command} ended with ${code ?? signal}:\n${lines.join('\n')}`));
     });
   });
 
@@ -81,7 +84,7 @@ export class PartProcess {
 
   constructor(spec: ProcessSpec) {
     this.#spec = spec;
-    this.#child = spawnUnprivileged(spec.command, spec.args, spec.folder, spec.env ?? {}, spec.stopSignal);
+    this.#child = spawnBound(spec, spec.stopSignal);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#ready = promise;
     this.#lines = keepLines(this.#child, (line) => {
@@ -95,12 +98,21 @@ export class PartProcess {
 
   async ready(): Promise<void> {
     const outcome = await Promise.race([
-      this.#ready,
+      this.#ready.then(() => this.#answers()),
       this.#ended,
       after(readyWithinMs, `it was not ready within ${readyWithinMs} ms`),
     ]);
     if (typeof outcome === 'string')
       throw new Error(`${this.#spec.command} did not start: ${outcome}\n${this.#lines.join('\n')}`);
+  }
+
+  async #answers(): Promise<string | undefined> {
+    const { answers } = this.#spec;
+    while (answers !== undefined && !(await answers())) {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#ended;
+      await after(askEveryMs, undefined);
+    }
+    return undefined;
   }
 
   async stop(): Promise<void> {
@@ -115,20 +127,14 @@ export class PartProcess {
 /**
  * In a process group of its own, as an ordinary user even if we are root (PostgreSQL insists), and told to end if we are killed.
  */
-const spawnUnprivileged = (
-  command: string,
-  args: readonly string[],
-  folder: string,
-  env: Readonly<Record<string, string>>,
-  signalIfWeDie: NodeJS.Signals = 'SIGKILL',
-): ChildProcess => {
-  const user = unprivilegedUser();
+const spawnBound = (spec: CommandSpec, signalIfWeDie: NodeJS.Signals): ChildProcess => {
+  const user = spec.asOurselves === true ? undefined : unprivilegedUser();
   const asUser = user ? ['--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups'] : [];
   const prefix = existsSync(setpriv) ? [setpriv, ...asUser, '--pdeathsig', signalIfWeDie.replace('SIG', '')] : [];
-  const [program = command, ...rest] = [...prefix, command, ...args];
+  const [program = spec.command, ...rest] = [...prefix, spec.command, ...spec.args];
   return spawn(program, rest, {
-    cwd: folder,
-    env: { PATH: process.env['PATH'], HOME: folder, LC_ALL: 'C', ...env },
+    cwd: spec.folder,
+    env: { PATH: process.env['PATH'], HOME: spec.folder, LC_ALL: 'C', ...spec.env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

@@ -1,27 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { allParts } from './all-parts.ts';
 import { describeWith } from './describe-with.ts';
 import { nginx } from './nginx.ts';
 import { postgres } from './postgres.ts';
-
-/** Every process that works in a folder: the server and all its children. */
-const processesIn = (folder: string): string[] =>
-  readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry))
-    .filter((pid) => {
-      try {
-        return readlinkSync(`/proc/${pid}/cwd`).startsWith(folder);
-      } catch {
-        return false; // It ended while we looked.
-      }
-    });
+import { processesIn } from './processes-in.ts';
 
 describeWith(postgres, 'postgres', () => {
   it('is started ready for use, and stopping it leaves no process and no folder', async () => {
@@ -108,7 +98,7 @@ describe('npm run parts', () => {
   it('lists every part with where it is, or why it is missing and how to get it', async () => {
     const { code, out } = await run('--list');
     expect(code).toBe(0);
-    for (const part of [postgres, nginx]) {
+    for (const part of allParts) {
       const finding = part.find();
       expect(out).toContain(finding.found ? finding.where : finding.reason);
       expect(out).toMatch(new RegExp(`^${finding.found ? 'here' : 'missing'} +${part.name} `, 'm'));

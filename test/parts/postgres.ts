@@ -61,7 +61,7 @@ const startIn = async (folder: string, programs: string): Promise<RunningPostgre
   await chmod(passwordFile, 0o644);
   const login = ['--username', user, '--auth', 'scram-sha-256', '--pwfile', passwordFile];
   const speed = ['--no-sync', '--no-instructions', '--locale', 'C', '--encoding', 'UTF8'];
-  await runPartCommand(join(programs, 'initdb'), ['--pgdata', data, ...login, ...speed], folder);
+  await runPartCommand({ command: join(programs, 'initdb'), args: ['--pgdata', data, ...login, ...speed], folder });
   await rm(passwordFile);
 
   const startServer = (port: number): Promise<PartProcess> =>
@@ -87,8 +87,8 @@ const startIn = async (folder: string, programs: string): Promise<RunningPostgre
     createDatabase: async () => {
       databases += 1;
       const name = `eph_${databases}`;
-      const target = ['--host', '127.0.0.1', '--port', String(port), '--username', user, name];
-      await runPartCommand(join(programs, 'createdb'), target, folder, { PGPASSWORD: password });
+      const args = ['--host', '127.0.0.1', '--port', String(port), '--username', user, name];
+      await runPartCommand({ command: join(programs, 'createdb'), args, folder, env: { PGPASSWORD: password } });
       return `postgres://${user}:${password}@127.0.0.1:${port}/${name}`;
     },
     halt,

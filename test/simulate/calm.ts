@@ -1,5 +1,7 @@
+import { commitSha } from '@eph/contract';
 import type { Known } from '@eph/engine/loop/memory';
-import { composeReport } from '@eph/engine/report/comment';
+import { composeText } from '@eph/engine/report/text';
+import { composeView } from '@eph/engine/report/view';
 import { describeProgress } from './calls.ts';
 import { differenceToGit, leftover } from './difference.ts';
 import type { Random } from './random.ts';
@@ -44,7 +46,20 @@ const waitForReports = async (town: Town, random: Random, note: (line: string) =
   }
 };
 
-const reportOf = (known: Known): string => composeReport({ ...known, url: `http://${known.name}.localhost` });
+const reportOf = (known: Known): string =>
+  composeText(
+    composeView({
+      ...known,
+      url: `http://${known.name}.localhost`,
+      source: known.ref,
+      commit: known.source?.commit ?? commitSha('0'.repeat(40)),
+      because: known.decision.because,
+      failures: [],
+      resolved: [],
+      notes: [],
+      expiresAt: null,
+    }),
+  );
 
 /** Lets the engine work, undisturbed, until nothing differs; returns how many passes it took. */
 const converge = async (

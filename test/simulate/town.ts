@@ -201,6 +201,7 @@ export class Town implements Truth {
           {
             forge: this.#plant.forge?.(forge) ?? forge,
             resolver: commitTreeResolver,
+            forks: 'deny',
             repository: forge.project,
             team: undefined,
             variables: {},

@@ -3,17 +3,17 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type EnvironmentView, environmentListSchema, projectId } from '@eph/contract';
+import { projectId } from '@eph/contract';
 import { plainProject } from '../config.ts';
 import { createLog } from '../log.ts';
 import { type Ephd, startEphd } from '../wiring.ts';
 import { newsFiles, platformFiles, shopFiles, shopOverride, shopPage } from './sample-files.ts';
 import { createSampleRepository, type SampleRepository } from './sample-repository.ts';
+import { readEnvironments, Steps, say, until, untilGone, untilReady, untilStopped } from './steps.ts';
 import { visit, visitSteadily } from './visitor.ts';
 
 const branch = 'preview/plums';
 const newsBranch = 'preview/headlines';
-const patienceMs = 60_000;
 
 /** Everything the demo made, and how to look at it. */
 interface Stage {
@@ -25,8 +25,6 @@ interface Stage {
   readonly platform: SampleRepository;
   readonly ephd: Ephd;
 }
-
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const setUp = async (): Promise<Stage> => {
   const folder = mkdtempSync(join(tmpdir(), 'eph-demo-'));
@@ -43,6 +41,7 @@ const setUp = async (): Promise<Stage> => {
       workers: 4,
       deletionBound: { atLeast: 5, share: 0.2 },
       logLevel: 'silent',
+      webhooks: undefined,
       configuration: { repository: { location: platform.origin, branch: 'main', environment: 'demo' }, documents: [] },
       policy: undefined,
       projects: [plainProject(projectId('shop'), shop.origin), plainProject(projectId('news'), news.origin)],
@@ -53,39 +52,10 @@ const setUp = async (): Promise<Stage> => {
   return { folder, dataFolder, shop, news, platform, ephd };
 };
 
-const readEnvironments = async ({ ephd }: Stage): Promise<readonly EnvironmentView[]> => {
-  const response = await fetch(`${ephd.apiUrl}/api/v1/environments`);
-  return environmentListSchema.parse(await response.json()).environments;
-};
-
-/** Asks until the answer is there; what took too long is named. */
-const until = async <T>(what: string, ask: () => Promise<T | undefined>): Promise<T> => {
-  const deadline = Date.now() + patienceMs;
-  for (;;) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-    if (Date.now() > deadline) throw new Error(`${what} took more than ${patienceMs / 1000} s`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-};
-
-const untilReady = (stage: Stage, commit: string): Promise<EnvironmentView> =>
-  until('getting ready', async () => {
-    const environment = (await readEnvironments(stage)).find((one) => one.commit === commit);
-    const entry = environment?.components.find((component) => component.entry);
-    return environment?.phase === 'Ready' && entry?.current?.commit === commit ? environment : undefined;
-  });
-
 const untilPageShows = (stage: Stage, name: string, headline: string): Promise<string> =>
   until(`the page with "${headline}"`, async () => {
     const page = await visit(stage.ephd.gatewayPort, name);
     return page.status === 200 && page.body.includes(headline) ? page.body : undefined;
-  });
-
-const untilGone = (stage: Stage): Promise<true> =>
-  until('removal', async () => {
-    const left = await readEnvironments(stage);
-    return left.length === 0 ? true : undefined;
   });
 
 /** Folders of environments in the data folder: each is named after its environment's id. */
@@ -94,7 +64,7 @@ const leftovers = ({ dataFolder }: Stage): readonly string[] =>
 
 /** Which processes run, and since when: an environment that nothing concerns keeps all of them. */
 const readVersions = async (stage: Stage, id: string): Promise<string> => {
-  const environment = (await readEnvironments(stage)).find((one) => one.id === id);
+  const environment = (await readEnvironments(stage.ephd)).find((one) => one.id === id);
   return JSON.stringify(environment?.components.map(({ name, current, next }) => [name, current, next]));
 };
 
@@ -106,36 +76,29 @@ const runEph = async ({ ephd }: Stage, ...args: string[]): Promise<string> => {
 };
 
 const demoOnce = async (stage: Stage): Promise<void> => {
-  const times: [string, string][] = [];
-  const timed = async <T>(step: string, work: () => Promise<T>): Promise<T> => {
-    const start = performance.now();
-    const result = await work();
-    times.push([step, `${((performance.now() - start) / 1000).toFixed(2)} s`]);
-    say(`  ${step}`);
-    return result;
-  };
+  const steps = new Steps();
 
   say(`A small shop was made in ${stage.shop.workingCopy}, news and a platform beside it, and ephd watches them.\n`);
   const first = await stage.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
-  const environment = await timed(`branch ${branch} pushed, environment ready`, () => untilReady(stage, first));
-  await timed(`page fetched from ${environment.url}`, () => untilPageShows(stage, environment.name, 'Plums are here'));
-  const news = await untilReady(stage, await stage.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines'));
+  const environment = await steps.time(`branch ${branch} pushed, environment ready`, () => untilReady(stage.ephd, first));
+  await steps.time(`page fetched from ${environment.url}`, () => untilPageShows(stage, environment.name, 'Plums are here'));
+  const news = await untilReady(stage.ephd, await stage.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines'));
 
   say(`\nWhere its values come from (eph config explain):\n`);
   say(await runEph(stage, 'config', 'explain', '--environment', environment.name));
 
   const visitor = visitSteadily(stage.ephd.gatewayPort, environment.name);
   const second = await stage.shop.push(branch, shopPage('Plums are ripe'), 'Plums are ripe');
-  await timed('new commit pushed, page changed', () => untilPageShows(stage, environment.name, 'Plums are ripe'));
-  await timed('version before stopped', () =>
+  await steps.time('new commit pushed, page changed', () => untilPageShows(stage, environment.name, 'Plums are ripe'));
+  await steps.time('version before stopped', () =>
     until('stopping the version before', async () => {
-      const now = await untilReady(stage, second);
+      const now = await untilReady(stage.ephd, second);
       return now.components.some((component) => component.retiring) ? undefined : now;
     }),
   );
   const newsBefore = await readVersions(stage, news.id);
   await stage.platform.push('main', shopOverride('Plum week'), 'Announce the plum week');
-  await timed('one line of the platform changed, page changed', () => untilPageShows(stage, environment.name, 'Plum week'));
+  await steps.time('one line of the platform changed, page changed', () => untilPageShows(stage, environment.name, 'Plum week'));
   if ((await readVersions(stage, news.id)) !== newsBefore) throw new Error('news was changed by what concerns the shop alone');
   say('  news was left as it is');
   const visits = await visitor.stop();
@@ -145,30 +108,25 @@ const demoOnce = async (stage: Stage): Promise<void> => {
 
   await stage.shop.deleteBranch(branch);
   await stage.news.deleteBranch(newsBranch);
-  await timed('branches deleted, everything gone', () => untilGone(stage));
+  await steps.time('branches deleted, everything gone', () => untilGone(stage.ephd));
   const left = leftovers(stage);
   if (left.length > 0) throw new Error(`something is left in the data folder: ${left.join(', ')}`);
   const { status } = await visit(stage.ephd.gatewayPort, environment.name);
   if (status !== 404) throw new Error(`the address still answers with ${status}`);
 
-  const width = Math.max(...times.map(([step]) => step.length));
-  say(`\n${'step'.padEnd(width)}  time\n${'-'.repeat(width)}  ------`);
-  for (const [step, time] of times) say(`${step.padEnd(width)}  ${time}`);
+  steps.print();
 };
 
 const demoUntilStopped = async (stage: Stage): Promise<void> => {
   say(`A small shop was made in ${stage.shop.workingCopy}, news and a platform beside it, and ephd watches them.`);
   say(`Branches ${branch} and ${newsBranch} are pushed.\n`);
-  const stopped = new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve);
-    process.once('SIGTERM', resolve);
-  });
+  const stopped = untilStopped();
   let watching = true;
   const watcher = watchAloud(stage, () => watching);
   const first = await stage.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
   const headlines = await stage.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines');
-  const environment = await untilReady(stage, first);
-  const news = await untilReady(stage, headlines);
+  const environment = await untilReady(stage.ephd, first);
+  const news = await untilReady(stage.ephd, headlines);
   say(`
 Click:   ${environment.url}
 And:     ${news.url}
@@ -190,13 +148,13 @@ Ctrl-C removes everything.
   await stopped;
   say('\nRemoving everything.');
   await deleteBranches(stage);
-  await untilGone(stage);
+  await untilGone(stage.ephd);
   watching = false;
   await watcher;
 };
 
 const deleteBranches = async (stage: Stage): Promise<void> => {
-  for (const { project, source } of await readEnvironments(stage)) {
+  for (const { project, source } of await readEnvironments(stage.ephd)) {
     const repository = project === 'news' ? stage.news : stage.shop;
     await repository.deleteBranch(source.name).catch((error: unknown) => say(String(error)));
   }
@@ -206,7 +164,7 @@ const deleteBranches = async (stage: Stage): Promise<void> => {
 const watchAloud = async (stage: Stage, watching: () => boolean): Promise<void> => {
   const said = new Map<string, string>();
   while (watching()) {
-    const environments = await readEnvironments(stage);
+    const environments = await readEnvironments(stage.ephd);
     for (const { id, name, phase, summary } of environments) {
       const line = `${name}: ${phase}${summary === '' ? '' : `, ${summary}`}`;
       if (said.get(id) !== line) say(`${new Date().toISOString().slice(11, 23)}  ${line}`);
@@ -223,6 +181,10 @@ const watchAloud = async (stage: Stage, watching: () => boolean): Promise<void> 
 
 const main = async (): Promise<void> => {
   const once = process.argv.includes('--once');
+  const forge = process.argv.includes('--forge') ? process.argv[process.argv.indexOf('--forge') + 1] : undefined;
+  // Loaded only then: it starts a server, which most machines do not have.
+  if (forge === 'gitea') return (await import('./gitea-demo.ts')).demoOnGitea(once);
+  if (forge !== undefined) throw new Error(`--forge ${forge} is not known; there is gitea, and plain Git without it`);
   const stage = await setUp();
   try {
     await (once ? demoOnce(stage) : demoUntilStopped(stage));
@@ -234,7 +196,7 @@ const main = async (): Promise<void> => {
 /** Also after a failure nothing stays behind: without their branches the environments go. */
 const removeEverything = async (stage: Stage): Promise<void> => {
   await deleteBranches(stage);
-  await untilGone(stage);
+  await untilGone(stage.ephd);
   await stage.ephd[Symbol.asyncDispose]();
   rmSync(stage.folder, { recursive: true, force: true });
 };

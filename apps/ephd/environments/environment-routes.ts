@@ -119,7 +119,7 @@ const chooseComponents = (
 };
 
 /** By id, name or alias. */
-const findEnvironment = (text: string, all: readonly Known[], { aliasOf }: Addresses): Known => {
+export const findEnvironment = (text: string, all: readonly Known[], { aliasOf }: Addresses): Known => {
   const found = all.find((known) => known.id === text || known.name === text) ?? all.find((known) => aliasOf(known) === text);
   if (found !== undefined) return found;
   const near = closest(

@@ -1,11 +1,22 @@
 import { join } from 'node:path';
-import { completeReading, EphError, incompleteReading, type Log, markSources, type ProjectId, silentLog } from '@eph/contract';
+import {
+  completeReading,
+  EphError,
+  failure,
+  incompleteReading,
+  type Log,
+  markSources,
+  type ProjectId,
+  silentLog,
+} from '@eph/contract';
 import type { Forge } from '@eph/engine/source/forge';
+import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGit } from './git-command.ts';
 import { readingFault } from './git-errors.ts';
 import { createLocalRepository } from './local-repository.ts';
 import { parseLocation } from './location.ts';
 import type { NotesStore } from './notes-store.ts';
+import { createRefWriter } from './ref-writer.ts';
 import { createRemoteRepository } from './remote-repository.ts';
 import type { Repository } from './repository.ts';
 import { defaultExportLimits, type ExportLimits, exportTree } from './tree-export.ts';
@@ -29,7 +40,12 @@ export interface GitForgeOptions {
 export interface GitForge extends Forge, AsyncDisposable {
   /** For the reporter that writes to the same repository. */
   readonly notes: NotesStore;
+  /** For people who wish for an environment of a branch. */
+  readonly refs: RefWriter;
 }
+
+/** What every branch that Eph makes begins with; the default triggers want these. */
+const previewPrefix = 'preview/';
 
 /** Any Git server or path, without any API. Throws `config.invalid` for a location that cannot be one. */
 export const createGitForge = (options: GitForgeOptions): GitForge => {
@@ -41,6 +57,7 @@ export const createGitForge = (options: GitForgeOptions): GitForge => {
   return {
     project,
     notes: repository.notes,
+    refs: createRefWriter(previewPrefix, repository),
 
     async sources(signal) {
       try {
@@ -53,6 +70,8 @@ export const createGitForge = (options: GitForgeOptions): GitForge => {
     },
 
     async source(ref, signal) {
+      // Made by a forge that has them, most likely: Git alone cannot say whether it is still open.
+      if (ref.kind === 'pr') return { state: 'unknown', fault: failure('forge.refused', 'plain Git knows no pull requests') };
       try {
         const found = await repository.readRef(ref, signal);
         return found === undefined ? { state: 'gone' } : { state: 'present', source: { project, ...found } };

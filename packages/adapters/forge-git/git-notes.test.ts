@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type CommitSha, environmentId, projectId } from '@eph/contract';
 import type { Report } from '@eph/engine/report/reporter';
+import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGitForge, type GitForge } from './git-forge.ts';
 import { createGitNotesReporter } from './git-notes.ts';
@@ -19,6 +20,8 @@ const reportOn = (commit: CommitSha, number: number, text: string): Report => ({
   source: { kind: 'branch', name: `preview/${number}` },
   commit,
   text,
+  view: createView({ commit }),
+  last: false,
 });
 
 const start = async (options: OriginOptions = {}) => {

@@ -16,6 +16,7 @@ import type { PathLocation } from './location.ts';
 import { computeNotesImport, isOvertaken, type NotesStore, notesImportArgs, notesRef, removeCrashReport } from './notes-store.ts';
 import { createObjectReader, type ObjectReader } from './object-reader.ts';
 import { watchRefs } from './ref-watch.ts';
+import { createLocalChange } from './ref-writer.ts';
 import {
   type CommitRef,
   forEachRefFormat,
@@ -130,6 +131,7 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
       }),
     watch: (wake, signal) => watchRefs({ readLayout: () => readLayout(path), wake, signal, log }),
     notes,
+    changeBranch: createLocalChange(git, location),
     [Symbol.asyncDispose]: () => objects[Symbol.asyncDispose](),
   };
 };

@@ -20,7 +20,7 @@ export interface RefReading {
   readonly faults: readonly Failure[];
 }
 
-const folders: Readonly<Record<SourceKind, string>> = { branch: 'refs/heads/', tag: 'refs/tags/' };
+const folders: Readonly<Record<SourceKind, string>> = { branch: 'refs/heads/', tag: 'refs/tags/', pr: 'refs/pull/' };
 
 export const fullName = (ref: SourceRef): string => folders[ref.kind] + ref.name;
 

@@ -3,6 +3,7 @@ import type { GitOutput } from './git-command.ts';
 import { gitError, saidByGit } from './git-errors.ts';
 import { fetchCommand, type Mirror } from './mirror.ts';
 import { computeNotesImport, isOvertaken, type NotesStore, notesImportArgs, notesRef } from './notes-store.ts';
+import { declinedBecause, isOvertakenPush } from './push-answers.ts';
 
 export interface RemoteNotesOptions {
   readonly mirror: Mirror;
@@ -35,12 +36,12 @@ export const createRemoteNotes = ({ mirror, shown, now, prepare }: RemoteNotesOp
     if (output.exitCode === 0) return true;
     // The mirror is ahead of the remote now; the next reading puts that right.
     freshUntil = Number.NEGATIVE_INFINITY;
-    if (isRejected(output)) return false;
+    if (isOvertakenPush(output)) return false;
     throw pushError(output);
   };
 
   const pushError = (output: GitOutput): EphError => {
-    const declined = /\[remote rejected\] \((.*)\)/.exec(output.stdout.toString('utf8'))?.[1];
+    const declined = declinedBecause(output);
     const error = gitError(output, shown);
     const message = `The status cannot be written to ${notesRef} of ${shown}: ${declined ?? saidByGit(output)}`;
     if (declined === undefined && error.code !== 'forge.refused') return new EphError('report.failed', message, { cause: error });
@@ -74,12 +75,6 @@ export const createRemoteNotes = ({ mirror, shown, now, prepare }: RemoteNotesOp
     },
   };
 };
-
-/** Somebody pushed between our reading and our push, or is just doing so. */
-const isRejected = ({ stdout }: GitOutput): boolean =>
-  /\[rejected\]|\[remote rejected\] \((?:failed to update ref|cannot lock ref|incorrect old value|reference already exists|fetch first)/.test(
-    stdout.toString('utf8'),
-  );
 
 const refused = ({ until, message }: { readonly until: number; readonly message: string }, nowMs: number): EphError =>
   new EphError('report.failed', message, { retryAfterMs: Math.max(until - nowMs, 1_000) });

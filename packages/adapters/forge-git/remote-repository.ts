@@ -5,6 +5,7 @@ import type { Git } from './git-command.ts';
 import { gitError, printable } from './git-errors.ts';
 import type { UrlLocation } from './location.ts';
 import { createMirror, type ObjectFormat } from './mirror.ts';
+import { createRemoteChange } from './ref-writer.ts';
 import { type CommitRef, parseLsRemote, type RefReading } from './refs.ts';
 import { createRemoteNotes } from './remote-notes.ts';
 import type { Repository } from './repository.ts';
@@ -130,6 +131,7 @@ export const createRemoteRepository = ({ git, location, folder, lifetime, now, l
     /** There is nothing to watch: the pass of the loop polls, and `POST /hooks/git` wakes the project. */
     watch: () => undefined,
     notes: createRemoteNotes({ mirror, shown, now, prepare: learnFormat }),
+    changeBranch: createRemoteChange(mirror, shown, ensureCommit),
     [Symbol.asyncDispose]: () => mirror[Symbol.asyncDispose](),
   };
 };

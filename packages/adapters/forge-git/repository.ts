@@ -13,4 +13,11 @@ export interface Repository extends AsyncDisposable {
   withCommit<T>(commit: CommitSha, use: (source: TreeSource) => Promise<T>, signal: AbortSignal): Promise<T>;
   watch(wake: () => void, signal: AbortSignal): void;
   readonly notes: NotesStore;
+  /** Makes or deletes one branch. False when it is not, or no longer, where the change begins. */
+  changeBranch(name: string, change: BranchChange, signal: AbortSignal): Promise<boolean>;
 }
+
+/** No commit is no branch. */
+export type BranchChange =
+  | { readonly from: undefined; readonly to: CommitSha }
+  | { readonly from: CommitSha; readonly to: undefined };

@@ -20,7 +20,10 @@ const guardsOf = (text: string): readonly string[] =>
 
 describe('what this version does', () => {
   it.each([
-    ['triggers', 'triggers: [{ type: git_branch, pattern: a }, { type: git_tag, patterns: [b] }]\n'],
+    [
+      'triggers',
+      'triggers: [{ type: git_branch, pattern: a, paths: [src/**] }, { type: pr_label, labels: [b], wait_for_checks: [c] }]\n',
+    ],
     ['the environment', 'environment: { name_template: x, env: { A: b } }\n'],
     ['the provider', 'provider: process\n'],
     [
@@ -37,7 +40,11 @@ describe('what this version does', () => {
 
 describe('what this version does not do', () => {
   it.each<readonly [string, string, readonly string[]]>([
-    ['a key', 'environment: { ttl: 72h }\n', ['4:16: environment.ttl: is not available yet; it is read and has no effect']],
+    [
+      'a key',
+      'environment: { idle_timeout: 4h }\n',
+      ['4:16: environment.idle_timeout: is not available yet; it is read and has no effect'],
+    ],
     [
       'a section',
       'hooks: { post_create: [{ name: a, command: b }] }\n',
@@ -52,14 +59,6 @@ describe('what this version does not do', () => {
       'a value',
       'networking: { routing: { strategy: path, path_prefix: /a } }\n',
       ['4:26: networking.routing.strategy: path is not available yet; it is read and has no effect'],
-    ],
-    [
-      'a trigger',
-      'triggers:\n  - { type: git_branch, pattern: a, paths: [src/**] }\n  - { type: pr_label, labels: [a] }\n',
-      [
-        '5:37: triggers.0.paths: is not available yet; it is read and has no effect',
-        '6:7: triggers.1.type: pr_label is not available yet; this trigger makes no environment',
-      ],
     ],
     [
       'keys of later',

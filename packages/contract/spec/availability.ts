@@ -10,8 +10,8 @@ export const available = {
   name: true,
   provider: ['process'],
   providers: { primary: ['process'] },
-  triggers: { '*': { type: ['git_branch', 'git_tag'], patterns: true, pattern: true } },
-  environment: { name_template: true, name: true, env: true },
+  triggers: true,
+  environment: { name_template: true, name: true, ttl: true, env: true },
   process: { services: { '*': { command: true, directory: true, env: true, ready: true, depends_on: true, entry: true } } },
   database: { enabled: [false] },
   security: {
@@ -35,7 +35,6 @@ const heldAgainstLimits = /^(environment\.resources|process\.services\.[^.]+\.(r
 const consequences: { readonly [path: string]: string } = {
   provider: 'is not available yet; no environment is made from this file',
   'providers.primary': 'is not available yet; no environment is made from this file',
-  'triggers.*.type': 'is not available yet; this trigger makes no environment',
 };
 
 /** What a sound file asks for and this version does not do, in the order of the file. */

@@ -49,13 +49,9 @@ describe('the complete file', () => {
     expect(parsed.ok && parsed.guards).toEqual([]);
     expect(parsed.ok && parsed.notices.map(({ path, line }) => `${line} ${path}`)).toEqual([
       '6 providers.primary',
-      '12 triggers.0.type',
-      '18 triggers.1.type',
-      '22 triggers.2.type',
       '30 environment.subdomain_template',
       '31 environment.base_domain',
       '34 environment.alias_template',
-      '37 environment.ttl',
       '38 environment.idle_timeout',
       '39 environment.wake_on_access',
       '42 environment.resources',

@@ -1,63 +1,89 @@
-import { commitSha, projectId, type Source, type SourceKind, type Trigger } from '@eph/contract';
+import { commitSha, type Source, type Trigger } from '@eph/contract';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Generator } from './generator.ts';
+import type { Answer, Generator, SourceFacts } from './generator.ts';
+import { printSource } from './printed-names.ts';
+import { anySource, partOf, wholeFacts } from './source.fake.ts';
 
 export interface GeneratorHarness {
   readonly generator: Generator;
   readonly trigger: Trigger;
+  /** What is known of every source besides itself. */
+  readonly facts?: SourceFacts;
   /** Sources the trigger asks for. */
   readonly wanted: readonly Source[];
   /** Sources it does not. */
   readonly unwanted: readonly Source[];
+  /** Whether what wants an environment stops wanting it at the next commit. */
+  readonly pinned?: boolean;
 }
 
-const anySource: fc.Arbitrary<Source> = fc.record({
-  project: fc.constant(projectId('shop')),
-  ref: fc.record({
-    kind: fc.constantFrom<SourceKind>('branch', 'tag'),
-    name: fc.string({ unit: 'binary', minLength: 1, maxLength: 255 }),
-  }),
-  commit: fc.constant(commitSha('0'.repeat(40))),
-});
-
 export const describeGenerator = (create: () => GeneratorHarness): void => {
+  const ask = ({ generator, trigger, facts }: GeneratorHarness, source: Source): Answer =>
+    generator.wants(source, trigger, facts);
+
   it('understands the trigger it was made for', () => {
     const { generator, trigger } = create();
     expect(generator.type).toBe(trigger.type);
   });
 
   it('wants what the trigger asks for, and nothing else', () => {
-    const { generator, trigger, wanted, unwanted } = create();
-    expect(wanted.filter((source) => !generator.wants(source, trigger).wanted)).toEqual([]);
-    expect(unwanted.filter((source) => generator.wants(source, trigger).wanted)).toEqual([]);
+    const harness = create();
+    expect(harness.wanted.filter((source) => ask(harness, source).wanted !== true)).toEqual([]);
+    expect(harness.unwanted.filter((source) => ask(harness, source).wanted !== false)).toEqual([]);
   });
 
   it('says why: the rule and the fact, on one line', () => {
-    const { generator, trigger, wanted, unwanted } = create();
-    for (const source of [...wanted, ...unwanted]) {
-      const { because } = generator.wants(source, trigger);
-      expect(because).toContain(source.ref.kind);
-      expect(because).toContain(source.ref.name);
+    const harness = create();
+    for (const source of [...harness.wanted, ...harness.unwanted]) {
+      const { because } = ask(harness, source);
+      expect(because).toContain(printSource(source.ref));
       expect(because).not.toContain('\n');
     }
   });
 
-  it('looks at what the source is called, not at where it stands', () => {
-    const { generator, trigger, wanted } = create();
-    for (const source of wanted)
-      expect(generator.wants({ ...source, commit: commitSha('f'.repeat(40)) }, trigger)).toEqual(
-        generator.wants(source, trigger),
-      );
+  it('looks at what the source is, not at where it stands, unless somebody spoke of that commit alone', () => {
+    const harness = create();
+    for (const source of harness.wanted) {
+      const moved = ask(harness, { ...source, commit: commitSha('e'.repeat(40)) });
+      expect(moved.wanted).toBe(harness.pinned !== true);
+    }
   });
 
   it('gives one answer to one question, for any source at all', () => {
     const { generator, trigger } = create();
     fc.assert(
-      fc.property(anySource, (source) => {
-        const answer = generator.wants(source, trigger);
-        expect(create().generator.wants(structuredClone(source), structuredClone(trigger))).toEqual(answer);
-        expect(answer.because).toMatch(/\S/);
+      fc.property(anySource, wholeFacts, (source, facts) => {
+        const answer = generator.wants(source, trigger, facts);
+        const [sameSource, sameTrigger, sameFacts] = structuredClone([source, trigger, facts] as const);
+        expect(create().generator.wants(sameSource, sameTrigger, sameFacts)).toEqual(answer);
+      }),
+    );
+  });
+
+  it('says why in one short line, whatever names there are', () => {
+    const { generator, trigger } = create();
+    fc.assert(
+      fc.property(anySource, wholeFacts, (source, facts) => {
+        const { because } = generator.wants(source, trigger, facts);
+        expect(because).toMatch(/^[^\p{Cc}\p{Cs}\u202a-\u202e]*\S[^\p{Cc}\p{Cs}\u202a-\u202e]*$/u);
+        expect(because.length).toBeLessThan(2000);
+      }),
+    );
+  });
+
+  it('can tell when it knows everything, and never denies for not knowing', () => {
+    const { generator, trigger } = create();
+    const question = fc
+      .tuple(anySource, wholeFacts)
+      .chain(([source, whole]) => fc.tuple(fc.constant(source), fc.constant(whole), partOf(whole)));
+    fc.assert(
+      fc.property(question, ([source, whole, part]) => {
+        const [knowing, guessing] = [generator.wants(source, trigger, whole), generator.wants(source, trigger, part)];
+        expect(knowing.wanted).not.toBe('unknown');
+        expect([knowing.wanted, 'unknown']).toContain(guessing.wanted);
+        const lacks = guessing.wanted === 'unknown' ? guessing.lacks : undefined;
+        expect(lacks === undefined ? undefined : part[lacks]).toBeUndefined();
       }),
     );
   });

@@ -1,12 +1,12 @@
 import type { Source, Trigger } from '@eph/contract';
 import type { Generator } from './generator.ts';
+import { printSource } from './printed-names.ts';
 
 /** Keeps the contract of a generator with any rule. */
 export const fakeGenerator = (type: Trigger['type'], wantsSource: (source: Source) => boolean): Generator => ({
   type,
   wants(source) {
     const wanted = wantsSource(source);
-    const { kind, name } = source.ref;
-    return { wanted, because: `${kind} ${name} is ${wanted ? '' : 'not '}what trigger ${type} looks for` };
+    return { wanted, because: `${printSource(source.ref)} is ${wanted ? '' : 'not '}what trigger ${type} looks for` };
   },
 });

@@ -1,16 +1,19 @@
 import type { SourceKind } from '@eph/contract';
+import { filterByPaths } from './changed-paths.ts';
 import type { Generator } from './generator.ts';
 import { matchesGlob } from './glob.ts';
+import { printName, printNames, printSource } from './printed-names.ts';
 
 const refTrigger = (type: 'git_branch' | 'git_tag', kind: SourceKind): Generator => ({
   type,
-  wants(source, trigger) {
-    if (source.ref.kind !== kind) return { wanted: false, because: `${source.ref.kind} ${source.ref.name} is not a ${kind}` };
+  wants(source, trigger, facts = {}) {
+    const who = printSource(source.ref);
+    if (source.ref.kind !== kind) return { wanted: false, because: `${who} is not a ${kind}` };
     const patterns = trigger.type === type ? trigger.patterns : [];
     const pattern = patterns.find((one) => matchesGlob(source.ref.name, one));
-    return pattern === undefined
-      ? { wanted: false, because: `${kind} ${source.ref.name} matches none of ${patterns.join(', ')}` }
-      : { wanted: true, because: `${kind} ${source.ref.name} matches ${pattern} (trigger ${type})` };
+    if (pattern === undefined) return { wanted: false, because: `${who} matches none of ${printNames(patterns)}` };
+    const because = `${who} matches ${printName(pattern)} (trigger ${type})`;
+    return filterByPaths({ wanted: true, because }, source, trigger, facts);
   },
 });
 

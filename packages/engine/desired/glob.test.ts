@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matchesGlob } from './glob.ts';
+import { compilePathGlob, matchesGlob } from './glob.ts';
 
 describe('a pattern', () => {
   it.each<readonly [string, readonly string[], readonly string[]]>([
@@ -72,5 +72,30 @@ describe('a pattern made to take forever', { timeout: 10_000 }, () => {
   ])('of %s does not', (_, pattern) => {
     const names = ['a'.repeat(255), 'a/'.repeat(127), `${'a'.repeat(254)}/`];
     expect(names.map((name) => matchesGlob(name, `${pattern}b`))).toEqual([false, false, false]);
+  });
+
+  it('does not either with a name of 100 kB, which matches nothing', () => {
+    expect(matchesGlob('a'.repeat(100_000), `${'*a'.repeat(127)}*`)).toBe(false);
+    expect(matchesGlob('a'.repeat(4096), '**')).toBe(true);
+  });
+});
+
+describe('a pattern for files', () => {
+  it('means what it means for refs, but that ** between folders may be no folder', () => {
+    const reference = (pattern: string): RegExp => {
+      const parts = pattern.match(/(?<=^|\/)\*\*\/|\*\*|./gsu) ?? [];
+      const meanings: Record<string, string> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
+      return new RegExp(`^${parts.map((part) => meanings[part] ?? part.replace(/[.]/g, '\\$&')).join('')}$`, 'su');
+    };
+    const name = fc.string({ unit: fc.constantFrom('a', 'b', '/', '.'), maxLength: 12 });
+    const pattern = fc
+      .array(fc.constantFrom('a', 'b', '/', '/**/', '**/', '*', '**', '?', '.'), { maxLength: 8 })
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(name, pattern, (path, glob) => {
+        expect(compilePathGlob(glob)(path)).toBe(reference(glob).test(path));
+      }),
+      { numRuns: 5000 },
+    );
   });
 });

@@ -1,25 +1,58 @@
 /**
- * Matches a ref name against a pattern: `*` within a path segment, `**` across segments, `?` for one character.
+ * Whether a name with slashes in it matches a pattern: `*` within a segment, `**` across segments, `?` for one character.
  *
  * By hand, because patterns come from strangers and the glob libraries compile to regular expressions whose matching time a
  * pattern can make exponential. This keeps all places in the pattern that the name so far can lead to, so it takes at most length
  * times length steps.
  */
-export const matchesGlob = (name: string, pattern: string): boolean => {
-  const parts = pattern.match(/\*\*|./gsu) ?? [];
-  let reached = new Set([0]);
-  for (const character of name) {
-    const next = new Set<number>();
-    for (const at of reached) {
-      const part = parts[at];
-      // A star may also stand for nothing; the set grows while it is walked.
-      if (part === '**' || part === '*') reached.add(at + 1);
-      if (part === '**' || (part === '*' && character !== '/')) next.add(at);
-      else if (part === character || (part === '?' && character !== '/')) next.add(at + 1);
+export type Glob = (name: string) => boolean;
+
+/** No file system and no Git server keeps a longer one; it was made to take our time, and matches nothing. */
+const longestName = 4096;
+
+export const matchesGlob = (name: string, pattern: string): boolean => compile(pattern.match(/\*\*|./gsu) ?? [])(name);
+
+/** For files: in front of a folder, `**` also stands for no folder at all, as it does in every tool that people know. */
+export const compilePathGlob = (pattern: string): Glob => compile(pattern.match(/(?<=^|\/)\*\*\/|\*\*|./gsu) ?? []);
+
+const compile = (parts: readonly string[]): Glob => {
+  const end = parts.length;
+  const isStar = parts.map((part) => part.startsWith('*'));
+  const firstWild = parts.findIndex((part, at) => isStar[at] || part === '?');
+  const start = firstWild === -1 ? end : firstWild;
+  const prefix = parts.slice(0, start).join('');
+
+  /** A star may stand for nothing: whoever reaches it also reaches what follows. One for folders ends where a folder does. */
+  const spread = (reached: Uint8Array, isAfterSlash: boolean): void => {
+    for (let at = start; at < end; at += 1)
+      if (reached[at] === 1 && isStar[at] && (isAfterSlash || parts[at] !== '**/')) reached[at + 1] = 1;
+  };
+
+  const staysAt = (at: number, character: string): boolean => isStar[at] === true && (character !== '/' || parts[at] !== '*');
+
+  /** From the end, so that one array serves as before and after. */
+  const advance = (reached: Uint8Array, character: string): boolean => {
+    let isAnywhere = false;
+    for (let at = end; at > start; at -= 1) {
+      const before = parts[at - 1];
+      const comes = reached[at - 1] === 1 && (before === character || (before === '?' && character !== '/'));
+      const isHere = comes || (reached[at] === 1 && staysAt(at, character));
+      reached[at] = isHere ? 1 : 0;
+      isAnywhere ||= isHere;
     }
-    if (next.size === 0) return false;
-    reached = next;
-  }
-  for (const at of reached) if (parts[at] === '**' || parts[at] === '*') reached.add(at + 1);
-  return reached.has(parts.length);
+    if (!staysAt(start, character)) reached[start] = 0;
+    return isAnywhere || reached[start] === 1;
+  };
+
+  return (name) => {
+    if (name.length > longestName || !name.startsWith(prefix)) return false;
+    const reached = new Uint8Array(end + 1);
+    reached[start] = 1;
+    spread(reached, true);
+    for (const character of name.slice(prefix.length)) {
+      if (!advance(reached, character)) return false;
+      spread(reached, character === '/');
+    }
+    return reached[end] === 1;
+  };
 };

@@ -1,23 +1,78 @@
-import type { Source, Trigger } from '@eph/contract';
-import type { Generator } from './generator.ts';
+import type { Command, Failure, Source, Trigger } from '@eph/contract';
+import type { Answer, Generator, SourceFacts } from './generator.ts';
+import { printSource } from './printed-names.ts';
 
-export interface Decision {
-  readonly wanted: boolean;
-  readonly because: string;
-}
-
-/** The first trigger that wants the source decides; if none does, the reasons of all are the reason. */
-export const decide = (source: Source, triggers: readonly Trigger[], generators: readonly Generator[]): Decision => {
-  const refusals: string[] = [];
-  for (const trigger of triggers) {
-    const generator = generators.find((one) => one.type === trigger.type);
-    if (generator === undefined) {
-      refusals.push(`nothing here understands trigger ${trigger.type}`);
-      continue;
+/** What the triggers of a project say about one source. */
+export type Decision =
+  | {
+      readonly state: 'wanted';
+      readonly because: string;
+      /** Checks that must have succeeded first. */
+      readonly checks: readonly string[];
+      /** The comment that asked for it. */
+      readonly command?: Command;
     }
-    const answer = generator.wants(source, trigger);
-    if (answer.wanted) return answer;
+  | { readonly state: 'unwanted'; readonly because: string }
+  | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
+
+/**
+ * The first trigger that wants the source decides. If none does, but one cannot tell, nobody can; otherwise the reasons of all are the
+ * reason.
+ */
+export const decide = (
+  source: Source,
+  triggers: readonly Trigger[],
+  generators: readonly Generator[],
+  facts: SourceFacts = {},
+): Decision => {
+  const marker = findSkipMarker(source);
+  if (marker !== undefined) return { state: 'unwanted', because: `${printSource(source.ref)} says ${marker} in its title` };
+  const refusals: string[] = [];
+  const doubts: (Answer & { wanted: 'unknown' })[] = [];
+  for (const trigger of triggers) {
+    const answer = ask(source, trigger, generators, facts);
+    if (answer.wanted === true) return toDecision(answer);
+    if (answer.wanted === 'unknown') doubts.push(answer);
     refusals.push(answer.because);
   }
-  return { wanted: false, because: refusals.join('; ') };
+  // What may clear up by itself is asked again; what needs a person would end the asking.
+  const doubt = doubts.find(({ fault }) => fault.disposition !== 'stall') ?? doubts[0];
+  if (doubt !== undefined) return { state: 'unknown', because: doubt.because, fault: doubt.fault };
+  return { state: 'unwanted', because: refusals.join('; ') };
 };
+
+export type Needs = Readonly<Record<keyof SourceFacts, boolean>>;
+
+/**
+ * What has to be read before `decide` can tell, beyond the facts at hand. One fact may show that another is needed, so this is asked
+ * again with what was read, until nothing more is. Triggers behind one that wants the source need nothing.
+ */
+export const needsOf = (
+  source: Source,
+  triggers: readonly Trigger[],
+  generators: readonly Generator[],
+  facts: SourceFacts = {},
+): Needs => {
+  const needs = { commands: false, changedPaths: false };
+  if (findSkipMarker(source) !== undefined) return needs;
+  for (const trigger of triggers) {
+    const answer = ask(source, trigger, generators, facts);
+    if (answer.wanted === true) break;
+    if (answer.wanted === 'unknown' && answer.lacks !== undefined) needs[answer.lacks] = true;
+  }
+  return needs;
+};
+
+const toDecision = ({ wanted: _, ...rest }: Answer & { wanted: true }): Decision => ({ state: 'wanted', checks: [], ...rest });
+
+const ask = (source: Source, trigger: Trigger, generators: readonly Generator[], facts: SourceFacts): Answer =>
+  generators.find((one) => one.type === trigger.type)?.wants(source, trigger, facts) ?? {
+    wanted: false,
+    because: `nothing here understands trigger ${trigger.type}`,
+  };
+
+/** In any capitals, but as a word of its own: `array[skip eph]` is about something else. */
+const skipMarker = /(?<![\p{L}\p{N}_])\[(?:skip eph|eph skip)\](?![\p{L}\p{N}_])/iu;
+
+const findSkipMarker = ({ pull }: Source): string | undefined =>
+  pull === undefined ? undefined : skipMarker.exec(pull.title)?.[0];

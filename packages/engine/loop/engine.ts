@@ -7,13 +7,14 @@ import {
   type Plan,
   type ProjectId,
   projectId,
+  type Source,
   toFailure,
 } from '@eph/contract';
 import { passIntervalMs } from './cadence.ts';
 import type { Cancel } from './clock.ts';
 import { type Known, Memory } from './memory.ts';
 import { Queue } from './queue.ts';
-import { type ExplainedValues, Reconciler, type World } from './reconcile.ts';
+import { type Considered, type ExplainedValues, Reconciler, type World } from './reconcile.ts';
 import { Reports } from './reports.ts';
 
 export interface EngineOptions extends Omit<World, 'record' | 'report'> {
@@ -70,7 +71,7 @@ export class Engine {
           telemetry.acted(...args);
         },
       },
-      report: (report, last) => (last ? this.#reports.conclude(report) : this.#reports.publish(report)),
+      report: (report) => (report.last ? this.#reports.conclude(report) : this.#reports.publish(report)),
     };
     this.#reconciler = new Reconciler(world, this.memory, {
       project: (id) => this.#queue.add(projectKey(id)),
@@ -130,6 +131,10 @@ export class Engine {
 
   explainValues(id: EnvironmentId, signal: AbortSignal): Promise<ExplainedValues> {
     return this.#reconciler.explainValues(id, signal);
+  }
+
+  consider(source: Source, signal: AbortSignal): Promise<Considered> {
+    return this.#reconciler.consider(source, signal);
   }
 
   explain(id: EnvironmentId): readonly string[] | undefined {

@@ -1,25 +1,47 @@
-import type {
-  Action,
-  CommitSha,
-  ConfigurationView,
-  EnvironmentId,
-  EnvironmentName,
-  EnvironmentStatus,
-  Failure,
-  ObservedEnvironment,
-  ParsedSpec,
-  ProjectId,
-  Reading,
-  Source,
-  SourceKind,
-  SourceRef,
+import {
+  type Action,
+  type Command,
+  type CommitSha,
+  type ConfigurationView,
+  type EnvironmentId,
+  type EnvironmentName,
+  type EnvironmentStatus,
+  type Failure,
+  isSameSource,
+  type ObservedEnvironment,
+  type ParsedSpec,
+  type ProjectId,
+  type Reading,
+  type Source,
+  type SourceKind,
+  type SourceRef,
+  type Trigger,
 } from '@eph/contract';
+import type { Expiry } from './expiry.ts';
 
 /** What Git says about one source: it wants an environment, it does not, or that could not be found out. */
 export type Decision =
-  | { readonly state: 'wanted'; readonly because: string; readonly spec: ParsedSpec | 'missing' }
+  | { readonly state: 'wanted'; readonly because: string; readonly spec: ParsedSpec | 'missing'; readonly terms?: Terms }
   | { readonly state: 'unwanted'; readonly because: string }
   | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
+
+/** On which terms a source wants its environment; absent where there are none. */
+export interface Terms {
+  /** Checks that must have succeeded first. */
+  readonly checks: readonly string[];
+  /** The comment that asked for it. */
+  readonly command?: Command;
+  /** Nothing of it is changed for now. */
+  readonly paused: boolean;
+  /** It does not expire before policy says so. */
+  readonly kept: boolean;
+  /** How long a label wants it to live. */
+  readonly ttlSeconds?: number;
+  /** Written by strangers: it gets nothing that the operator gave to the project. */
+  readonly isolated: boolean;
+  /** What the people who put labels there should know. */
+  readonly notes: readonly string[];
+}
 
 /** An environment as far as it is known: what Git wished last, what the provider showed last, what follows from both. */
 export interface Known {
@@ -47,6 +69,12 @@ export interface Known {
   shownMark: string | undefined;
   /** Names and aliases of other environments that its references lead to. */
   namespaces: readonly string[];
+  /** As last worked out from this very source and policy. */
+  expiry: { readonly of: string; readonly expiry: Expiry | undefined } | undefined;
+  /** Why it goes, if that is not what Git says. */
+  farewell: string | undefined;
+  /** The triggers that were known last: once it is gone, they say how it comes back. */
+  triggers: readonly Trigger[];
   /** Where the last report stands; the report of its removal goes there too. */
   reportedCommit: CommitSha | undefined;
 }
@@ -63,6 +91,9 @@ export const createKnown = (met: Pick<Known, 'id' | 'project' | 'ref' | 'name' |
   told: undefined,
   shownMark: undefined,
   namespaces: [],
+  expiry: undefined,
+  farewell: undefined,
+  triggers: [],
   reportedCommit: undefined,
 });
 
@@ -76,7 +107,11 @@ export interface Decided {
 
 /** By kind and then by name: one joined key would be a new string for every source in every pass. */
 export class Decisions {
-  readonly #byKind: Readonly<Record<SourceKind, Map<string, Decided>>> = { branch: new Map(), tag: new Map() };
+  readonly #byKind: Readonly<Record<SourceKind, Map<string, Decided>>> = {
+    branch: new Map(),
+    tag: new Map(),
+    pr: new Map(),
+  };
   readonly #inOrder: Decided[] = [];
   readonly #sources: Source[] = [];
 
@@ -106,8 +141,7 @@ export class Decisions {
   }
 }
 
-const isSame = (a: Source, b: Source | undefined): boolean =>
-  a === b || (a.commit === b?.commit && a.ref.name === b.ref.name && a.ref.kind === b.ref.kind);
+const isSame = (a: Source, b: Source | undefined): boolean => b !== undefined && isSameSource(a, b);
 
 export interface ProjectMemory {
   /** As of the last look. */

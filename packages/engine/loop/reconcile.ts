@@ -12,6 +12,7 @@ import {
   type Fault,
   failure,
   type Identity,
+  isSameSource,
   type ObservedEnvironment,
   type ParsedSpec,
   type Plan,
@@ -24,10 +25,14 @@ import {
   type Source,
   type SourceRef,
   sourceKey,
+  type Trigger,
+  toFailure,
 } from '@eph/contract';
-import type { Generator } from '../desired/generator.ts';
+import { type ForkMode, judgeFork } from '../desired/forks.ts';
+import type { Generator, SourceFacts } from '../desired/generator.ts';
 import { chooseName, identify, nameParts } from '../desired/identity.ts';
-import { decide } from '../desired/triggers.ts';
+import { wishesOf } from '../desired/labels.ts';
+import { decide, needsOf } from '../desired/triggers.ts';
 import type { Resolver } from '../images/resolver.ts';
 import { planDestroy, planUpdate } from '../plan/diff.ts';
 import { explain } from '../plan/explain.ts';
@@ -35,26 +40,31 @@ import type { DeletionBound, GuardAnswer, GuardInput } from '../plan/guard.ts';
 import { type ActionResult, apply } from '../provider/apply.ts';
 import { observe } from '../provider/observe.ts';
 import type { Provider, Scope } from '../provider/provider.ts';
-import { composeReport } from '../report/comment.ts';
 import type { Report } from '../report/reporter.ts';
+import { composeText } from '../report/text.ts';
+import { composeView } from '../report/view.ts';
 import type { Configuration } from '../source/configuration.ts';
 import type { Forge } from '../source/forge.ts';
-import { SpecReader, type SpecReading } from '../source/read-spec.ts';
+import { SpecReader } from '../source/read-spec.ts';
 import { type Findings, summarize } from '../status/summarize.ts';
 import { isSameFor } from '../values/configuration.ts';
 import { computeEnvironment, type EnvironmentInput, explainEnvironment } from '../values/environment.ts';
+import { limitDuration } from '../values/policy.ts';
 import { Preparations } from '../values/prepare.ts';
-import type { ForeignOutputs } from '../values/references.ts';
 import { missingVariables, renderTemplate, sourceValues } from '../values/templates.ts';
 import { Admission } from './admission.ts';
 import type { Clock } from './clock.ts';
-import { createKnown, type Decided, type Decision, Decisions, type Known, type Memory } from './memory.ts';
+import { describeExpiry, type Expiry, findExpiry } from './expiry.ts';
+import { createKnown, type Decided, type Decision, Decisions, type Known, type Memory, type Terms } from './memory.ts';
+import { Neighbours } from './neighbours.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** A project as its operator configured it. */
 export interface ConfiguredProject {
   readonly forge: Forge;
   readonly resolver: Resolver;
+  /** What happens with pull requests from other repositories. */
+  readonly forks: ForkMode;
   /** What the platform's files know it by. */
   readonly repository: string;
   readonly team: string | undefined;
@@ -81,7 +91,7 @@ export interface World {
   /** Which of the environments nobody wants may go now. */
   readonly guard: (input: GuardInput) => GuardAnswer;
   readonly record: (event: Event) => void;
-  readonly report: (report: Report, last: boolean) => void;
+  readonly report: (report: Report) => void;
   /** Something about this environment looks different now. */
   readonly changed: (id: EnvironmentId) => void;
 }
@@ -105,6 +115,12 @@ export interface Wakes {
 
 /** What `eph config explain` says about one environment. */
 export type ExplainedValues = Pick<ConfigView, 'configuration' | 'notices' | 'components' | 'violations'>;
+
+/** What Git says about a source, and by which triggers. */
+export interface Considered {
+  readonly decision: Decision;
+  readonly triggers: readonly Trigger[];
+}
 
 /** One look at a project: what Git says, what exists, and what follows. */
 interface Survey {
@@ -139,7 +155,7 @@ interface Draft extends Remarks {
 type Remarks = Pick<Findings, 'notices' | 'staleConfiguration'>;
 
 /** How a look at one environment ended: the input of its status. */
-type Outcome = Pick<Findings, 'observed' | 'actions' | 'failures' | 'specFaults'> & Partial<Remarks>;
+type Outcome = Pick<Findings, 'observed' | 'actions' | 'failures' | 'specFaults'> & Partial<Remarks & Pick<Draft, 'components'>>;
 
 /**
  * Git says what should exist, providers say what does exist, Eph makes them equal and tells people.
@@ -162,13 +178,15 @@ export class Reconciler {
   readonly #told = new Map<ProjectId, ConfigurationView>();
   readonly #admission: Admission;
   readonly #preparations = new Preparations();
-  /** Environments with references to others. */
-  readonly #referrers = new Set<Known>();
+  readonly #neighbours: Neighbours;
+  /** Comments whose writers know that they were seen; losing it shows them again. */
+  readonly #acknowledged = new Set<string>();
 
   constructor(world: World, memory: Memory, wakes: Wakes) {
     this.#world = world;
     this.#memory = memory;
     this.#wakes = wakes;
+    this.#neighbours = new Neighbours(memory, world.ownerOf);
     this.#admission = new Admission(memory, (project) => world.projects.get(project)?.team);
     for (const [id, { forge }] of world.projects) this.#specs.set(id, new SpecReader(forge));
   }
@@ -369,28 +387,79 @@ export class Reconciler {
     if (atRest !== undefined && before.areAbout(sources)) return before;
     const keepOrDecide = async (source: Source): Promise<Decided> => {
       const known = before.get(source.ref);
-      const isDecided = known?.source.commit === source.commit && known.decision.state !== 'unknown';
+      const isDecided = known !== undefined && isSameSource(known.source, source) && known.decision.state !== 'unknown';
       return isDecided ? known : await this.#decide(id, source, signal);
     };
     return new Decisions(await Promise.all(sources.items.map(keepOrDecide)), sources.mark);
   }
 
   async #decide(id: ProjectId, source: Source, signal: AbortSignal): Promise<Decided> {
-    const reading = await this.#specsOf(id).read(source.commit, signal);
-    const decision = this.#judge(source, reading);
+    const { decision } = await this.#judge(id, source, signal);
     return { source, decision, environment: decision.state === 'unwanted' ? undefined : identify(id, source.ref) };
   }
 
-  #judge(source: Source, reading: SpecReading): Decision {
+  /** What Git says about a source, and by which triggers. Nothing of a fork is looked at that its project does not allow. */
+  async #judge(id: ProjectId, source: Source, signal: AbortSignal): Promise<Considered> {
+    const { forge, forks } = this.#projectOf(id);
+    const isStranger = (source.pull?.fork ?? null) !== null;
+    const approvals = isStranger && forks === 'approve' ? forge.pulls?.approvals(source.ref, source.commit, signal) : undefined;
+    const fork = judgeFork(forks, source, await approvals);
+    if (fork.state === 'denied') return { decision: unwanted(fork.because), triggers: [] };
+    if (fork.state === 'unknown') return { decision: fork, triggers: [] };
+    const isolated = fork.trust === 'base';
+    const trusted = isolated ? await forge.source({ kind: 'branch', name: source.pull?.base ?? '' }, signal) : undefined;
+    if (trusted !== undefined && trusted.state !== 'present') return { decision: withoutBase(source, trusted), triggers: [] };
+    const reading = await this.#specsOf(id).read(trusted?.source.commit ?? source.commit, signal);
     if (reading.state === 'unreadable')
-      return { state: 'unknown', because: `eph.yaml could not be read: ${reading.fault.message}`, fault: reading.fault };
+      return { decision: doubtful(`eph.yaml could not be read: ${reading.fault.message}`, reading.fault), triggers: [] };
     const spec = reading.state === 'missing' ? 'missing' : reading.parsed;
-    const triggers = spec === 'missing' ? defaultTriggers : spec.triggers;
-    const { wanted, because } = decide(source, triggers ?? defaultTriggers, this.#world.generators);
-    if (wanted) return { state: 'wanted', because, spec };
+    const triggers = (spec === 'missing' ? undefined : spec.triggers) ?? defaultTriggers;
+    return { decision: await this.#applyTriggers(source, spec, triggers, isolated, signal), triggers };
+  }
+
+  async #applyTriggers(
+    source: Source,
+    spec: ParsedSpec | 'missing',
+    triggers: readonly Trigger[],
+    isolated: boolean,
+    signal: AbortSignal,
+  ): Promise<Decision> {
+    const asked = source.pull === undefined ? forRefs(triggers, this.#forgeOf(source.project).pulls !== undefined) : triggers;
+    const facts = await this.#readFacts(source, asked, signal);
+    const decision = decide(source, asked, this.#world.generators, facts);
+    if (decision.state === 'wanted') {
+      const { paused, kept, ttlSeconds, notes } = wishesOf(source.pull?.labels ?? []);
+      const { because, checks, command } = decision;
+      return {
+        state: 'wanted',
+        because,
+        spec,
+        terms: { checks, paused, kept, isolated, notes, ...(ttlSeconds && { ttlSeconds }), ...(command && { command }) },
+      };
+    }
+    if (decision.state === 'unknown') return doubtful(decision.because, decision.fault);
     // Its own triggers might want it: a slip in the file must not remove what runs.
     if (spec !== 'missing' && !spec.ok && spec.triggers === undefined) return misunderstood(spec.faults);
-    return unwanted(because);
+    return unwanted(decision.because);
+  }
+
+  /** What the triggers have to know beyond the source, and nothing else. */
+  async #readFacts(source: Source, triggers: readonly Trigger[], signal: AbortSignal): Promise<SourceFacts> {
+    const { pulls } = this.#forgeOf(source.project);
+    const facts: { -readonly [fact in keyof SourceFacts]: SourceFacts[fact] } = {};
+    for (;;) {
+      const needs = needsOf(source, triggers, this.#world.generators, facts);
+      const lacksCommands = needs.commands && facts.commands === undefined;
+      const lacksPaths = needs.changedPaths && facts.changedPaths === undefined;
+      if (pulls === undefined || (!lacksCommands && !lacksPaths)) return facts;
+      if (lacksCommands) facts.commands = await pulls.commands(source.ref, signal);
+      if (lacksPaths) facts.changedPaths = await pulls.changedPaths(source, signal);
+    }
+  }
+
+  /** What Git says about a source as it is, or as it would be; nothing follows from it. */
+  consider(source: Source, signal: AbortSignal): Promise<Considered> {
+    return this.#judge(source.project, source, signal);
   }
 
   /** Takes a survey over into memory and wakes whoever needs a closer look. It awaits nothing, so nothing comes between. */
@@ -451,10 +520,11 @@ export class Reconciler {
       return met;
     }
     if (decision.state === 'unknown' && !isFinal(decision) && known.decision.state === 'wanted') return known;
-    if (known.source?.commit !== source.commit || known.decision.state !== decision.state) {
+    if (known.source?.commit !== source.commit || !isSameWish(known.decision, decision)) {
       known.settled = false;
       this.#wakes.supersede(id);
     }
+    if (decision.state === 'wanted' && known.decision.state !== 'wanted') known.farewell = undefined;
     known.source = source;
     known.decision = decision;
     known.held = false;
@@ -544,12 +614,15 @@ export class Reconciler {
     // A listing from before its last removal may have brought back a name that was given to another since.
     if (seen === undefined && this.#memory.isNameTaken(known.name, known.id))
       this.#memory.rename(known, this.#chooseName(known.id, source, decision));
-    const draft = await this.#draft(known.name, source, decision.spec, seen, signal);
+    const draft = await this.#draft(known.name, source, decision, seen, signal);
     if (signal.aborted) return;
     known.told = draft.told;
-    known.namespaces = draft.namespaces;
-    if (known.namespaces.length > 0) this.#referrers.add(known);
-    else this.#referrers.delete(known);
+    this.#neighbours.refer(known, draft.namespaces);
+    await this.#acknowledge(known, signal);
+    const expiry = await this.#expiryOf(known, source, decision, signal);
+    if (signal.aborted) return;
+    if (expiry !== undefined && expiry.at <= this.#world.clock.now())
+      return await this.#expire(known, expiry, draft, seen, signal);
     const actions = await this.#withoutDoubtfulRemovals(known, draft.actions, signal);
     const results = await apply({ ...draft, actions, providers: this.#world.providers }, signal);
     this.#account(known, results);
@@ -561,9 +634,60 @@ export class Reconciler {
     const after = await this.#observe({ environment: known.id }, signal);
     if (signal.aborted) return;
     if (!isWhole(after)) return this.#conclude(known, unreadable(after, seen));
-    const left = await this.#draft(known.name, source, decision.spec, after.items[0], signal);
+    const left = await this.#draft(known.name, source, decision, after.items[0], signal);
     this.#conclude(known, { ...left, observed: after.items[0], failures: [...failuresOf(results), ...left.failures] });
     this.#hear(known);
+  }
+
+  /** When it has lived long enough; asked of the forge again only when something about it changed. */
+  async #expiryOf(
+    known: Known,
+    source: Source,
+    { spec, terms }: Decision & { state: 'wanted' },
+    signal: AbortSignal,
+  ): Promise<Expiry | undefined> {
+    const { pulls } = this.#forgeOf(known.project);
+    const told = this.#configurationOf(known.project);
+    if (pulls === undefined || source.pull === undefined || spec === 'missing' || !spec.ok) return undefined;
+    const asked = terms?.kept === true ? undefined : (terms?.ttlSeconds ?? spec.spec.environment.ttl);
+    const ttlSeconds = limitDuration('layers' in told ? told.policies : [], 'max_ttl', asked);
+    const of = JSON.stringify([ttlSeconds, source.pull.labels, source.pull.touched]);
+    if (known.expiry?.of === of) return known.expiry.expiry;
+    try {
+      const expiry = await findExpiry(source, spec.triggers, ttlSeconds, (ref, label) => pulls.labelledAt(ref, label, signal));
+      known.expiry = { of, expiry };
+    } catch (error) {
+      // Not knowing when it was asked for, nobody may say that its time is over.
+      this.#world.telemetry.failed(`environment:${known.name}`, toFailure(error));
+      return known.expiry?.expiry;
+    }
+    return known.expiry.expiry;
+  }
+
+  /** Takes away what asks for it; Git then says that it goes. */
+  async #expire(
+    known: Known,
+    expiry: Expiry,
+    draft: Draft,
+    seen: ObservedEnvironment | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const because = describeExpiry(expiry);
+    const failures: Failure[] = [];
+    for (const label of expiry.labels)
+      try {
+        await this.#forgeOf(known.project).pulls?.removeLabel(known.ref, label, signal);
+      } catch (error) {
+        failures.push(toFailure(error));
+      }
+    if (signal.aborted) return;
+    if (failures.length === 0) {
+      if (known.farewell === undefined) this.#record('environment.expired', known, `${known.name}: ${because}`);
+      known.farewell = because;
+      this.#wakes.project(known.project);
+    }
+    const actions: readonly Action[] = [{ type: 'wait', code: 'plan.expired', reason: because }];
+    this.#conclude(known, { ...draft, observed: seen, actions, failures });
   }
 
   /** Asks the environments of a project whether what the platform says now concerns them. */
@@ -598,45 +722,11 @@ export class Reconciler {
     if (signal.aborted) this.#configured = undefined;
   }
 
-  /** What another environment publishes to everybody. */
-  #outputsOf(namespace: string, asker: EnvironmentId): ForeignOutputs | undefined {
-    const known = this.#ownerOf(namespace);
-    if (known?.observed === undefined) return undefined;
-    const outputs = Object.fromEntries(known.observed.components.map((component) => [component.name, component.outputs]));
-    return { outputs, refersBack: this.#leadsTo(known, asker) };
-  }
-
-  #ownerOf(label: string): Known | undefined {
-    const id = this.#world.ownerOf(label);
-    return id === undefined ? undefined : this.#memory.get(id);
-  }
-
-  /** Whether references lead from one environment to another, however indirectly. */
-  #leadsTo(from: Known, target: EnvironmentId): boolean {
-    const left = [from];
-    const seen = new Set<Known>();
-    for (let known = left.pop(); known !== undefined; known = left.pop()) {
-      if (known.id === target) return true;
-      if (seen.has(known)) continue;
-      seen.add(known);
-      left.push(...known.namespaces.map((one) => this.#ownerOf(one)).filter((one) => one !== undefined));
-    }
-    return false;
-  }
-
-  /** Others may refer to what this one publishes. */
-  #wakeReferrers(known: Known): void {
-    for (const other of this.#referrers) {
-      const refers = other.namespaces.some((one) => one === known.name || this.#world.ownerOf(one) === known.id);
-      if (refers && other !== known) this.#wakes.environment(other.id);
-    }
-  }
-
   /** From the values and the artifacts to the difference. Faults of the file are findings, not errors. */
   async #draft(
     name: EnvironmentName,
     source: Source,
-    spec: ParsedSpec | 'missing',
+    { spec, terms }: Decision & { state: 'wanted' },
     seen: ObservedEnvironment | undefined,
     signal: AbortSignal,
   ): Promise<Draft> {
@@ -659,6 +749,8 @@ export class Reconciler {
       return { ...draft, specFaults: [failure('spec.missing', `there is no eph.yaml at commit ${short(source)}; add one`)] };
     if (!spec.ok) return { ...draft, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
     if (!('layers' in told)) return { ...draft, failures: told.faults };
+    const patience = await this.#findPatience(source, terms, seen, signal);
+    if (patience !== undefined) return { ...draft, ...patience };
     const artifact = await this.#projectOf(source.project).resolver.resolve(source, signal);
     if (artifact.state === 'missing') {
       const { code, message } = artifact.fault;
@@ -666,6 +758,7 @@ export class Reconciler {
     }
     const { wishes, faults, obstacles, namespaces } = computeEnvironment({
       ...this.#environmentInput(spec, source, identity, seen),
+      ...(terms?.isolated === true ? { variables: {} } : {}),
       told,
       artifact: artifact.artifact,
     });
@@ -681,6 +774,44 @@ export class Reconciler {
     this.#admission.admit(identity.id);
     const components = wishes.flatMap((wish) => (wish.state === 'resolved' ? [wish.component] : []));
     return { ...draft, namespaces, components, actions: planUpdate(wishes, seen, this.#world.clock.now()) };
+  }
+
+  /** What people or their checks ask to wait for; undefined when it can go on. */
+  async #findPatience(
+    source: Source,
+    terms: Terms | undefined,
+    seen: ObservedEnvironment | undefined,
+    signal: AbortSignal,
+  ): Promise<Pick<Draft, 'actions' | 'failures'> | undefined> {
+    if (terms?.paused === true)
+      return { failures: [], actions: [{ type: 'wait', code: 'plan.paused', reason: 'a label asks to leave it as it is' }] };
+    const { pulls } = this.#forgeOf(source.project);
+    // Once it runs, its checks have had their say.
+    const runs = seen?.components.some(({ current, next }) => (next ?? current)?.commit === source.commit) === true;
+    if (terms === undefined || terms.checks.length === 0 || pulls === undefined || runs) return undefined;
+    const { items, complete, faults } = await pulls.checks(source.commit, signal);
+    const waits = terms.checks.flatMap((name) => {
+      const state = items.find((check) => check.name === name)?.state;
+      return state === 'success' ? [] : [state === 'failure' ? `check ${name} failed` : `check ${name} has not succeeded yet`];
+    });
+    if (waits.length === 0) return undefined;
+    return {
+      failures: complete ? [] : faults,
+      actions: waits.map((reason) => ({ type: 'wait', code: 'source.checks', reason })),
+    };
+  }
+
+  /** Shows whoever asked with a comment that it was seen. */
+  async #acknowledge({ source, name, decision }: Known, signal: AbortSignal): Promise<void> {
+    const command = decision.state === 'wanted' ? decision.terms?.command : undefined;
+    if (source === undefined || command === undefined || this.#acknowledged.has(command.id)) return;
+    try {
+      await this.#forgeOf(source.project).pulls?.acknowledge(source.ref, command, signal);
+      this.#acknowledged.add(command.id);
+    } catch (error) {
+      // A courtesy: the environment does not wait for it.
+      this.#world.telemetry.failed(`environment:${name}`, toFailure(error));
+    }
   }
 
   #environmentInput(
@@ -699,7 +830,7 @@ export class Reconciler {
       aliases: this.#world.aliasesOf(identity.id),
       variables,
       providers: [...this.#world.providers.keys()],
-      outputsOf: (namespace) => this.#outputsOf(namespace, identity.id),
+      outputsOf: (namespace) => this.#neighbours.published(namespace, identity.id),
       countOthers: () => (seen === undefined ? this.#admission.countOthers(identity.id, source.project) : undefined),
       preparations: this.#preparations,
     };
@@ -749,7 +880,7 @@ export class Reconciler {
     const answer = await this.#forgeOf(known.project).source(known.ref, signal);
     if (answer.state === 'gone') return undefined;
     if (answer.state === 'unknown') return answer.fault;
-    if (known.source !== undefined && answer.source.commit === known.source.commit) return undefined;
+    if (known.source !== undefined && isSameSource(answer.source, known.source)) return undefined;
     // Not woken from here: a forge that says one thing in the list and another about the one source would be asked in a circle.
     known.permit = false;
     return failure('plan.superseded', `${known.ref.kind} ${known.ref.name} is back`);
@@ -757,8 +888,8 @@ export class Reconciler {
 
   #farewell(known: Known): void {
     const existed = known.observed !== undefined;
-    this.#wakeReferrers(known);
-    this.#referrers.delete(known);
+    for (const other of this.#neighbours.referrersOf(known)) this.#wakes.environment(other.id);
+    this.#neighbours.refer(known, []);
     for (const waiting of this.#admission.leave(known.id)) this.#wakes.environment(waiting);
     this.#memory.forget(known);
     this.#memory.project(known.project).verified = false;
@@ -775,7 +906,8 @@ export class Reconciler {
     const before = known.status;
     this.#memory.project(known.project).verified = false;
     known.observed = outcome.observed;
-    if (known.shownMark !== known.observed?.mark) this.#wakeReferrers(known);
+    if (known.shownMark !== known.observed?.mark)
+      for (const other of this.#neighbours.referrersOf(known)) this.#wakes.environment(other.id);
     known.shownMark = known.observed?.mark;
     known.actions = outcome.actions;
     const name = outcome.observed?.identity.name;
@@ -799,6 +931,8 @@ export class Reconciler {
     const untils = outcome.actions.flatMap((action) =>
       action.type === 'wait' && action.until !== undefined ? [Date.parse(action.until)] : [],
     );
+    const end = known.decision.state === 'wanted' ? known.expiry?.expiry?.at : undefined;
+    if (end !== undefined) untils.push(end);
     if (untils.length > 0) this.#wakes.later(known.id, Math.max(0, Math.min(...untils) - this.#world.clock.now()));
     for (const one of outcome.failures) this.#world.telemetry.failed(`environment:${known.name}`, one);
     if (before?.phase !== known.status.phase || before.summary !== known.status.summary) {
@@ -812,7 +946,7 @@ export class Reconciler {
           `${known.name}: ${known.status.phase}${known.status.summary === '' ? '' : `, ${known.status.summary}`}`,
         );
     }
-    this.#report(known, false);
+    this.#report(known, false, outcome);
     this.#world.changed(known.id);
   }
 
@@ -827,17 +961,30 @@ export class Reconciler {
     }
   }
 
-  #report(known: Known, last: boolean): void {
+  #report(known: Known, last: boolean, outcome?: Outcome): void {
     const commit = known.source?.commit ?? known.reportedCommit;
     if (commit === undefined) return;
     known.reportedCommit = commit;
-    const text = composeReport({
+    const { decision } = known;
+    if (decision.state === 'wanted' && decision.spec !== 'missing') known.triggers = decision.spec.triggers ?? known.triggers;
+    const expiresAt = known.expiry?.expiry?.at;
+    const view = composeView({
       name: known.name,
       url: this.#world.urlOf(known.name),
+      source: known.ref,
+      commit,
       status: known.status,
+      because: known.farewell ?? decision.because,
       observed: known.observed,
+      actions: known.actions,
+      failures: [...(outcome?.specFaults ?? []), ...(outcome?.failures ?? [])],
+      resolved: outcome?.components ?? [],
+      notes: decision.state === 'wanted' ? (decision.terms?.notes ?? []) : [],
+      triggers: known.triggers,
+      expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
     });
-    this.#world.report({ project: known.project, environment: known.id, source: known.ref, commit, text }, last);
+    const text = composeText(view);
+    this.#world.report({ project: known.project, environment: known.id, source: known.ref, commit, text, view, last });
   }
 
   #record(type: EventType, known: Known, message: string): void {
@@ -881,7 +1028,7 @@ export class Reconciler {
     signal: AbortSignal,
   ): Promise<readonly Action[]> {
     if (decision.state !== 'wanted') return [{ type: 'wait', code: 'spec.unreadable', reason: decision.because }];
-    const draft = await this.#draft(name, source, decision.spec, seen, signal);
+    const draft = await this.#draft(name, source, decision, seen, signal);
     const faults = draft.specFaults.map((one): Action => ({ type: 'wait', code: one.code, reason: one.message }));
     return [...faults, ...draft.actions];
   }
@@ -941,7 +1088,7 @@ export class Reconciler {
 
 /** What it waits for wakes it: another component or environment that looks different, the platform that says something else, room. */
 const isAwaited = (action: Action): boolean =>
-  action.type === 'wait' && (action.code === 'reference.waiting' || action.code === 'policy.full');
+  action.type === 'wait' && ['reference.waiting', 'policy.full', 'plan.paused'].includes(action.code);
 
 const defaultNameTemplate = '{project}-{words}-{number}';
 
@@ -952,6 +1099,28 @@ const misunderstood = (faults: readonly Fault[]): Decision => {
 
 /** Reading again will not help; a new commit will. */
 const isFinal = ({ fault }: Decision & { state: 'unknown' }): boolean => fault.disposition === 'stall';
+
+/**
+ * What triggers mean for a branch or tag: nobody can say what it changes, and where there are pull requests, `auto` is about them and
+ * not about the branches they come from.
+ */
+const forRefs = (triggers: readonly Trigger[], hasPulls: boolean): readonly Trigger[] =>
+  triggers.filter(({ type }) => !(type === 'auto' && hasPulls)).map(({ paths: _, ...trigger }) => trigger as Trigger);
+
+const doubtful = (because: string, fault: Failure): Decision => ({ state: 'unknown', because, fault });
+
+/** Without the branch a fork goes to nobody can say what it would get. */
+const withoutBase = (
+  { ref, pull }: Source,
+  answer: { readonly state: 'gone' } | { readonly state: 'unknown'; readonly fault: Failure },
+): Decision => {
+  const what = `the branch ${pull?.base} that pull request ${ref.name} goes to`;
+  return answer.state === 'gone' ? unwanted(`${what} is gone`) : doubtful(`${what} could not be read`, answer.fault);
+};
+
+/** Whether two decisions ask for the same, on the same terms. */
+const isSameWish = (a: Decision, b: Decision): boolean =>
+  a.state === b.state && (a.state !== 'wanted' || b.state !== 'wanted' || JSON.stringify(a.terms) === JSON.stringify(b.terms));
 
 const unwanted = (because: string): Decision & { state: 'unwanted' } => ({ state: 'unwanted', because });
 

@@ -1,6 +1,7 @@
 import { commitSha, type EnvironmentId, EphError, environmentId, type Failure, projectId } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createView } from '../report/view.fake.ts';
 import { ManualClock } from './clock.fake.ts';
 import { Reports } from './reports.ts';
 
@@ -10,6 +11,7 @@ const report = (text: string, environment = 1, commit = '1') => ({
   environment: id(environment),
   commit: commitSha(commit.repeat(40)),
   text,
+  view: createView({ summary: text }),
 });
 type Sent = ReturnType<typeof report>;
 

@@ -1,13 +1,21 @@
-import { type CommitSha, type EnvironmentId, type Failure, type ProjectId, toFailure } from '@eph/contract';
+import {
+  type CommitSha,
+  type EnvironmentId,
+  type Failure,
+  isSameView,
+  type ProjectId,
+  type ReportView,
+  toFailure,
+} from '@eph/contract';
 import type { Clock } from './clock.ts';
 import { Queue } from './queue.ts';
 
 interface Report {
   readonly project: ProjectId;
   readonly environment: EnvironmentId;
-  /** Where people look for it: the same text on another commit is news. */
+  /** Where people look for it: the same on another commit is news. */
   readonly commit: CommitSha;
-  readonly text: string;
+  readonly view: ReportView;
 }
 
 /** Delivers the newest report of each environment, beside the loop: a slow or refusing forge never holds up an environment. */
@@ -61,7 +69,7 @@ export class Reports<R extends Report> {
   publish(report: R): void {
     const { environment } = report;
     const newest = this.#pending.get(environment) ?? this.#delivered.get(environment);
-    if (newest?.text === report.text && newest.commit === report.commit) return;
+    if (newest !== undefined && newest.commit === report.commit && isSameView(newest.view, report.view)) return;
     this.#pending.set(environment, report);
     this.#last.delete(environment);
     if (this.#settleMs === 0) this.#queue.add(environment);

@@ -1,6 +1,7 @@
 import { type CommitSha, environmentId, type ProjectId } from '@eph/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Report, Reporter } from './reporter.ts';
+import { createView } from './view.fake.ts';
 
 export interface ReporterHarness extends AsyncDisposable {
   readonly reporter: Reporter;
@@ -28,6 +29,7 @@ const hostileTexts: readonly (readonly [name: string, text: string])[] = [
   ['a long line', 'x'.repeat(5_000)],
 ];
 
+/** For reporters that show the text of a report beside its commit. */
 export const describeReporter = (create: () => Promise<ReporterHarness>): void => {
   const start = async () => {
     const harness = await create();
@@ -40,6 +42,8 @@ export const describeReporter = (create: () => Promise<ReporterHarness>): void =
       source: { kind: 'branch', name: `preview/${number}` },
       commit,
       text,
+      view: createView({ commit, summary: text }),
+      last: false,
     });
     return { harness, ensure, reportOn };
   };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { EnvironmentId } from '@eph/contract';
 import type { Report, Reporter } from './reporter.ts';
 
@@ -20,8 +21,7 @@ export class FakeReporter implements Reporter {
 
   async ensure(report: Report): Promise<void> {
     await this.#options.disturb?.('before', report);
-    const old = this.reports.get(report.environment);
-    if (old?.text !== report.text || old.commit !== report.commit) {
+    if (!isDeepStrictEqual(this.reports.get(report.environment), report)) {
       this.reports.set(report.environment, report);
       this.writes += 1;
     }

@@ -16,20 +16,60 @@ import {
   toFailure,
 } from '@eph/contract';
 import type { Forge, SourceAnswer } from './forge.ts';
+import { createFakePulls, FakePullRequests } from './pulls.fake.ts';
+import type { Pulls } from './pulls.ts';
 
 /** A repository in memory. It outlives the forge that reads it, as a real one does. */
 export class FakeRepository {
+  readonly project: ProjectId;
+  /** Branches, tags and open pull requests. */
   readonly refs = new Map<string, Source>();
   readonly commits = new Map<CommitSha, ReadonlyMap<string, string>>();
-  readonly #project: ProjectId;
+  readonly pullRequests: FakePullRequests;
+  readonly now: () => number;
+  readonly #forks = new Map<string, CommitSha>();
   #sequence = 0;
 
-  constructor(project: ProjectId) {
-    this.#project = project;
+  /** Without a clock, every commit takes a second. */
+  constructor(project: ProjectId, now?: () => number) {
+    this.project = project;
+    this.now = now ?? (() => this.#sequence * 1000);
+    this.pullRequests = new FakePullRequests(this);
   }
 
   /** A new commit with these files, on this ref. */
   push(ref: SourceRef, files: { readonly [path: string]: string }): CommitSha {
+    const commit = this.#commit(files);
+    this.point(ref, commit);
+    return commit;
+  }
+
+  /** The same on a branch that somebody else's repository has. Only a pull request shows it here. */
+  pushToFork(fork: string, branch: string, files: { readonly [path: string]: string }): CommitSha {
+    const commit = this.#commit(files);
+    this.#forks.set(`${fork}:${branch}`, commit);
+    this.pullRequests.follow(branch, fork);
+    return commit;
+  }
+
+  point(ref: SourceRef, commit: CommitSha): void {
+    this.refs.set(sourceKey(ref), { project: this.project, ref, commit });
+    if (ref.kind === 'branch') this.pullRequests.follow(ref.name, null);
+  }
+
+  delete(ref: SourceRef): void {
+    if (ref.kind === 'pr') return this.pullRequests.close(ref);
+    this.refs.delete(sourceKey(ref));
+    if (ref.kind === 'branch') this.pullRequests.follow(ref.name, null);
+  }
+
+  headOf(branch: string, fork: string | null): CommitSha | undefined {
+    return fork === null
+      ? this.refs.get(sourceKey({ kind: 'branch', name: branch }))?.commit
+      : this.#forks.get(`${fork}:${branch}`);
+  }
+
+  #commit(files: { readonly [path: string]: string }): CommitSha {
     this.#sequence += 1;
     const commit = commitSha(
       createHash('sha1')
@@ -37,22 +77,13 @@ export class FakeRepository {
         .digest('hex'),
     );
     this.commits.set(commit, new Map(Object.entries(files)));
-    this.point(ref, commit);
     return commit;
-  }
-
-  point(ref: SourceRef, commit: CommitSha): void {
-    this.refs.set(sourceKey(ref), { project: this.#project, ref, commit });
-  }
-
-  delete(ref: SourceRef): void {
-    this.refs.delete(sourceKey(ref));
   }
 }
 
 export interface FakeForgeOptions {
   /** Called before every operation, awaited; may delay it or throw to make it fail. */
-  readonly disturb?: (operation: 'sources' | 'source' | 'readFile' | 'exportTree') => Promise<void>;
+  readonly disturb?: (operation: 'sources' | 'source' | 'readFile' | 'exportTree' | 'pulls') => Promise<void>;
   /** What of a listing arrives. The reading is incomplete if less arrives than was sent, unless the forge lies about it. */
   readonly lose?: (sources: readonly Source[]) => { readonly sources: readonly Source[]; readonly admitted: boolean };
 }
@@ -60,6 +91,7 @@ export interface FakeForgeOptions {
 /** Keeps the contract of a forge over a repository in memory. */
 export class FakeForge implements Forge {
   readonly project: ProjectId;
+  readonly pulls: Pulls;
   readonly #repository: FakeRepository;
   readonly #options: FakeForgeOptions;
   readonly #watchers = new Set<() => void>();
@@ -68,6 +100,7 @@ export class FakeForge implements Forge {
     this.project = project;
     this.#repository = repository;
     this.#options = options;
+    this.pulls = createFakePulls(repository.pullRequests, async () => await options.disturb?.('pulls'));
   }
 
   async sources(): Promise<Reading<Source>> {

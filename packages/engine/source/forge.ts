@@ -1,4 +1,5 @@
 import type { CommitSha, Failure, ProjectId, Reading, Source, SourceRef } from '@eph/contract';
+import type { Pulls } from './pulls.ts';
 
 /**
  * Where a repository lives. One forge object serves one project.
@@ -16,7 +17,10 @@ import type { CommitSha, Failure, ProjectId, Reading, Source, SourceRef } from '
 export interface Forge {
   readonly project: ProjectId;
 
-  /** All branches and tags now. */
+  /** Where there are pull requests: what else is known of them, and what can be changed. */
+  readonly pulls?: Pulls;
+
+  /** All branches, tags and open pull requests now. */
   sources(signal: AbortSignal): Promise<Reading<Source>>;
 
   /** One source now; read before anything is destroyed. */

@@ -71,9 +71,13 @@ export const missingVariables = (template: string, values: TemplateValues): read
 };
 
 /** What a source gives to templates. */
-export const sourceValues = ({ ref, commit }: Source): TemplateValues => ({
-  ref_type: ref.kind,
-  ref_name: ref.name,
-  commit_sha: commit,
-  ...(ref.kind === 'branch' ? { branch_name: toImageTag(ref.name) } : {}),
-});
+export const sourceValues = ({ ref, commit, pull }: Source): TemplateValues => {
+  const branch = ref.kind === 'branch' ? ref.name : pull?.head;
+  return {
+    ref_type: ref.kind,
+    ref_name: ref.name,
+    commit_sha: commit,
+    ...(branch === undefined ? {} : { branch_name: toImageTag(branch) }),
+    ...(ref.kind === 'pr' ? { pr_number: ref.name } : {}),
+  };
+};

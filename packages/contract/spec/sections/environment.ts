@@ -27,7 +27,11 @@ export const environment = z
     domain: subdomainTemplate.optional().describe('Short for `subdomain_template`.'),
     base_domain: template('environment.base_domain').optional().describe('The domain under which environments are reached.'),
     alias_template: template('environment.alias_template').optional().describe('A second name that leads to the first.'),
-    ttl: duration().optional().describe('How long an environment lives, such as `72h`.'),
+    ttl: duration()
+      .optional()
+      .describe(
+        'How long an environment of a pull request lives after its label was added, such as `72h`. Then the label is taken away.',
+      ),
     idle_timeout: duration().optional().describe('After this long without visitors an environment goes to sleep.'),
     wake_on_access: z.boolean().optional().describe('Whether a visitor wakes a sleeping environment.'),
     resources: resources.optional(),

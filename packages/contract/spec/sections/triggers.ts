@@ -4,7 +4,9 @@ import { list, pathPattern, refPattern, text } from '../scalars.ts';
 
 const paths = list(pathPattern)
   .optional()
-  .describe('Only when a file that matches one of these patterns differs. Without it, every change counts.');
+  .describe(
+    'Only pull requests that change a file which matches one of these patterns. Branches and tags are not asked what they change.',
+  );
 
 /** A trigger with a list of patterns, or one pattern as the short form. */
 const withPatterns = <Type extends string, P extends z.ZodType<string>>(type: Type, looksAt: string, pattern: P, who: string) =>

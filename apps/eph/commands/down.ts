@@ -1,0 +1,16 @@
+import type { Context } from '../context.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { findEnvironment } from '../find-environment.ts';
+import { renderWish } from '../wish-view.ts';
+
+export const down = async (
+  { client, out, json }: Context,
+  name: string,
+  { force = false }: { readonly force?: boolean },
+): Promise<ExitCode> => {
+  const { id } = await findEnvironment(client, name);
+  const answer = await client.takeDown(id, force);
+  if (json) await out.json(answer);
+  else await out.lines(renderWish(answer));
+  return exitCodes.ok;
+};

@@ -1,0 +1,58 @@
+import { type EnvironmentView, environmentListSchema } from '@eph/contract';
+import type { Ephd } from '../wiring.ts';
+
+const patienceMs = 60_000;
+
+export const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** Asks until the answer is there; what took too long is named. */
+export const until = async <T>(what: string, ask: () => Promise<T | undefined>): Promise<T> => {
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (Date.now() > deadline) throw new Error(`${what} took more than ${patienceMs / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+};
+
+export const readEnvironments = async ({ apiUrl }: Ephd): Promise<readonly EnvironmentView[]> => {
+  const response = await fetch(`${apiUrl}/api/v1/environments`);
+  return environmentListSchema.parse(await response.json()).environments;
+};
+
+export const untilReady = (ephd: Ephd, commit: string): Promise<EnvironmentView> =>
+  until('getting ready', async () => {
+    const environment = (await readEnvironments(ephd)).find((one) => one.commit === commit);
+    const entry = environment?.components.find((component) => component.entry);
+    return environment?.phase === 'Ready' && entry?.current?.commit === commit ? environment : undefined;
+  });
+
+export const untilGone = (ephd: Ephd): Promise<true> =>
+  until('removal', async () => ((await readEnvironments(ephd)).length === 0 ? true : undefined));
+
+/** Resolves when somebody ends the demo. */
+export const untilStopped = (): Promise<void> =>
+  new Promise((resolve) => {
+    process.once('SIGINT', resolve);
+    process.once('SIGTERM', resolve);
+  });
+
+/** The steps of a demo, with the time each took. */
+export class Steps {
+  readonly #times: [step: string, time: string][] = [];
+
+  async time<T>(step: string, work: () => Promise<T>): Promise<T> {
+    const start = performance.now();
+    const result = await work();
+    this.#times.push([step, `${((performance.now() - start) / 1000).toFixed(2)} s`]);
+    say(`  ${step}`);
+    return result;
+  }
+
+  print(): void {
+    const width = Math.max(...this.#times.map(([step]) => step.length));
+    say(`\n${'step'.padEnd(width)}  time\n${'-'.repeat(width)}  ------`);
+    for (const [step, time] of this.#times) say(`${step.padEnd(width)}  ${time}`);
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createGitForge } from '@eph/adapters/forge-git/git-forge';
+import { createGitNotesReporter } from '@eph/adapters/forge-git/git-notes';
+import { createGiteaForge } from '@eph/adapters/forge-gitea/gitea-forge';
+import { createGiteaReporter } from '@eph/adapters/forge-gitea/gitea-reporter';
+import { createGithubForge } from '@eph/adapters/forge-github/github-forge';
+import { createGithubIdentity, type GithubAuth, type GithubIdentity } from '@eph/adapters/forge-github/github-identity';
+import { createGithubReporter } from '@eph/adapters/forge-github/github-reporter';
+import { createGitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
+import { createGitlabReporter } from '@eph/adapters/forge-gitlab/gitlab-reporter';
+import { createGate, type Gate } from '@eph/adapters/forge-http/gate';
+import { commentMarker, EphError, type Log, type ProjectId } from '@eph/contract';
+import { computeCommitStatus } from '@eph/engine/report/commit-status';
+import { renderMarkdown } from '@eph/engine/report/markdown';
+import type { Report, Reporter } from '@eph/engine/report/reporter';
+import type { Forge } from '@eph/engine/source/forge';
+import type { RefWriter } from '@eph/engine/source/ref-writer';
+import type { ConfiguredForge, ConfiguredProject, Environment } from './config.ts';
+
+/** A project as ephd reaches it. */
+export interface ReachedProject {
+  readonly forge: Forge & AsyncDisposable;
+  readonly reporter: Reporter;
+  /** Absent where branches are not ours to make. */
+  readonly refs: RefWriter | undefined;
+}
+
+export interface ForgesOptions {
+  readonly dataFolder: string;
+  readonly environment: Environment;
+  readonly log: Log;
+}
+
+/** Every project with the forge it lives on. What uses one token shares its budget. */
+export class Forges {
+  readonly #options: ForgesOptions;
+  readonly #projects = new Map<ProjectId, ReachedProject>();
+  readonly #gates = new Map<string, Gate>();
+  readonly #identities = new Map<string, GithubIdentity>();
+
+  constructor(projects: readonly ConfiguredProject[], options: ForgesOptions) {
+    this.#options = options;
+    for (const project of projects) this.#projects.set(project.id, this.#reach(project));
+  }
+
+  get all(): ReadonlyMap<ProjectId, ReachedProject> {
+    return this.#projects;
+  }
+
+  get(id: ProjectId): ReachedProject {
+    const project = this.#projects.get(id);
+    if (project === undefined) throw new EphError('forge.refused', `project ${id} is not configured here`);
+    return project;
+  }
+
+  /** What is left of what forges grant, as far as they have said. */
+  budgets(): readonly { readonly forge: string; readonly account: string; readonly remaining: number }[] {
+    return [
+      ...[...this.#gates].flatMap(([forge, gate]) => {
+        const budget = gate.budget();
+        return budget === undefined ? [] : [{ forge, account: '', remaining: budget.remaining }];
+      }),
+      ...[...this.#identities].flatMap(([forge, identity]) =>
+        identity.budgets().map(({ account, budget }) => ({ forge, account, remaining: budget.remaining })),
+      ),
+    ];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#projects.values()].map(({ forge }) => forge[Symbol.asyncDispose]()));
+  }
+
+  #reach({ id, location, forge: server }: ConfiguredProject): ReachedProject {
+    const { dataFolder, environment, log } = this.#options;
+    const folder = join(dataFolder, 'projects', id);
+    mkdirSync(folder, { recursive: true });
+    const git = { project: id, folder, environment, log };
+    if (server === undefined) {
+      const forge = createGitForge({ ...git, location });
+      return { forge, reporter: createGitNotesReporter({ forge }), refs: forge.refs };
+    }
+    const clocked = { now: Date.now, random: Math.random };
+    const comments = { renderComment, computeStatus: computeCommitStatus };
+    const at = location.lastIndexOf('/');
+    const named = { owner: location.slice(0, at), repository: location.slice(at + 1) };
+    if (server.type === 'github') {
+      const forge = createGithubForge({ ...git, ...clocked, ...named, ...this.#identify(server) });
+      return { forge, reporter: createGithubReporter({ client: forge.client, ...comments }), refs: undefined };
+    }
+    const shared = { baseUrl: server.url, token: tokenOf(server), gate: this.#gateOf(server) };
+    if (server.type === 'gitlab') {
+      const forge = createGitlabForge({ ...git, ...clocked, ...shared, path: location });
+      return { forge, reporter: createGitlabReporter({ client: forge.client, ...comments }), refs: undefined };
+    }
+    const forge = createGiteaForge({ ...git, ...clocked, ...shared, ...named });
+    return { forge, reporter: createGiteaReporter({ client: forge.client, ...comments }), refs: undefined };
+  }
+
+  /** One for all repositories behind the same credentials: they share tokens, limits and memory. */
+  #identify(server: ConfiguredForge): { readonly baseUrl: string; readonly auth: GithubAuth; readonly identity: GithubIdentity } {
+    const { credentials } = server;
+    const auth: GithubAuth =
+      'token' in credentials
+        ? { token: credentials.token.value }
+        : {
+            appId: credentials.appId,
+            privateKey: credentials.key.value,
+            ...(credentials.installation === undefined ? {} : { installationId: credentials.installation }),
+          };
+    const options = { baseUrl: server.url, auth, now: Date.now, random: Math.random, log: this.#options.log };
+    const identity = this.#identities.get(server.name) ?? createGithubIdentity(options);
+    this.#identities.set(server.name, identity);
+    return { ...options, identity };
+  }
+
+  #gateOf({ name }: ConfiguredForge): Gate {
+    const gate = this.#gates.get(name) ?? createGate({ shown: name, now: Date.now, random: Math.random, log: this.#options.log });
+    this.#gates.set(name, gate);
+    return gate;
+  }
+}
+
+const renderComment = ({ environment, view }: Report): string => renderMarkdown(view, { marker: commentMarker(environment) });
+
+const tokenOf = ({ credentials, name }: ConfiguredForge): string => {
+  if ('token' in credentials) return credentials.token.value;
+  throw new EphError('config.invalid', `forge ${name} needs a token`);
+};

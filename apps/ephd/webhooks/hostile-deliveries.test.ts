@@ -1,0 +1,224 @@
+import crypto, { createHmac } from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { webhookForges } from './dialects.ts';
+import { payload, Receiver, type Sent, shop } from './receiver.fake.ts';
+
+let receiver: Receiver;
+beforeEach(async () => {
+  receiver = await new Receiver().start();
+});
+afterEach(() => receiver[Symbol.asyncDispose]());
+
+describe('a forgery', () => {
+  const hex = createHmac('sha256', 'github secret').update(JSON.stringify(payload)).digest('hex');
+
+  it.each<[string, Sent]>([
+    ['another secret', { secret: 'guess' }],
+    ['the secret of another forge', { secret: 'gitea secret' }],
+    ['no signature', { headers: { 'x-hub-signature-256': undefined } }],
+    ['an empty signature', { headers: { 'x-hub-signature-256': 'sha256=' } }],
+    ['half a signature', { headers: { 'x-hub-signature-256': `sha256=${hex.slice(0, 32)}` } }],
+    ['too much of a signature', { headers: { 'x-hub-signature-256': `sha256=${hex}00` } }],
+    ['no digits', { headers: { 'x-hub-signature-256': `sha256=${'z'.repeat(64)}` } }],
+    ['another digest', { headers: { 'x-hub-signature-256': `sha1=${hex}` } }],
+    ['the signature of another body', { body: { ...payload, more: 1 }, headers: { 'x-hub-signature-256': `sha256=${hex}` } }],
+    ['a signature of nothing', { forge: 'gitea', secret: '' }],
+    ['the wrong token', { forge: 'gitlab', event: 'Push Hook', secret: 'gitlab secre' }],
+    ['the beginning of the token', { forge: 'gitlab', event: 'Push Hook', secret: 'g' }],
+    ['no token', { forge: 'gitlab', event: 'Push Hook', headers: { 'x-gitlab-token': undefined } }],
+    ['an empty token', { forge: 'gitlab', event: 'Push Hook', secret: '' }],
+  ])('with %s wakes nobody', async (_, sent) => {
+    const response = await receiver.send(sent);
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ error: { code: 'api.forbidden' } });
+    expect(receiver.woken).toEqual([]);
+  });
+
+  it('is compared with every secret in constant time, also after one has matched', async () => {
+    const { timingSafeEqual } = crypto;
+    let compared = 0;
+    crypto.timingSafeEqual = (...args: Parameters<typeof timingSafeEqual>) => {
+      compared += 1;
+      return timingSafeEqual(...args);
+    };
+    syncBuiltinESMExports();
+    try {
+      const secret = 'old gitea secret';
+      expect(await receiver.statusOf({ forge: 'gitea', secret })).toBe(202);
+      expect(compared).toBe(2);
+      expect(await receiver.statusOf({ forge: 'gitea', secret: 'guess' })).toBe(401);
+      expect(compared).toBe(4);
+      expect(await receiver.statusOf({ forge: 'gitlab', event: 'Push Hook', secret: 'gitlab secret' })).toBe(202);
+      expect(compared).toBe(6);
+    } finally {
+      crypto.timingSafeEqual = timingSafeEqual;
+      syncBuiltinESMExports();
+    }
+  });
+
+  it('finds nothing where no secret was set, or an empty one', async () => {
+    await using closed = await new Receiver().start({}, { gitea: [], github: [''], gitlab: [''] });
+    for (const forge of webhookForges) expect(await closed.statusOf({ forge, secret: '' })).toBe(404);
+    expect(closed.woken).toEqual([]);
+  });
+
+  it('does not fill the log', async () => {
+    for (let count = 0; count < 20; count += 1) await receiver.statusOf({ secret: 'guess' });
+    receiver.now += 60_000;
+    await receiver.statusOf({ secret: 'guess' });
+    expect(receiver.logged).toEqual([
+      { fields: { path: '/webhooks/github', status: 401, count: 1 }, message: 'webhooks were refused' },
+      { fields: { path: '/webhooks/github', status: 401, count: 20 }, message: 'webhooks were refused' },
+    ]);
+  });
+});
+
+describe('a body that was delivered before', () => {
+  it('is acknowledged and wakes nobody, whatever stands beside it', async () => {
+    await receiver.send({ headers: { 'x-github-delivery': 'one' } });
+    for (const id of ['one', 'two', undefined]) {
+      const response = await receiver.send({ headers: { 'x-github-delivery': id } });
+      expect([response.status, await response.json()]).toEqual([202, { woken: [], because: 'it was delivered before' }]);
+    }
+    expect(await receiver.statusOf({ event: 'pull_request' })).toBe(202);
+    expect(receiver.woken).toEqual([shop]);
+  });
+
+  it('wakes once when all arrive together', async () => {
+    await Promise.all(Array.from({ length: 50 }, () => receiver.statusOf({})));
+    expect(receiver.woken).toEqual([shop]);
+  });
+
+  it('counts again after ten minutes', async () => {
+    await receiver.statusOf({});
+    receiver.now += 10 * 60_000 - 1;
+    await receiver.statusOf({});
+    expect(receiver.woken).toHaveLength(1);
+    receiver.now += 1;
+    await receiver.statusOf({});
+    expect(receiver.woken).toHaveLength(2);
+  });
+
+  it('is not remembered when it was a forgery', async () => {
+    expect(await receiver.statusOf({ secret: 'guess' })).toBe(401);
+    expect(await receiver.statusOf({})).toBe(202);
+    expect(receiver.woken).toEqual([shop]);
+  });
+});
+
+describe('a body that cannot be one', () => {
+  it.each([
+    ['cut off', '{"repository":'],
+    ['empty', ''],
+    ['not an object', '[1]'],
+    ['nothing', 'null'],
+    ['of other types', '{"repository":{"full_name":7}}'],
+    ['nested', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+  ])('is refused each time: %s', async (_, body) => {
+    for (let count = 0; count < 2; count += 1) expect(await receiver.statusOf({ body })).toBe(400);
+    expect(receiver.woken).toEqual([]);
+  });
+
+  it('is refused when it is not UTF-8', async () => {
+    const bytes = Buffer.from('{"repository":{"full_name":"acme/shop\xff"}}', 'latin1');
+    const signature = createHmac('sha256', 'github secret').update(bytes).digest('hex');
+    const headers = {
+      'content-type': 'application/json',
+      'x-github-event': 'push',
+      'x-hub-signature-256': `sha256=${signature}`,
+    };
+    const { status } = await fetch(`${receiver.url}/webhooks/github`, { method: 'POST', headers, body: bytes });
+    expect(status).toBe(400);
+  });
+
+  it('is refused when it is a form, with the remedy', async () => {
+    const response = await receiver.send({ headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+    expect(response.status).toBe(415);
+    expect(await response.text()).toContain('set the content type of the webhook to application/json');
+  });
+
+  it('takes no notice of names that JavaScript knows', async () => {
+    const body = '{"__proto__":{"repository":{"full_name":"acme/shop"}},"constructor":1}';
+    expect(await receiver.statusOf({ body })).toBe(202);
+    expect(receiver.woken).toEqual([]);
+  });
+
+  it('is as large as the limit and no larger', async () => {
+    const filled = (bytes: number): string => {
+      const start = `{"repository":{"full_name":"acme/shop"},"fill":"`;
+      return `${start}${'x'.repeat(bytes - start.length - 2)}"}`;
+    };
+    const limit = 5 * 1024 * 1024;
+    expect(await receiver.statusOf({ body: filled(limit) })).toBe(202);
+    expect(await receiver.statusOf({ body: filled(limit + 1) })).toBe(413);
+    expect(receiver.woken).toHaveLength(1);
+  });
+
+  it('is refused as too large while it arrives in pieces of unknown number', async () => {
+    await using small = await new Receiver().start({ bytes: 1000 });
+    let sent = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 1;
+        if (sent > 10_000) controller.close();
+        else controller.enqueue(new Uint8Array(100));
+      },
+    });
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
+    const init = { method: 'POST', headers, body: endless, duplex: 'half' } as RequestInit;
+    expect((await fetch(`${small.url}/webhooks/github`, init)).status).toBe(413);
+  });
+
+  it('is not read at all from somebody who proves nothing', async () => {
+    const answer = await talk(receiver.port, [
+      'POST /webhooks/gitlab HTTP/1.1\r\nhost: ephd\r\ncontent-type: application/json\r\nx-gitlab-token: guess\r\ncontent-length: 9999\r\n\r\n',
+    ]);
+    expect(answer).toContain('HTTP/1.1 401');
+  });
+
+  it('is not waited for', async () => {
+    await using hasty = await new Receiver().start({ timeMs: 200 });
+    const head = `POST /webhooks/github HTTP/1.1\r\nhost: ephd\r\ncontent-type: application/json\r\nx-github-event: push\r\nx-hub-signature-256: sha256=${'0'.repeat(64)}\r\ncontent-length: 9999\r\n\r\n`;
+    expect(await talk(hasty.port, [head, '{', '"'])).toContain('HTTP/1.1 408');
+    // Others are heard meanwhile and afterwards.
+    const slow = Array.from({ length: 20 }, () => talk(hasty.port, [head]));
+    expect(await hasty.statusOf({})).toBe(202);
+    expect((await Promise.all(slow)).every((answer) => answer.includes('HTTP/1.1 408'))).toBe(true);
+    expect(hasty.woken).toEqual([shop]);
+  });
+
+  it('leaves nothing behind when its sender goes away', async () => {
+    const socket = connect(receiver.port, '127.0.0.1');
+    const head = `POST /webhooks/github HTTP/1.1\r\nhost: ephd\r\ncontent-type: application/json\r\nx-hub-signature-256: sha256=${'0'.repeat(64)}\r\ncontent-length: 9999\r\n\r\n{`;
+    await new Promise<void>((resolve) => socket.write(head, () => resolve()));
+    socket.destroy();
+    expect(await receiver.statusOf({})).toBe(202);
+    expect(receiver.logged.map((one) => one.message)).not.toContain('a webhook failed');
+  });
+
+  it('counts with all others towards what is held at once', async () => {
+    await using full = await new Receiver().start({ bytesAtOnce: 3000, timeMs: 3_000 });
+    const head = `POST /webhooks/github HTTP/1.1\r\nhost: ephd\r\ncontent-type: application/json\r\nx-hub-signature-256: sha256=${'0'.repeat(64)}\r\ncontent-length: 9999\r\n\r\n`;
+    const talks = Array.from({ length: 4 }, () => talk(full.port, [`${head}${'x'.repeat(1000)}`]));
+    const answers = (await Promise.all(talks)).map((answer) => answer.slice(9, 12)).toSorted();
+    expect(answers).toEqual(['408', '408', '408', '503']);
+    // What was held has been let go.
+    expect(await full.statusOf({})).toBe(202);
+  });
+});
+
+/** Sends pieces of a request and gives back everything that comes until the other side closes. */
+const talk = (port: number, pieces: readonly string[]): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += chunk.toString('latin1');
+    });
+    socket.on('end', () => socket.end());
+    socket.on('close', () => resolve(answer));
+    socket.on('error', (error) => (answer === '' ? reject(error) : resolve(answer)));
+    for (const piece of pieces) socket.write(piece);
+  });

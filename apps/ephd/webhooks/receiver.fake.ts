@@ -1,0 +1,86 @@
+import { createHmac } from 'node:crypto';
+import { type ProjectId, projectId } from '@eph/contract';
+import { serve } from '@hono/node-server';
+import type { BodyLimits } from './body-reader.ts';
+import type { WebhookForge } from './dialects.ts';
+import { createWebhookRoutes } from './webhook-routes.ts';
+
+export const shop = projectId('shop');
+/** The last of each is the one in use. */
+export const secrets: Record<WebhookForge, readonly string[]> = {
+  gitea: ['old gitea secret', 'gitea secret'],
+  github: ['github secret'],
+  gitlab: ['gitlab secret', 'gitlab sécret'],
+};
+
+export interface Sent {
+  readonly forge?: string;
+  readonly event?: string;
+  readonly secret?: string;
+  readonly body?: unknown;
+  /** On top of what a forge sends; undefined leaves one out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a forge puts beside a body. */
+export const headersOf = (forge: string, event: string, secret: string, body: string): Record<string, string> => {
+  const signature = createHmac('sha256', secret).update(body).digest('hex');
+  if (forge === 'gitea') return { 'x-gitea-event': event, 'x-gitea-signature': signature };
+  if (forge === 'github') return { 'x-github-event': event, 'x-hub-signature-256': `sha256=${signature}` };
+  return { 'x-gitlab-event': event, 'x-gitlab-token': Buffer.from(secret).toString('latin1') };
+};
+
+/** Names the same repository in every dialect. */
+export const payload = { repository: { full_name: 'acme/shop' }, project: { path_with_namespace: 'acme/shop' } };
+
+/** The routes behind a real socket, with what a forge would send to them. */
+export class Receiver implements AsyncDisposable {
+  now = 0;
+  readonly woken: ProjectId[] = [];
+  readonly logged: { readonly fields: object; readonly message: string }[] = [];
+  url = '';
+  #server: ReturnType<typeof serve> | undefined;
+
+  async start(limits: Partial<BodyLimits> = {}, known = secrets): Promise<this> {
+    const note = (fields: object, message: string): void => void this.logged.push({ fields, message });
+    const { fetch } = createWebhookRoutes({
+      secrets: (forge) => known[forge],
+      projectOf: (_, name) => (name.toLowerCase() === 'acme/shop' ? shop : undefined),
+      wake: (project) => this.woken.push(project),
+      now: () => this.now,
+      log: { debug: note, info: note, warn: note },
+      limits,
+    });
+    const port = await new Promise<number>((resolve) => {
+      this.#server = serve({ fetch, hostname: '127.0.0.1', port: 0 }, (address) => resolve(address.port));
+    });
+    this.url = `http://127.0.0.1:${port}`;
+    return this;
+  }
+
+  async send({ forge = 'github', event = 'push', secret, body = payload, headers = {} }: Sent): Promise<Response> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const known = secret ?? secrets[forge as WebhookForge]?.at(-1) ?? '';
+    const all = { 'content-type': 'application/json', ...headersOf(forge, event, known, text), ...headers };
+    const given = Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined);
+    return await fetch(`${this.url}/webhooks/${forge}`, { method: 'POST', headers: given, body: text });
+  }
+
+  async statusOf(sent: Sent): Promise<number> {
+    const response = await this.send(sent);
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const server = this.#server;
+    if (server !== undefined && 'closeAllConnections' in server) server.closeAllConnections();
+    await new Promise((resolve) => server?.close(resolve));
+  }
+}
+
+export const eventOf: Record<WebhookForge, string> = { gitea: 'push', github: 'push', gitlab: 'Push Hook' };

@@ -1,0 +1,232 @@
+import {
+  EphError,
+  type Failure,
+  type Log,
+  type ProjectId,
+  type PullRequest,
+  type Source,
+  type SourceRef,
+  sourceKey,
+  type Trigger,
+  type Wish,
+  type WishAnswer,
+  type WishChange,
+} from '@eph/contract';
+import { identify } from '@eph/engine/desired/identity';
+import type { Forge } from '@eph/engine/source/forge';
+import type { Pulls } from '@eph/engine/source/pulls';
+import type { RefWriter } from '@eph/engine/source/ref-writer';
+
+export interface WishesOptions {
+  readonly projects: ReadonlyMap<ProjectId, WishedProject>;
+  /** What Git says to a source, as it is or as it would be after a change. */
+  readonly consider: (source: Source, signal: AbortSignal) => Promise<Considered>;
+  readonly wake: (project: ProjectId) => void;
+  readonly log: Log;
+}
+
+export interface WishedProject {
+  readonly forge: Forge;
+  /** Absent where branches are not ours to make. */
+  readonly refs?: RefWriter | undefined;
+}
+
+export interface Considered {
+  readonly decision:
+    | { readonly state: 'wanted' | 'unwanted'; readonly because: string }
+    | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
+  /** Of `eph.yaml` at its commit, or those that hold without one. */
+  readonly triggers: readonly Trigger[];
+}
+
+/** An environment that somebody does not want any more. */
+export interface Unwished {
+  readonly project: ProjectId;
+  readonly ref: SourceRef;
+}
+
+/**
+ * Writes wishes of people to Git, as these people could do it themselves: a label on a pull request, or a branch. Nothing is written
+ * that would not bring about what was wished. Asked again, it finds that all is done.
+ */
+export class Wishes {
+  readonly #options: WishesOptions;
+
+  constructor(options: WishesOptions) {
+    this.#options = options;
+  }
+
+  async bringUp(wish: Wish, signal: AbortSignal): Promise<WishAnswer> {
+    const project = this.#projectNamed(wish.project);
+    if (wish.source.kind === 'pr' && !/^[1-9]\d{0,9}$/.test(wish.source.name))
+      throw new EphError('api.bad_request', `${JSON.stringify(wish.source.name)} is not the number of a pull request`);
+    const source = await this.#readSource(project, wish.source, signal);
+    if (source === undefined)
+      throw new EphError(
+        'api.not_found',
+        `${project} has no ${describe(wish.source)}${wish.source.kind === 'pr' ? ' that is open' : ''}`,
+      );
+    const considered = await this.#options.consider(source, signal);
+    if (considered.decision.state === 'wanted') return this.#answer(source, [], considered.decision.because);
+    if (wish.source.kind === 'pr') return await this.#addLabel(source, considered, signal);
+    const pull = await this.#pullFrom(source, signal);
+    if (pull === undefined) return await this.#makeBranch(source, considered, signal);
+    const ofPull = await this.#options.consider(pull, signal);
+    if (ofPull.decision.state === 'wanted') return this.#answer(pull, [], ofPull.decision.because);
+    return await this.#addLabel(pull, ofPull, signal);
+  }
+
+  /** @param force deletes a branch although nothing else may lead to its commit */
+  async takeDown({ project, ref }: Unwished, force: boolean, signal: AbortSignal): Promise<WishAnswer> {
+    const source = await this.#readSource(project, ref, signal);
+    if (source === undefined) return this.#answer({ project, ref }, [], `${describe(ref)} is gone`);
+    const considered = await this.#options.consider(source, signal);
+    if (considered.decision.state === 'unwanted') return this.#answer(source, [], considered.decision.because);
+    if (ref.kind === 'pr') return await this.#removeLabels(source, considered, signal);
+    return await this.#deleteBranch(source, force, signal);
+  }
+
+  #projectNamed(name: string | undefined): ProjectId {
+    const all = [...this.#options.projects.keys()];
+    const found = name === undefined && all.length === 1 ? all[0] : all.find((id) => id === name);
+    if (found !== undefined) return found;
+    const known = `ephd watches ${all.join(', ')}`;
+    if (name === undefined) throw new EphError('api.bad_request', `it must be said which project is meant: ${known}`);
+    throw new EphError('api.not_found', `there is no project ${JSON.stringify(name)}: ${known}`);
+  }
+
+  #find(id: ProjectId): WishedProject {
+    const project = this.#options.projects.get(id);
+    if (project === undefined) throw new EphError('api.conflict', `the project ${id} is not configured here any more`);
+    return project;
+  }
+
+  /** Undefined only if the forge says that it is gone. */
+  async #readSource(project: ProjectId, ref: SourceRef, signal: AbortSignal): Promise<Source | undefined> {
+    if (ref.kind === 'pr') this.#pullsOf(project);
+    const answer = await this.#find(project).forge.source(ref, signal);
+    if (answer.state === 'unknown') throw asError(answer.fault);
+    return answer.state === 'gone' ? undefined : answer.source;
+  }
+
+  #pullsOf(project: ProjectId): Pulls {
+    const { pulls } = this.#find(project).forge;
+    if (pulls === undefined)
+      throw new EphError('api.conflict', `${project} is plain Git, which knows no pull requests; name a branch`);
+    return pulls;
+  }
+
+  /** The open pull request that a branch belongs to, where there is such a thing. */
+  async #pullFrom({ project, ref }: Source, signal: AbortSignal): Promise<Source | undefined> {
+    const { forge } = this.#find(project);
+    if (forge.pulls === undefined) return undefined;
+    const { items, complete, faults } = await forge.sources(signal);
+    const [first, ...others] = items.filter(({ pull }) => pull !== undefined && pull.fork === null && pull.head === ref.name);
+    if (others.length > 0) {
+      const numbers = [first, ...others].map((one) => one?.ref.name).join(', ');
+      throw new EphError('api.conflict', `several pull requests come from ${describe(ref)}: name one of ${numbers}`);
+    }
+    if (first === undefined && !complete) throw asError(faults[0]);
+    return first;
+  }
+
+  async #addLabel(source: Source, { decision, triggers }: Considered, signal: AbortSignal): Promise<WishAnswer> {
+    const pull = pullOf(source);
+    let refusal = decision;
+    for (const label of labelsIn(triggers).difference(new Set(pull.labels))) {
+      const after = { ...source, pull: { ...pull, labels: [...pull.labels, label].toSorted() } };
+      const { decision: hoped } = await this.#options.consider(after, signal);
+      if (hoped.state === 'wanted') {
+        await this.#pullsOf(source.project).addLabel(source.ref, label, signal);
+        return this.#answer(source, [{ type: 'label_added', label }], hoped.because);
+      }
+      refusal = hoped;
+    }
+    if (refusal.state === 'unknown') throw asError(refusal.fault);
+    throw new EphError('api.conflict', `no label would bring ${describe(source.ref)} an environment: ${refusal.because}`);
+  }
+
+  async #removeLabels(source: Source, { decision, triggers }: Considered, signal: AbortSignal): Promise<WishAnswer> {
+    const pull = pullOf(source);
+    const labels = labelsIn(triggers).intersection(new Set(pull.labels));
+    const after = { ...source, pull: { ...pull, labels: pull.labels.filter((label) => !labels.has(label)) } };
+    const { decision: hoped } = labels.size === 0 ? { decision } : await this.#options.consider(after, signal);
+    if (hoped.state === 'wanted')
+      throw new EphError(
+        'api.conflict',
+        `${describe(source.ref)} wants an environment without any label: ${hoped.because}. ` +
+          'Close it, or write [skip eph] in its title.',
+      );
+    if (labels.size === 0 && hoped.state === 'unknown') throw asError(hoped.fault);
+    const pulls = this.#pullsOf(source.project);
+    for (const label of labels) await pulls.removeLabel(source.ref, label, signal);
+    return this.#answer(
+      source,
+      [...labels].map((label) => ({ type: 'label_removed', label })),
+      hoped.because,
+    );
+  }
+
+  async #makeBranch(source: Source, { decision }: Considered, signal: AbortSignal): Promise<WishAnswer> {
+    const { refs } = this.#find(source.project);
+    const unwanted = `${describe(source.ref)} gets no environment: ${decision.because}`;
+    if (refs === undefined) throw new EphError('api.conflict', `${unwanted}. Open a pull request from it.`);
+    if (source.ref.name.startsWith(refs.prefix)) throw new EphError('api.conflict', unwanted);
+    const branch = `${refs.prefix}${source.ref.name}`;
+    const made: Source = { ...source, ref: { kind: 'branch', name: branch } };
+    const { decision: hoped } = await this.#options.consider(made, signal);
+    if (hoped.state === 'unknown') throw asError(hoped.fault);
+    if (hoped.state === 'unwanted')
+      throw new EphError('api.conflict', `${unwanted}; ${describe(made.ref)} would get none either: ${hoped.because}`);
+    const { commit } = source;
+    const isNew = await refs.ensureBranch(branch, commit, signal);
+    return this.#answer(made, isNew ? [{ type: 'branch_made', branch, commit }] : [], hoped.because);
+  }
+
+  async #deleteBranch(source: Source, force: boolean, signal: AbortSignal): Promise<WishAnswer> {
+    const { ref, commit, project } = source;
+    const { forge, refs } = this.#find(project);
+    if (refs === undefined || ref.kind !== 'branch' || !ref.name.startsWith(refs.prefix))
+      throw new EphError('api.conflict', `${describe(ref)} is not ephd's to delete; delete it in Git, and the environment goes`);
+    if (!force && !(await isKept(source, forge, signal)))
+      throw new EphError(
+        'api.conflict',
+        `no other branch or tag is at ${commit}, so work may be lost with ${describe(ref)}; it takes force to delete it`,
+      );
+    const isNew = await refs.removeBranch(ref.name, commit, signal);
+    const changes: WishChange[] = isNew ? [{ type: 'branch_deleted', branch: ref.name, commit }] : [];
+    return this.#answer(source, changes, `${describe(ref)} is gone`);
+  }
+
+  #answer({ project, ref }: Pick<Source, 'project' | 'ref'>, changes: WishChange[], because: string): WishAnswer {
+    if (changes.length > 0) {
+      this.#options.log.info({ project, source: sourceKey(ref), changes }, 'a wish was written to Git');
+      this.#options.wake(project);
+    }
+    return { project, source: { kind: ref.kind, name: ref.name }, environment: identify(project, ref), changes, because };
+  }
+}
+
+/** Whether something else leads to the very commit. What leads to a later one would be hard to find and is not looked for. */
+const isKept = async ({ ref, commit }: Source, forge: Forge, signal: AbortSignal): Promise<boolean> => {
+  const { items } = await forge.sources(signal);
+  return items.some((other) => other.commit === commit && sourceKey(other.ref) !== sourceKey(ref));
+};
+
+/** All labels that triggers look for, in their order. */
+const labelsIn = (triggers: readonly Trigger[]): ReadonlySet<string> =>
+  new Set(triggers.flatMap((trigger) => (trigger.type === 'pr_label' ? trigger.labels : [])));
+
+const pullOf = ({ ref, pull }: Source): PullRequest => {
+  if (pull === undefined) throw new EphError('internal', `the forge told nothing of ${describe(ref)}`);
+  return pull;
+};
+
+const kinds = { branch: 'branch', tag: 'tag', pr: 'pull request' } as const;
+
+const describe = ({ kind, name }: SourceRef): string => `${kinds[kind]} ${name}`;
+
+const asError = (fault: Failure | undefined): EphError =>
+  fault === undefined
+    ? new EphError('forge.incomplete', 'the forge did not answer completely')
+    : new EphError(fault.code, fault.message, fault.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs });

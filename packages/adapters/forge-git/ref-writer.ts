@@ -1,0 +1,92 @@
+import { type CommitSha, EphError } from '@eph/contract';
+import type { RefWriter } from '@eph/engine/source/ref-writer';
+import type { Git, GitOutput } from './git-command.ts';
+import { gitError, printable, saidByGit } from './git-errors.ts';
+import type { PathLocation } from './location.ts';
+import type { Mirror } from './mirror.ts';
+import { declinedBecause, isOvertakenPush } from './push-answers.ts';
+import { fullName, isPossibleName } from './refs.ts';
+import type { BranchChange, Repository } from './repository.ts';
+import { readLayout } from './repository-layout.ts';
+
+/** Whoever loses that often has another problem. */
+const attempts = 5;
+
+export const createRefWriter = (prefix: string, repository: Pick<Repository, 'readRef' | 'changeBranch'>): RefWriter => {
+  const ensure = async (name: string, change: BranchChange, signal: AbortSignal): Promise<boolean> => {
+    checkName(name, prefix);
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const at = (await repository.readRef({ kind: 'branch', name }, signal))?.commit;
+      if (at === change.to) return false;
+      if (at !== change.from)
+        throw new EphError('api.conflict', `The branch ${printable(name)} is at ${at ?? 'no commit'}, and left there.`);
+      if (await repository.changeBranch(name, change, signal)) return true;
+    }
+    throw new EphError(
+      'api.conflict',
+      `The branch ${printable(name)} cannot be changed: somebody else keeps changing it, or another branch is in its way.`,
+    );
+  };
+  return {
+    prefix,
+    ensureBranch: (name, commit, signal) => ensure(name, { from: undefined, to: commit }, signal),
+    removeBranch: (name, commit, signal) => ensure(name, { from: commit, to: undefined }, signal),
+  };
+};
+
+const checkName = (name: string, prefix: string): void => {
+  if (name.startsWith(prefix) && name.length > prefix.length && isBranchName(name)) return;
+  throw new EphError('api.bad_request', `"${printable(name)}" cannot be a branch below ${prefix}, and no other is touched.`);
+};
+
+/** As `git check-ref-format` has it. The limit is that of file names, where most repositories keep their refs. */
+const isBranchName = (name: string): boolean =>
+  isPossibleName(name) &&
+  !/\.\.|@\{|\/\/|(?:^|\/)\.|\.lock(?:\/|$)|[/.]$/.test(name) &&
+  name.split('/').every((part) => Buffer.byteLength(part) <= 250) &&
+  Buffer.byteLength(name) <= 1_000;
+
+/** In a repository of this machine. */
+export const createLocalChange =
+  (git: Git, { path, shown }: PathLocation): Repository['changeBranch'] =>
+  async (name, { from, to }, signal) => {
+    const { gitFolder } = await readLayout(path);
+    const ref = fullName({ kind: 'branch', name });
+    const run = (args: readonly string[], input = ''): Promise<GitOutput> =>
+      git.run([`--git-dir=${gitFolder}`, ...args], { signal, input });
+    const refused = (why: string): EphError =>
+      new EphError('forge.refused', `The branch ${printable(name)} of ${shown} cannot be changed: ${why}`);
+    if (to === undefined) {
+      const worktrees = await run(['for-each-ref', '--format=%(HEAD)%(worktreepath)', ref]);
+      if (worktrees.exitCode !== 0) throw gitError(worktrees, shown);
+      // Git would take it from under whoever works there, and their next commit would begin with nothing.
+      if (worktrees.stdout.toString('utf8').trim() !== '') throw refused('it is checked out there.');
+    }
+    const none = '0'.repeat((to ?? from).length);
+    const output = await run(['update-ref', '--stdin', '-z'], `update ${ref}\0${to ?? none}\0${from ?? none}\0`);
+    if (output.exitCode === 0) return true;
+    if (/but expected|already exists|unable to resolve reference|\.lock': File exists/.test(output.stderr)) return false;
+    if (/nonexistent object|non-commit object/.test(output.stderr))
+      throw new EphError('source.commit_missing', `${shown} has no commit ${to ?? from}.`);
+    throw refused(saidByGit(output));
+  };
+
+type EnsureCommit = (commit: CommitSha, signal: AbortSignal) => Promise<void>;
+
+/** Behind an address. A push reads the commit from the mirror, also when the remote has it already. */
+export const createRemoteChange =
+  (mirror: Mirror, shown: string, ensureCommit: EnsureCommit): Repository['changeBranch'] =>
+  async (name, { from, to }, signal) => {
+    if (to !== undefined) await ensureCommit(to, signal);
+    const ref = fullName({ kind: 'branch', name });
+    const lease = `--force-with-lease=${ref}:${from ?? ''}`;
+    const output = await mirror.transfer(['push', '--porcelain', '--no-verify', lease], [`${to ?? ''}:${ref}`], signal);
+    if (output.exitCode === 0) return true;
+    if (isOvertakenPush(output)) return false;
+    const declined = declinedBecause(output);
+    if (declined === undefined) throw gitError(output, shown);
+    throw new EphError(
+      'forge.refused',
+      `${shown} does not let the branch ${printable(name)} be changed: ${printable(declined)}.`,
+    );
+  };

@@ -1,0 +1,39 @@
+import { type CommitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
+import type { Approval } from '@eph/engine/source/pulls';
+import type { GiteaClient } from './gitea-client.ts';
+import { readWriters } from './permissions.ts';
+import { readReviews } from './pull-events.ts';
+import type { ReviewShape } from './shapes.ts';
+
+/** As `Pulls.approvals`. */
+export const readApprovals = async (
+  client: GiteaClient,
+  number: number,
+  commit: CommitSha,
+  signal: AbortSignal,
+): Promise<Reading<Approval>> => {
+  const reviews = await readReviews(client, number, signal);
+  if (!reviews.complete) return incompleteReading([], reviews.refusal.fault);
+  const approvals = computeApprovals(reviews.items, commit);
+  const writers = await readWriters(
+    client,
+    approvals.map(({ author }) => author),
+    signal,
+  );
+  if (!writers.ok) return incompleteReading([], writers.fault);
+  return completeReading(approvals.filter(({ author }) => writers.value.has(author)));
+};
+
+const verdicts = new Set(['APPROVED', 'REQUEST_CHANGES']);
+
+/** Of each person the last verdict counts, if it is an approval of exactly this commit that nobody took back. */
+const computeApprovals = (reviews: readonly ReviewShape[], commit: CommitSha): readonly Approval[] => {
+  const last = new Map<string, ReviewShape>();
+  for (const review of reviews) {
+    const author = review.user?.login;
+    if (author !== undefined && verdicts.has(review.state)) last.set(author, review);
+  }
+  return [...last]
+    .filter(([, review]) => review.state === 'APPROVED' && !review.dismissed && review.commit_id === commit)
+    .map(([author, review]) => ({ author, at: review.submitted_at }));
+};

@@ -1,0 +1,123 @@
+import { EphError, type Log, registerSecret } from '@eph/contract';
+import type { Answer } from '../forge-http/answer.ts';
+import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
+import { type Change, createForgeHttp, type ParseAnswer } from '../forge-http/forge-http.ts';
+import { createGate, type Gate } from '../forge-http/gate.ts';
+import { type Listing, readPages } from '../forge-http/read-pages.ts';
+import { giteaAnswers } from './answers.ts';
+
+export interface GiteaClientOptions {
+  /** Where people see the forge, such as `https://git.example.com`. */
+  readonly baseUrl: string;
+  readonly owner: string;
+  readonly repository: string;
+  readonly token: string;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly log: Log;
+  /** Shared by everything that uses the same token; one of its own without it. */
+  readonly gate?: Gate;
+}
+
+/**
+ * The API of one repository. Paths begin after `/repos/{owner}/{repository}`. Nothing here throws, and no answer is older than its
+ * question: Gitea sends no entity tags, so there is nothing to keep.
+ */
+export interface GiteaClient {
+  /** The repository, for people. */
+  readonly shown: string;
+  /** Where Git finds it, with the token. */
+  readonly location: string;
+  readonly gate: Gate;
+  read<T>(path: string, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  /** All pages of a list whose answers say how many items there are. */
+  list<T>(path: string, listed: Listed<T>, signal: AbortSignal): Promise<Listing<T>>;
+  send(method: Change, path: string, body: unknown, signal: AbortSignal): Promise<Answer<unknown>>;
+  /** Whose token it is. */
+  readAccount<T>(parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+}
+
+export interface Listed<T> {
+  readonly parse: ParseAnswer<readonly T[]>;
+  readonly keyOf: (item: T) => string | number;
+  /** For people. */
+  readonly what: string;
+}
+
+/** Gitea hands out 50 at a time unless it is told to allow more; asking for more is harmless. */
+const pageSize = 100;
+
+export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
+  const { owner, repository, token, now, random, log } = options;
+  const base = parseBaseUrl(options.baseUrl);
+  const shown = `${owner}/${repository} at ${base.host}`;
+  registerSecret(token);
+  const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
+  const http = createForgeHttp({
+    fetch: createConditionalFetch({ gate }),
+    baseUrl: `${base.href}/api/v1`,
+    authorize: (headers) => headers.set('authorization', `token ${token}`),
+    table: giteaAnswers,
+    shown,
+    now,
+    log,
+  });
+  const root = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repository)}`;
+
+  return {
+    shown,
+    gate,
+    location: withToken(`${base.href}/${encodeURIComponent(owner)}/${encodeURIComponent(repository)}.git`, token),
+
+    read: (path, parse, signal) => http.read(`${root}${path}`, parse, { signal, fresh: true }),
+
+    list<T>(path: string, { parse, keyOf, what }: Listed<T>, signal: AbortSignal) {
+      let count = 0;
+      const readPage = async (page: string) => {
+        const query = `${path.includes('?') ? '&' : '?'}limit=${pageSize}&page=${page}`;
+        const parsePage: ParseAnswer<CountedPage<T>> = (body, headers) => parseCounted(parse(body, headers), headers);
+        const answer = await http.read(`${root}${path}${query}`, parsePage, { signal, fresh: true });
+        if (!answer.ok) return answer;
+        const { items, total } = answer.value;
+        count = page === '1' ? items.length : count + items.length;
+        const next = items.length > 0 && count < total ? String(Number(page) + 1) : undefined;
+        return { ok: true as const, value: { items, total, next } };
+      };
+      return readPages({ first: '1', keyOf, shown: `${what} of ${shown}`, readPage });
+    },
+
+    send: (method, path, body, signal) => http.send(method, `${root}${path}`, body, signal),
+
+    readAccount: (parse, signal) => http.read('/user', parse, { signal, fresh: true }),
+  };
+};
+
+interface CountedPage<T> {
+  readonly items: readonly T[];
+  readonly total: number;
+}
+
+/** Something between us and the forge that answers in its place does not count. */
+const parseCounted = <T>(items: readonly T[], headers: Headers): CountedPage<T> => {
+  const total = headers.get('x-total-count');
+  if (total === null || !/^\d{1,9}$/.test(total)) throw new Error('the number of items is missing');
+  return { items, total: Number(total) };
+};
+
+const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new EphError(
+      'config.invalid',
+      `${JSON.stringify(text)} is not the address of a forge, such as https://git.example.com.`,
+    );
+  return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
+};
+
+/** The name does not matter: Gitea looks at the token alone. */
+const withToken = (address: string, token: string): string => {
+  const url = new URL(address);
+  url.username = 'eph';
+  url.password = encodeURIComponent(token);
+  return url.href;
+};

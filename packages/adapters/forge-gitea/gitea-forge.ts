@@ -1,0 +1,116 @@
+import { completeReading, type Failure, failure, incompleteReading, type Log, markSources, type ProjectId } from '@eph/contract';
+import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
+import type { Pulls } from '@eph/engine/source/pulls';
+import type { RefWriter } from '@eph/engine/source/ref-writer';
+import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
+import type { Answer } from '../forge-http/answer.ts';
+import { createDropCheck } from '../forge-http/drop-check.ts';
+import type { Listing } from '../forge-http/read-pages.ts';
+import { createGiteaClient, type GiteaClient, type GiteaClientOptions } from './gitea-client.ts';
+import { createGiteaPulls } from './gitea-pulls.ts';
+import { parseNumber, toSource } from './pull-source.ts';
+import { isGone, readPull, readRepository } from './repository.ts';
+import { type PullShape, parsePulls } from './shapes.ts';
+
+export interface GiteaForgeOptions
+  extends GiteaClientOptions,
+    Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
+  readonly project: ProjectId;
+  readonly log: Log;
+}
+
+export interface GiteaForge extends Forge, AsyncDisposable {
+  readonly pulls: Pulls;
+  readonly refs: RefWriter;
+  /** For the reporter that writes to the same repository. */
+  readonly client: GiteaClient;
+}
+
+const openPulls = '/pulls?state=open&sort=oldest';
+const listedPulls = {
+  parse: parsePulls,
+  keyOf: ({ number }: PullShape): number => number,
+  what: 'pull requests',
+};
+
+/**
+ * A repository of Gitea or Forgejo. Branches, tags and files come by Git, which tells them completely in one exchange; pull requests and
+ * what belongs to them come from the API. Its lists have no entity tags: an unchanged pass costs one request per page of pull requests.
+ */
+export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
+  const { project } = options;
+  const client = createGiteaClient(options);
+  const git = createGitForge({ ...options, location: client.location });
+  const checkDrop = createDropCheck(`${listedPulls.what} of ${client.shown}`);
+
+  const countOpen = async (signal: AbortSignal): Promise<Answer<number>> => {
+    const answer = await readRepository(client, signal);
+    return answer.ok ? { ok: true, value: answer.value.open_pr_counter } : answer;
+  };
+
+  /** A list that is not there is empty only if the repository says that it cannot have pull requests. */
+  const explainMissing = async (listing: Listing<PullShape>, signal: AbortSignal): Promise<Listing<PullShape>> => {
+    if (listing.complete || listing.refusal.meaning !== 'gone') return listing;
+    const repository = await readRepository(client, signal);
+    if (!repository.ok) return listing;
+    const { has_pull_requests: isAllowed, empty, mirror } = repository.value;
+    return isAllowed && !empty && !mirror ? listing : { complete: true, items: [] };
+  };
+
+  const readPulls = async (signal: AbortSignal): Promise<Listing<PullShape>> => {
+    const listing = await client.list(openPulls, listedPulls, signal);
+    return await explainMissing(await checkDrop(listing, () => countOpen(signal)), signal);
+  };
+
+  const readPullSource = async (number: number, signal: AbortSignal): Promise<SourceAnswer> => {
+    const answer = await readPull(client, number, signal);
+    if (!answer.ok) return (await isGone(client, answer, signal)) ? { state: 'gone' } : { state: 'unknown', fault: answer.fault };
+    if (answer.value.state === 'closed') return { state: 'gone' };
+    const source = toSource(project, answer.value);
+    return source === undefined ? { state: 'unknown', fault: withoutCommit(answer.value) } : { state: 'present', source };
+  };
+
+  const withoutCommit = ({ number }: PullShape) =>
+    failure('forge.incomplete', `The commit of pull request ${number} of ${client.shown} is not known.`);
+
+  return {
+    project,
+    client,
+    refs: git.refs,
+    pulls: createGiteaPulls(client),
+
+    async sources(signal) {
+      const [refs, pulls] = await Promise.all([git.sources(signal), readPulls(signal)]);
+      const tips = new Map(refs.items.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]));
+      const read = pulls.items.map((pull) => ({ pull, source: toSource(project, pull, tips) }));
+      const sources = read.flatMap(({ source }) => source ?? []);
+      const faults = onceSilent([
+        ...refs.faults,
+        ...(pulls.complete ? [] : [pulls.refusal.fault]),
+        ...read.flatMap(({ pull, source }) => (source === undefined ? [withoutCommit(pull)] : [])),
+      ]);
+      const items = [...refs.items, ...sources];
+      return refs.complete && faults.length === 0
+        ? completeReading(items, markSources(items))
+        : incompleteReading(items, ...faults);
+    },
+
+    async source(ref, signal) {
+      if (ref.kind !== 'pr') return await git.source(ref, signal);
+      const number = parseNumber(ref);
+      return number === undefined ? { state: 'gone' } : await readPullSource(number, signal);
+    },
+
+    readFile: (commit, path, limitBytes, signal) => git.readFile(commit, path, limitBytes, signal),
+    exportTree: (commit, folder, signal) => git.exportTree(commit, folder, signal),
+    watch: (wake, signal) => git.watch(wake, signal),
+    [Symbol.asyncDispose]: () => git[Symbol.asyncDispose](),
+  };
+};
+
+/** A forge that does not answer says nothing by Git and nothing by its API; that is one thing to know, not two. */
+const onceSilent = (faults: readonly Failure[]): readonly Failure[] => {
+  const isSilence = ({ code }: Failure): boolean => code === 'forge.unreachable';
+  const last = faults.findLast(isSilence);
+  return faults.filter((fault) => !isSilence(fault) || fault === last);
+};

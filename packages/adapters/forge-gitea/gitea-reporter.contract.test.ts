@@ -1,0 +1,78 @@
+import { type CommitSha, commentMarker, commitSha, environmentName } from '@eph/contract';
+import { type CommentReporterHarness, describeCommentReporter } from '@eph/engine/report/comment-reporter.contract';
+import { computeCommitStatus } from '@eph/engine/report/commit-status';
+import { renderMarkdown } from '@eph/engine/report/markdown';
+import type { Report } from '@eph/engine/report/reporter';
+import { afterAll, beforeAll } from 'vitest';
+import { describeWith } from '../../../test/parts/describe-with.ts';
+import { gitea } from '../../../test/parts/gitea.ts';
+import { createGiteaReporter } from './gitea-reporter.ts';
+import { GiteaWorkshop } from './gitea-workshop.fake.ts';
+
+const renderComment = ({ view, environment }: Report): string => renderMarkdown(view, { marker: commentMarker(environment) });
+
+/** No two environments have the same name. */
+const withOwnName = (report: Report): Report => ({
+  ...report,
+  view: { ...report.view, name: environmentName(`shop-calm-bay-${Number.parseInt(report.environment, 16) + 1000}`) },
+});
+
+const createHarness = async (workshop: GiteaWorkshop): Promise<CommentReporterHarness> => {
+  const bench = await workshop.createBench();
+  const { repository, forge, front } = bench;
+  const changes: string[] = [];
+  let pushes = 0;
+  const push = async (branch: string): Promise<CommitSha> => {
+    pushes += 1;
+    return commitSha(await repository.as(workshop.alice).pushFiles(branch, { 'a.txt': String(pushes) }));
+  };
+  return {
+    project: forge.project,
+    start() {
+      const reporter = createGiteaReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus });
+      return { ensure: (report, signal) => reporter.ensure(withOwnName(report), signal) };
+    },
+    async openPull() {
+      const branch = `feature-${pushes + 1}`;
+      const commit = await push(branch);
+      const { number } = await repository.as(workshop.alice).openPullRequest(branch);
+      return { source: { kind: 'pr', name: String(number) }, commit };
+    },
+    async push({ source }) {
+      return await push((await repository.readPullRequest(Number(source.name))).head.ref);
+    },
+    async comments({ source }) {
+      const comments = await repository.readComments(Number(source.name));
+      return comments.map(({ id, body }) => ({ id: String(id), body }));
+    },
+    shown: (report) => renderComment(withOwnName(report)),
+    comment: async ({ source }, body) => String((await repository.as(workshop.mallory).addComment(Number(source.name), body)).id),
+    remove: (_pull, id) => repository.deleteComment(Number(id)),
+    async bury({ source }) {
+      for (let count = 0; count < 55; count += 1) await repository.addComment(Number(source.name), `${count}`);
+    },
+    writes() {
+      changes.push(...front.takeApiRequests().filter((line) => /^(?!GET).*\/comments\b/.test(line)));
+      return Promise.resolve(changes.length);
+    },
+    disconnect: () => {
+      front.isCut = true;
+      return Promise.resolve();
+    },
+    reconnect: () => {
+      front.isCut = false;
+      return Promise.resolve();
+    },
+    [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),
+  };
+};
+
+describeWith(gitea, 'comments on pull requests of Gitea', () => {
+  let workshop: GiteaWorkshop;
+  beforeAll(async () => {
+    workshop = await GiteaWorkshop.start();
+  });
+  afterAll(() => workshop.stop());
+
+  describeCommentReporter(() => createHarness(workshop));
+});

@@ -1,0 +1,72 @@
+import { EphError } from '@eph/contract';
+import { z } from 'zod';
+import { toError, valueOf } from '../forge-http/answer.ts';
+import type { GiteaClient } from './gitea-client.ts';
+import { readTimeline } from './pull-events.ts';
+import { readPull } from './repository.ts';
+import { labelShape, type PullShape } from './shapes.ts';
+
+/** The labels of pull requests, as wishes that are read and written. Everything throws `EphError`. */
+export interface Labels {
+  labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
+  add(number: number, label: string, signal: AbortSignal): Promise<void>;
+  remove(number: number, label: string, signal: AbortSignal): Promise<void>;
+}
+
+/** The body of an event that says that a label was added; one that says that it was removed has none. */
+const addedMark = '1';
+const color = '#0e8a7d';
+
+export const createLabels = (client: GiteaClient): Labels => {
+  let chain: Promise<unknown> = Promise.resolve();
+
+  /** Gitea takes any number of labels with the same name, so they are made one after the other. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = chain.then(work);
+    chain = turn.catch(() => undefined);
+    return turn;
+  };
+
+  const idsOf = ({ labels }: PullShape, label: string): readonly number[] =>
+    (labels ?? []).filter(({ name }) => name === label).map(({ id }) => id);
+
+  const put = async (number: number, label: string | number, signal: AbortSignal): Promise<readonly string[]> => {
+    const body = valueOf(await client.send('POST', `/issues/${number}/labels`, { labels: [label] }, signal));
+    return z
+      .array(labelShape)
+      .parse(body ?? [])
+      .map(({ name }) => name);
+  };
+
+  const createAndPut = async (number: number, label: string, signal: AbortSignal): Promise<void> => {
+    // Somebody else's turn may have been about the same label.
+    if ((await put(number, label, signal)).includes(label)) return;
+    const created = labelShape.parse(valueOf(await client.send('POST', '/labels', { name: label, color }, signal)));
+    if (!(await put(number, created.id, signal)).includes(label))
+      throw new EphError('forge.refused', `${client.shown} does not take the label ${JSON.stringify(label.slice(0, 100))}.`);
+  };
+
+  return {
+    async labelledAt(number, label, signal) {
+      const pull = valueOf(await readPull(client, number, signal));
+      if (idsOf(pull, label).length === 0) return undefined;
+      const timeline = await readTimeline(client, pull, signal);
+      if (!timeline.complete) throw toError(timeline.refusal);
+      return timeline.items.findLast((event) => event.type === 'label' && event.label?.name === label && event.body === addedMark)
+        ?.created_at;
+    },
+
+    async add(number, label, signal) {
+      if (idsOf(valueOf(await readPull(client, number, signal)), label).length > 0) return;
+      // Names that the repository does not know are passed over in silence.
+      if (!(await put(number, label, signal)).includes(label)) await inTurn(() => createAndPut(number, label, signal));
+    },
+
+    async remove(number, label, signal) {
+      for (const id of idsOf(valueOf(await readPull(client, number, signal)), label)) {
+        const answer = await client.send('DELETE', `/issues/${number}/labels/${id}`, undefined, signal);
+        if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
+      }
+    },
+  };
+};

@@ -1,0 +1,33 @@
+import { type Answer, senseless } from '../forge-http/answer.ts';
+import type { GiteaClient } from './gitea-client.ts';
+import { parsePermission } from './shapes.ts';
+
+const writing = new Set(['write', 'admin', 'owner']);
+const levels = new Set([...writing, 'read', 'none']);
+
+/** Who of these people may write to the repository now; the forge is asked once for each. */
+export const readWriters = async (
+  client: GiteaClient,
+  people: Iterable<string>,
+  signal: AbortSignal,
+): Promise<Answer<ReadonlySet<string>>> => {
+  const writers = new Set<string>();
+  const ask = async (name: string): Promise<Answer<boolean>> => {
+    const answer = await mayWrite(client, name, signal);
+    if (answer.ok && answer.value) writers.add(name);
+    return answer;
+  };
+  const answers = await Promise.all([...new Set(people)].map(ask));
+  return answers.find((answer) => !answer.ok) ?? { ok: true, value: writers };
+};
+
+const mayWrite = async (client: GiteaClient, name: string, signal: AbortSignal): Promise<Answer<boolean>> => {
+  const path = `/collaborators/${encodeURIComponent(name)}/permission`;
+  const answer = await client.read(path, parsePermission, signal);
+  // An account that was deleted since.
+  if (!answer.ok) return answer.meaning === 'gone' ? { ok: true, value: false } : answer;
+  const { permission } = answer.value;
+  return levels.has(permission)
+    ? { ok: true, value: writing.has(permission) }
+    : senseless(`${client.shown} knows a permission that Eph does not.`);
+};

@@ -1,0 +1,89 @@
+import { type CommitSha, commitSha, type EnvironmentId, isMarkedComment } from '@eph/contract';
+import { toError, valueOf } from '../forge-http/answer.ts';
+import { listedComments } from './commands.ts';
+import type { GiteaClient } from './gitea-client.ts';
+import { readTimeline } from './pull-events.ts';
+import { computeHeads } from './push-history.ts';
+import { readPull } from './repository.ts';
+import { type CommentShape, createdCommentShape, parseAccount } from './shapes.ts';
+import { readStatuses } from './statuses.ts';
+
+/** The comment about one environment on one pull request. */
+export interface WantedComment {
+  readonly number: number;
+  readonly environment: EnvironmentId;
+  readonly body: string;
+  /** The commit that is reported on, and the status that stands there when it was before. */
+  readonly commit: CommitSha;
+  readonly context: string;
+}
+
+/** What became of a comment: it is there, or a person does not want it. */
+export type CommentState = { readonly id: number; readonly body: string } | 'deleted';
+
+export interface PullComments {
+  /** Takes and gives what is known of the comment, so that only the first report has to look for it. */
+  ensure(wanted: WantedComment, known: CommentState | undefined, signal: AbortSignal): Promise<CommentState>;
+}
+
+/** So many commits are looked at for a sign that there was a comment once. */
+const mostHeads = 30;
+
+export const createPullComments = (client: GiteaClient): PullComments => {
+  let login: string | undefined;
+
+  const readLogin = async (signal: AbortSignal): Promise<string> => {
+    login ??= valueOf(await client.readAccount(parseAccount, signal)).login;
+    return login;
+  };
+
+  const find = async ({ number, environment }: WantedComment, signal: AbortSignal): Promise<CommentShape | undefined> => {
+    const ours = await readLogin(signal);
+    const comments = await client.list(`/issues/${number}/comments`, listedComments, signal);
+    if (!comments.complete) throw toError(comments.refusal);
+    return comments.items.find(({ user, body }) => user.login === ours && isMarkedComment(body, environment));
+  };
+
+  const write = async ({ number, body }: WantedComment, signal: AbortSignal): Promise<CommentState> => {
+    const answer = valueOf(await client.send('POST', `/issues/${number}/comments`, { body }, signal));
+    return { id: createdCommentShape.parse(answer).id, body };
+  };
+
+  const edit = async (wanted: WantedComment, id: number, signal: AbortSignal): Promise<CommentState> => {
+    const { body } = wanted;
+    const answer = await client.send('PATCH', `/issues/comments/${id}`, { body }, signal);
+    if (answer.ok) return { id, body };
+    // Everything in a repository that cannot be seen looks deleted; the list of comments tells the difference.
+    if (answer.meaning === 'gone' && (await find(wanted, signal)) === undefined) return 'deleted';
+    throw toError(answer);
+  };
+
+  const hasStatus = async (commit: CommitSha, context: string, signal: AbortSignal): Promise<boolean> => {
+    const statuses = await readStatuses(client, commit, signal);
+    if (!statuses.complete && statuses.refusal.meaning !== 'gone') throw toError(statuses.refusal);
+    return statuses.items.some((status) => status.context === context);
+  };
+
+  /**
+   * Gitea keeps no trace of a comment that was deleted. But a status is written after every comment and nobody can delete it: where
+   * there is one, there was a comment.
+   */
+  const wasWritten = async ({ number, commit, context }: WantedComment, signal: AbortSignal): Promise<boolean> => {
+    if (await hasStatus(commit, context, signal)) return true;
+    const pull = valueOf(await readPull(client, number, signal));
+    const timeline = await readTimeline(client, pull, signal);
+    if (!timeline.complete) throw toError(timeline.refusal);
+    const heads = computeHeads(timeline.items).filter((head) => head !== commit);
+    for (const head of heads.slice(0, mostHeads)) if (await hasStatus(commitSha(head), context, signal)) return true;
+    return false;
+  };
+
+  return {
+    async ensure(wanted, known, signal) {
+      if (known === 'deleted') return known;
+      const present = known ?? (await find(wanted, signal));
+      if (present === undefined) return (await wasWritten(wanted, signal)) ? 'deleted' : await write(wanted, signal);
+      return present.body === wanted.body ? { id: present.id, body: present.body } : await edit(wanted, present.id, signal);
+    },
+  };
+};

@@ -1,0 +1,46 @@
+import type { z } from 'zod';
+import { senseless } from '../forge-http/answer.ts';
+import type { Listing } from '../forge-http/read-pages.ts';
+import type { GiteaClient } from './gitea-client.ts';
+import { listOf, type PullShape, type ReviewShape, reviewShape, type TimelineShape, timelineShape } from './shapes.ts';
+
+const mostPages = 200;
+/** No server is set to hand out fewer at a time. */
+const fewestPerPage = 10;
+
+/** Everything that happened to a pull request but the comments of reviews, oldest first. */
+export const readTimeline = (
+  client: GiteaClient,
+  { number, review_comments: hidden }: PullShape,
+  signal: AbortSignal,
+): Promise<Listing<TimelineShape>> => readToEmptyPage(client, `/issues/${number}/timeline`, timelineShape, hidden, signal);
+
+/** All reviews of a pull request but those that others have not sent yet, oldest first. */
+export const readReviews = (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> =>
+  readToEmptyPage(client, `/pulls/${number}/reviews`, reviewShape, 0, signal);
+
+/**
+ * Some lists leave items out of the pages that they take up, and their answers do not say how many there are to see. The end is an
+ * empty page after which nothing `hidden` can be left to be passed over.
+ */
+const readToEmptyPage = async <T>(
+  client: GiteaClient,
+  path: string,
+  shape: z.ZodType<T>,
+  hidden: number,
+  signal: AbortSignal,
+): Promise<Listing<T>> => {
+  const items: T[] = [];
+  let longest = fewestPerPage;
+  let empty = 0;
+  for (let page = 1; page <= mostPages; page += 1) {
+    const answer = await client.read(`${path}?limit=100&page=${page}`, listOf(shape), signal);
+    if (!answer.ok) return { complete: false, items, refusal: answer };
+    const found = answer.value;
+    items.push(...found);
+    longest = Math.max(longest, found.length);
+    empty = found.length === 0 ? empty + 1 : 0;
+    if (empty > Math.ceil(hidden / longest)) return { complete: true, items };
+  }
+  return { complete: false, items, refusal: senseless(`${client.shown}: the history of a pull request is too long.`) };
+};

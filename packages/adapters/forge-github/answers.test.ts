@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import type { Failure } from '../../../test/parts/github/http/failures.ts';
+import { judgeAnswer } from '../forge-http/answer.ts';
+import { githubAnswers, isThrottle } from './answers.ts';
+import { startShop } from './emulated-shop.fake.ts';
+
+const pull = { kind: 'pr', name: '1' } as const;
+
+/** Each as it comes over the wire, in place of every answer. */
+const failures: readonly (readonly [name: string, failure: Failure, code: string])[] = [
+  ['401', { kind: 'status', status: 401 }, 'forge.refused'],
+  ['403', { kind: 'status', status: 403 }, 'forge.refused'],
+  ['403 with a pause', { kind: 'secondary-limit', status: 403, retryAfterSeconds: 30 }, 'forge.unreachable'],
+  ['403 that speaks of a secondary limit', { kind: 'secondary-limit', status: 403 }, 'forge.unreachable'],
+  ['404', { kind: 'status', status: 404 }, 'forge.refused'],
+  ['409', { kind: 'status', status: 409 }, 'forge.refused'],
+  ['410', { kind: 'status', status: 410 }, 'forge.refused'],
+  ['422', { kind: 'status', status: 422 }, 'forge.refused'],
+  ['429', { kind: 'status', status: 429 }, 'forge.unreachable'],
+  ['429 with a pause', { kind: 'secondary-limit', status: 429, retryAfterSeconds: 30 }, 'forge.unreachable'],
+  ['451', { kind: 'status', status: 451 }, 'forge.refused'],
+  ['500', { kind: 'status', status: 500 }, 'forge.unreachable'],
+  ['502', { kind: 'status', status: 502 }, 'forge.unreachable'],
+  ['503', { kind: 'status', status: 503 }, 'forge.unreachable'],
+  ['a status nobody has heard of', { kind: 'status', status: 418 }, 'forge.incomplete'],
+  ['a redirect to nowhere', { kind: 'status', status: 304 }, 'forge.incomplete'],
+  ['no answer in time', { kind: 'no-answer' }, 'forge.unreachable'],
+  ['a broken connection', { kind: 'reset' }, 'forge.unreachable'],
+  ['a body that breaks off', { kind: 'truncated', ending: 'broken' }, 'forge.unreachable'],
+  ['half a body that seems whole', { kind: 'truncated', ending: 'clean' }, 'forge.incomplete'],
+];
+
+describe.each(failures)('%s', (_name, failure, code) => {
+  const timeoutMs = failure.kind === 'no-answer' ? 1_500 : 20_000;
+
+  it('makes the list incomplete and one pull request unknown, and both recover', async () => {
+    let nowMs = Date.now();
+    const { github, forge, openPulls, signal } = await startShop({ forge: { timeoutMs, now: () => nowMs } });
+    openPulls(4);
+    github.failures.add({ failure });
+    const fault = { code, message: expect.stringMatching(/\S/) };
+    expect(await forge.sources(signal)).toMatchObject({ items: [], complete: false, faults: [fault] });
+    expect(await forge.source(pull, signal)).toMatchObject({ state: 'unknown' });
+    expect(await forge.source({ kind: 'branch', name: 'nowhere' }, signal)).toMatchObject({ state: 'unknown' });
+    github.failures.clear();
+    nowMs += 3_600_000;
+    expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 4 } });
+    expect(await forge.source(pull, signal)).toMatchObject({ state: 'present' });
+  });
+
+  it('says the same each time, so that it does not look like something new', async () => {
+    let nowMs = Date.now();
+    const { github, forge, openPulls, signal } = await startShop({ forge: { timeoutMs, now: () => nowMs } });
+    openPulls(1);
+    github.failures.add({ failure });
+    const read = async () => (await forge.sources(signal)).faults.map(({ message }) => message);
+    const first = await read();
+    nowMs += 3_600_000;
+    expect(await read()).toEqual(first);
+  });
+});
+
+describe('a budget that is spent', () => {
+  it('is a pause until the count starts over, and is not asked for in between', async () => {
+    let nowMs = Date.now();
+    const { github, forge, openPulls, signal } = await startShop({ github: { now: () => nowMs }, forge: { now: () => nowMs } });
+    openPulls(3);
+    github.rateLimits.leave(0);
+    expect(await forge.sources(signal)).toMatchObject({ complete: false, faults: [{ code: 'forge.unreachable' }] });
+    const before = github.requests.total.requests;
+    expect(await forge.sources(signal)).toMatchObject({
+      complete: false,
+      faults: [{ code: 'forge.unreachable', retryAfterMs: expect.any(Number) }],
+    });
+    expect(github.requests.total.requests).toBe(before);
+    nowMs += 2 * 3_600_000;
+    expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 3 } });
+  });
+});
+
+describe('the table', () => {
+  it.each([
+    [403, { 'x-ratelimit-remaining': '0' }, 'retry'],
+    [403, { 'retry-after': '7' }, 'retry'],
+    [403, { 'x-ratelimit-remaining': '4999' }, 'refused'],
+    [404, {}, 'gone'],
+    [599, {}, 'retry'],
+    [302, {}, 'incomplete'],
+  ])('says of %i with %j: %s', (status, headers, meaning) => {
+    expect(judgeAnswer(githubAnswers, { status, headers: new Headers(headers as Record<string, string>) }, 'x', 0).meaning).toBe(
+      meaning,
+    );
+  });
+
+  it.each([
+    [403, 'You have exceeded a secondary rate limit. Please wait', true],
+    [429, 'You have triggered an abuse detection mechanism', true],
+    [403, 'Resource not accessible by integration', false],
+    [200, 'secondary rate limit', false],
+  ])('knows limits by their words: %i "%s"', (status, body, expected) => {
+    expect(isThrottle({ status, body })).toBe(expected);
+  });
+});
+
+describe('what cannot be seen', () => {
+  it('is unknown when the whole repository cannot be seen, and gone when it alone cannot', async () => {
+    const { repository, forge, openPulls, signal } = await startShop();
+    const [first] = openPulls(4);
+    await forge.sources(signal);
+    expect(await forge.source({ kind: 'pr', name: '99' }, signal)).toEqual({ state: 'gone' });
+    first?.close();
+    expect(await forge.source(pull, signal)).toEqual({ state: 'gone' });
+    repository.delete();
+    expect(await forge.source({ kind: 'pr', name: '2' }, signal)).toMatchObject({ state: 'unknown' });
+    expect(await forge.sources(signal)).toMatchObject({ complete: false, faults: [{ code: 'forge.refused' }] });
+  });
+
+  it('stays what it is under another name', async () => {
+    const { repository, forge, openPulls, signal } = await startShop();
+    openPulls(3);
+    repository.rename('store');
+    expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 3 } });
+    expect(await forge.source(pull, signal)).toMatchObject({ state: 'present' });
+  });
+});

@@ -1,0 +1,102 @@
+import { completeReading, incompleteReading, type Reading } from '@eph/contract';
+import type { Command } from '@eph/engine/source/pulls';
+import { z } from 'zod';
+import { type Answer, senseless } from '../forge-http/answer.ts';
+import type { GithubClient, ListQuestion } from './github-client.ts';
+import { type HeadHistory, readHeadHistory } from './head-history.ts';
+import { readWriters } from './permissions.ts';
+import {
+  type ActivityShape,
+  activityShape,
+  type CommentShape,
+  commentShape,
+  loginOf,
+  type PullShape,
+  pullShape,
+} from './shapes.ts';
+
+const parseComments = (body: unknown): readonly CommentShape[] => z.array(commentShape).parse(body);
+const parsePull = (body: unknown): PullShape => pullShape.parse(body);
+const parseActivities = (body: unknown): readonly ActivityShape[] => z.array(activityShape).parse(body);
+
+/** All comments on a pull request, oldest first. */
+export const commentsOf = (number: number): ListQuestion<CommentShape> => ({
+  route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/comments',
+  parameters: { issue_number: number },
+  parse: parseComments,
+  keyOf: ({ id }) => id,
+  what: 'comments',
+});
+
+/** As `Pulls.commands`. A pull request without any costs one request. */
+export const readCommands = async (
+  client: GithubClient,
+  number: number,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<Reading<Command>> => {
+  const comments = await client.list(commentsOf(number), { signal });
+  if (!comments.complete) return incompleteReading([], comments.refusal.fault);
+  const commanding = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
+  if (commanding.length === 0) return completeReading([]);
+  const authors = commanding.flatMap(({ user }) => (user === null ? [] : [user.login]));
+  const [history, writers] = await Promise.all([readHistory(client, number, now, signal), readWriters(client, authors, signal)]);
+  if (!history.ok) return incompleteReading([], history.fault);
+  if (!writers.ok) return incompleteReading([], writers.fault);
+  return completeReading(commanding.map((comment) => toCommand(comment, writers.value, history.value)));
+};
+
+const firstLine = ({ body }: CommentShape): string => (body.split(/\r?\n/, 1)[0] ?? '').trim();
+
+const toCommand = (comment: CommentShape, writers: ReadonlySet<string>, history: HeadHistory | undefined): Command => ({
+  id: String(comment.id),
+  text: firstLine(comment),
+  author: loginOf(comment.user),
+  mayWrite: comment.user !== null && writers.has(comment.user.login),
+  at: comment.created_at,
+  commit: history?.headAt(comment.created_at) ?? null,
+});
+
+/** Undefined where it cannot be told. The head is read first: a push that comes later is in the history. */
+const readHistory = async (
+  client: GithubClient,
+  number: number,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<Answer<HeadHistory | undefined>> => {
+  const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}';
+  const answer = await client.read({ route, parameters: { pull_number: number }, parse: parsePull }, { signal, fresh: true });
+  if (!answer.ok) return answer;
+  const pull = answer.value;
+  const activities = await readActivities(client, pull, signal);
+  if (!activities.ok) return activities;
+  const history = readHeadHistory(activities.value, pull.head.ref);
+  if (history.head === pull.head.sha) return { ok: true, value: history };
+  const isPending = activities.value.length > 0 && now() - Date.parse(pull.updated_at) < noteDelayMs;
+  return isPending
+    ? senseless(`${client.shown} has not noted yet where pull request ${number} is.`)
+    : { ok: true, value: undefined };
+};
+
+/** The last hundred pushes to the branch; none where its repository is gone or is a fork that shows us nothing. */
+const readActivities = async (
+  client: GithubClient,
+  { head, base }: PullShape,
+  signal: AbortSignal,
+): Promise<Answer<readonly ActivityShape[]>> => {
+  if (head.repo === null) return { ok: true, value: [] };
+  const [owner, repo] = head.repo.full_name.split('/');
+  const answer = await client.read(
+    {
+      route: 'GET /repos/{owner}/{repo}/activity',
+      parameters: { owner, repo, ref: `refs/heads/${head.ref}`, per_page: 100 },
+      parse: parseActivities,
+    },
+    { signal, fresh: true },
+  );
+  const isClosed = !answer.ok && (answer.meaning === 'gone' || answer.meaning === 'refused');
+  return isClosed && head.repo.id !== base.repo.id ? { ok: true, value: [] } : answer;
+};
+
+/** What is not noted this long after the last change will not be. */
+const noteDelayMs = 10 * 60_000;

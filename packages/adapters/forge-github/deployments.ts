@@ -1,0 +1,126 @@
+import type { CommitSha, EnvironmentId } from '@eph/contract';
+import { z } from 'zod';
+import { toError, valueOf } from '../forge-http/answer.ts';
+import type { GithubClient } from './github-client.ts';
+import { type DeploymentShape, type DeploymentStatusShape, deploymentShape, deploymentStatusShape, loginOf } from './shapes.ts';
+
+/** The record of one environment, as GitHub shows it on pull requests and on the page of the repository. */
+export interface WantedDeployment {
+  readonly environment: EnvironmentId;
+  /** What GitHub calls environment: the same for all of a project, so that its list stays short. */
+  readonly group: string;
+  readonly commit: CommitSha;
+  readonly state: 'queued' | 'in_progress' | 'success' | 'failure';
+  readonly description: string;
+  readonly url: string;
+}
+
+export interface Deployments {
+  /** One record at this commit with this state, and no other of the environment. */
+  ensure(wanted: WantedDeployment, signal: AbortSignal): Promise<void>;
+  /** No record of the environment. */
+  remove(wanted: Pick<WantedDeployment, 'environment' | 'group'>, signal: AbortSignal): Promise<void>;
+}
+
+const parseDeployments = (body: unknown): readonly DeploymentShape[] => z.array(deploymentShape).parse(body);
+const parseStatuses = (body: unknown): readonly DeploymentStatusShape[] => z.array(deploymentStatusShape).parse(body);
+
+/** Everything throws `EphError`. */
+export const createDeployments = (client: GithubClient): Deployments => {
+  /** Those of an environment, newest first. Others may have written the same into theirs. */
+  const readOwn = async ({ environment, group }: Pick<WantedDeployment, 'environment' | 'group'>, signal: AbortSignal) => {
+    const login = valueOf(await client.login(signal));
+    const deployments = await client.list(
+      {
+        route: 'GET /repos/{owner}/{repo}/deployments',
+        parameters: { environment: group },
+        parse: parseDeployments,
+        keyOf: ({ id }) => id,
+        what: 'deployments',
+      },
+      { signal, fresh: true },
+    );
+    if (!deployments.complete) throw toError(deployments.refusal);
+    return deployments.items.filter(
+      ({ payload, creator }) => loginOf(creator) === login && environmentOf(payload) === environment,
+    );
+  };
+
+  const create = async ({ environment, group, commit }: WantedDeployment, signal: AbortSignal): Promise<number | undefined> => {
+    const answer = await client.send(
+      'POST /repos/{owner}/{repo}/deployments',
+      {
+        ref: commit,
+        environment: group,
+        payload: { eph: environment },
+        transient_environment: true,
+        production_environment: false,
+        // Nothing is merged, and nothing that others think of the commit is waited for: what is recorded has happened.
+        auto_merge: false,
+        required_contexts: [],
+      },
+      signal,
+    );
+    if (answer.ok) return deploymentShape.parse(answer.value).id;
+    // A commit that is gone shows nothing, and there is nothing to do.
+    if (answer.fault.code === 'forge.refused' && !(await hasCommit(commit, signal))) return undefined;
+    throw toError(answer);
+  };
+
+  const hasCommit = async (commit: CommitSha, signal: AbortSignal): Promise<boolean> => {
+    const route = 'GET /repos/{owner}/{repo}/git/commits/{commit_sha}';
+    const answer = await client.read({ route, parameters: { commit_sha: commit }, parse: () => true }, { signal, fresh: true });
+    return answer.ok || answer.meaning !== 'gone';
+  };
+
+  const readState = async (id: number, signal: AbortSignal): Promise<DeploymentStatusShape | undefined> => {
+    const route = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}/statuses';
+    const question = { route, parameters: { deployment_id: id, per_page: 1 }, parse: parseStatuses };
+    return valueOf(await client.read(question, { signal, fresh: true }))[0];
+  };
+
+  const say = async (id: number, parameters: object, signal: AbortSignal): Promise<void> => {
+    const route = 'POST /repos/{owner}/{repo}/deployments/{deployment_id}/statuses';
+    // Otherwise every success would end the deployments of all other pull requests.
+    valueOf(await client.send(route, { deployment_id: id, ...parameters, auto_inactive: false }, signal));
+  };
+
+  const ensureState = async (id: number, { state, description, url }: WantedDeployment, signal: AbortSignal): Promise<void> => {
+    const present = await readState(id, signal);
+    const isEqual = present?.state === state && present.description === description && (present.environment_url ?? '') === url;
+    if (!isEqual) await say(id, { state, description, ...(url === '' ? {} : { environment_url: url }) }, signal);
+  };
+
+  const removeOne = async (id: number, signal: AbortSignal): Promise<void> => {
+    // GitHub deletes none that is active.
+    if ((await readState(id, signal))?.state !== 'inactive') await say(id, { state: 'inactive' }, signal);
+    const route = 'DELETE /repos/{owner}/{repo}/deployments/{deployment_id}';
+    const answer = await client.send(route, { deployment_id: id }, signal);
+    if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
+  };
+
+  return {
+    async ensure(wanted, signal) {
+      const own = await readOwn(wanted, signal);
+      const present = own.find(({ sha }) => sha === wanted.commit);
+      const id = present?.id ?? (await create(wanted, signal));
+      if (id !== undefined) await ensureState(id, wanted, signal);
+      for (const other of own) if (other.id !== id) await removeOne(other.id, signal);
+    },
+    async remove(wanted, signal) {
+      for (const { id } of await readOwn(wanted, signal)) await removeOne(id, signal);
+    },
+  };
+};
+
+/** What GitHub gives back of it is an object or its text. */
+const environmentOf = (payload: unknown): unknown => {
+  if (typeof payload !== 'string') return payloadShape.safeParse(payload).data?.eph;
+  try {
+    return payloadShape.safeParse(JSON.parse(payload)).data?.eph;
+  } catch {
+    return undefined; // Somebody else's text.
+  }
+};
+
+const payloadShape = z.object({ eph: z.string() });

@@ -1,0 +1,219 @@
+import { type Log, silentLog } from '@eph/contract';
+import { type Answer, judgeAnswer, noAnswer, type Refusal, senseless } from '../forge-http/answer.ts';
+import type { Listing } from '../forge-http/read-pages.ts';
+import { githubAnswers, isThrottle } from './answers.ts';
+import type { GithubAccount, GithubIdentity } from './github-identity.ts';
+import { type GithubPage, listPages, pageSize, parsePage } from './pages.ts';
+
+export interface GithubClientOptions {
+  readonly identity: GithubIdentity;
+  readonly owner: string;
+  readonly repository: string;
+  readonly now: () => number;
+  readonly log?: Log;
+}
+
+export type Parameters = Readonly<Record<string, unknown>>;
+
+/** A route as GitHub's documentation writes it; `owner` and `repo` are known already. */
+export interface Question<T> {
+  readonly route: string;
+  readonly parameters?: Parameters;
+  /** Makes of the body what is needed of it; throws when that is not possible. The same function each time, or nothing is kept. */
+  readonly parse: (body: unknown) => T;
+}
+
+export interface ListQuestion<T> extends Question<readonly T[]> {
+  readonly keyOf: (item: T) => string | number;
+  /** For people. */
+  readonly what: string;
+}
+
+export interface ReadOptions {
+  readonly signal: AbortSignal;
+  /** Asked after this call began, whoever else is asking the same. */
+  readonly fresh?: boolean;
+  /** Without the tag of what is kept, so that all headers are new too. */
+  readonly unconditional?: boolean;
+}
+
+/** The API of one repository. But for `account`, nothing here throws. */
+export interface GithubClient {
+  /** The repository, for people. */
+  readonly shown: string;
+  account(): Promise<GithubAccount>;
+  /** The same value, not only an equal one, for as long as GitHub says that nothing changed. */
+  read<T>(question: Question<T>, options: ReadOptions): Promise<Answer<T>>;
+  list<T>(question: ListQuestion<T>, options: ReadOptions): Promise<Listing<T>>;
+  /** One page of a list, by its number. */
+  readPage<T>(question: ListQuestion<T>, page: number, options: ReadOptions): Promise<Answer<GithubPage<T>>>;
+  /** The bytes of a file. Never kept. */
+  readBytes(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<Buffer>>;
+  /** Where an answer says that something is. */
+  readLocation(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<string>>;
+  /** A change. Never kept, never shared. */
+  send(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<unknown>>;
+  /** Who writes what Eph writes here. */
+  login(signal: AbortSignal): Promise<Answer<string>>;
+}
+
+interface Reply {
+  readonly headers: Readonly<Record<string, string | number | undefined>>;
+  readonly data: unknown;
+}
+
+export const createGithubClient = (options: GithubClientOptions): GithubClient => {
+  const { identity, owner, repository, now, log = silentLog } = options;
+  const shown = `${owner}/${repository} at ${identity.host}`;
+  const account = () => identity.accountFor(owner, repository);
+  const settled = new WeakMap<object, readonly object[]>();
+
+  const request = async (route: string, { headers, ...parameters }: Parameters): Promise<Reply> => {
+    const { octokit } = await account();
+    const versioned = { 'x-github-api-version': '2022-11-28', ...(headers as object | undefined) };
+    return await octokit.request(route, { owner, repo: repository, ...parameters, headers: versioned });
+  };
+
+  /** A token that was revoked is replaced once. */
+  const requestAs = async (route: string, parameters: Parameters): Promise<Reply> => {
+    try {
+      return await request(route, parameters);
+    } catch (error) {
+      if (answerOf(error)?.status !== 401 || !(await (await account()).renew())) throw error;
+      return await request(route, parameters);
+    }
+  };
+
+  const judge = (error: unknown, signal: AbortSignal): Refusal => {
+    const answer = answerOf(error);
+    if (answer === undefined) return noAnswer(causeOf(error), signal);
+    const status = isThrottle(answer) ? 429 : answer.status;
+    const refusal = judgeAnswer(githubAnswers, { ...answer, status }, shown, now());
+    if (!isSignIn(answer.url)) return refusal;
+    // The App may be installed anew. That it is not says nothing about what was asked for.
+    identity.forget(owner, repository);
+    return refusal.meaning === 'gone' ? { ...refusal, meaning: 'refused' } : refusal;
+  };
+
+  const attempt = async <T>(signal: AbortSignal, work: () => Promise<Answer<T>>): Promise<Answer<T>> => {
+    try {
+      return await work();
+    } catch (error) {
+      return judge(error, signal);
+    }
+  };
+
+  const decode = <T>(route: string, parse: () => T): Answer<T> => {
+    try {
+      return { ok: true, value: parse() };
+    } catch (error) {
+      log.warn({ forge: shown, route, reason: String(error) }, 'an answer of a forge makes no sense');
+      return senseless(`${shown}: GitHub answered in a way that makes no sense.`);
+    }
+  };
+
+  /** `made` says what an answer is kept as: values of one question may differ in what was made of them. */
+  const readKept = async <T>(
+    { route, parameters = {} }: Omit<Question<T>, 'parse'>,
+    made: { readonly by: unknown; readonly from: (reply: Reply) => T },
+    { signal, fresh = false, unconditional = false }: ReadOptions,
+  ): Promise<Answer<T>> => {
+    const { kept, freshFetch } = await account();
+    const key = `${owner}/${repository} ${route} ${JSON.stringify(parameters)}`;
+    const found = unconditional ? undefined : kept.get(key);
+    const before = found?.parse === made.by ? found : undefined;
+    try {
+      const reply = await requestAs(route, {
+        ...parameters,
+        headers: before === undefined ? {} : { 'if-none-match': before.tag },
+        request: { signal, ...(fresh ? { fetch: freshFetch } : {}) },
+      });
+      const answer = decode(route, () => made.from(reply));
+      const tag = reply.headers['etag'];
+      if (!answer.ok || tag === undefined) kept.delete(key);
+      else kept.set(key, { tag: String(tag), parse: made.by, value: answer.value }, sizeOf(answer.value) + key.length);
+      return answer;
+    } catch (error) {
+      // Kept as what this question makes of its answers, so it has that type.
+      if (before !== undefined && answerOf(error)?.status === 304) return { ok: true, value: before.value as T };
+      throw error;
+    }
+  };
+
+  const readPage: GithubClient['readPage'] = (question, page, readOptions) => {
+    const { route, parameters, parse } = question;
+    const paged = { route, parameters: { ...parameters, per_page: pageSize, page } };
+    const from = ({ data, headers }: Reply) => parsePage(parse(data), String(headers['link'] ?? ''));
+    return attempt(readOptions.signal, () => readKept(paged, { by: parse, from }, readOptions));
+  };
+
+  return {
+    shown,
+    account,
+    readPage,
+
+    read: (question, readOptions) =>
+      attempt(readOptions.signal, () =>
+        readKept(question, { by: question.parse, from: ({ data }) => question.parse(data) }, readOptions),
+      ),
+
+    list: (question, readOptions) =>
+      listPages({
+        keyOf: question.keyOf,
+        shown: `${question.what} of ${shown}`,
+        settled,
+        readPage: (page, unconditional) => readPage(question, page, { ...readOptions, unconditional }),
+      }),
+
+    readBytes: (route, parameters, signal) =>
+      attempt(signal, async () => {
+        const headers = { accept: 'application/vnd.github.raw+json' };
+        // Octokit would take the bytes for text.
+        const { data } = await requestAs(route, { ...parameters, headers, request: { signal, parseSuccessResponseBody: false } });
+        return { ok: true, value: Buffer.from(await new Response(data as ReadableStream).arrayBuffer()) };
+      }),
+
+    readLocation: (route, parameters, signal) =>
+      attempt(signal, async () => {
+        const { headers } = await requestAs(route, { ...parameters, request: { signal, redirect: 'manual' } });
+        const location = headers['location'];
+        return location === undefined
+          ? senseless(`${shown}: GitHub does not say where something is.`)
+          : { ok: true, value: String(location) };
+      }),
+
+    send: (route, parameters, signal) =>
+      attempt(signal, async () => ({ ok: true, value: (await requestAs(route, { ...parameters, request: { signal } })).data })),
+
+    login: (signal) => attempt(signal, async () => ({ ok: true, value: await (await account()).login() })),
+  };
+};
+
+const sizeOf = (value: unknown): number => (JSON.stringify(value) ?? '').length;
+
+interface UnsuccessfulAnswer {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** What GitHub answered, if octokit threw because of that. By shape: octokit may be loaded twice. */
+const answerOf = (error: unknown): UnsuccessfulAnswer | undefined => {
+  if (!(error instanceof Error) || !('response' in error)) return undefined;
+  const { response } = error as { readonly response?: Reply & { readonly status: number; readonly url: string } };
+  if (response === undefined) return undefined;
+  const headers = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
+  const { status, url } = response;
+  return { status, url, headers: new Headers(headers), body: JSON.stringify(response.data) ?? '' };
+};
+
+/** What octokit asks on its own, before it asks what it was told to. */
+const isSignIn = (url: string): boolean =>
+  /\/app\/installations\/\d+\/access_tokens$|\/repos\/[^/]+\/[^/]+\/installation$/.test(url);
+
+/** Octokit wraps what `fetch` throws. */
+const causeOf = (error: unknown): unknown => {
+  const isWrapped = error instanceof Error && 'request' in error && error.cause !== undefined;
+  return isWrapped ? error.cause : error;
+};

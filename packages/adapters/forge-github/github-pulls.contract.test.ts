@@ -1,0 +1,84 @@
+import { commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
+import { describePulls, type PullsHarness } from '@eph/engine/source/pulls.contract';
+import { describe } from 'vitest';
+import { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
+import { FakeActivity } from './activity.fake.ts';
+import { createGithubForge } from './github-forge.ts';
+
+const people = { author: 'alice', maintainer: 'bob', stranger: 'mallory' };
+
+const createHarness = async (): Promise<PullsHarness> => {
+  let aheadMs = 0;
+  const now = () => Date.now() + aheadMs;
+  const github = await GithubEmulator.start({ now });
+  const repository = github.createRepository('acme/shop', { by: people.author });
+  for (const login of [people.author, people.maintainer]) repository.grant(login, 'write');
+  const fork = repository.fork(people.stranger);
+  const activity = new FakeActivity(now);
+  const app = github.createApp();
+  app.install('acme');
+  const forge = createGithubForge({
+    project: projectId('shop'),
+    baseUrl: github.url,
+    owner: 'acme',
+    repository: 'shop',
+    auth: { appId: app.id, privateKey: app.privateKey },
+    refs: true,
+    fetch: activity.fetch,
+    now,
+    random: Math.random,
+    log: silentLog,
+    patienceMs: 0,
+  });
+  const pull = ({ name }: SourceRef) => repository.pullRequest(Number(name));
+  const ref = (number: number): SourceRef => ({ kind: 'pr', name: String(number) });
+  /** GitHub tells times in seconds. */
+  const act = <T>(work: () => T): Promise<T> => {
+    aheadMs += 1_000;
+    return Promise.resolve(work());
+  };
+  return {
+    forge,
+    people,
+    commit: (branch, files, onto) =>
+      act(() => activity.push('acme/shop', branch, repository.push(branch, files, onto === undefined ? {} : { from: onto }))),
+    openPullRequest: ({ head, title }) => act(() => ref(repository.openPullRequest({ head, title, by: people.author }).number)),
+    edit: (name, { draft, ...edit }) =>
+      act(() => {
+        if (draft === true) pull(name).convertToDraft();
+        if (draft === false) pull(name).markReady();
+        pull(name).edit(edit);
+      }),
+    label: (name, label) => act(() => pull(name).label(label)),
+    unlabel: (name, label) => act(() => pull(name).unlabel(label)),
+    comment: (name, by, text) => act(() => void pull(name).comment(text, { by: people[by] })),
+    approve: (name, by) => act(() => pull(name).review('APPROVED', { by: people[by] })),
+    setCheck: (commit, { name: context, state }) => act(() => repository.setStatus(commit, state, { context })),
+    close: (name) => act(() => pull(name).close()),
+    reopen: (name) => act(() => pull(name).reopen()),
+    countReactions: (name, { id }) =>
+      act(
+        () =>
+          pull(name)
+            .comments()
+            .find((comment) => String(comment.id) === id)?.reactions.length ?? 0,
+      ),
+    disconnect: () => act(() => void github.failures.add({ failure: { kind: 'status', status: 502 } })),
+    reconnect: () => act(() => github.failures.clear()),
+    fork: {
+      name: fork.fullName,
+      commit: (branch, files) =>
+        act(() => activity.push(fork.fullName, branch, commitSha(fork.push(branch, files, { by: people.stranger })))),
+      openPullRequest: ({ head, title }) =>
+        act(() => ref(repository.openPullRequest({ head: `${people.stranger}:${head}`, title, by: people.stranger }).number)),
+    },
+    async [Symbol.asyncDispose]() {
+      await forge[Symbol.asyncDispose]();
+      await github.stop();
+    },
+  };
+};
+
+describe('the pull requests of github.com, as an App', () => {
+  describePulls(createHarness);
+});

@@ -1,0 +1,85 @@
+import { type CommitSha, commentMarker, commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
+import { type CommentReporterHarness, describeCommentReporter } from '@eph/engine/report/comment-reporter.contract';
+import { computeCommitStatus } from '@eph/engine/report/commit-status';
+import { renderMarkdown } from '@eph/engine/report/markdown';
+import type { Report } from '@eph/engine/report/reporter';
+import { describe } from 'vitest';
+import { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
+import { createGithubClient } from './github-client.ts';
+import { createGithubIdentity, type GithubAuth } from './github-identity.ts';
+import { createGithubReporter } from './github-reporter.ts';
+
+const renderComment = ({ view, environment }: Report): string => renderMarkdown(view, { marker: commentMarker(environment) });
+
+const createHarness = async (authorize: (github: GithubEmulator) => GithubAuth): Promise<CommentReporterHarness> => {
+  const github = await GithubEmulator.start();
+  const repository = github.createRepository('acme/shop');
+  const pullOf = ({ source }: { readonly source: SourceRef }) => repository.pullRequest(Number(source.name));
+  let pushes = 0;
+  const push = (branch: string): CommitSha => {
+    pushes += 1;
+    return commitSha(repository.push(branch, { 'a.txt': String(pushes) }));
+  };
+  return {
+    project: projectId('shop'),
+    start() {
+      const identity = createGithubIdentity({
+        baseUrl: github.url,
+        auth: authorize(github),
+        now: Date.now,
+        random: Math.random,
+        log: silentLog,
+        patienceMs: 0,
+      });
+      const client = createGithubClient({ identity, owner: 'acme', repository: 'shop', now: Date.now });
+      return createGithubReporter({ client, renderComment, computeStatus: computeCommitStatus });
+    },
+    openPull() {
+      const branch = `feature-${pushes + 1}`;
+      const commit = push(branch);
+      const { number } = repository.openPullRequest({ head: branch });
+      return Promise.resolve({ source: { kind: 'pr', name: String(number) }, commit });
+    },
+    push: (pull) => Promise.resolve(push(`feature-${pullOf(pull).number}`)),
+    comments: (pull) =>
+      Promise.resolve(
+        pullOf(pull)
+          .comments()
+          .map(({ id, body }) => ({ id: String(id), body })),
+      ),
+    shown: renderComment,
+    comment: (pull, body) => Promise.resolve(String(pullOf(pull).comment(body, { by: 'mallory' }))),
+    remove: (pull, id) => Promise.resolve(pullOf(pull).deleteComment(Number(id))),
+    bury(pull) {
+      for (let count = 0; count < 101; count += 1) pullOf(pull).comment(`me too ${count}`, { by: 'mallory' });
+      return Promise.resolve();
+    },
+    writes: () =>
+      Promise.resolve(
+        github.requests.entries.filter(({ operation, status }) => status < 300 && commentChanges.has(operation ?? '')).length,
+      ),
+    disconnect: () => Promise.resolve(void github.failures.add({ failure: { kind: 'status', status: 503 } })),
+    reconnect: () => Promise.resolve(github.failures.clear()),
+    [Symbol.asyncDispose]: () => github.stop(),
+  };
+};
+
+const commentChanges = new Set(['issues/create-comment', 'issues/update-comment', 'issues/delete-comment']);
+
+describe('comments on pull requests of GitHub, as an App', () => {
+  let app: { readonly id: number; readonly privateKey: string; readonly github: GithubEmulator } | undefined;
+  describeCommentReporter(() =>
+    createHarness((github) => {
+      if (app?.github !== github) {
+        const made = github.createApp();
+        made.install('acme');
+        app = { id: made.id, privateKey: made.privateKey, github };
+      }
+      return { appId: app.id, privateKey: app.privateKey };
+    }),
+  );
+});
+
+describe('comments on pull requests of GitHub, with a token', () => {
+  describeCommentReporter(() => createHarness((github) => ({ token: github.createToken() })));
+});

@@ -1,0 +1,190 @@
+import { commentMarker, commitSha, environmentId, environmentName, type ReportView } from '@eph/contract';
+import { computeCommitStatus } from '@eph/engine/report/commit-status';
+import type { Report } from '@eph/engine/report/reporter';
+import { createView } from '@eph/engine/report/view.fake';
+import { describe, expect, it } from 'vitest';
+import { startShop } from './emulated-shop.fake.ts';
+import { createGithubReporter } from './github-reporter.ts';
+
+const start = async () => {
+  const shop = await startShop();
+  const { repository, forge, signal } = shop;
+  const commit = commitSha(repository.push('feature', { 'a.txt': 'a' }));
+  const pull = repository.openPullRequest({ head: 'feature' });
+  const createReporter = (changes: Partial<Parameters<typeof createGithubReporter>[0]> = {}) =>
+    createGithubReporter({
+      client: forge.client,
+      renderComment: ({ environment, view }) => `${commentMarker(environment)}\n${view.phase}`,
+      computeStatus: computeCommitStatus,
+      ...changes,
+    });
+  let reporter = createReporter();
+  const reportOn = (number: number, changes: Partial<ReportView> = {}, more: Partial<Report> = {}): Report => ({
+    project: forge.project,
+    environment: environmentId(number.toString(16).padStart(16, '0')),
+    source: { kind: 'pr', name: String(pull.number) },
+    commit,
+    text: '',
+    view: createView({ commit, name: environmentName(`shop-calm-bay-${1000 + number}`), ...changes }),
+    last: false,
+    ...more,
+  });
+  return {
+    ...shop,
+    commit,
+    pull,
+    createReporter,
+    reportOn,
+    ensure: (report: Report) => reporter.ensure(report, signal),
+    restart: () => void (reporter = createReporter()),
+  };
+};
+
+const phases = ['Pending', 'Progressing', 'Ready', 'Degraded', 'Failed', 'Removing', 'Removed'] as const;
+const url = 'http://shop-calm-bay-1234.localhost';
+
+describe('the status of a commit', () => {
+  it('is green when its environment is ready, and never otherwise', async () => {
+    const { repository, commit, reportOn, ensure } = await start();
+    const states: Record<string, string | undefined> = {};
+    for (const phase of phases) {
+      await ensure(reportOn(1, { phase }));
+      states[phase] = repository.statuses(commit)[0]?.state;
+    }
+    expect(states).toEqual({
+      Pending: 'pending',
+      Progressing: 'pending',
+      Ready: 'success',
+      Degraded: 'failure',
+      Failed: 'failure',
+      Removing: 'pending',
+      Removed: 'pending',
+    });
+  });
+
+  it('leads to the environment, one for each, on branches too', async () => {
+    const { repository, commit, reportOn, ensure } = await start();
+    await ensure(reportOn(1));
+    await ensure(reportOn(2, { phase: 'Failed', summary: 'It broke' }, { source: { kind: 'branch', name: 'feature' } }));
+    expect(repository.statuses(commit).toSorted((a, b) => a.context.localeCompare(b.context))).toEqual([
+      { context: 'eph/shop-calm-bay-1001', state: 'success', description: 'Ready', targetUrl: url },
+      { context: 'eph/shop-calm-bay-1002', state: 'failure', description: 'Failed: It broke', targetUrl: null },
+    ]);
+  });
+
+  it('of a commit that is gone is nobody’s concern', async () => {
+    const { repository, reportOn, ensure } = await start();
+    const commit = commitSha('1'.repeat(40));
+    await ensure(reportOn(1, { commit }, { commit }));
+    expect(repository.deployments()).toEqual([]);
+  });
+});
+
+describe('the deployment of an environment', () => {
+  it('is there for as long as it lives, with its address, under one name for the whole project', async () => {
+    const { repository, commit, reportOn, ensure } = await start();
+    await ensure(reportOn(1, { phase: 'Progressing' }));
+    expect(repository.deployments()).toMatchObject([{ state: 'in_progress' }]);
+    await ensure(reportOn(1));
+    const ready = {
+      environment: 'eph-shop',
+      sha: commit,
+      transient: true,
+      production: false,
+      state: 'success',
+      environmentUrl: url,
+    };
+    expect(repository.deployments()).toMatchObject([ready]);
+    await ensure(reportOn(2));
+    expect(repository.deployments()).toMatchObject([ready, ready]);
+    expect(repository.environments()).toEqual(['eph-shop']);
+    await ensure(reportOn(1, { phase: 'Removed' }, { last: true }));
+    expect(repository.deployments()).toMatchObject([ready]);
+    await ensure(reportOn(2, { phase: 'Removing' }));
+    expect(repository.deployments()).toEqual([]);
+  });
+
+  it('goes along with a new commit', async () => {
+    const { repository, reportOn, ensure, restart } = await start();
+    await ensure(reportOn(1));
+    await ensure(reportOn(2));
+    const commit = commitSha(repository.push('feature', { 'b.txt': 'b' }));
+    restart();
+    await ensure(reportOn(1, { commit, phase: 'Progressing' }, { commit }));
+    expect(repository.deployments().map(({ sha, state }) => [sha === commit, state])).toEqual([
+      [false, 'success'],
+      [true, 'in_progress'],
+    ]);
+  });
+
+  it('is written once, also by a reporter that knows nothing', async () => {
+    const { github, reportOn, ensure, restart } = await start();
+    await ensure(reportOn(1));
+    github.requests.clear();
+    await ensure(reportOn(1));
+    restart();
+    await ensure(reportOn(1));
+    expect(github.requests.entries.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+
+  it('leaves those of others alone', async () => {
+    const { repository, forge, commit, reportOn, ensure, signal } = await start();
+    const foreign = {
+      ref: commit,
+      environment: 'eph-shop',
+      payload: 'somebody’s text',
+      auto_merge: false,
+      required_contexts: [],
+    };
+    await forge.client.send('POST /repos/{owner}/{repo}/deployments', foreign, signal);
+    await ensure(reportOn(1));
+    await ensure(reportOn(1, { phase: 'Removed' }, { last: true }));
+    expect(repository.deployments()).toHaveLength(1);
+  });
+
+  it('and comments can be switched off', async () => {
+    const { repository, commit, pull, createReporter, reportOn, signal } = await start();
+    await createReporter({ comments: false, deployments: false }).ensure(reportOn(1), signal);
+    expect([repository.deployments(), pull.comments(), repository.statuses(commit).length]).toEqual([[], [], 1]);
+  });
+});
+
+describe('a comment', () => {
+  it('is not written twice when the answer to the first got lost', async () => {
+    const { github, pull, reportOn, ensure } = await start();
+    const lost = { failure: { kind: 'reset' }, times: 1, takesEffect: true } as const;
+    github.failures.add({ ...lost, match: { operation: 'issues/create-comment' } });
+    await expect(ensure(reportOn(1))).rejects.toMatchObject({ code: 'report.failed' });
+    await ensure(reportOn(1));
+    expect(pull.comments()).toHaveLength(1);
+  });
+
+  it('stays deleted even if we were stopped right after writing it', async () => {
+    const { github, pull, reportOn, ensure, restart } = await start();
+    github.failures.add({ failure: { kind: 'reset' }, times: 1, match: { operation: 'reactions/create-for-issue' } });
+    await expect(ensure(reportOn(1))).rejects.toMatchObject({ code: 'report.failed' });
+    restart();
+    await ensure(reportOn(1));
+    for (const { id } of pull.comments()) pull.deleteComment(id);
+    restart();
+    await ensure(reportOn(1, { phase: 'Failed' }));
+    expect(pull.comments()).toEqual([]);
+  });
+
+  it('is not taken for deleted while the repository cannot be seen', async () => {
+    const { github, pull, reportOn, ensure } = await start();
+    await ensure(reportOn(1));
+    const hide = github.failures.add({ failure: { kind: 'status', status: 404 } });
+    await expect(ensure(reportOn(1, { phase: 'Failed' }))).rejects.toMatchObject({ code: 'report.failed' });
+    hide();
+    await ensure(reportOn(1, { phase: 'Failed' }));
+    expect(pull.comments().map(({ body }) => body.split('\n')[1])).toEqual(['Failed']);
+  });
+
+  it('does not suffer from what else fails', async () => {
+    const { github, repository, commit, pull, reportOn, ensure } = await start();
+    github.failures.add({ failure: { kind: 'status', status: 403 }, match: { path: /\/deployments/ } });
+    await expect(ensure(reportOn(1))).rejects.toMatchObject({ code: 'report.failed' });
+    expect([pull.comments().length, repository.statuses(commit).length]).toEqual([1, 1]);
+  });
+});

@@ -1,0 +1,135 @@
+import { type EnvironmentId, EphError, isEphError, type ReportView } from '@eph/contract';
+import type { Report, Reporter } from '@eph/engine/report/reporter';
+import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
+import { createDeployments, type WantedDeployment } from './deployments.ts';
+import type { GithubClient } from './github-client.ts';
+import { type CommentState, createPullComments } from './pull-comments.ts';
+import { parseNumber } from './pull-source.ts';
+import { createTurns } from './turns.ts';
+
+export interface GithubReporterOptions {
+  /** Of the forge that reads the same repository. */
+  readonly client: GithubClient;
+  /** The comment about an environment, its marker included. */
+  readonly renderComment: (report: Report) => string;
+  readonly computeStatus: (view: ReportView) => {
+    readonly state: 'success' | 'pending' | 'failure' | 'inactive';
+    readonly description: string;
+  };
+  /** Whether to comment at all. */
+  readonly comments?: boolean;
+  /** Whether to keep a record as GitHub's own deployments. */
+  readonly deployments?: boolean;
+}
+
+/** What people see of an environment, as far as this process knows. */
+interface Shown {
+  comment?: CommentState;
+  status?: string;
+  deployment?: string;
+}
+
+/**
+ * Of every environment: one comment on its pull request, edited in place; one status on its commit; and one deployment for as long as it
+ * lives. Branches and tags have no comment.
+ */
+export const createGithubReporter = (options: GithubReporterOptions): Reporter => {
+  const { client, renderComment, computeStatus, comments: isCommenting = true, deployments: isRecording = true } = options;
+  const comments = createPullComments(client);
+  const deployments = createDeployments(client);
+  const known = new Map<EnvironmentId, Shown>();
+  const newest = new Map<EnvironmentId, Report>();
+  const inTurn = createTurns();
+
+  const ensureComment = async (report: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
+    const number = parseNumber(report.source);
+    if (number === undefined || !isCommenting) return;
+    const wanted = { number, environment: report.environment, body: renderComment(report) };
+    shown.comment = await comments.ensure(wanted, shown.comment, signal);
+  };
+
+  const ensureShownStatus = async ({ commit, view }: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
+    const { state, description } = computeStatus(view);
+    const status: WantedStatus = {
+      context: `eph/${view.name}`,
+      // GitHub has nothing for the past, and only what answers is green.
+      state: state === 'inactive' ? 'pending' : state,
+      description,
+      target_url: reachable.has(view.phase) ? view.url : null,
+    };
+    const mark = JSON.stringify([commit, status]);
+    if (shown.status === mark) return;
+    await ensureStatus(client, commit, status, signal);
+    shown.status = mark;
+  };
+
+  const ensureDeployment = async (report: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
+    if (!isRecording) return;
+    const wanted = toDeployment(report, computeStatus(report.view).description);
+    const mark = JSON.stringify(wanted);
+    if (shown.deployment === mark) return;
+    if ('state' in wanted) await deployments.ensure(wanted, signal);
+    else await deployments.remove(wanted, signal);
+    shown.deployment = mark;
+  };
+
+  /** One that fails does not keep the others from being told. */
+  const write = async (report: Report, signal: AbortSignal): Promise<void> => {
+    const { environment } = report;
+    const shown = known.get(environment) ?? {};
+    known.set(environment, shown);
+    const outcomes = await Promise.allSettled(
+      [ensureComment, ensureShownStatus, ensureDeployment].map((ensure) => ensure(report, shown, signal)),
+    );
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    if (report.last) known.delete(environment);
+  };
+
+  return {
+    async ensure(report, signal) {
+      const { environment } = report;
+      newest.set(environment, report);
+      try {
+        // Only the newest report still counts when its turn comes.
+        await inTurn(environment, () => write(newest.get(environment) ?? report, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        throw reportError(error);
+      } finally {
+        if (newest.get(environment) === report) newest.delete(environment);
+      }
+    },
+  };
+};
+
+/** While something answers there. */
+const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);
+
+const deploymentStates: { readonly [phase in ReportView['phase']]: WantedDeployment['state'] | undefined } = {
+  Pending: 'queued',
+  Progressing: 'in_progress',
+  Ready: 'success',
+  Degraded: 'failure',
+  Failed: 'failure',
+  // What is on its way out answers no more; its record goes with it.
+  Removing: undefined,
+  Removed: undefined,
+};
+
+const toDeployment = (
+  { project, environment, commit, view, last }: Report,
+  description: string,
+): WantedDeployment | Pick<WantedDeployment, 'environment' | 'group'> => {
+  const group = `eph-${project}`;
+  const state = deploymentStates[view.phase];
+  if (state === undefined || last) return { environment, group };
+  return { environment, group, commit, state, description, url: reachable.has(view.phase) ? view.url : '' };
+};
+
+const reportError = (error: unknown): unknown => {
+  if (!isEphError(error) || error.code === 'report.failed') return error;
+  return new EphError('report.failed', `The report could not be written: ${error.message}`, {
+    cause: error,
+    ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+  });
+};

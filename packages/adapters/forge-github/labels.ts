@@ -1,0 +1,86 @@
+import { EphError } from '@eph/contract';
+import { z } from 'zod';
+import { toError, valueOf } from '../forge-http/answer.ts';
+import type { GithubClient, ListQuestion } from './github-client.ts';
+import { type EventShape, eventShape, labelShape } from './shapes.ts';
+
+/** The labels of pull requests, as wishes that are read and written. Everything throws `EphError`. */
+export interface Labels {
+  labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
+  add(number: number, label: string, signal: AbortSignal): Promise<void>;
+  remove(number: number, label: string, signal: AbortSignal): Promise<void>;
+}
+
+const parseEvents = (body: unknown): readonly EventShape[] => z.array(eventShape).parse(body);
+const parseLabels = (body: unknown): readonly string[] =>
+  z
+    .array(labelShape)
+    .parse(body)
+    .map(({ name }) => name);
+
+const eventsOf = (number: number): ListQuestion<EventShape> => ({
+  route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/events',
+  parameters: { issue_number: number },
+  parse: parseEvents,
+  keyOf: ({ id }) => id,
+  what: 'events',
+});
+
+const labelsOf = (number: number): ListQuestion<string> => ({
+  route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/labels',
+  parameters: { issue_number: number },
+  parse: parseLabels,
+  keyOf: (name) => name,
+  what: 'labels',
+});
+
+/** GitHub knows a label in any case. */
+const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+export const createLabels = (client: GithubClient): Labels => {
+  /** As GitHub spells it; undefined when it is not on the pull request. */
+  const find = async (number: number, label: string, signal: AbortSignal): Promise<string | undefined> => {
+    const labels = await client.list(labelsOf(number), { signal, fresh: true });
+    if (!labels.complete) throw toError(labels.refusal);
+    return labels.items.find((name) => isSame(name, label));
+  };
+
+  /** From the newest page to the oldest: what is asked for is mostly on the first of them. */
+  const findLast = async (number: number, wanted: (event: EventShape) => boolean, signal: AbortSignal) => {
+    const question = eventsOf(number);
+    const first = valueOf(await client.readPage(question, 1, { signal, fresh: true }));
+    for (let page = first.last ?? 1; page >= 1; page -= 1) {
+      const { items } = page === 1 ? first : valueOf(await client.readPage(question, page, { signal, fresh: true }));
+      const found = items.findLast(wanted);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+  return {
+    async labelledAt(number, label, signal) {
+      if ((await find(number, label, signal)) === undefined) return undefined;
+      const isAbout = ({ event, label: about }: EventShape) =>
+        (event === 'labeled' || event === 'unlabeled') && about !== undefined && isSame(about.name, label);
+      const last = await findLast(number, isAbout, signal);
+      return last?.event === 'labeled' ? last.created_at : undefined;
+    },
+
+    async add(number, label, signal) {
+      if ((await find(number, label, signal)) !== undefined) return;
+      const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/labels';
+      valueOf(await client.send(route, { issue_number: number, labels: [label] }, signal));
+    },
+
+    async remove(number, label, signal) {
+      const name = await find(number, label, signal);
+      if (name === undefined) return;
+      // They would lead to another address, and something else would be deleted.
+      if (name === '.' || name === '..')
+        throw new EphError('forge.refused', `${client.shown}: the label ${JSON.stringify(name)} can only be removed by hand.`);
+      const route = 'DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}';
+      const answer = await client.send(route, { issue_number: number, name }, signal);
+      if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
+    },
+  };
+};

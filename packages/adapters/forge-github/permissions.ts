@@ -1,0 +1,42 @@
+import { type Answer, senseless } from '../forge-http/answer.ts';
+import type { GithubClient } from './github-client.ts';
+import { whetherGone } from './repository.ts';
+import { permissionShape } from './shapes.ts';
+
+const writing = new Set(['write', 'admin']);
+const levels = new Set([...writing, 'read', 'none']);
+
+/**
+ * Who of these people may write to the repository now, by GitHub's own word about each. The association that comments and pull requests
+ * carry says nothing about that: members of an organisation need not have any right in it.
+ */
+export const readWriters = async (
+  client: GithubClient,
+  people: Iterable<string>,
+  signal: AbortSignal,
+): Promise<Answer<ReadonlySet<string>>> => {
+  const names = [...new Set(people)];
+  const answers = await Promise.all(names.map((name) => mayWrite(client, name, signal)));
+  const writers = new Set<string>();
+  for (const [index, name] of names.entries()) {
+    const answer = answers[index];
+    if (answer?.ok === false) return answer;
+    if (answer?.value === true) writers.add(name);
+  }
+  return { ok: true, value: writers };
+};
+
+const mayWrite = async (client: GithubClient, username: string, signal: AbortSignal): Promise<Answer<boolean>> => {
+  const route = 'GET /repos/{owner}/{repo}/collaborators/{username}/permission';
+  const answer = await client.read({ route, parameters: { username }, parse: parsePermission }, { signal, fresh: true });
+  if (!answer.ok) {
+    // An account that was deleted since, or one of a program; unless nothing can be seen at all.
+    const gone = await whetherGone(client, answer, signal);
+    return gone.state === 'gone' ? { ok: true, value: false } : { ...answer, fault: gone.fault };
+  }
+  return levels.has(answer.value)
+    ? { ok: true, value: writing.has(answer.value) }
+    : senseless(`${client.shown} knows a permission that Eph does not.`);
+};
+
+const parsePermission = (body: unknown): string => permissionShape.parse(body).permission;

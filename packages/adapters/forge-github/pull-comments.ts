@@ -1,0 +1,119 @@
+import { type EnvironmentId, isMarkedComment } from '@eph/contract';
+import { z } from 'zod';
+import { toError, valueOf } from '../forge-http/answer.ts';
+import { commentsOf } from './commands.ts';
+import type { GithubClient } from './github-client.ts';
+import { type CommentShape, commentShape, loginOf, type ReactionShape, reactionShape } from './shapes.ts';
+import { createTurns } from './turns.ts';
+
+/** The comment about one environment on one pull request. */
+export interface WantedComment {
+  readonly number: number;
+  readonly environment: EnvironmentId;
+  readonly body: string;
+}
+
+/** What became of a comment: it is there, or a person does not want it. */
+export type CommentState = { readonly id: number; readonly body: string } | 'deleted';
+
+export interface PullComments {
+  /** Takes and gives what is known of the comment, so that only the first report has to look for it. Throws `EphError`. */
+  ensure(wanted: WantedComment, known: CommentState | undefined, signal: AbortSignal): Promise<CommentState>;
+}
+
+/** In the order in which they are used. */
+const reactionContents = ['rocket', 'eyes', 'hooray', 'heart', '+1', 'laugh', 'confused', '-1'];
+
+const parseReactions = (body: unknown): readonly ReactionShape[] => z.array(reactionShape).parse(body);
+
+/**
+ * GitHub keeps no trace of a comment that was deleted. So our account leaves a reaction on the pull request for every environment that it
+ * has commented on: when there are more of them than such comments, somebody has deleted one and wants no other.
+ */
+export const createPullComments = (client: GithubClient): PullComments => {
+  const inTurn = createTurns();
+
+  const readOurs = async (number: number, signal: AbortSignal): Promise<readonly CommentShape[]> => {
+    const login = valueOf(await client.login(signal));
+    const comments = await client.list(commentsOf(number), { signal, fresh: true });
+    if (!comments.complete) throw toError(comments.refusal);
+    return comments.items.filter(({ user, body }) => loginOf(user) === login && environmentOf(body) !== undefined);
+  };
+
+  const readReactions = async (number: number, signal: AbortSignal): Promise<readonly string[]> => {
+    const login = valueOf(await client.login(signal));
+    const reactions = await client.list(
+      {
+        route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/reactions',
+        parameters: { issue_number: number },
+        parse: parseReactions,
+        keyOf: ({ id }) => id,
+        what: 'reactions',
+      },
+      { signal, fresh: true },
+    );
+    if (!reactions.complete) throw toError(reactions.refusal);
+    return reactions.items.filter(({ user }) => loginOf(user) === login).map(({ content }) => content);
+  };
+
+  /** As many reactions as environments with a comment; fewer after a stop between the two. */
+  const ensureReactions = async (number: number, count: number, present: readonly string[], signal: AbortSignal) => {
+    const missing = reactionContents
+      .filter((content) => !present.includes(content))
+      .slice(0, Math.max(count - present.length, 0));
+    const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/reactions';
+    for (const content of missing) {
+      const answer = await client.send(route, { issue_number: number, content }, signal);
+      // On a locked pull request, for instance. People should be told all the same.
+      if (!answer.ok && answer.meaning !== 'refused') throw toError(answer);
+    }
+  };
+
+  const write = async ({ number, body }: WantedComment, signal: AbortSignal): Promise<CommentState> => {
+    const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
+    const answer = valueOf(await client.send(route, { issue_number: number, body }, signal));
+    return { id: commentShape.parse(answer).id, body };
+  };
+
+  const edit = async (wanted: WantedComment, id: number, signal: AbortSignal): Promise<CommentState> => {
+    const { number, environment, body } = wanted;
+    const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}';
+    const answer = await client.send(route, { comment_id: id, body }, signal);
+    if (answer.ok) return { id, body };
+    // Everything in a repository that cannot be seen looks deleted; the list of comments tells the difference.
+    const isDeleted =
+      answer.meaning === 'gone' &&
+      !(await readOurs(number, signal)).some((comment) => isMarkedComment(comment.body, environment));
+    if (isDeleted) return 'deleted';
+    throw toError(answer);
+  };
+
+  const editIfOther = async (
+    wanted: WantedComment,
+    { id, body }: { readonly id: number; readonly body: string },
+    signal: AbortSignal,
+  ): Promise<CommentState> => (body === wanted.body ? { id, body } : await edit(wanted, id, signal));
+
+  const findOrWrite = async (wanted: WantedComment, signal: AbortSignal): Promise<CommentState> => {
+    const { number, environment } = wanted;
+    const [ours, reactions] = [await readOurs(number, signal), await readReactions(number, signal)];
+    const environments = new Set(ours.map((comment) => environmentOf(comment.body)));
+    const present = ours.find((comment) => isMarkedComment(comment.body, environment));
+    if (present === undefined && reactions.length > environments.size) return 'deleted';
+    const state = present === undefined ? await write(wanted, signal) : await editIfOther(wanted, present, signal);
+    await ensureReactions(number, environments.add(environment).size, reactions, signal);
+    return state;
+  };
+
+  return {
+    async ensure(wanted, known, signal) {
+      if (known === 'deleted') return known;
+      if (known !== undefined) return await editIfOther(wanted, known, signal);
+      // Environments of one pull request count its reactions together.
+      return await inTurn(wanted.number, () => findOrWrite(wanted, signal));
+    },
+  };
+};
+
+/** The environment that a comment of ours is about. */
+const environmentOf = (body: string): string | undefined => /^\s*<!-- eph:environment=([0-9a-f]{16}) -->/.exec(body)?.[1];

@@ -1,0 +1,73 @@
+import type { ProjectId, Source } from '@eph/contract';
+import type { SourceAnswer } from '@eph/engine/source/forge';
+import { z } from 'zod';
+import { type Answer, senseless } from '../forge-http/answer.ts';
+import { createDropCheck } from '../forge-http/drop-check.ts';
+import type { Listing } from '../forge-http/read-pages.ts';
+import type { GithubClient, ListQuestion } from './github-client.ts';
+import { toSource } from './pull-source.ts';
+import { readRepository, whetherGone } from './repository.ts';
+import { issueShape, pullShape } from './shapes.ts';
+
+/** The open pull requests of a repository. */
+export interface PullSources {
+  list(signal: AbortSignal): Promise<Listing<Source>>;
+  /** One now. */
+  read(number: number, signal: AbortSignal): Promise<SourceAnswer>;
+}
+
+const issues: ListQuestion<z.output<typeof issueShape>> = {
+  route: 'GET /repos/{owner}/{repo}/issues',
+  parameters: { state: 'open' },
+  parse: (body) => z.array(issueShape).parse(body),
+  keyOf: ({ number }) => number,
+  what: 'issues',
+};
+
+export const createPullSources = (project: ProjectId, client: GithubClient): PullSources => {
+  const checkDrop = createDropCheck('pull requests');
+
+  // Newest first: then a full page changes with whatever is added.
+  const openPulls: ListQuestion<Source> = {
+    route: 'GET /repos/{owner}/{repo}/pulls',
+    parameters: { state: 'open', sort: 'created', direction: 'desc' },
+    parse: (body) =>
+      z
+        .array(pullShape)
+        .parse(body)
+        .map((pull) => toSource(project, pull)),
+    keyOf: ({ ref }) => ref.name,
+    what: 'pull requests',
+  };
+
+  const onePull = (number: number) => ({
+    route: 'GET /repos/{owner}/{repo}/pulls/{pull_number}',
+    parameters: { pull_number: number },
+    parse: parsePull,
+  });
+  const parsePull = (body: unknown): Source | 'closed' => {
+    const pull = pullShape.parse(body);
+    return pull.state === 'closed' ? 'closed' : toSource(project, pull);
+  };
+
+  /** Without any open issue there is no pull request either; otherwise the list of issues, which holds both, must have none. */
+  const countOtherwise = async (signal: AbortSignal): Promise<Answer<number>> => {
+    const repository = await readRepository(client, signal);
+    if (!repository.ok) return repository;
+    if (repository.value.open_issues_count === 0) return { ok: true, value: 0 };
+    const listing = await client.list(issues, { signal, fresh: true });
+    if (!listing.complete) return listing.refusal;
+    if (listing.items.length === 0) return senseless(`${client.shown} counts issues and lists none.`);
+    return { ok: true, value: listing.items.filter(({ pull_request: pull }) => pull !== undefined).length };
+  };
+
+  return {
+    list: async (signal) => await checkDrop(await client.list(openPulls, { signal }), () => countOtherwise(signal)),
+
+    async read(number, signal) {
+      const answer = await client.read(onePull(number), { signal, fresh: true });
+      if (!answer.ok) return await whetherGone(client, answer, signal);
+      return answer.value === 'closed' ? { state: 'gone' } : { state: 'present', source: answer.value };
+    },
+  };
+};

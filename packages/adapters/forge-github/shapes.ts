@@ -1,0 +1,125 @@
+import { z } from 'zod';
+
+/** Of every answer only what is used; the rest is not kept. */
+
+const sha = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
+
+/** Of a deleted account nothing is left. */
+const person = z.object({ login: z.string() }).nullable();
+
+export const loginOf = (user: z.output<typeof person>): string => user?.login ?? 'ghost';
+
+export const pullShape = z.object({
+  number: z.int().positive(),
+  state: z.enum(['open', 'closed']),
+  title: z.string(),
+  draft: z.boolean().default(false),
+  user: person,
+  labels: z.array(z.object({ name: z.string() })),
+  head: z.object({
+    ref: z.string(),
+    sha,
+    /** Null once it is deleted. */
+    repo: z.object({ id: z.int(), full_name: z.string() }).nullable(),
+  }),
+  base: z.object({ ref: z.string(), repo: z.object({ id: z.int() }) }),
+  html_url: z.string(),
+  updated_at: z.string(),
+});
+export type PullShape = z.output<typeof pullShape>;
+
+/** The counts that only one pull request shows. */
+export const wholePullShape = pullShape.extend({ changed_files: z.int() });
+
+/** Pull requests count as issues here. */
+export const repositoryShape = z.object({ open_issues_count: z.int() });
+
+export const issueShape = z.object({ number: z.int(), pull_request: z.unknown().optional() });
+
+export const branchShape = z.object({ name: z.string(), commit: z.object({ sha }) });
+
+const target = z.object({ type: z.string(), sha });
+export const refShape = z.object({ ref: z.string(), object: target });
+export const tagShape = z.object({ object: target });
+
+export const commitShape = z.object({ sha, tree: z.object({ sha }) });
+
+export const treeShape = z.object({
+  sha,
+  tree: z.array(z.object({ path: z.string(), mode: z.string(), type: z.string(), sha, size: z.int().nonnegative().optional() })),
+  truncated: z.boolean(),
+});
+export type TreeShape = z.output<typeof treeShape>;
+
+export const commentShape = z.object({ id: z.int(), user: person, body: z.string().default(''), created_at: z.string() });
+export type CommentShape = z.output<typeof commentShape>;
+
+export const reactionShape = z.object({ id: z.int(), user: person, content: z.string() });
+export type ReactionShape = z.output<typeof reactionShape>;
+
+export const eventShape = z.object({
+  event: z.string(),
+  id: z.int(),
+  created_at: z.string(),
+  label: z.object({ name: z.string() }).optional(),
+});
+export type EventShape = z.output<typeof eventShape>;
+
+export const activityShape = z.object({ id: z.int(), ref: z.string(), after: sha, timestamp: z.string() });
+export type ActivityShape = z.output<typeof activityShape>;
+
+export const reviewShape = z.object({
+  id: z.int(),
+  user: person,
+  state: z.string(),
+  commit_id: z.string().nullable(),
+  submitted_at: z.string().optional(),
+});
+export type ReviewShape = z.output<typeof reviewShape>;
+
+export const changedFileShape = z.object({ filename: z.string(), previous_filename: z.string().optional() });
+export type ChangedFileShape = z.output<typeof changedFileShape>;
+
+export const permissionShape = z.object({ permission: z.string() });
+
+export const labelShape = z.object({ name: z.string() });
+
+export const checkRunShape = z.object({
+  id: z.int(),
+  name: z.string(),
+  status: z.string(),
+  conclusion: z.string().nullable(),
+});
+export type CheckRunShape = z.output<typeof checkRunShape>;
+export const checkRunsShape = z.object({ check_runs: z.array(checkRunShape) });
+
+export const statusShape = z.object({
+  context: z.string(),
+  state: z.string(),
+  description: z.string().nullable(),
+  target_url: z.string().nullable(),
+});
+export type StatusShape = z.output<typeof statusShape>;
+export const combinedStatusShape = z.object({ statuses: z.array(statusShape) });
+
+export const deploymentShape = z.object({
+  id: z.int(),
+  sha,
+  environment: z.string(),
+  /** An object where it was written as one, else its text. */
+  payload: z.unknown(),
+  creator: person,
+});
+export type DeploymentShape = z.output<typeof deploymentShape>;
+
+export const deploymentStatusShape = z.object({
+  id: z.int(),
+  state: z.string(),
+  description: z.string(),
+  environment_url: z.string().optional(),
+});
+export type DeploymentStatusShape = z.output<typeof deploymentStatusShape>;
+
+export const appShape = z.object({ slug: z.string() });
+export const userShape = z.object({ login: z.string() });
+export const installationShape = z.object({ id: z.int() });

@@ -1,0 +1,31 @@
+import { completeReading, incompleteReading, type Reading } from '@eph/contract';
+import type { Command } from '@eph/engine/source/pulls';
+import type { GitlabClient } from './gitlab-client.ts';
+import { readNotes } from './notes.ts';
+import { readWriters } from './permissions.ts';
+import type { NoteShape } from './shapes.ts';
+import { headAt, readVersions } from './versions.ts';
+
+/** As `Pulls.commands`. A merge request without any costs one request. */
+export const readCommands = async (client: GitlabClient, number: number, signal: AbortSignal): Promise<Reading<Command>> => {
+  const notes = await readNotes(client, number, signal);
+  if (!notes.complete) return incompleteReading([], notes.refusal.fault);
+  const commanding = notes.items.filter((note) => firstLine(note).startsWith('/'));
+  if (commanding.length === 0) return completeReading([]);
+  const authors = commanding.map(({ author }) => author.id);
+  const [versions, writers] = await Promise.all([readVersions(client, number, signal), readWriters(client, authors, signal)]);
+  if (!versions.complete) return incompleteReading([], versions.refusal.fault);
+  if (!writers.ok) return incompleteReading([], writers.fault);
+  return completeReading(
+    commanding.map((note) => ({
+      id: String(note.id),
+      text: firstLine(note),
+      author: note.author.username,
+      mayWrite: writers.value.has(note.author.id),
+      at: note.created_at,
+      commit: headAt(versions.items, note.created_at),
+    })),
+  );
+};
+
+const firstLine = ({ body }: NoteShape): string => (body.split(/\r?\n/, 1)[0] ?? '').trim();

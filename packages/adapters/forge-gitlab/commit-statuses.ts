@@ -1,0 +1,63 @@
+import type { CommitSha } from '@eph/contract';
+import { toError, valueOf } from '../forge-http/answer.ts';
+import { type GitlabClient, parseNothing } from './gitlab-client.ts';
+import { isGone } from './presence.ts';
+import type { StatusShape } from './shapes.ts';
+import { readStatuses } from './statuses.ts';
+
+/** What a commit shows beside it; as `engine/report` computes it. */
+export interface ShownStatus {
+  readonly state: 'success' | 'pending' | 'failure' | 'inactive';
+  readonly description: string;
+}
+
+export interface StatusWish extends ShownStatus {
+  readonly commit: CommitSha;
+  /** The branch or tag whose pipeline shows it. */
+  readonly ref: string;
+  readonly name: string;
+  /** Where it leads; nowhere while nothing answers. */
+  readonly target: string | undefined;
+}
+
+const addressLimit = 255;
+
+/** Makes the newest status of this name say so. A commit that is gone shows nothing. Throws `EphError`. */
+export const ensureCommitStatus = async (client: GitlabClient, wish: StatusWish, signal: AbortSignal): Promise<void> => {
+  const account = valueOf(await client.readAccount(signal));
+  const statuses = await readStatuses(client, wish.commit, signal);
+  if (!statuses.complete) {
+    if (await isGone(client, statuses.refusal, signal)) return;
+    throw toError(statuses.refusal);
+  }
+  const before = statuses.items.findLast(({ name, author }) => name === wish.name && author?.id === account);
+  const state = nextState(wish, before);
+  if (state === undefined) return;
+  const { name, ref, description, target } = wish;
+  const body = { state, name, ref, description, ...(fits(target) ? { target_url: target } : {}) };
+  valueOf(await client.send('POST', `/statuses/${wish.commit}`, body, parseNothing, signal));
+};
+
+const unfinished = new Set(['pending', 'running']);
+const past = new Set(['canceled', 'skipped']);
+const finals = { success: 'success', failure: 'failed' } as const;
+
+/**
+ * The state to set; undefined where nothing has to change. GitLab goes from an unfinished status to a finished one and never back, and
+ * refuses to say the same twice of an unfinished one, even in other words; after a finished one it begins anew.
+ */
+const nextState = (
+  { state, description, target }: StatusWish,
+  before: StatusShape | undefined,
+): 'running' | 'success' | 'failed' | 'canceled' | 'skipped' | undefined => {
+  const isUnfinished = before !== undefined && unfinished.has(before.status);
+  if (state === 'pending') return isUnfinished ? undefined : 'running';
+  if (state === 'inactive') {
+    if (before === undefined || past.has(before.status)) return undefined;
+    return isUnfinished ? 'canceled' : 'skipped';
+  }
+  const isSame = before?.description === description && (!fits(target) || before.target_url === target);
+  return before?.status === finals[state] && isSame ? undefined : finals[state];
+};
+
+const fits = (address: string | undefined): address is string => address !== undefined && address.length <= addressLimit;

@@ -1,0 +1,91 @@
+import { type EnvironmentId, EphError, isMarkedComment } from '@eph/contract';
+import { toError, valueOf } from '../forge-http/answer.ts';
+import { ensureAward, hasAward } from './awards.ts';
+import { type GitlabClient, parseNothing, parserOf } from './gitlab-client.ts';
+import { readNotes } from './notes.ts';
+import { noteShape } from './shapes.ts';
+
+const parseWritten = parserOf(noteShape.pick({ id: true }));
+
+/** The one note about an environment on its merge request. Throws `EphError`. */
+export interface EnvironmentNotes {
+  ensure(number: number, environment: EnvironmentId, body: string, signal: AbortSignal): Promise<void>;
+  /** Lets go of what is known of an environment that is gone. */
+  forget(environment: EnvironmentId): void;
+}
+
+/** A note as it was last seen; none where somebody deleted it. */
+interface Known {
+  readonly number: number;
+  readonly note: { readonly id: number; readonly body: string } | undefined;
+}
+
+export const createEnvironmentNotes = (client: GitlabClient): EnvironmentNotes => {
+  const known = new Map<EnvironmentId, Known>();
+  const pathOf = (number: number): string => `/merge_requests/${number}`;
+
+  const find = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<Known['note']> => {
+    const account = valueOf(await client.readAccount(signal));
+    const notes = await readNotes(client, number, signal);
+    if (!notes.complete) throw toError(notes.refusal);
+    return notes.items.find(({ author, body }) => author.id === account && isMarkedComment(body, environment));
+  };
+
+  /** Afterwards GitLab itself remembers that there is one: whoever deletes the note leaves the reaction. */
+  const remember = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<void> =>
+    void valueOf(await ensureAward(client, pathOf(number), keepsakeOf(environment), signal));
+
+  const create = async (number: number, environment: EnvironmentId, body: string, signal: AbortSignal): Promise<Known> => {
+    const isDeleted = valueOf(await hasAward(client, pathOf(number), keepsakeOf(environment), signal));
+    if (isDeleted) return { number, note: undefined };
+    const { id } = valueOf(await client.send('POST', `${pathOf(number)}/notes`, { body }, parseWritten, signal));
+    await remember(number, environment, signal);
+    return { number, note: { id, body } };
+  };
+
+  /** False when the note is gone, or whatever else GitLab says 404 of. */
+  const edit = async (number: number, id: number, body: string, signal: AbortSignal): Promise<boolean> => {
+    const answer = await client.send('PUT', `${pathOf(number)}/notes/${id}`, { body }, parseNothing, signal);
+    if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
+    return answer.ok;
+  };
+
+  const write = async (number: number, environment: EnvironmentId, body: string, signal: AbortSignal): Promise<Known> => {
+    const before = known.get(environment);
+    if (before?.number === number && before.note === undefined) return before;
+    const ours = before?.number === number ? before.note : undefined;
+    if (ours?.body === body) return { number, note: ours };
+    if (ours !== undefined && (await edit(number, ours.id, body, signal))) return { number, note: { id: ours.id, body } };
+    const found = await find(number, environment, signal);
+    if (found === undefined) return await create(number, environment, body, signal);
+    await remember(number, environment, signal);
+    if (found.body !== body && !(await edit(number, found.id, body, signal)))
+      throw new EphError(
+        'report.failed',
+        `The note on merge request ${number} of ${client.shown} went away while it was edited.`,
+      );
+    return { number, note: { id: found.id, body } };
+  };
+
+  return {
+    async ensure(number, environment, body, signal) {
+      try {
+        known.set(environment, await write(number, environment, body, signal));
+      } catch (error) {
+        // What was written before it went wrong is found by looking.
+        known.delete(environment);
+        throw error;
+      }
+    },
+    forget: (environment) => void known.delete(environment),
+  };
+};
+
+/** Every environment has a plant, so that two of them on one merge request are told apart. */
+const plants =
+  'seedling evergreen_tree deciduous_tree palm_tree cactus herb four_leaf_clover mushroom sunflower tulip rose hibiscus cherry_blossom blossom bouquet maple_leaf fallen_leaf leaves chestnut apple green_apple pear tangerine lemon banana watermelon grapes strawberry melon cherries peach pineapple'.split(
+    ' ',
+  );
+
+const keepsakeOf = (environment: EnvironmentId): string =>
+  plants[Number.parseInt(environment.slice(-4), 16) % plants.length] ?? 'seedling';

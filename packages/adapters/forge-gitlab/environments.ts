@@ -1,0 +1,89 @@
+import type { CommitSha } from '@eph/contract';
+import { toError, valueOf } from '../forge-http/answer.ts';
+import { type GitlabClient, listOf, parseNothing, parserOf } from './gitlab-client.ts';
+import { type DeploymentShape, deploymentShape, type EnvironmentShape, environmentShape } from './shapes.ts';
+
+const environments = listOf('environments', environmentShape);
+const deployments = listOf('deployments', deploymentShape);
+const parseEnvironment = parserOf(environmentShape);
+
+export interface EnvironmentWish {
+  readonly name: string;
+  readonly url: string;
+  /** What answers there; undefined while nothing does. */
+  readonly answering: { readonly commit: CommitSha; readonly ref: string; readonly isTag: boolean } | undefined;
+}
+
+/** What GitLab shows under Environments and, with a link, on merge requests. Everything throws `EphError`. */
+export interface GitlabEnvironments {
+  ensure(wish: EnvironmentWish, signal: AbortSignal): Promise<void>;
+  ensureStopped(name: string, signal: AbortSignal): Promise<void>;
+  /** Stopped first: GitLab deletes no other. Its deployments go with it. */
+  ensureDeleted(name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Longer ones are refused. */
+const addressLimit = 255;
+
+interface Address {
+  readonly external_url?: string;
+}
+
+export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironments => {
+  const find = async (name: string, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
+    const listing = await client.list(`/environments?name=${encodeURIComponent(name)}`, environments, { signal, fresh: true });
+    if (!listing.complete) throw toError(listing.refusal);
+    return listing.items.find((environment) => environment.name === name);
+  };
+
+  const readLastDeployment = async (name: string, signal: AbortSignal): Promise<DeploymentShape | undefined> => {
+    const path = `/deployments?environment=${encodeURIComponent(name)}&order_by=id&sort=desc`;
+    return valueOf(await client.readPage(path, deployments, '1', { signal, fresh: true })).items[0];
+  };
+
+  const ensureDeployment = async ({ name, answering }: EnvironmentWish, signal: AbortSignal): Promise<void> => {
+    if (answering === undefined) return;
+    const { commit, ref, isTag } = answering;
+    const last = await readLastDeployment(name, signal);
+    if (last?.sha === commit && last.status === 'success') return;
+    const body = { environment: name, sha: commit, ref, tag: isTag, status: 'success' };
+    valueOf(await client.send('POST', '/deployments', body, parseNothing, signal));
+  };
+
+  const stop = async (environment: EnvironmentShape | undefined, signal: AbortSignal): Promise<void> => {
+    if (environment === undefined || environment.state === 'stopped') return;
+    await sendUnlessGone('POST', `/environments/${environment.id}/stop`, signal);
+  };
+
+  const sendUnlessGone = async (method: 'POST' | 'DELETE', path: string, signal: AbortSignal): Promise<void> => {
+    const answer = await client.send(method, path, undefined, parseNothing, signal);
+    if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
+  };
+
+  /** Somebody else may make it at the same time: another ephd, most likely. */
+  const create = async (name: string, address: Address, signal: AbortSignal): Promise<EnvironmentShape> => {
+    const body = { name, ...address, tier: 'development' };
+    const answer = await client.send('POST', '/environments', body, parseEnvironment, signal);
+    if (answer.ok || answer.meaning !== 'refused') return valueOf(answer);
+    return (await find(name, signal)) ?? valueOf(answer);
+  };
+
+  return {
+    async ensure(wish, signal) {
+      const { name, url } = wish;
+      const address: Address = url.length <= addressLimit ? { external_url: url } : {};
+      const found = (await find(name, signal)) ?? (await create(name, address, signal));
+      if (address.external_url !== undefined && found.external_url !== url)
+        valueOf(await client.send('PUT', `/environments/${found.id}`, address, parseNothing, signal));
+      await ensureDeployment(wish, signal);
+    },
+
+    ensureStopped: async (name, signal) => await stop(await find(name, signal), signal),
+
+    async ensureDeleted(name, signal) {
+      const found = await find(name, signal);
+      await stop(found, signal);
+      if (found !== undefined) await sendUnlessGone('DELETE', `/environments/${found.id}`, signal);
+    },
+  };
+};

@@ -1,0 +1,165 @@
+import { EphError, type Log, registerSecret } from '@eph/contract';
+import type { z } from 'zod';
+import { type Answer, senseless } from '../forge-http/answer.ts';
+import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
+import { type Change, createForgeHttp, type ParseAnswer, type ReadOptions } from '../forge-http/forge-http.ts';
+import { createGate, type Gate } from '../forge-http/gate.ts';
+import { type Listing, type Page, readPages } from '../forge-http/read-pages.ts';
+import { gitlabAnswers } from './answers.ts';
+import { createCountedFetch } from './counted-fetch.ts';
+import { accountShape } from './shapes.ts';
+
+export interface GitlabClientOptions {
+  /** Where people see GitLab, such as `https://gitlab.com`. */
+  readonly baseUrl: string;
+  /** The project with the groups around it, such as `group/sub/project`. */
+  readonly path: string;
+  /** Of a person, a project or a group, with the scope `api`. */
+  readonly token: string;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly log: Log;
+  /** Shared by everything that uses the same token; one of its own without it. */
+  readonly gate?: Gate;
+}
+
+/** The API of one project. Paths begin after `/projects/{project}`. Nothing here throws. */
+export interface GitlabClient {
+  /** The project, for people. */
+  readonly shown: string;
+  /** Where Git finds it, with the token. */
+  readonly location: string;
+  readonly gate: Gate;
+  read<T>(path: string, parse: ParseAnswer<T>, options: ReadOptions): Promise<Answer<T>>;
+  /** One page of a list; the first is `1`. The same object for as long as nothing about it changes, the number of all items included. */
+  readPage<T>(path: string, listed: Listed<T>, page: string, options: ReadOptions): Promise<Answer<Page<T>>>;
+  /** All pages of a list. The first may have been read already. */
+  list<T>(path: string, listed: Listed<T>, options: ReadOptions, first?: Answer<Page<T>>): Promise<Listing<T>>;
+  send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  /** The number of the account whose token it is. */
+  readAccount(signal: AbortSignal): Promise<Answer<number>>;
+}
+
+export interface Listed<T> {
+  readonly parsePage: ParseAnswer<Page<T>>;
+  readonly keyOf: (item: T) => string | number;
+  /** For people. */
+  readonly what: string;
+}
+
+/** Made once for each kind of answer: what was parsed is kept together with what parsed it. */
+export const parserOf =
+  <T>(shape: z.ZodType<T>): ParseAnswer<T> =>
+  (body) =>
+    shape.parse(body);
+
+/** Where the answer to a change says nothing that is needed. */
+export const parseNothing: ParseAnswer<undefined> = () => undefined;
+
+export const listOf = <T extends { readonly id: number }>(what: string, shape: z.ZodType<T>): Listed<T> =>
+  listBy(what, shape, ({ id }) => id);
+
+export const listBy = <T>(what: string, shape: z.ZodType<T>, keyOf: Listed<T>['keyOf']): Listed<T> => {
+  const items = shape.array();
+  return { what, keyOf, parsePage: (body, headers) => ({ items: items.parse(body), ...parsePosition(headers) }) };
+};
+
+const parseAccount: ParseAnswer<number> = (body) => accountShape.parse(body).id;
+
+/** As many as GitLab hands out at a time. */
+const pageSize = 100;
+
+export const createGitlabClient = (options: GitlabClientOptions): GitlabClient => {
+  const { token, now, random, log } = options;
+  const base = parseBaseUrl(options.baseUrl);
+  const path = parsePath(options.path);
+  const shown = `${path} at ${base.host}`;
+  registerSecret(token);
+  const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
+  const http = createForgeHttp({
+    // What is made of answers is kept; the answers themselves, many times larger, need not be.
+    fetch: createCountedFetch(createConditionalFetch({ gate, cacheLimitBytes: 0 })),
+    baseUrl: `${base.href}/api/v4`,
+    authorize: (headers) => headers.set('private-token', token),
+    table: gitlabAnswers,
+    shown,
+    now,
+    log,
+  });
+  let account: Answer<number> | undefined;
+  const root = `/projects/${encodeURIComponent(path)}`;
+
+  const readPage: GitlabClient['readPage'] = (listPath, { parsePage }, page, readOptions) => {
+    const query = `${listPath.includes('?') ? '&' : '?'}per_page=${pageSize}&page=${page}`;
+    return http.read(`${root}${listPath}${query}`, parsePage, readOptions);
+  };
+
+  return {
+    shown,
+    gate,
+    location: withToken(`${base.href}/${path.split('/').map(encodeURIComponent).join('/')}.git`, token),
+
+    read: (ownPath, parse, readOptions) => http.read(`${root}${ownPath}`, parse, readOptions),
+
+    readPage,
+
+    list(listPath, listed, readOptions, first) {
+      let known = first;
+      const takePage = async (page: string) => {
+        const answer = known ?? (await readPage(listPath, listed, page, readOptions));
+        known = undefined;
+        return answer;
+      };
+      return readPages({ first: '1', keyOf: listed.keyOf, shown: `${listed.what} of ${shown}`, readPage: takePage });
+    },
+
+    async send(method, ownPath, body, parse, signal) {
+      const answer = await http.send(method, `${root}${ownPath}`, body, signal);
+      if (!answer.ok) return answer;
+      try {
+        return { ok: true, value: parse(answer.value, new Headers()) };
+      } catch (error) {
+        log.warn({ forge: shown, path: ownPath, reason: String(error) }, 'an answer of a forge makes no sense');
+        return senseless(`${shown}: GitLab answered in a way that makes no sense.`);
+      }
+    },
+
+    async readAccount(signal) {
+      account = account?.ok === true ? account : await http.read('/user', parseAccount, { signal });
+      return account;
+    },
+  };
+};
+
+/** Something between us and GitLab that answers in its place does not count. Beyond 10,000 items GitLab does not count either. */
+const parsePosition = (headers: Headers): Omit<Page<never>, 'items'> => {
+  const next = headers.get('x-next-page');
+  const total = headers.get('x-total');
+  if (next === null || !/^\d{0,9}$/.test(next)) throw new Error('the number of the next page is missing');
+  if (total !== null && !/^\d{1,9}$/.test(total)) throw new Error('the number of items is none');
+  return { next: next === '' ? undefined : next, total: total === null ? undefined : Number(total) };
+};
+
+const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new EphError('config.invalid', `${JSON.stringify(text)} is not the address of a GitLab, such as https://gitlab.com.`);
+  return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
+};
+
+const parsePath = (text: string): string => {
+  if (!/^[\w.-]+(?:\/[\w.-]+)+$/.test(text) || text.split('/').some((part) => part === '.' || part === '..'))
+    throw new EphError(
+      'config.invalid',
+      `${JSON.stringify(text)} is not the path of a project in GitLab, such as group/project.`,
+    );
+  return text;
+};
+
+/** The name does not matter: GitLab looks at the token alone. */
+const withToken = (address: string, token: string): string => {
+  const url = new URL(address);
+  url.username = 'oauth2';
+  url.password = encodeURIComponent(token);
+  return url.href;
+};

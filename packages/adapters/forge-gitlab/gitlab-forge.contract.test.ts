@@ -1,0 +1,121 @@
+import { type CommitSha, commitSha, type SourceRef } from '@eph/contract';
+import { describeForge, type ForgeHarness } from '@eph/engine/source/forge.contract';
+import { describePulls, type PullsHarness } from '@eph/engine/source/pulls.contract';
+import { describe } from 'vitest';
+import type { MergeRequestAt, Person } from '../../../test/parts/gitlab/person.ts';
+import { Origin } from '../forge-git/origin.fake.ts';
+import { fullName } from '../forge-git/refs.ts';
+import { createWorkshop, path, type Workshop } from './gitlab-workshop.fake.ts';
+
+const connections = ({ front }: Workshop) => ({
+  disconnect: () => {
+    front.isCut = true;
+    return Promise.resolve();
+  },
+  reconnect: () => {
+    front.isCut = false;
+    return Promise.resolve();
+  },
+});
+
+/** Commits are made in a repository of this machine and pushed from there. */
+const createForgeHarness = async (): Promise<ForgeHarness> => {
+  const [workshop, origin] = [await createWorkshop({ isEmpty: true }), await Origin.create()];
+  const address = `${workshop.front.url.replace('://', '://alice:secret@')}/${path}.git`;
+  const push = async (...refspecs: readonly string[]): Promise<void> => {
+    await origin.git('push', '--quiet', '--force', address, ...refspecs);
+  };
+  return {
+    forge: workshop.forge,
+    async push(ref, files) {
+      const commit = await origin.push(ref, files);
+      await push(`${fullName(ref)}:${fullName(ref)}`);
+      return commit;
+    },
+    async annotate(tag, commit) {
+      await origin.annotate(tag, commit);
+      await push(`refs/tags/${tag}:refs/tags/${tag}`);
+    },
+    delete: (ref) => push(`:${fullName(ref)}`),
+    ...connections(workshop),
+    async [Symbol.asyncDispose]() {
+      await workshop[Symbol.asyncDispose]();
+      await origin[Symbol.asyncDispose]();
+    },
+  };
+};
+
+const createPullsHarness = async (): Promise<PullsHarness> => {
+  const workshop = await createWorkshop();
+  const { gitlab, forge, supplements, alice, bob, mallory } = workshop;
+  const people = { author: alice, maintainer: bob, stranger: mallory };
+  const forkPath = 'mallory/shop';
+  const forkId = await mallory.fork(path, forkPath);
+
+  const at = ({ name }: SourceRef): MergeRequestAt => ({ project: path, iid: Number(name) });
+  const noted = <T>(result: T): T => {
+    supplements.noteHeads();
+    return result;
+  };
+  const commit = async (
+    by: Person,
+    project: string,
+    branch: string,
+    files: Parameters<PullsHarness['commit']>[1],
+    onto?: CommitSha,
+  ): Promise<CommitSha> => {
+    const sha = onto === undefined ? by.push(project, branch, files) : by.forcePush(project, branch, files, onto);
+    return noted(commitSha(await sha));
+  };
+  const open = async (by: Person, from: string, head: string, title: string): Promise<SourceRef> => {
+    const { iid } = await by.openMergeRequest(path, { source: head, from, title });
+    return noted({ kind: 'pr', name: String(iid) });
+  };
+
+  return {
+    forge,
+    people: { author: alice.username, maintainer: bob.username, stranger: mallory.username },
+    commit: (branch, files, onto) => commit(alice, path, branch, files, onto),
+    openPullRequest: ({ head, title }) => open(alice, path, head, title),
+    async edit(ref, { title, draft, base }) {
+      if (title !== undefined) alice.rename(at(ref), title);
+      if (draft !== undefined) alice[draft ? 'markDraft' : 'markReady'](at(ref));
+      if (base !== undefined) alice.retarget(at(ref), base);
+    },
+    label: async (ref, label) => alice.label(at(ref), label),
+    unlabel: async (ref, label) => alice.unlabel(at(ref), label),
+    comment: async (ref, by, text) => void people[by].comment(at(ref), text),
+    async approve(ref, by) {
+      try {
+        people[by].approve(at(ref));
+      } catch (error) {
+        if (by !== 'stranger') throw error;
+      }
+    },
+    async setCheck(sha, { name, state }) {
+      const body = JSON.stringify({ name, state: state === 'failure' ? 'failed' : state, ref: 'feature' });
+      const headers = { 'private-token': gitlab.personalToken(bob), 'content-type': 'application/json' };
+      const address = `${gitlab.url}/api/v4/projects/${encodeURIComponent(path)}/statuses/${sha}`;
+      const answer = await fetch(address, { method: 'POST', headers, body });
+      if (!answer.ok) throw new Error(await answer.text());
+    },
+    close: async (ref) => alice.close(at(ref)),
+    reopen: async (ref) => alice.reopen(at(ref)),
+    countReactions: async (ref, { id }) => gitlab.read.reactions(at(ref), Number(id)).length,
+    ...connections(workshop),
+    fork: {
+      name: `projects/${forkId}`,
+      commit: (branch, files) => commit(mallory, forkPath, branch, files),
+      openPullRequest: ({ head, title }) => open(mallory, forkPath, head, title),
+    },
+    [Symbol.asyncDispose]: () => workshop[Symbol.asyncDispose](),
+  };
+};
+
+describe('a project of GitLab, as a forge', () => {
+  describeForge({ notices: false }, createForgeHarness);
+});
+
+describe('a project of GitLab, with merge requests', () => {
+  describePulls(createPullsHarness);
+});

@@ -1,0 +1,131 @@
+import {
+  completeReading,
+  type Failure,
+  failure,
+  incompleteReading,
+  type Log,
+  markSources,
+  type ProjectId,
+  type Reading,
+  type Source,
+  type SourceKind,
+  sourceKinds,
+} from '@eph/contract';
+import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
+import type { Pulls } from '@eph/engine/source/pulls';
+import type { RefWriter } from '@eph/engine/source/ref-writer';
+import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
+import type { Listing } from '../forge-http/read-pages.ts';
+import { createGitlabClient, type GitlabClient, type GitlabClientOptions, parserOf } from './gitlab-client.ts';
+import { createGitlabPulls } from './gitlab-pulls.ts';
+import { hasCommit, parseNumber, toSource } from './merge-request-source.ts';
+import { createOpenMergeRequests } from './open-merge-requests.ts';
+import { isGone } from './presence.ts';
+import { type MergeRequestShape, mergeRequestShape } from './shapes.ts';
+
+export interface GitlabForgeOptions
+  extends GitlabClientOptions,
+    Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
+  readonly project: ProjectId;
+  readonly log: Log;
+  /** What is looked for; everything by default. Where only merge requests are wanted, an unchanged pass is one request. */
+  readonly kinds?: readonly SourceKind[];
+}
+
+export interface GitlabForge extends Forge, AsyncDisposable {
+  readonly pulls: Pulls;
+  readonly refs: RefWriter;
+  /** For the reporter that writes to the same project. */
+  readonly client: GitlabClient;
+}
+
+const parseMergeRequest = parserOf(mergeRequestShape);
+const nothing = completeReading<Source>([]);
+
+/**
+ * A project of GitLab. Branches, tags and files come by Git, which tells them completely in one exchange that costs nothing of what the
+ * API grants; merge requests and what belongs to them come from the API.
+ */
+export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
+  const { project, kinds = sourceKinds } = options;
+  const client = createGitlabClient(options);
+  const git = createGitForge({ ...options, location: client.location });
+  const readOpen = createOpenMergeRequests(client, options.now);
+  let before: { readonly parts: readonly Reading<Source>[]; readonly whole: Reading<Source> } | undefined;
+
+  const withoutCommit = ({ iid }: MergeRequestShape): Failure =>
+    failure('forge.incomplete', `The commit of merge request ${iid} of ${client.shown} is not known.`);
+
+  const readRefs = async (signal: AbortSignal): Promise<Reading<Source>> => {
+    if (!kinds.includes('branch') && !kinds.includes('tag')) return nothing;
+    const reading = await git.sources(signal);
+    const items = reading.items.filter(({ ref }) => kinds.includes(ref.kind));
+    return items.length === reading.items.length ? reading : { ...reading, items };
+  };
+
+  const toReading = withMemory((listing: Listing<MergeRequestShape>): Reading<Source> => {
+    const items = listing.items.filter(hasCommit).map((merge) => toSource(project, merge));
+    const faults = listing.items.filter((merge) => !hasCommit(merge)).map(withoutCommit);
+    if (!listing.complete) return incompleteReading(items, listing.refusal.fault, ...faults);
+    return faults.length === 0 ? completeReading(items) : incompleteReading(items, ...faults);
+  });
+
+  /** The same reading, not only an equal one, for as long as its parts are. */
+  const combine = (parts: readonly Reading<Source>[]): Reading<Source> => {
+    if (before !== undefined && parts.every((part, index) => isSame(part, before?.parts[index]))) return before.whole;
+    const items = parts.flatMap((part) => part.items);
+    const faults = parts.flatMap((part) => part.faults);
+    const whole = parts.every((part) => part.complete)
+      ? completeReading(items, markSources(items))
+      : incompleteReading(items, ...faults);
+    before = { parts, whole };
+    return whole;
+  };
+
+  const readMergeRequest = async (number: number, signal: AbortSignal): Promise<SourceAnswer> => {
+    const answer = await client.read(`/merge_requests/${number}`, parseMergeRequest, { signal, fresh: true });
+    if (!answer.ok) return (await isGone(client, answer, signal)) ? { state: 'gone' } : { state: 'unknown', fault: answer.fault };
+    const merge = answer.value;
+    if (merge.state !== 'opened' && merge.state !== 'locked') return { state: 'gone' };
+    if (!hasCommit(merge)) return { state: 'unknown', fault: withoutCommit(merge) };
+    return { state: 'present', source: toSource(project, merge) };
+  };
+
+  return {
+    project,
+    client,
+    refs: git.refs,
+    pulls: createGitlabPulls(client),
+
+    async sources(signal) {
+      const [refs, merges] = await Promise.all([
+        readRefs(signal),
+        kinds.includes('pr') ? readOpen(signal).then(toReading) : nothing,
+      ]);
+      return combine([refs, merges]);
+    },
+
+    async source(ref, signal) {
+      if (ref.kind !== 'pr') return await git.source(ref, signal);
+      const number = parseNumber(ref);
+      return number === undefined ? { state: 'gone' } : await readMergeRequest(number, signal);
+    },
+
+    readFile: (commit, path, limitBytes, signal) => git.readFile(commit, path, limitBytes, signal),
+    exportTree: (commit, folder, signal) => git.exportTree(commit, folder, signal),
+    watch: (wake, signal) => git.watch(wake, signal),
+    [Symbol.asyncDispose]: () => git[Symbol.asyncDispose](),
+  };
+};
+
+/** Computes again only for another argument than the last. */
+const withMemory = <A, R>(compute: (from: A) => R): ((from: A) => R) => {
+  let last: { readonly from: A; readonly made: R } | undefined;
+  return (from) => {
+    if (last?.from !== from) last = { from, made: compute(from) };
+    return last.made;
+  };
+};
+
+const isSame = (a: Reading<Source>, b: Reading<Source> | undefined): boolean =>
+  a === b || (a.complete && b?.complete === true && a.mark !== undefined && a.mark === b.mark);

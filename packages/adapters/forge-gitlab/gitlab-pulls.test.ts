@@ -1,0 +1,171 @@
+import { type CommitSha, commitSha, type SourceRef } from '@eph/contract';
+import { describe, expect, it } from 'vitest';
+import { createWorkshop, path, type Workshop } from './gitlab-workshop.fake.ts';
+
+const { signal } = new AbortController();
+const ref: SourceRef = { kind: 'pr', name: '1' };
+const at = { project: path, iid: 1 };
+
+/** With one merge request. */
+const open = async ({ alice, supplements }: Workshop): Promise<CommitSha> => {
+  const commit = commitSha(await alice.push(path, 'feature', { 'a.txt': 'a' }));
+  await alice.openMergeRequest(path, { source: 'feature' });
+  supplements.noteHeads();
+  return commit;
+};
+
+const answerWith = ({ front, supplements }: Workshop, pattern: RegExp, body: unknown): void => {
+  const headers = { 'content-type': 'application/json', 'x-next-page': '', 'x-total': '1' };
+  front.substitute = (line, sent) =>
+    pattern.test(line) ? { status: 200, headers, body: JSON.stringify(body) } : supplements.answer(line, sent);
+};
+
+describe('commands on merge requests', () => {
+  it('cost one request where there are none', async () => {
+    await using workshop = await createWorkshop();
+    await open(workshop);
+    workshop.bob.comment(at, 'Looks good');
+    workshop.front.takeApiRequests();
+    expect(await workshop.forge.pulls.commands(ref, signal)).toMatchObject({ complete: true, items: [] });
+    expect(workshop.front.takeApiRequests()).toHaveLength(1);
+  });
+
+  it('belong to the head they were written for, also when that is forced away', async () => {
+    await using workshop = await createWorkshop();
+    const { alice, bob, supplements, forge } = workshop;
+    const first = await open(workshop);
+    bob.comment(at, '/deploy');
+    const second = commitSha(await alice.forcePush(path, 'feature', { 'b.txt': 'b' }));
+    supplements.noteHeads();
+    bob.comment(at, '/deploy again');
+    const { items } = await forge.pulls.commands(ref, signal);
+    expect(items.map(({ text, commit }) => [text, commit])).toEqual([
+      ['/deploy', first],
+      ['/deploy again', second],
+    ]);
+  });
+
+  it('ask who may write now, in the project or in a group around it', async () => {
+    await using workshop = await createWorkshop();
+    const { alice, gitlab, forge } = workshop;
+    await open(workshop);
+    const people = ['guest', 'reporter', 'developer', 'owner'] as const;
+    for (const role of people) {
+      alice.invite(role === 'owner' ? 'acme' : path, gitlab.person(role), role);
+      gitlab.person(role).comment(at, `/deploy ${role}`);
+    }
+    const writers = async () =>
+      (await forge.pulls.commands(ref, signal)).items.filter((one) => one.mayWrite).map((one) => one.author);
+    expect(await writers()).toEqual(['developer', 'owner']);
+    alice.expel(path, gitlab.person('developer'));
+    expect(await writers()).toEqual(['owner']);
+  });
+
+  it('are unknown when it cannot be asked who wrote them', async () => {
+    await using workshop = await createWorkshop();
+    await open(workshop);
+    workshop.bob.comment(at, '/deploy');
+    workshop.gitlab.failures.add({ failure: { kind: 'status', status: 502 }, match: { path: /members/u } });
+    expect(await workshop.forge.pulls.commands(ref, signal)).toMatchObject({ complete: false, items: [] });
+  });
+});
+
+describe('approvals of merge requests', () => {
+  it('hold for the commit they were given to, also where GitLab keeps them after a push', async () => {
+    await using workshop = await createWorkshop();
+    const { alice, bob, supplements, forge } = workshop;
+    const first = await open(workshop);
+    const kept = { approved_by: [{ user: { id: bob.user.id, username: 'bob' }, approved_at: new Date().toISOString() }] };
+    answerWith(workshop, /\/approvals$/, kept);
+    expect((await forge.pulls.approvals(ref, first, signal)).items).toHaveLength(1);
+    const second = commitSha(await alice.push(path, 'feature', { 'b.txt': 'b' }));
+    supplements.noteHeads();
+    expect(await forge.pulls.approvals(ref, second, signal)).toMatchObject({ complete: true, items: [] });
+  });
+
+  it('are unknown where GitLab does not say when they were given', async () => {
+    await using workshop = await createWorkshop();
+    const commit = await open(workshop);
+    answerWith(workshop, /\/approvals$/, { approved_by: [{ user: { id: 1, username: 'bob' } }] });
+    expect(await workshop.forge.pulls.approvals(ref, commit, signal)).toMatchObject({ complete: false, items: [] });
+  });
+});
+
+describe('changed paths of merge requests', () => {
+  const read = async ({ forge }: Workshop, commit: CommitSha) =>
+    await forge.pulls.changedPaths({ project: forge.project, ref, commit }, signal);
+
+  it('name both ends of a renamed file', async () => {
+    await using workshop = await createWorkshop();
+    const { alice, supplements } = workshop;
+    const commit = commitSha(await alice.push(path, 'feature', { 'README.md': null, 'docs/README.md': 'Read me.\n' }));
+    await alice.openMergeRequest(path, { source: 'feature' });
+    supplements.noteHeads();
+    const { complete, items } = await read(workshop, commit);
+    expect([complete, items.toSorted()]).toEqual([true, ['README.md', 'docs/README.md']]);
+  });
+
+  it('are unknown when the merge request has moved on', async () => {
+    await using workshop = await createWorkshop();
+    const commit = await open(workshop);
+    await workshop.alice.push(path, 'feature', { 'b.txt': 'b' });
+    expect(await read(workshop, commit)).toMatchObject({
+      complete: false,
+      items: [],
+      faults: [{ message: expect.stringMatching(/moved on/) }],
+    });
+  });
+
+  it('are unknown when there are more than GitLab lists', async () => {
+    await using workshop = await createWorkshop();
+    const commit = await open(workshop);
+    for (const count of ['1000+', '2', null]) {
+      answerWith(workshop, /\/merge_requests\/1$/, { sha: commit, changes_count: count });
+      expect(await read(workshop, commit), String(count)).toMatchObject({ complete: false, items: [] });
+    }
+  });
+});
+
+describe('checks of a commit', () => {
+  it.each([
+    ['created', 'pending'],
+    ['waiting_for_resource', 'pending'],
+    ['pending', 'pending'],
+    ['running', 'pending'],
+    ['manual', 'pending'],
+    ['success', 'success'],
+    ['failed', 'failure'],
+    ['canceled', 'failure'],
+    ['skipped', 'failure'],
+    ['of the future', 'pending'],
+  ])('%s is %s', async (status, state) => {
+    await using workshop = await createWorkshop();
+    const rest = { ref: 'feature', description: null, target_url: null, author: null };
+    answerWith(workshop, /\/statuses/, [{ id: 1, name: 'build', status, ...rest }]);
+    const { items } = await workshop.forge.pulls.checks(commitSha('1'.repeat(40)), signal);
+    expect(items).toEqual([{ name: 'build', state }]);
+  });
+});
+
+describe('labels of merge requests', () => {
+  it.each(['a,b', ' padded', '', 'x'.repeat(256), 'none'])('%j is none that GitLab would take as it is', async (label) => {
+    await using workshop = await createWorkshop();
+    await open(workshop);
+    await expect(workshop.forge.pulls.addLabel(ref, label, signal)).rejects.toMatchObject({ code: 'forge.refused' });
+    await workshop.forge.pulls.removeLabel(ref, label, signal);
+    expect(workshop.gitlab.read.labels(at)).toEqual([]);
+  });
+
+  it('are refused aloud where GitLab passes them over in silence', async () => {
+    await using workshop = await createWorkshop();
+    const { gitlab, alice, mallory } = workshop;
+    await mallory.fork(path, 'mallory/shop');
+    await mallory.push('mallory/shop', 'feature', { 'a.txt': 'a' });
+    await mallory.openMergeRequest(path, { source: 'feature', from: 'mallory/shop' });
+    alice.label(at, 'kept');
+    await using asMallory = await createWorkshop({ baseUrl: gitlab.url, token: gitlab.personalToken(mallory) });
+    const refused = { code: 'forge.refused', message: expect.stringMatching(/role Developer/) };
+    await expect(asMallory.forge.pulls.addLabel(ref, 'preview', signal)).rejects.toMatchObject(refused);
+    await expect(asMallory.forge.pulls.removeLabel(ref, 'kept', signal)).rejects.toMatchObject(refused);
+  });
+});

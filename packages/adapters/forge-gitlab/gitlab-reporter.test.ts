@@ -1,0 +1,227 @@
+import { commentMarker, commitSha, environmentId, environmentName, type ReportView, type SourceRef } from '@eph/contract';
+import { computeCommitStatus } from '@eph/engine/report/commit-status';
+import { renderMarkdown } from '@eph/engine/report/markdown';
+import type { Report } from '@eph/engine/report/reporter';
+import { createView } from '@eph/engine/report/view.fake';
+import { describe, expect, it } from 'vitest';
+import { createGitlabReporter, type GitlabReporterOptions } from './gitlab-reporter.ts';
+import { createWorkshop, path, type Workshop } from './gitlab-workshop.fake.ts';
+
+const { signal } = new AbortController();
+const at = { project: path, iid: 1 };
+const name = environmentName('shop-calm-bay-1234');
+const url = 'http://shop-calm-bay-1234.localhost';
+
+/** A merge request and what is reported about it. */
+const createWorld = async (options: Partial<GitlabReporterOptions> = {}) => {
+  const workshop = await createWorkshop();
+  const { alice, forge, gitlab } = workshop;
+  const commit = commitSha(await alice.push(path, 'feature', { 'a.txt': 'a' }));
+  await alice.openMergeRequest(path, { source: 'feature' });
+  const start = () =>
+    createGitlabReporter({
+      client: forge.client,
+      renderComment: ({ view, environment }) => renderMarkdown(view, { marker: commentMarker(environment) }),
+      computeStatus: computeCommitStatus,
+      ...options,
+    });
+  const report = (phase: ReportView['phase'], changes: Partial<Report> & { readonly summary?: string } = {}): Report => {
+    const { summary = '', ...rest } = changes;
+    const on = rest.commit ?? commit;
+    return {
+      project: forge.project,
+      environment: environmentId('00000000000000a7'),
+      source: { kind: 'pr', name: '1' },
+      commit: on,
+      text: phase,
+      view: createView({ name, url, phase, summary, commit: on }),
+      last: false,
+      ...rest,
+    };
+  };
+  return {
+    ...workshop,
+    workshop,
+    commit,
+    start,
+    report,
+    statuses: (sha: string = commit) => gitlab.read.statuses(path, sha).map(({ status }) => status),
+  };
+};
+
+const changes = ({ front }: Workshop): readonly string[] => front.takeApiRequests().filter((line) => !line.startsWith('GET'));
+
+describe('the status of a commit', () => {
+  it('is green only while the environment is ready, and leads there', async () => {
+    await using world = await createWorld();
+    const { gitlab, commit, report, statuses } = world;
+    const reporter = world.start();
+    for (const phase of ['Pending', 'Progressing'] as const) await reporter.ensure(report(phase), signal);
+    expect(statuses()).toEqual(['running']);
+    await reporter.ensure(report('Ready'), signal);
+    expect(gitlab.read.statuses(path, commit)).toMatchObject([
+      { name: `eph/${name}`, status: 'success', target_url: url, ref: 'feature', description: 'Ready' },
+    ]);
+    expect(gitlab.read.mergeRequest(at).head_pipeline).toMatchObject({ status: 'success' });
+    await reporter.ensure(report('Degraded', { summary: 'web is failing' }), signal);
+    expect(statuses()).toEqual(['success', 'failed']);
+    expect(gitlab.read.mergeRequest(at).head_pipeline).toMatchObject({ status: 'failed' });
+  });
+
+  it('goes through a whole life, with a restart at every step', async () => {
+    await using world = await createWorld();
+    const { report, statuses } = world;
+    const phases = ['Pending', 'Progressing', 'Failed', 'Progressing', 'Ready', 'Progressing', 'Ready', 'Removing'] as const;
+    for (const phase of phases) {
+      await world.start().ensure(report(phase), signal);
+      await world.start().ensure(report(phase), signal);
+    }
+    for (const last of [false, true]) await world.start().ensure(report('Removed', { last }), signal);
+    expect(statuses()).toEqual(['failed', 'success', 'success', 'skipped']);
+  });
+
+  it('is taken back when an environment goes before it was ready, and never set for one that nobody heard of', async () => {
+    await using world = await createWorld();
+    const { report, statuses } = world;
+    await world.start().ensure(report('Removed', { last: true }), signal);
+    expect(statuses()).toEqual([]);
+    await world.start().ensure(report('Progressing'), signal);
+    await world.start().ensure(report('Removing'), signal);
+    expect(statuses()).toEqual(['canceled']);
+  });
+
+  it('says something new when the reason is another', async () => {
+    await using world = await createWorld();
+    const { gitlab, commit, report } = world;
+    for (const summary of ['one', 'one', 'two']) await world.start().ensure(report('Failed', { summary }), signal);
+    expect(gitlab.read.statuses(path, commit).map(({ description }) => description)).toEqual(['Failed: one', 'Failed: two']);
+  });
+
+  it('is set for commits of forks too', async () => {
+    await using world = await createWorld();
+    const { gitlab, mallory, report } = world;
+    await mallory.fork(path, 'mallory/shop');
+    const commit = commitSha(await mallory.push('mallory/shop', 'patch', { 'b.txt': 'b' }));
+    const { iid } = await mallory.openMergeRequest(path, { source: 'patch', from: 'mallory/shop' });
+    await world.start().ensure(report('Ready', { commit, source: { kind: 'pr', name: String(iid) } }), signal);
+    expect(gitlab.read.statuses(path, commit)).toMatchObject([{ status: 'success', ref: `refs/merge-requests/${iid}/head` }]);
+  });
+});
+
+describe('an environment of GitLab', () => {
+  it('has the address from the beginning, and a deployment for each commit that answers', async () => {
+    await using world = await createWorld();
+    const { gitlab, alice, commit, report } = world;
+    const reporter = world.start();
+    await reporter.ensure(report('Pending'), signal);
+    expect(gitlab.read.environments(path)).toMatchObject([{ name: `review/${name}`, external_url: url, state: 'available' }]);
+    expect(gitlab.read.deployments(path)).toEqual([]);
+    await reporter.ensure(report('Ready'), signal);
+    const next = commitSha(await alice.push(path, 'feature', { 'b.txt': 'b' }));
+    for (const phase of ['Progressing', 'Ready'] as const) await world.start().ensure(report(phase, { commit: next }), signal);
+    expect(gitlab.read.deployments(path).map(({ sha, ref, status }) => [sha, ref, status])).toEqual([
+      [commit, 'feature', 'success'],
+      [next, 'feature', 'success'],
+    ]);
+  });
+
+  it('is stopped when the environment goes, and deleted with everything in it once it is gone', async () => {
+    await using world = await createWorld();
+    const { gitlab, report } = world;
+    await world.start().ensure(report('Ready'), signal);
+    await world.start().ensure(report('Removing'), signal);
+    expect(gitlab.read.environments(path)).toMatchObject([{ state: 'stopped' }]);
+    for (let time = 0; time < 2; time += 1) await world.start().ensure(report('Removed', { last: true }), signal);
+    expect([gitlab.read.environments(path), gitlab.read.deployments(path)]).toEqual([[], []]);
+  });
+
+  it('leaves those of others alone', async () => {
+    await using world = await createWorld();
+    const { gitlab, alice, report } = world;
+    const headers = { 'private-token': gitlab.personalToken(alice), 'content-type': 'application/json' };
+    const body = JSON.stringify({ name: `review/${name}-2`, external_url: 'https://example.com' });
+    await fetch(`${gitlab.url}/api/v4/projects/${encodeURIComponent(path)}/environments`, { method: 'POST', headers, body });
+    await world.start().ensure(report('Ready'), signal);
+    await world.start().ensure(report('Removed', { last: true }), signal);
+    expect(gitlab.read.environments(path)).toMatchObject([{ name: `review/${name}-2`, state: 'available' }]);
+  });
+});
+
+describe('a reporter of GitLab', () => {
+  it('is silent while there is nothing new', async () => {
+    await using world = await createWorld();
+    const { workshop, report } = world;
+    const reporter = world.start();
+    await reporter.ensure(report('Ready'), signal);
+    world.front.takeApiRequests();
+    await Promise.all([reporter.ensure(report('Ready'), signal), reporter.ensure(report('Ready'), signal)]);
+    expect(world.front.takeApiRequests()).toEqual([]);
+    await world.start().ensure(report('Ready'), signal);
+    expect(changes(workshop)).toEqual([]);
+  });
+
+  it('shows statuses and environments of branches and tags, which nobody can comment on', async () => {
+    await using world = await createWorld();
+    const { gitlab, alice, commit, report, workshop } = world;
+    await alice.tag(path, 'v1', 'feature');
+    const sources: readonly SourceRef[] = [
+      { kind: 'branch', name: 'feature' },
+      { kind: 'tag', name: 'v1' },
+    ];
+    for (const [index, source] of sources.entries()) {
+      const view = createView({ name: environmentName(`shop-calm-bay-${index}000`), url, commit });
+      await world.start().ensure(report('Ready', { source, view }), signal);
+    }
+    expect(gitlab.read.statuses(path, commit).map(({ ref, status }) => [ref, status])).toEqual([
+      ['feature', 'success'],
+      ['v1', 'success'],
+    ]);
+    expect(gitlab.read.environments(path)).toHaveLength(2);
+    expect(changes(workshop).filter((line) => line.includes('/notes'))).toEqual([]);
+  });
+
+  it('writes no notes where people do not want any', async () => {
+    await using world = await createWorld({ comments: false });
+    await world.start().ensure(world.report('Ready'), signal);
+    expect(world.gitlab.read.comments(at)).toEqual([]);
+    expect(world.statuses()).toEqual(['success']);
+  });
+
+  it('says what it may not do, and does the rest', async () => {
+    await using world = await createWorld();
+    const { gitlab, report } = world;
+    gitlab.failures.add({ failure: { kind: 'status', status: 403 }, match: { method: 'POST', path: /\/statuses\// } });
+    await expect(world.start().ensure(report('Ready'), signal)).rejects.toMatchObject({
+      code: 'report.failed',
+      message: expect.stringMatching(/Maintainer for protected branches/),
+    });
+    expect(gitlab.read.comments(at)).toHaveLength(1);
+    expect(gitlab.read.environments(path)).toHaveLength(1);
+  });
+
+  it('has nobody to tell on a merge request or a commit that is not there', async () => {
+    await using world = await createWorld();
+    const { gitlab, report } = world;
+    await world.start().ensure(report('Ready'), signal);
+    const source: SourceRef = { kind: 'pr', name: '99' };
+    await world.start().ensure(report('Removed', { source, last: true }), signal);
+    expect(gitlab.read.environments(path)).toEqual([]);
+    const branch: SourceRef = { kind: 'branch', name: 'deleted' };
+    await world.start().ensure(report('Removed', { source: branch, commit: commitSha('9'.repeat(40)), last: true }), signal);
+  });
+
+  it('writes one note also when GitLab takes it and the answer is lost', async () => {
+    await using world = await createWorld();
+    const { gitlab, report } = world;
+    const reporter = world.start();
+    gitlab.failures.add({
+      failure: { kind: 'reset' },
+      match: { method: 'POST', path: /\/notes$/ },
+      takesEffect: true,
+      times: 1,
+    });
+    await expect(reporter.ensure(report('Progressing'), signal)).rejects.toMatchObject({ code: 'report.failed' });
+    await reporter.ensure(report('Ready'), signal);
+    expect(gitlab.read.comments(at)).toHaveLength(1);
+  });
+});

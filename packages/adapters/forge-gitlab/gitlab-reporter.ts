@@ -1,0 +1,139 @@
+import { type EnvironmentId, EphError, isEphError, isSameView, type ReportView, sourceKey } from '@eph/contract';
+import type { Report, Reporter } from '@eph/engine/report/reporter';
+import { type AddToBatch, createBatchQueue } from '../forge-git/batch-queue.ts';
+import { valueOf } from '../forge-http/answer.ts';
+import { ensureCommitStatus, type ShownStatus } from './commit-statuses.ts';
+import { createEnvironmentNotes } from './environment-notes.ts';
+import { createGitlabEnvironments } from './environments.ts';
+import { type GitlabClient, parserOf } from './gitlab-client.ts';
+import { parseNumber } from './merge-request-source.ts';
+import { isGone } from './presence.ts';
+import { mergeRequestShape } from './shapes.ts';
+
+export interface GitlabReporterOptions {
+  /** Of the forge that reads the same project. */
+  readonly client: GitlabClient;
+  /** The note about an environment, its marker included. */
+  readonly renderComment: (report: Report) => string;
+  readonly computeStatus: (view: ReportView) => ShownStatus;
+  /** Whether to write notes at all; statuses and environments are always written. */
+  readonly comments?: boolean;
+}
+
+const parseMergeRequest = parserOf(mergeRequestShape);
+
+/**
+ * Reports in three places: a note on the merge request, a status on the commit, and an environment of GitLab with a link to it. Each is
+ * read before it is written, so that nothing about them has to be remembered over a restart.
+ */
+export const createGitlabReporter = (options: GitlabReporterOptions): Reporter => {
+  const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
+  const notes = createEnvironmentNotes(client);
+  const environments = createGitlabEnvironments(client);
+  const queues = new Map<EnvironmentId, Queue>();
+  /** What people see already. */
+  const written = new Map<EnvironmentId, Report>();
+
+  /**
+   * GitLab shows a status on a merge request only if it is in the pipeline of its branch. Commits of forks are on no branch here. On a
+   * merge request that was deleted nobody is left to read.
+   */
+  const readRef = async ({ source }: Report, signal: AbortSignal): Promise<string | undefined> => {
+    const number = parseNumber(source);
+    if (number === undefined) return source.name;
+    const answer = await client.read(`/merge_requests/${number}`, parseMergeRequest, { signal });
+    if (!answer.ok && (await isGone(client, answer, signal))) return undefined;
+    const merge = valueOf(answer);
+    return merge.source_project_id === merge.target_project_id ? merge.source_branch : `refs/merge-requests/${number}/head`;
+  };
+
+  const ensureNote = async (report: Report, signal: AbortSignal): Promise<void> => {
+    const number = parseNumber(report.source);
+    if (number !== undefined && isCommenting) await notes.ensure(number, report.environment, renderComment(report), signal);
+  };
+
+  const ensureStatus = async ({ view, commit }: Report, ref: string, signal: AbortSignal): Promise<void> => {
+    const target = reachable.has(view.phase) ? view.url : undefined;
+    await ensureCommitStatus(client, { ...computeStatus(view), commit, ref, name: `eph/${view.name}`, target }, signal);
+  };
+
+  const ensureEnvironment = async (report: Report, ref: string | undefined, signal: AbortSignal): Promise<void> => {
+    const { view, source, commit, last } = report;
+    const name = `review/${view.name}`;
+    if (last) return await environments.ensureDeleted(name, signal);
+    if (view.phase === 'Removing' || view.phase === 'Removed') return await environments.ensureStopped(name, signal);
+    const isAnswering = view.phase === 'Ready' && ref !== undefined;
+    const answering = isAnswering ? { commit, ref, isTag: source.kind === 'tag' } : undefined;
+    await environments.ensure({ name, url: view.url, answering }, signal);
+  };
+
+  /** What one place refuses is still shown in the others. */
+  const write = async (report: Report, signal: AbortSignal): Promise<void> => {
+    const { environment } = report;
+    if (isSameReport(report, written.get(environment))) return;
+    written.delete(environment);
+    const ref = await readRef(report, signal);
+    const outcomes = await Promise.allSettled([
+      ref === undefined ? undefined : ensureNote(report, signal),
+      ref === undefined ? undefined : ensureStatus(report, ref, signal),
+      ensureEnvironment(report, ref, signal),
+    ]);
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    if (report.last) notes.forget(environment);
+    else written.set(environment, report);
+  };
+
+  /** Of several reports about one environment only the last still counts. */
+  const createQueue = (): Queue => ({
+    add: createBatchQueue(async (reports, signal) => {
+      for (const report of reports.slice(-1)) await write(report, signal);
+    }),
+    users: 0,
+  });
+
+  const writeInTurn = async (report: Report, signal: AbortSignal): Promise<void> => {
+    const queue = queues.get(report.environment) ?? createQueue();
+    queues.set(report.environment, queue);
+    queue.users += 1;
+    try {
+      await queue.add(report, signal);
+    } finally {
+      queue.users -= 1;
+      if (queue.users === 0) queues.delete(report.environment);
+    }
+  };
+
+  return {
+    async ensure(report, signal) {
+      try {
+        await writeInTurn(report, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw reportError(error);
+      }
+    },
+  };
+};
+
+/** While something may answer there. */
+const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);
+
+interface Queue {
+  readonly add: AddToBatch<Report, void>;
+  users: number;
+}
+
+const isSameReport = (a: Report, b: Report | undefined): boolean =>
+  b !== undefined &&
+  a.commit === b.commit &&
+  a.last === b.last &&
+  sourceKey(a.source) === sourceKey(b.source) &&
+  isSameView(a.view, b.view);
+
+const reportError = (error: unknown): unknown => {
+  if (!isEphError(error) || error.code === 'report.failed') return error;
+  const { message, retryAfterMs } = error;
+  const options = { cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return new EphError('report.failed', `The report could not be written: ${message}`, options);
+};

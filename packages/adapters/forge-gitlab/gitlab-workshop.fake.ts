@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { projectId, silentLog } from '@eph/contract';
+import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
+import type { Person } from '../../../test/parts/gitlab/person.ts';
+import { createGitlabForge, type GitlabForge, type GitlabForgeOptions } from './gitlab-forge.ts';
+import { GitlabFront } from './gitlab-front.fake.ts';
+import { GitlabSupplements } from './gitlab-supplements.fake.ts';
+
+export const path = 'acme/web/shop';
+
+/** A GitLab for one test, with a project, the people around it, and what Eph sees of it. */
+export interface Workshop extends AsyncDisposable {
+  readonly gitlab: GitlabEmulator;
+  readonly front: GitlabFront;
+  readonly supplements: GitlabSupplements;
+  readonly forge: GitlabForge;
+  readonly token: string;
+  readonly folder: string;
+  /** Owns the project. */
+  readonly alice: Person;
+  /** Maintains it. */
+  readonly bob: Person;
+  /** May read it. */
+  readonly mallory: Person;
+}
+
+export interface WorkshopOptions extends Partial<GitlabForgeOptions> {
+  readonly isEmpty?: boolean;
+}
+
+/** Empty, or with a branch `main` that holds `README.md`. */
+export const createWorkshop = async ({ isEmpty = false, ...options }: WorkshopOptions = {}): Promise<Workshop> => {
+  const gitlab = await GitlabEmulator.start();
+  const [alice, bob, mallory] = [gitlab.person('alice'), gitlab.person('bob'), gitlab.person('mallory')];
+  await alice.createProject(path, { visibility: 'public', ...(isEmpty ? {} : { files: { 'README.md': 'Read me.\n' } }) });
+  alice.invite(path, bob, 'maintainer');
+  const token = gitlab.projectToken(path, 'maintainer');
+  const front = await GitlabFront.start(gitlab);
+  const supplements = new GitlabSupplements(gitlab, path, gitlab.userOf(token));
+  front.substitute = (line, body) => supplements.answer(line, body);
+  const folder = await mkdtemp(join(tmpdir(), 'eph-forge-gitlab-'));
+  const forge = createGitlabForge({
+    project: projectId('shop'),
+    baseUrl: front.url,
+    path,
+    token,
+    folder: join(folder, 'data'),
+    now: Date.now,
+    random: Math.random,
+    log: silentLog,
+    ...options,
+  });
+  return {
+    gitlab,
+    front,
+    supplements,
+    forge,
+    token,
+    folder,
+    alice,
+    bob,
+    mallory,
+    async [Symbol.asyncDispose]() {
+      await forge[Symbol.asyncDispose]();
+      await front[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+      await gitlab[Symbol.asyncDispose]();
+    },
+  };
+};

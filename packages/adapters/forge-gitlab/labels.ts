@@ -1,0 +1,58 @@
+import { EphError } from '@eph/contract';
+import { toError, valueOf } from '../forge-http/answer.ts';
+import { type GitlabClient, listOf, parserOf } from './gitlab-client.ts';
+import { labelEventShape, mergeRequestShape } from './shapes.ts';
+
+const events = listOf('changes of labels', labelEventShape);
+const parseLabelled = parserOf(mergeRequestShape.pick({ labels: true }));
+
+/** The labels of merge requests, as wishes that are read and written. Everything throws `EphError`. */
+export interface Labels {
+  labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
+  add(number: number, label: string, signal: AbortSignal): Promise<void>;
+  remove(number: number, label: string, signal: AbortSignal): Promise<void>;
+}
+
+export const createLabels = (client: GitlabClient): Labels => {
+  const change = async (number: number, body: LabelChange, signal: AbortSignal): Promise<readonly string[]> =>
+    valueOf(await client.send('PUT', `/merge_requests/${number}`, body, parseLabelled, signal)).labels;
+
+  /** GitLab passes over in silence what it does not take, or not from this token. */
+  const refuse = (label: string): never => {
+    throw new EphError(
+      'forge.refused',
+      `${client.shown} does not change the label ${JSON.stringify(label.slice(0, 100))}; the token needs the role Developer.`,
+    );
+  };
+
+  return {
+    async labelledAt(number, label, signal) {
+      const listing = await client.list(`/merge_requests/${number}/resource_label_events`, events, { signal, fresh: true });
+      if (!listing.complete) throw toError(listing.refusal);
+      const last = listing.items
+        .filter((event) => event.label?.name === label)
+        .toSorted((a, b) => a.id - b.id)
+        .at(-1);
+      return last?.action === 'add' ? last.created_at : undefined;
+    },
+
+    async add(number, label, signal) {
+      if (!isOneLabel(label)) return refuse(label);
+      if (!(await change(number, { add_labels: [label] }, signal)).includes(label)) refuse(label);
+    },
+
+    async remove(number, label, signal) {
+      // No merge request has such a label.
+      if (!isOneLabel(label)) return;
+      if ((await change(number, { remove_labels: [label] }, signal)).includes(label)) refuse(label);
+    },
+  };
+};
+
+type LabelChange = { readonly add_labels: readonly string[] } | { readonly remove_labels: readonly string[] };
+
+const labelLimit = 255;
+
+/** GitLab takes what is sent for a list: it cuts at commas, and the spaces around them off. */
+const isOneLabel = (label: string): boolean =>
+  label !== '' && label.length <= labelLimit && !label.includes(',') && label === label.trim();

@@ -1,0 +1,48 @@
+import { commitSha, EphError, type ProjectId, type PullRequest, type Source, type SourceRef } from '@eph/contract';
+import type { MergeRequestShape } from './shapes.ts';
+
+/** The number of a merge request within its project, if the ref is one and could be one of GitLab's. */
+export const parseNumber = ({ kind, name }: SourceRef): number | undefined =>
+  kind === 'pr' && /^[1-9]\d{0,8}$/.test(name) ? Number(name) : undefined;
+
+export const requireNumber = (ref: SourceRef, shown: string): number => {
+  const number = parseNumber(ref);
+  if (number === undefined)
+    throw new EphError('forge.refused', `${shown} has no merge request ${JSON.stringify(ref.name.slice(0, 40))}.`);
+  return number;
+};
+
+export interface LocatedMergeRequest extends MergeRequestShape {
+  readonly sha: string;
+}
+
+/** Whether its commit is known. It is not for a moment after it was opened. */
+export const hasCommit = (merge: MergeRequestShape): merge is LocatedMergeRequest => isCommit(merge.sha);
+
+export const isCommit = (text: string | null): text is string => text !== null && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+
+export const toSource = (project: ProjectId, merge: LocatedMergeRequest): Source => ({
+  project,
+  ref: { kind: 'pr', name: String(merge.iid) },
+  commit: commitSha(merge.sha),
+  pull: toPullRequest(merge),
+});
+
+const toPullRequest = (merge: MergeRequestShape): PullRequest => ({
+  title: merge.title,
+  author: merge.author.username,
+  draft: merge.draft,
+  labels: [...new Set(merge.labels)].toSorted(),
+  head: merge.source_branch,
+  base: merge.target_branch,
+  fork: forkOf(merge),
+  page: merge.web_url,
+  // The count tells of a comment that was deleted, which GitLab does not take for a change.
+  touched: `${merge.updated_at} ${merge.user_notes_count}`,
+});
+
+/** GitLab shows a fork by its number here. Its path would take a request each, and the fork may be one that Eph must not see. */
+const forkOf = ({ source_project_id: source, target_project_id: target }: MergeRequestShape): string | null => {
+  if (source === target) return null;
+  return source === null ? 'a deleted project' : `projects/${source}`;
+};

@@ -1,0 +1,32 @@
+import type { CommitSha } from '@eph/contract';
+import type { Check } from '@eph/engine/source/pulls';
+import type { Listing } from '../forge-http/read-pages.ts';
+import { type GitlabClient, listOf } from './gitlab-client.ts';
+import { type StatusShape, statusShape } from './shapes.ts';
+
+const statuses = listOf('statuses', statusShape);
+
+/** Jobs of pipelines and statuses from outside, oldest first; several of one name where there are several pipelines. */
+export const readStatuses = async (
+  client: GitlabClient,
+  commit: CommitSha,
+  signal: AbortSignal,
+): Promise<Listing<StatusShape>> => {
+  const listing = await client.list(`/repository/commits/${commit}/statuses`, statuses, { signal, fresh: true });
+  return { ...listing, items: listing.items.toSorted((a, b) => a.id - b.id) };
+};
+
+/** The newest of each name. */
+export const computeChecks = (items: readonly StatusShape[]): readonly Check[] =>
+  [...new Map(items.map((status) => [status.name, status])).values()].map(({ name, status }) => ({
+    name,
+    state: checkStates[status] ?? 'pending',
+  }));
+
+/** Every other state is one on the way. A job is skipped when one before it failed. */
+const checkStates: Readonly<Record<string, Check['state']>> = {
+  success: 'success',
+  failed: 'failure',
+  canceled: 'failure',
+  skipped: 'failure',
+};

@@ -1,0 +1,122 @@
+import { EphError } from '@eph/contract';
+import type { Gate } from './gate.ts';
+
+/** A whole answer: nothing of it can still break. */
+export interface Received {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Where it came from in the end. */
+  readonly url: string;
+}
+
+export interface ExchangeOptions {
+  readonly fetch: typeof fetch;
+  readonly gate: Gate;
+  /** For one request and its whole answer. */
+  readonly timeoutMs: number;
+  readonly bodyLimitBytes: number;
+}
+
+export type Exchange = (request: Request, signal: AbortSignal) => Promise<Received>;
+
+const mostRedirects = 5;
+/** Enough to tell one refusal from another. */
+const quotedBytes = 4_096;
+
+/** One request through the gate. Throws `EphError` when no whole answer came, and the signal's reason when nobody wants it any more. */
+export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: ExchangeOptions): Exchange => {
+  const receive = async (request: Request, signal: AbortSignal): Promise<Received> => {
+    const response = await fetch(request, { signal });
+    const body = await readBody(response, bodyLimitBytes, signal);
+    const { status, statusText, headers } = response;
+    return { status, statusText, headers: decodedHeaders(headers), body, url: request.url };
+  };
+
+  const receiveInTime = async (request: Request, signal: AbortSignal): Promise<Received> => {
+    const limit = AbortSignal.timeout(timeoutMs);
+    try {
+      return await receive(request, AbortSignal.any([signal, limit]));
+    } catch (error) {
+      signal.throwIfAborted();
+      gate.observe(undefined);
+      throw silence(error, request, limit.aborted ? timeoutMs : undefined);
+    }
+  };
+
+  const pass = async (request: Request, signal: AbortSignal): Promise<Received> => {
+    const leave = await gate.enter(signal);
+    try {
+      const received = await receiveInTime(request, signal);
+      const quoted = received.status < 400 ? '' : new TextDecoder().decode(received.body.subarray(0, quotedBytes));
+      gate.observe({ status: received.status, headers: received.headers, body: quoted });
+      return received;
+    } finally {
+      leave();
+    }
+  };
+
+  return async (request, signal) => {
+    let next = request;
+    for (let hops = 0; ; hops += 1) {
+      const again = hops < mostRedirects ? next.clone() : undefined;
+      const received = await pass(new Request(next, { redirect: 'manual' }), signal);
+      const target = request.redirect === 'follow' ? redirectTarget(received, request) : undefined;
+      if (target === undefined || again === undefined) return received;
+      next = new Request(target, again);
+    }
+  };
+};
+
+/**
+ * Where a renamed repository is now. Only on the same server: a token, in whatever header it travels, goes nowhere else. A change is
+ * sent on as it was where something has moved for good or says so; never where browsers would turn it into a look.
+ */
+const redirectTarget = ({ status, headers }: Received, { method, url }: Request): string | undefined => {
+  const location = headers.get('location');
+  const isFollowed = [301, 307, 308].includes(status) || (status === 302 && method === 'GET');
+  if (location === null || !isFollowed) return undefined;
+  if (!URL.canParse(location, url)) return undefined;
+  const target = new URL(location, url);
+  return target.origin === new URL(url).origin ? target.href : undefined;
+};
+
+const readBody = async (response: Response, limitBytes: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> => {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    signal.throwIfAborted();
+    length += chunk.length;
+    if (length > limitBytes) throw new EphError('forge.incomplete', `The answer is larger than ${limitBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+};
+
+/** The body was unpacked on the way. */
+const decodedHeaders = (headers: Headers): Headers => {
+  const decoded = new Headers(headers);
+  decoded.delete('content-encoding');
+  decoded.delete('content-length');
+  return decoded;
+};
+
+const silence = (error: unknown, { url }: Request, timeoutMs: number | undefined): EphError => {
+  const { host } = new URL(url);
+  if (error instanceof EphError) return new EphError(error.code, `${host}: ${error.message}`, { cause: error });
+  if (timeoutMs !== undefined)
+    return new EphError('forge.unreachable', `${host} did not answer within ${timeoutMs / 1_000} s.`, { cause: error });
+  const code = networkCode(error);
+  return new EphError('forge.unreachable', `${host} could not be reached${code === undefined ? '' : ` (${code})`}.`, {
+    cause: error,
+  });
+};
+
+/** Only the code: the rest of the text names sockets and times, and would make every failure look like a new one. */
+const networkCode = (error: unknown): string | undefined => {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+  }
+  return undefined;
+};

@@ -1,0 +1,141 @@
+import { silentLog } from '@eph/contract';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type AnswerTable, valueOf } from './answer.ts';
+import { createConditionalFetch } from './conditional-fetch.ts';
+import { createForgeHttp } from './forge-http.ts';
+import { createTestGate, ScriptedForge, StoppedWatch } from './scripted-forge.fake.ts';
+
+const { signal } = new AbortController();
+
+const table: AnswerTable = [
+  { status: 404, meaning: 'gone', code: 'forge.unreachable', sentence: (shown) => `${shown} has no such thing.` },
+  {
+    status: 403,
+    when: (headers) => headers.has('retry-after'),
+    meaning: 'retry',
+    code: 'forge.unreachable',
+    sentence: (shown) => `${shown} wants a pause.`,
+  },
+  { status: [401, 403], meaning: 'refused', code: 'forge.refused', sentence: (shown) => `${shown} refuses access.` },
+  { status: 429, meaning: 'retry', code: 'forge.unreachable', sentence: (shown) => `${shown} wants a pause.` },
+  { status: [500, 599], meaning: 'retry', code: 'forge.unreachable', sentence: (shown) => `${shown} is in trouble.` },
+];
+
+const start = async () => {
+  const forge = await ScriptedForge.start();
+  onTestFinished(() => forge[Symbol.asyncDispose]());
+  const watch = new StoppedWatch();
+  const http = createForgeHttp({
+    fetch: createConditionalFetch({ gate: createTestGate(watch) }),
+    baseUrl: `${forge.url}/api/v1`,
+    authorize: (headers) => headers.set('authorization', 'token secret'),
+    table,
+    shown: 'acme/shop',
+    now: watch.now,
+    log: silentLog,
+  });
+  return { forge, http };
+};
+
+const numbers = (body: unknown): readonly number[] => {
+  if (!Array.isArray(body)) throw new Error('not a list');
+  return body.map(Number);
+};
+
+describe('reading', () => {
+  it('asks as who it is and hands over what was made of the answer', async () => {
+    const { forge, http } = await start();
+    forge.script = () => ({ body: ['1', '2'] });
+    expect(await http.read('/pulls?page=1', numbers, { signal })).toEqual({ ok: true, value: [1, 2] });
+    expect(forge.requests).toMatchObject([{ target: '/api/v1/pulls?page=1', headers: { authorization: 'token secret' } }]);
+  });
+
+  it('hands over the same value for as long as nothing changed', async () => {
+    const { forge, http } = await start();
+    forge.script = ({ headers }) =>
+      headers['if-none-match'] === '"1"' ? { status: 304 } : { headers: { etag: '"1"' }, body: [1] };
+    const first = valueOf(await http.read('/pulls', numbers, { signal }));
+    expect(valueOf(await http.read('/pulls', numbers, { signal }))).toBe(first);
+    expect(valueOf(await http.read('/pulls', numbers, { signal, fresh: true }))).toBe(first);
+    expect(valueOf(await http.read('/pulls', (body) => body, { signal }))).toEqual([1]);
+    forge.script = () => ({ body: [2] });
+    expect(valueOf(await http.read('/pulls', numbers, { signal }))).toEqual([2]);
+  });
+
+  it.each([
+    ['a list that is none', { body: { message: 'hello' } }],
+    ['half a list', { body: '[{"id": 1}, {"i' }],
+    ['a page of a proxy', { body: '<html></html>', headers: { 'content-type': 'text/html' } }],
+    ['nothing', { body: '' }],
+    ['a status nobody knows', { status: 418 }],
+    ['an unasked 304', { status: 304 }],
+    ['a way elsewhere', { status: 302, headers: { location: 'https://login.example.com/' } }],
+  ])('concludes nothing from %s', async (_, answer) => {
+    const { forge, http } = await start();
+    forge.script = () => answer;
+    expect(await http.read('/pulls', numbers, { signal })).toMatchObject({
+      ok: false,
+      meaning: 'incomplete',
+      fault: { code: 'forge.incomplete', message: expect.stringMatching(/^acme\/shop: the forge answered /) },
+    });
+  });
+
+  it.each([
+    [404, {}, 'gone', 'forge.unreachable', 'acme/shop has no such thing.'],
+    [401, {}, 'refused', 'forge.refused', 'acme/shop refuses access.'],
+    [403, {}, 'refused', 'forge.refused', 'acme/shop refuses access.'],
+    [403, { 'retry-after': '7' }, 'retry', 'forge.unreachable', 'acme/shop wants a pause.'],
+    [502, {}, 'retry', 'forge.unreachable', 'acme/shop is in trouble.'],
+  ])('takes %i with %o for what the table says', async (status, headers, meaning, code, message) => {
+    const { forge, http } = await start();
+    forge.script = () => ({ status, headers, body: { message: 'request id C0FFEE' } });
+    const answer = await http.read('/pulls', numbers, { signal });
+    expect(answer).toMatchObject({ ok: false, meaning, fault: { code, message } });
+    expect(() => valueOf(answer)).toThrow(message);
+  });
+
+  it('takes silence and a closed gate for trouble', async () => {
+    const { forge, http } = await start();
+    forge.script = () => ({ fault: 'reset' });
+    expect(await http.read('/pulls', numbers, { signal })).toMatchObject({
+      ok: false,
+      meaning: 'retry',
+      fault: { code: 'forge.unreachable' },
+    });
+    forge.script = () => ({ status: 429, headers: { 'retry-after': '60' } });
+    expect(await http.read('/pulls', numbers, { signal })).toMatchObject({ fault: { retryAfterMs: 60_000 } });
+    const asked = forge.requests.length;
+    expect(await http.read('/pulls', numbers, { signal })).toMatchObject({
+      ok: false,
+      meaning: 'retry',
+      fault: { retryAfterMs: 60_000 },
+    });
+    expect(forge.requests).toHaveLength(asked);
+  });
+
+  it('that is stopped concludes nothing', async () => {
+    const { forge, http } = await start();
+    forge.script = () => ({ fault: 'hang' });
+    const stop = new AbortController();
+    const reading = http.read('/pulls', numbers, { signal: stop.signal });
+    stop.abort();
+    expect(await reading).toMatchObject({
+      ok: false,
+      meaning: 'incomplete',
+      fault: { message: expect.stringContaining('stopped') },
+    });
+  });
+});
+
+describe('changing', () => {
+  it('sends what is to be, and never twice for one', async () => {
+    const { forge, http } = await start();
+    forge.script = ({ method }) => (method === 'DELETE' ? { status: 204 } : { status: 201, body: { id: 7 } });
+    expect(await http.send('POST', '/labels', { name: 'x' }, signal)).toEqual({ ok: true, value: { id: 7 } });
+    expect(await http.send('DELETE', '/labels/7', undefined, signal)).toEqual({ ok: true, value: undefined });
+    expect(forge.requests.map(({ method, body }) => [method, body.toString()])).toEqual([
+      ['POST', '{"name":"x"}'],
+      ['DELETE', ''],
+    ]);
+  });
+});

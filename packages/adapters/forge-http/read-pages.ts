@@ -1,0 +1,75 @@
+import { type Answer, type Refusal, senseless } from './answer.ts';
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Where the next page is; undefined on the last one. */
+  readonly next: string | undefined;
+  /** How many items all pages hold, where the forge says so. */
+  readonly total?: number | undefined;
+}
+
+/** All items of all pages, or as many as arrived and why the rest did not. */
+export type Listing<T> =
+  | { readonly complete: true; readonly items: readonly T[] }
+  | { readonly complete: false; readonly items: readonly T[]; readonly refusal: Refusal };
+
+export interface PagesOptions<T> {
+  readonly first: string;
+  readonly readPage: (cursor: string) => Promise<Answer<Page<T>>>;
+  readonly keyOf: (item: T) => string | number;
+  /** What is listed, for people. */
+  readonly shown: string;
+}
+
+const mostPages = 1_000;
+/** A list that changes while it is read is read once more: an item may have slipped to a page that was read already. */
+const attempts = 2;
+
+/**
+ * Reads page after page and notices what is missing: a page that does not come, a chain that breaks off or leads back, an empty page
+ * in the middle, fewer items than the forge counts. Never throws. Where pages are kept by their entity tags, list the newest first: then
+ * a first page that did not change still knows whether there is a second.
+ */
+export const readPages = async <T>(options: PagesOptions<T>): Promise<Listing<T>> => {
+  for (let attempt = 1; ; attempt += 1) {
+    const { listing, moved } = await readOnce(options);
+    if (!moved || attempt === attempts) return listing;
+  }
+};
+
+const readOnce = async <T>({
+  first,
+  readPage,
+  keyOf,
+  shown,
+}: PagesOptions<T>): Promise<{ readonly listing: Listing<T>; readonly moved: boolean }> => {
+  const items = new Map<string | number, T>();
+  const broken = (refusal: Refusal, moved = false) => ({
+    listing: { complete: false as const, items: [...items.values()], refusal },
+    moved,
+  });
+  const seen = new Set<string>();
+  let total: number | undefined;
+  for (let cursor: string | undefined = first; cursor !== undefined; ) {
+    if (seen.has(cursor) || seen.size === mostPages) return broken(senseless(`The pages of ${shown} do not come to an end.`));
+    seen.add(cursor);
+    const answer: Answer<Page<T>> = await readPage(cursor);
+    if (!answer.ok) return broken(answer);
+    const page = answer.value;
+    for (const item of page.items) items.set(keyOf(item), item);
+    if (page.items.length === 0 && page.next !== undefined) return broken(senseless(`A page of ${shown} is missing.`));
+    if (seen.size > 1 && page.total !== total) return broken(senseless(`The ${shown} changed while they were read.`), true);
+    total = page.total;
+    cursor = page.next;
+  }
+  if (total !== undefined && items.size !== total) return broken(senseless(`Not all ${shown} were listed.`), seen.size > 1);
+  return { listing: { complete: true, items: [...items.values()] }, moved: false };
+};
+
+/** The addresses of a `Link` header by their relation. */
+export const parseLinks = (header: string | null): ReadonlyMap<string, string> => {
+  const links = new Map<string, string>();
+  for (const [, address = '', relation = ''] of (header ?? '').matchAll(/<([^<>]*)>\s*;\s*rel="?([\w-]+)"?/g))
+    links.set(relation, address);
+  return links;
+};

@@ -1,0 +1,36 @@
+import { failure, type Source, type Trigger } from '@eph/contract';
+import type { Answer, SourceFacts } from './generator.ts';
+import { compilePathGlob } from './glob.ts';
+import { printName, printNames, printSource } from './printed-names.ts';
+
+/** Characters of paths times characters of patterns; some seconds of work at the very worst. */
+const mostComparisons = 200_000_000;
+
+/** An answer that stands only if a file differs that the trigger names. */
+export const filterByPaths = (answer: Answer, source: Source, { paths }: Trigger, facts: SourceFacts): Answer => {
+  if (answer.wanted !== true || paths === undefined) return answer;
+  const who = printSource(source.ref);
+  const { changedPaths: changed } = facts;
+  if (changed === undefined) {
+    const because = `the paths that ${who} changes were not read`;
+    return { wanted: 'unknown', because, fault: failure('forge.incomplete', because), lacks: 'changedPaths' };
+  }
+  // A filter saves effort and protects nobody: where it would take more than it saves, it lets pass.
+  if (totalLength(paths) * totalLength(changed.items) > mostComparisons)
+    return { ...answer, because: `${answer.because}; it changes too many files to compare them with the paths asked for` };
+  const found = findMatch(changed.items, paths);
+  if (found !== undefined) return { ...answer, because: `${answer.because}, and it changes ${printName(found)}` };
+  if (changed.complete) return { wanted: false, because: `${who} changes nothing that matches ${printNames(paths)}` };
+  const fault = changed.faults[0] ?? failure('forge.incomplete', `only some of the paths that ${who} changes could be read`);
+  return { wanted: 'unknown', because: `the paths that ${who} changes could not all be read: ${fault.message}`, fault };
+};
+
+const findMatch = (changed: readonly string[], patterns: readonly string[]): string | undefined => {
+  const globs = patterns.map((pattern) => compilePathGlob(normalize(pattern)));
+  return changed.find((path) => globs.some((matches) => matches(path)));
+};
+
+/** `./deploy/` is how people write the folder; the forge says `deploy/app.yaml`. */
+const normalize = (pattern: string): string => pattern.replace(/^(\.\/)+/, '').replace(/\/$/, '/**');
+
+const totalLength = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);

@@ -1,0 +1,60 @@
+import { type Approval, type Failure, failure, type Reading, type Source } from '@eph/contract';
+import { printName, printNames, printSource } from './printed-names.ts';
+
+/**
+ * What a project does with pull requests from forks, whose commits strangers wrote.
+ * - `deny`: they get no environment.
+ * - `base`: they get one with the configuration of the branch they go to, and without secrets.
+ * - `approve`: they get one once somebody with write access has approved exactly this commit.
+ */
+export const forkModes = ['deny', 'base', 'approve'] as const;
+export type ForkMode = (typeof forkModes)[number];
+
+export type ForkJudgement =
+  | {
+      readonly state: 'allowed';
+      readonly because: string;
+      /** Whose configuration applies: that of the commit, or that of the base branch, without secrets. */
+      readonly trust: 'commit' | 'base';
+    }
+  | { readonly state: 'denied'; readonly because: string }
+  | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
+
+/** `approvals` are those of exactly the commit of the source, by people with write access; they are needed in mode `approve` alone. */
+export const judgeFork = (mode: ForkMode, source: Source, approvals?: Reading<Approval>): ForkJudgement => {
+  const who = printSource(source.ref);
+  if (source.ref.kind !== 'pr') return { state: 'allowed', because: `${who} is in the repository itself`, trust: 'commit' };
+  if (source.pull === undefined) return doubt(`it is not known where ${who} comes from`);
+  const { fork } = source.pull;
+  if (fork === null) return { state: 'allowed', because: `${who} comes from the repository itself`, trust: 'commit' };
+  const from = `${who} comes from the fork ${printName(fork)}`;
+  switch (mode) {
+    case 'deny':
+      return { state: 'denied', because: `${from}, and this project makes no environments for forks` };
+    case 'base':
+      return {
+        state: 'allowed',
+        because: `${from} and gets the configuration of its base branch, without secrets`,
+        trust: 'base',
+      };
+    case 'approve':
+      return judgeApprovals(from, source, approvals);
+  }
+};
+
+const judgeApprovals = (from: string, { commit }: Source, approvals: Reading<Approval> | undefined): ForkJudgement => {
+  const what = `commit ${commit.slice(0, 12)}`;
+  if (approvals === undefined) return doubt(`${from}, and it was not read who approved ${what}`);
+  if (approvals.items.length > 0) {
+    const names = approvals.items.map(({ author }) => author);
+    return { state: 'allowed', because: `${from}, and ${printNames(names)} approved ${what}`, trust: 'commit' };
+  }
+  if (!approvals.complete) return doubt(`${from}, and it could not be read who approved ${what}`, approvals.faults[0]);
+  return { state: 'denied', because: `${from}, and nobody with write access has approved ${what}` };
+};
+
+const doubt = (because: string, fault = failure('forge.incomplete', because)): ForkJudgement => ({
+  state: 'unknown',
+  because: fault.message === because ? because : `${because}: ${fault.message}`,
+  fault,
+});

@@ -1,0 +1,96 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type LabelWishes, wishesOf } from './labels.ts';
+
+const nothing: LabelWishes = { paused: false, kept: false, public: false, notes: [] };
+
+describe('labels', () => {
+  it.each<readonly [string, readonly string[], Partial<LabelWishes>]>([
+    ['may ask for nothing', [], {}],
+    ['ask for an environment by the name of the family, which is no wish about it', ['preview'], {}],
+    ['pause', ['preview', 'preview:pause'], { paused: true }],
+    ['keep', ['preview:keep'], { kept: true }],
+    ['open it to everybody', ['preview:public'], { public: true }],
+    ['give it a time to live', ['preview:48h'], { ttlSeconds: 48 * 3600 }],
+    ['give it a time of several parts', ['preview:1d12h'], { ttlSeconds: 36 * 3600 }],
+    [
+      'do all of it at once',
+      ['a', 'preview', 'preview:7d', 'preview:keep', 'preview:pause', 'preview:public'],
+      { paused: true, kept: true, public: true, ttlSeconds: 7 * 86_400 },
+    ],
+    [
+      'of another family say nothing',
+      ['demo:48h', 'Preview:48h', 'previews:pause', 'preview-48h', '48h', ':48h', 'x preview:keep'],
+      {},
+    ],
+  ])('%s', (_, labels, wishes) => {
+    expect(wishesOf(labels)).toEqual({ ...nothing, ...wishes });
+  });
+
+  it('have a family of any name', () => {
+    expect(wishesOf(['eph:keep', 'preview:pause'], 'eph')).toEqual({ ...nothing, kept: true });
+    expect(wishesOf(['.*:keep', 'ab:pause'], '.*')).toEqual({ ...nothing, kept: true });
+  });
+
+  it.each([
+    'preview:soon',
+    'preview:',
+    'preview:PAUSE',
+    'preview: pause',
+    'preview:pause ',
+    'preview:48',
+    'preview:48H',
+    'preview:0h',
+    'preview:-1h',
+    'preview:1e3h',
+    'preview:٤٨h',
+    'preview:48h:pause',
+    'preview:366d',
+    'preview:1.h',
+    'preview:Infinity',
+    'preview:constructor',
+    'preview:🚢',
+  ])('that look like a wish and are none are told about: %s', (label) => {
+    const wishes = wishesOf(['preview', label]);
+    expect(wishes).toEqual({ ...nothing, notes: [expect.stringContaining(`${label}: after preview: comes`)] });
+  });
+
+  it.each([`preview:${'9'.repeat(100_000)}h`, `preview:${'1h'.repeat(50_000)}`, `preview:${'日'.repeat(100_000)}`])(
+    'may be as long as they like: %.20s',
+    (label) => {
+      const { notes, ...rest } = wishesOf([label]);
+      expect(rest).toEqual({ paused: false, kept: false, public: false });
+      expect(notes.map((note) => note.length < 300)).toEqual([true]);
+    },
+  );
+
+  it('that name several times mean the longest, and are told so', () => {
+    expect(wishesOf(['preview:2d', 'preview:48h', 'preview:30m', 'preview:7d'])).toEqual({
+      ...nothing,
+      ttlSeconds: 7 * 86_400,
+      notes: ['preview:2d, preview:30m, preview:48h, preview:7d: of several times the longest counts'],
+    });
+  });
+
+  it('without sense are told about once, however many there are', () => {
+    const { notes } = wishesOf(Array.from({ length: 1000 }, (_, index) => `preview:later ${index}`));
+    expect(notes).toEqual([expect.stringContaining('and 995 more')]);
+  });
+
+  it('mean the same in any order, and however often they are there', () => {
+    const word = fc.oneof(fc.constantFrom('pause', 'keep', 'public', '48h', '7d', '1h30m', 'soon'), fc.string({ maxLength: 5 }));
+    const label = fc.oneof(
+      word.map((one) => `preview:${one}`),
+      word,
+      fc.constant('preview'),
+    );
+    fc.assert(
+      fc.property(fc.array(label), (labels) => {
+        const wishes = wishesOf(labels);
+        expect(wishesOf(labels.toReversed())).toEqual(wishes);
+        expect(wishesOf([...labels, ...labels])).toEqual(wishes);
+        expect(wishes.paused).toBe(labels.includes('preview:pause'));
+      }),
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import { type Command, failure, type Source, type Trigger } from '@eph/contract';
+import { filterByPaths } from './changed-paths.ts';
+import type { Answer, Generator, SourceFacts } from './generator.ts';
+import { matchesGlob } from './glob.ts';
+import { printName, printNames, printSource } from './printed-names.ts';
+
+type Of<Type extends Trigger['type']> = Extract<Trigger, { readonly type: Type }>;
+
+const refuse = (because: string): Answer => ({ wanted: false, because });
+
+const isNoPull = (source: Source): Answer => refuse(`${printSource(source.ref)} is not a pull request`);
+
+export const prLabelGenerator: Generator = {
+  type: 'pr_label',
+  wants(source, trigger, facts = {}) {
+    if (source.pull === undefined || trigger.type !== 'pr_label') return isNoPull(source);
+    const { labels } = source.pull;
+    const label = trigger.labels.find((one) => labels.includes(one));
+    const who = printSource(source.ref);
+    if (label === undefined) return refuse(`${who} carries none of the labels ${printNames(trigger.labels)}`);
+    const because = `${who} carries label ${printName(label)} (trigger pr_label)`;
+    return filterByPaths({ wanted: true, because, checks: trigger.wait_for_checks ?? [] }, source, trigger, facts);
+  },
+};
+
+export const autoGenerator: Generator = {
+  type: 'auto',
+  wants(source, trigger, facts = {}) {
+    if (trigger.type !== 'auto') return isNoPull(source);
+    return filterByPaths(wantsAutomatically(source, trigger), source, trigger, facts);
+  },
+};
+
+const wantsAutomatically = ({ ref, pull }: Source, { branches, ignore_draft: ignoresDrafts }: Of<'auto'>): Answer => {
+  const who = printSource(ref);
+  if (pull === undefined && ref.kind !== 'branch') return refuse(`${who} is neither a pull request nor a branch`);
+  if (pull?.draft === true && ignoresDrafts === true) return refuse(`${who} is a draft`);
+  if (branches === undefined) {
+    // Without a list, a repository would get an environment for its main branch and for everything ever left behind in it.
+    if (pull === undefined) return refuse(`${who} is not a pull request, and trigger auto names no branches`);
+    return { wanted: true, because: `${who} is open (trigger auto)` };
+  }
+  const branch = pull?.head ?? ref.name;
+  const from = pull === undefined ? who : `${who} from branch ${printName(branch)}`;
+  const pattern = branches.find((one) => matchesGlob(branch, one));
+  if (pattern === undefined) return refuse(`${from} matches none of ${printNames(branches)}`);
+  return { wanted: true, because: `${from} matches ${printName(pattern)} (trigger auto)` };
+};
+
+export const prCommentGenerator: Generator = {
+  type: 'pr_comment',
+  wants(source, trigger, facts = {}) {
+    if (source.pull === undefined || trigger.type !== 'pr_comment') return isNoPull(source);
+    return filterByPaths(obeyCommands(source, trigger, facts), source, trigger, facts);
+  },
+};
+
+const obeyCommands = (source: Source, { patterns }: Of<'pr_comment'>, { commands }: SourceFacts): Answer => {
+  const who = printSource(source.ref);
+  if (commands === undefined) {
+    const because = `the comments on ${who} were not read`;
+    return { wanted: 'unknown', because, fault: failure('forge.incomplete', because), lacks: 'commands' };
+  }
+  // Not even a command that was found counts then: a later one may ask for something else.
+  if (!commands.complete) {
+    const fault = commands.faults[0] ?? failure('forge.incomplete', `only some of the comments on ${who} could be read`);
+    return { wanted: 'unknown', because: `the comments on ${who} could not all be read: ${fault.message}`, fault };
+  }
+  const asking = commands.items.filter(({ text }) => patterns.some((pattern) => beginsWith(text, pattern)));
+  const command = asking.findLast((one) => one.mayWrite && one.commit === source.commit);
+  if (command === undefined) return refuse(explainSilence(asking.at(-1), source, patterns));
+  return { wanted: true, because: `${describe(command, source)} (trigger pr_comment)`, command };
+};
+
+/** Whole words: `/deploy` is not the beginning of `/deployment`. */
+const beginsWith = (text: string, pattern: string): boolean =>
+  text.startsWith(pattern) && (text.length === pattern.length || /\s/.test(text.charAt(pattern.length)));
+
+const describe = (command: Command, source: Source): string =>
+  `${printName(command.author)} wrote ${printName(command.text)} on ${printSource(source.ref)}`;
+
+const explainSilence = (last: Command | undefined, source: Source, patterns: readonly string[]): string => {
+  if (last === undefined) return `nobody wrote ${printNames(patterns)} on ${printSource(source.ref)}`;
+  const what = describe(last, source);
+  if (!last.mayWrite) return `${what} without write access`;
+  if (last.commit === null) return `${what}, but nobody can tell for which commit`;
+  return `${what} for commit ${last.commit.slice(0, 12)}, which is no longer its head`;
+};

@@ -1,0 +1,115 @@
+import {
+  type Command,
+  type CommitSha,
+  commitSha,
+  completeReading,
+  incompleteReading,
+  type ProjectId,
+  type PullRequest,
+  projectId,
+  type Source,
+  type SourceKind,
+} from '@eph/contract';
+import * as fc from 'fast-check';
+import type { SourceFacts } from './generator.ts';
+
+const shop: ProjectId = projectId('shop');
+const head: CommitSha = commitSha('0'.repeat(40));
+export const elsewhere: CommitSha = commitSha('f'.repeat(40));
+
+export const source = (kind: Exclude<SourceKind, 'pr'>, name: string): Source => ({
+  project: shop,
+  ref: { kind, name },
+  commit: head,
+});
+
+/** Pull request 7, from branch `feature/login` of the repository itself, unless something else is said. */
+export const pullRequest = (pull: Partial<PullRequest> = {}): Source => ({
+  project: shop,
+  ref: { kind: 'pr', name: '7' },
+  commit: head,
+  pull: {
+    title: 'Let people in',
+    author: 'alice',
+    draft: false,
+    labels: [],
+    head: 'feature/login',
+    base: 'main',
+    fork: null,
+    page: 'https://forge.example/shop/pulls/7',
+    touched: '1',
+    ...pull,
+  },
+});
+
+/** By somebody with write access, for the present commit, unless something else is said. */
+export const command = (text: string, rest: Partial<Command> = {}): Command => ({
+  id: text,
+  text,
+  author: 'alice',
+  mayWrite: true,
+  at: '2026-01-01T00:00:00.000Z',
+  commit: head,
+  ...rest,
+});
+
+export const commanded = (...commands: readonly Command[]): SourceFacts => ({ commands: completeReading(commands) });
+export const changing = (...paths: readonly string[]): SourceFacts => ({ changedPaths: completeReading(paths) });
+
+/** Names as strangers choose them: few enough to meet each other, and some that no program expects. */
+const name = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom('preview', 'main', 'preview/a', 'feature/login', 'v1', '/deploy', '/deploy now', 'a/b.ts'),
+  },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 255 }) },
+  { weight: 1, arbitrary: fc.constantFrom('x'.repeat(100_000), '日本語 🚢', '\u202Egnp.exe', 'a\nb', '\ud83d', '48h', '') },
+);
+const commit = fc.constantFrom(head, elsewhere);
+
+const anyRef: fc.Arbitrary<Source> = fc.record({
+  project: fc.constant(shop),
+  ref: fc.record({ kind: fc.constantFrom<SourceKind>('branch', 'tag'), name }),
+  commit,
+});
+
+const anyPullRequest: fc.Arbitrary<Source> = fc
+  .record({
+    title: fc.oneof(name, fc.constantFrom('[skip eph] not now', 'not[skip eph]now')),
+    author: name,
+    draft: fc.boolean(),
+    labels: fc.uniqueArray(name, { maxLength: 4 }).map((labels) => labels.toSorted()),
+    head: name,
+    base: name,
+    fork: fc.option(name),
+  })
+  .chain((pull) => commit.map((at) => ({ ...pullRequest(pull), commit: at })));
+
+export const anySource: fc.Arbitrary<Source> = fc.oneof(anyRef, anyPullRequest);
+
+const anyCommand: fc.Arbitrary<Command> = fc.record({
+  id: fc.string(),
+  text: name,
+  author: name,
+  mayWrite: fc.boolean(),
+  at: fc.constant('2026-01-01T00:00:00.000Z'),
+  commit: fc.option(commit),
+});
+
+/** Everything there is to know. */
+export const wholeFacts: fc.Arbitrary<Required<SourceFacts>> = fc.record({
+  commands: fc.array(anyCommand, { maxLength: 5 }).map((items) => completeReading(items)),
+  changedPaths: fc.uniqueArray(name, { maxLength: 5 }).map((items) => completeReading(items)),
+});
+
+/** What is left of the facts when some are not read and some not to the end. */
+export const partOf = (facts: Required<SourceFacts>): fc.Arbitrary<SourceFacts> => {
+  const { commands, changedPaths } = facts;
+  return fc.oneof(
+    fc.constant({}),
+    fc.constant({ commands }),
+    fc.constant({ changedPaths }),
+    fc.subarray([...commands.items]).map((items) => ({ commands: incompleteReading(items), changedPaths })),
+    fc.subarray([...changedPaths.items]).map((items) => ({ commands, changedPaths: incompleteReading(items) })),
+  );
+};

@@ -1,0 +1,212 @@
+import { EphError } from '@eph/contract';
+import { describe, expect, it } from 'vitest';
+import { branch, Town } from './town.fake.ts';
+
+const settle = 60;
+
+const asking = (trigger: string, more = ''): string => `version: "1.0"
+name: shop
+triggers: [${trigger}]
+process:
+  services:
+    web: { command: run web${more} }
+`;
+const byLabel = asking('{ type: pr_label, labels: [preview] }');
+
+/** A town whose main branch holds this file, with a branch `work` that a pull request comes from. */
+const create = (spec: string): Town => {
+  const town = new Town();
+  town.repository.push(branch('main'), { 'eph.yaml': spec });
+  town.repository.push(branch('work'), { 'eph.yaml': spec, 'work.txt': '1' });
+  return town;
+};
+
+describe('a pull request', () => {
+  it('gets an environment with its label, follows its commits, and loses it with the label', async () => {
+    const town = create(byLabel).start();
+    const { pullRequests } = town.repository;
+    const ref = pullRequests.open({ head: 'work' });
+    await town.live(settle);
+    expect(town.running()).toEqual({});
+    pullRequests.label(ref, 'preview');
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+    const commit = town.repository.push(branch('work'), { 'eph.yaml': byLabel, 'work.txt': '2' });
+    await town.live(settle);
+    expect(town.running()).toEqual({ '1/web': commit });
+    pullRequests.unlabel(ref, 'preview');
+    await town.live(settle);
+    expect(town.running()).toEqual({});
+    expect(town.reports.at(-1)).toContain('removed');
+  });
+
+  it('keeps its environment through titles and drafts, and loses it when it is closed', async () => {
+    const town = create(byLabel).start();
+    const { pullRequests } = town.repository;
+    const ref = pullRequests.open({ head: 'work', labels: ['preview'] });
+    await town.live(settle);
+    const { id } = town.only();
+    pullRequests.edit(ref, { title: 'Another title', draft: true });
+    await town.live(settle);
+    expect(town.only().id).toBe(id);
+    expect(town.provider.calls.ensure).toBe(1);
+    pullRequests.close(ref);
+    await town.live(settle);
+    expect(town.running()).toEqual({});
+    pullRequests.reopen(ref);
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+  });
+
+  it('whose label comes back while it is being removed stays', async () => {
+    const town = create(byLabel).start();
+    const { pullRequests } = town.repository;
+    const ref = pullRequests.open({ head: 'work', labels: ['preview'] });
+    await town.live(settle);
+    pullRequests.unlabel(ref, 'preview');
+    // The list is read without the label; before anything is destroyed, the one pull request is read again.
+    town.forgeOptions = {
+      disturb: (operation) => {
+        if (operation === 'source') pullRequests.label(ref, 'preview');
+        return Promise.resolve();
+      },
+    };
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+    expect(town.provider.calls.remove).toBe(0);
+  });
+
+  it('waits for the checks it names', async () => {
+    const town = create(asking('{ type: pr_label, labels: [preview], wait_for_checks: [build] }')).start();
+    const { pullRequests } = town.repository;
+    pullRequests.open({ head: 'work', labels: ['preview'] });
+    await town.live(settle);
+    expect(town.only().status).toMatchObject({ phase: 'Pending', summary: expect.stringContaining('build') });
+    const commit = town.only().source?.commit;
+    if (commit === undefined) throw new Error('it has no commit');
+    pullRequests.setCheck(commit, { name: 'build', state: 'failure' });
+    await town.live(settle);
+    expect(town.only().status?.summary).toContain('failed');
+    pullRequests.setCheck(commit, { name: 'build', state: 'success' });
+    await town.live(2 * settle);
+    expect(town.running()).toEqual({ '1/web': commit });
+  });
+
+  it('is left as it is while a label asks for a pause', async () => {
+    const town = create(byLabel).start();
+    const { pullRequests } = town.repository;
+    const ref = pullRequests.open({ head: 'work', labels: ['preview'] });
+    await town.live(settle);
+    const before = town.running();
+    pullRequests.label(ref, 'preview:pause');
+    town.repository.push(branch('work'), { 'eph.yaml': byLabel, 'work.txt': '2' });
+    await town.live(settle);
+    expect(town.running()).toEqual(before);
+    pullRequests.unlabel(ref, 'preview:pause');
+    await town.live(settle);
+    expect(town.running()).not.toEqual(before);
+  });
+
+  it('comes up when somebody with write access asks for its commit, who sees that it was seen', async () => {
+    const town = create(asking('{ type: pr_comment, patterns: [/deploy] }')).start();
+    const { pullRequests } = town.repository;
+    const ref = pullRequests.open({ head: 'work' });
+    pullRequests.comment(ref, 'mallory', '/deploy');
+    await town.live(settle);
+    expect(town.running()).toEqual({});
+    pullRequests.comment(ref, 'alice', '/deploy');
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+    expect(pullRequests.find(ref).comments.map(({ author, reactions }) => [author, reactions.length])).toEqual([
+      ['mallory', 0],
+      ['alice', 1],
+    ]);
+  });
+
+  it('expires, loses its label, and says so; put on again, the label starts the time anew', async () => {
+    const town = create(byLabel).start();
+    const { pullRequests } = town.repository;
+    const ref = pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h'] });
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+    await town.live(1800);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+    await town.live(1800 + settle);
+    expect(town.running()).toEqual({});
+    expect(pullRequests.find(ref).pull.labels).toEqual(['preview:1h']);
+    expect(town.events.map(({ type }) => type)).toContain('environment.expired');
+    expect(town.views.at(-1)).toMatchObject({ phase: 'Removed', summary: expect.stringContaining('expired 1h') });
+    pullRequests.label(ref, 'preview');
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+  });
+
+  it('that is to be kept does not expire', async () => {
+    const town = create(byLabel).start();
+    town.repository.pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h', 'preview:keep'] });
+    await town.live(2 * 3600);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+  });
+
+  it('does not expire while the forge cannot say since when it was asked for', async () => {
+    const town = create(byLabel).start();
+    town.repository.pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h'] });
+    town.forgeOptions = {
+      disturb: (operation) =>
+        operation === 'pulls' ? Promise.reject(new EphError('forge.unreachable', 'not now')) : Promise.resolve(),
+    };
+    await town.live(2 * 3600);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+  });
+
+  it('is not doubled by the branch it comes from', async () => {
+    const town = create(asking('{ type: auto, branches: ["*"] }')).start();
+    town.repository.pullRequests.open({ head: 'work' });
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+  });
+});
+
+describe('a pull request from a fork', () => {
+  const evil = asking('{ type: pr_label, labels: [preview] }', ', env: { SECRET: "${TOKEN:-none}" }');
+  const open = (town: Town): ReturnType<Town['repository']['pullRequests']['open']> => {
+    town.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': evil });
+    return town.repository.pullRequests.open({ head: 'patch', fork: 'mallory/shop', author: 'mallory', labels: ['preview'] });
+  };
+  const secretsOf = (town: Town): unknown[] =>
+    [...town.infrastructure.environments.values()].flatMap(({ slots }) =>
+      [...slots.values()].map(({ current }) => JSON.stringify(current?.component.values)),
+    );
+
+  it('gets nothing unless its project allows it', async () => {
+    const town = create(byLabel).start();
+    open(town);
+    await town.live(settle);
+    expect(town.running()).toEqual({});
+  });
+
+  it('gets the configuration of its base, and none of the secrets', async () => {
+    const town = create(byLabel);
+    town.forks = 'base';
+    town.variables = { TOKEN: { value: 'hush-hush-hush', secret: true } };
+    town.start();
+    open(town);
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+    expect(secretsOf(town).join()).not.toMatch(/SECRET|hush/);
+  });
+
+  it('gets an environment for exactly the commit that was approved, and loses it with the next push', async () => {
+    const town = create(byLabel);
+    town.forks = 'approve';
+    town.start();
+    const ref = open(town);
+    await town.live(settle);
+    town.repository.pullRequests.approve(ref, 'alice');
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web']);
+    town.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': evil, 'worse.txt': '1' });
+    await town.live(settle);
+    expect(town.running()).toEqual({});
+  });
+});

@@ -1,0 +1,65 @@
+import { type EnvironmentId, EphError, isMarkedComment, sourceKey } from '@eph/contract';
+import type { Report, Reporter } from './reporter.ts';
+
+interface FakeComment {
+  readonly id: string;
+  readonly author: 'eph' | 'somebody';
+  body: string;
+}
+
+/** Pull requests in memory: what people and reporters see of them, and what outlives a daemon. */
+export class FakePulls {
+  connected = true;
+  /** How often reporters changed something. */
+  writes = 0;
+  readonly #comments = new Map<string, FakeComment[]>();
+  /** Environments that were commented on, by pull request: the reaction of our own account. */
+  readonly #reacted = new Map<string, Set<EnvironmentId>>();
+  #ids = 0;
+
+  comments(pull: string): FakeComment[] {
+    const comments = this.#comments.get(pull) ?? [];
+    this.#comments.set(pull, comments);
+    return comments;
+  }
+
+  reactions(pull: string): Set<EnvironmentId> {
+    const reactions = this.#reacted.get(pull) ?? new Set();
+    this.#reacted.set(pull, reactions);
+    return reactions;
+  }
+
+  comment(pull: string, author: FakeComment['author'], body: string): string {
+    this.#ids += 1;
+    const id = String(this.#ids);
+    this.comments(pull).push({ id, author, body });
+    return id;
+  }
+
+  remove(pull: string, id: string): void {
+    const comments = this.comments(pull);
+    comments.splice(
+      comments.findIndex((comment) => comment.id === id),
+      1,
+    );
+  }
+}
+
+/** Keeps the contract of a reporter that comments. It remembers nothing itself. */
+export const fakeCommentReporter = (pulls: FakePulls, shown: (report: Report) => string): Reporter => ({
+  ensure: (report) => {
+    if (!pulls.connected) return Promise.reject(new EphError('report.failed', 'the forge does not answer'));
+    const pull = sourceKey(report.source);
+    const body = shown(report);
+    const isOurs = (comment: FakeComment): boolean =>
+      comment.author === 'eph' && isMarkedComment(comment.body, report.environment);
+    const ours = pulls.comments(pull).find(isOurs);
+    if (ours === undefined && pulls.reactions(pull).has(report.environment)) return Promise.resolve();
+    if (ours?.body === body) return Promise.resolve();
+    pulls.writes += 1;
+    pulls.reactions(pull).add(report.environment);
+    if (ours === undefined) pulls.comment(pull, 'eph', body);
+    else ours.body = body;
+    return Promise.resolve();
+  },
+});

@@ -1,0 +1,229 @@
+import type { CommitSha, ReportedComponent, ReportView } from '@eph/contract';
+import { link, linkedAddress, prose, verbatim } from './foreign-text.ts';
+import { bodyOf, type CommentTemplate, fill, fillPlain, type PartName, type TextName, type TextValues, textOf } from './texts.ts';
+
+export interface CommentOptions {
+  /** What the comment is found by again: the `commentMarker` of the environment. */
+  readonly marker: string;
+  readonly logsUrl?: string;
+  readonly dashboardUrl?: string;
+  readonly template?: CommentTemplate;
+}
+
+/** GitHub takes 65,536 characters, others more. */
+export const commentLimit = 60_000;
+
+/** The most characters of each part. Together they stay below the limit, so that no part is ever pushed out by another. */
+const rooms: { readonly [part in PartName]: number } = {
+  headline: 3_000,
+  message: 4_000,
+  reason: 3_000,
+  components: 14_000,
+  times: 3_000,
+  waits: 6_000,
+  notes: 5_000,
+  faults: 11_000,
+  comeback: 2_000,
+  links: 4_000,
+};
+/** For all paragraphs that a project adds. */
+const paragraphsRoom = 4_000;
+/** Folded, but still too many to read. */
+const faultsLimit = 10;
+
+const dots: { readonly [phase in ReportView['phase']]: string } = {
+  Pending: '⚪',
+  Progressing: '🟡',
+  Ready: '🟢',
+  Degraded: '🟠',
+  Failed: '🔴',
+  Removing: '⚪',
+  Removed: '⚫',
+};
+
+/** What a part is made of. */
+interface Draft {
+  readonly view: ReportView;
+  readonly options: CommentOptions;
+  readonly values: TextValues;
+  /** A text as a line of Markdown, and as words to stand inside of marks. */
+  readonly line: (name: TextName, room: number) => string;
+  readonly words: (name: TextName) => string;
+}
+
+/** The comment about an environment. Nothing in it that came from strangers is more than text. */
+export const renderMarkdown = (view: ReportView, options: CommentOptions): string => {
+  const template = options.template ?? {};
+  const values = valuesOf(view);
+  const draft: Draft = {
+    view,
+    options,
+    values,
+    line: (name, room) => fill(textOf(template, name), values, room),
+    words: (name) => fillPlain(textOf(template, name), values, 400),
+  };
+  let left = paragraphsRoom;
+  const paragraph = (text: string): string => {
+    const filled = fill(text, values, left - 2);
+    left -= filled.length + 2;
+    return filled;
+  };
+  const blocks = bodyOf(textOf(template, 'body')).map((line) =>
+    'part' in line ? parts[line.part](draft, rooms[line.part]) : left > 2 ? paragraph(line.text) : '',
+  );
+  return [options.marker, ...blocks].filter((block) => block !== '').join('\n\n');
+};
+
+const parts: { readonly [part in PartName]: (draft: Draft, room: number) => string } = {
+  headline: ({ view, line }, room) => {
+    const headline = line(`headline_${lower(view.phase)}`, room - 10);
+    return headline === '' ? '' : `### ${dots[view.phase]} ${headline}`;
+  },
+  message: ({ view, line }, room) =>
+    line(view.phase === 'Progressing' && isReachable(view) ? 'message_updating' : `message_${lower(view.phase)}`, room),
+  // What it waits for is listed with the time it takes.
+  reason: ({ view }, room) =>
+    view.summary === '' || view.waits.some((wait) => wait.reason === view.summary) ? '' : `> ${prose(view.summary, room - 2)}`,
+  components: (draft, room) => renderComponents(draft, room),
+  times: ({ values, line }, room) => {
+    const isUnchanged = values.started?.plain === values.updated?.plain;
+    const names: readonly TextName[] = isUnchanged ? ['started', 'expires'] : ['started', 'updated', 'expires'];
+    return names
+      .map((name) => line(name, room / 3 - 3))
+      .filter((time) => time !== '')
+      .join(' · ');
+  },
+  waits: (draft, room) => {
+    const until = (at: string): string => ` (${draft.words('until')} ${shownTime(at) ?? prose(at, 50)})`;
+    const show = (wait: ReportView['waits'][number]): string =>
+      `${prose(wait.reason, 300)}${wait.until === null ? '' : until(wait.until)}`;
+    return renderList(draft, 'waits', draft.view.waits, show, room);
+  },
+  notes: (draft, room) => renderList(draft, 'notes', draft.view.notes, (note) => prose(note, 400), room),
+  faults: (draft, room) => renderFaults(draft, room),
+  comeback: ({ view, line }, room) => (view.phase === 'Removing' || view.phase === 'Removed' ? line('comeback', room) : ''),
+  links: ({ options: { logsUrl, dashboardUrl }, words }) =>
+    [
+      ...(logsUrl === undefined ? [] : [link(words('logs'), logsUrl)]),
+      ...(dashboardUrl === undefined ? [] : [link(words('dashboard'), dashboardUrl)]),
+    ].join(' · '),
+};
+
+const valuesOf = (view: ReportView): TextValues => {
+  const plain = (text: string, room: number) => ({ plain: text, markdown: prose(text, room) });
+  const time = (at: string | null) => {
+    const shown = at === null ? undefined : shownTime(at);
+    return shown === undefined ? undefined : plain(shown, 50);
+  };
+  const [started, updated, expires] = [time(view.createdAt), time(view.updatedAt), time(view.expiresAt)];
+  const name = prose(view.name, 400);
+  return {
+    name: { plain: view.name, markdown: isReachable(view) ? link(name, view.url) : name },
+    url: { plain: view.url, markdown: linkedAddress(view.url) },
+    phase: plain(view.phase, 50),
+    summary: plain(view.summary, 1_000),
+    commit: { plain: view.commit, markdown: shownCommit(view.commit) },
+    comeback: plain(view.comeback, 1_500),
+    ...(started === undefined ? {} : { started }),
+    ...(updated === undefined ? {} : { updated }),
+    ...(expires === undefined ? {} : { expires }),
+  };
+};
+
+const renderComponents = ({ view, words }: Draft, room: number): string => {
+  if (view.components.length === 0) return '';
+  const status = ({ health, message }: ReportedComponent): string => {
+    const [reason = ''] = message.slice(0, 2_000).trimStart().split('\n', 1);
+    return health === 'failing' && reason !== ''
+      ? `${words('health_failing')} (${prose(reason, 600)})`
+      : words(`health_${health}`);
+  };
+  const commit = ({ commit, serving }: ReportedComponent): string =>
+    serving === null || serving === commit || view.phase === 'Removing'
+      ? shownCommit(commit)
+      : `${shownCommit(commit)}, ${shownCommit(serving)} ${words('still_answers')}`;
+  const columns: readonly (readonly [TextName, (component: ReportedComponent) => string])[] = [
+    ['column_component', ({ name }) => prose(name, 100)],
+    ['column_status', status],
+    ['column_address', ({ entry }) => (entry && hasAddress(view) ? linkedAddress(view.url) : '')],
+    ['column_commit', commit],
+    ['column_image', ({ artifact }) => shownArtifact(artifact)],
+  ];
+  const filled = columns.filter(([, cell]) => view.components.some((component) => cell(component) !== ''));
+  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const show = (component: ReportedComponent): string => row(filled.map(([, cell]) => cell(component)));
+  const head = [row(filled.map(([title]) => words(title))), row(filled.map(() => '---'))];
+  return withinRoom(head, view.components, show, `\n\n${words('more')}`, room);
+};
+
+const renderList = <Item>(
+  { words }: Draft,
+  title: TextName,
+  items: readonly Item[],
+  show: (item: Item) => string,
+  room: number,
+): string => {
+  const head = [words(title), ''];
+  return items.length === 0 ? '' : withinRoom(head, items, (item) => `- ${show(item)}`, `\n- ${words('more')}`, room);
+};
+
+/** A line each for as many as fit. */
+const withinRoom = <Item>(
+  head: readonly string[],
+  items: readonly Item[],
+  show: (item: Item) => string,
+  more: string,
+  room: number,
+): string => {
+  const lines = [...head];
+  let left = room - head.join('\n').length - more.length;
+  for (const item of items) {
+    const line = show(item);
+    left -= line.length + 1;
+    if (left < 0) return `${lines.join('\n')}${more}`;
+    lines.push(line);
+  }
+  return lines.join('\n');
+};
+
+/** Folded. Markdown reads nothing between `<pre>` and `</pre>`, blank lines included. */
+const renderFaults = ({ view, words }: Draft, room: number): string => {
+  const faults = view.faults.slice(0, faultsLimit);
+  if (faults.length === 0) return '';
+  const more = view.faults.length > faultsLimit ? [words('more')] : [];
+  const share = Math.floor((room - 1_000) / faults.length) - '<pre>\n\n</pre>\n\n'.length;
+  const blocks = faults.map((fault) => `<pre>\n${verbatim(fault, share)}\n</pre>`);
+  return ['<details>', `<summary>${words('faults')}</summary>`, '', [...blocks, ...more].join('\n\n'), '', '</details>'].join(
+    '\n',
+  );
+};
+
+const lower = (phase: ReportView['phase']): Lowercase<ReportView['phase']> =>
+  phase.toLowerCase() as Lowercase<ReportView['phase']>;
+
+/** Something answers at the address. */
+const isReachable = ({ phase, components }: ReportView): boolean =>
+  phase === 'Ready' ||
+  phase === 'Degraded' ||
+  (phase === 'Progressing' && components.some((component) => component.entry && component.serving !== null));
+
+/** It is known before anything answers there, and worth nothing once nothing will. */
+const hasAddress = (view: ReportView): boolean => isReachable(view) || view.phase === 'Pending' || view.phase === 'Progressing';
+
+const code = (text: string): string => `\`${text.replaceAll(/[^\w.:-]/g, '')}\``;
+
+const shownCommit = (commit: CommitSha): string => code(commit.slice(0, 12));
+
+/** A tree of files says no more than its commit. */
+const shownArtifact = (artifact: string | null): string => {
+  if (artifact === null || artifact.startsWith('tree:')) return '';
+  const digest = /@(sha\d{3}:[0-9a-f]{12})[0-9a-f]+$/.exec(artifact)?.[1];
+  return digest === undefined ? prose(artifact, 300) : code(digest);
+};
+
+const shownTime = (at: string): string | undefined => {
+  const ms = Date.parse(at);
+  if (Number.isNaN(ms)) return undefined;
+  const [day = '', time = ''] = new Date(ms).toISOString().split('T');
+  return `${day} ${time.slice(0, 5)} UTC`;
+};

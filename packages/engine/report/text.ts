@@ -1,0 +1,11 @@
+import type { ReportView } from '@eph/contract';
+
+/** A report where only plain text is shown. Without any time, so that nothing is rewritten while nothing happens. */
+export const composeText = ({ name, url, phase, summary, components, comeback }: ReportView): string => {
+  if (phase === 'Removed') return `${name}: removed. ${comeback}`;
+  const lines = [`${name}: ${phase}`];
+  if (phase === 'Ready' || phase === 'Degraded') lines.push(url);
+  if (summary !== '') lines.push(summary);
+  for (const component of components) lines.push(`  ${component.name}: ${component.health} at ${component.commit.slice(0, 12)}`);
+  return lines.join('\n');
+};

@@ -1,0 +1,169 @@
+import { parseTemplateText, showTemplate, takeSlice } from '@eph/contract';
+import { escapeLine, joinEscaped, linkedAddress, prose } from './foreign-text.ts';
+
+/** What a comment is made of, in this order unless a project says otherwise. */
+export const partNames = [
+  'headline',
+  'message',
+  'reason',
+  'components',
+  'times',
+  'waits',
+  'notes',
+  'faults',
+  'comeback',
+  'links',
+] as const;
+export type PartName = (typeof partNames)[number];
+
+/** What can be put into every text. */
+const valueNames = ['name', 'url', 'phase', 'summary', 'commit', 'comeback', 'started', 'updated', 'expires'] as const;
+type ValueName = (typeof valueNames)[number];
+
+/** Both what is read and how Markdown writes it; absent where there is none. */
+export type TextValues = { readonly [name in ValueName]?: { readonly plain: string; readonly markdown: string } };
+
+/**
+ * The words of a comment. A project may say them differently, or in another language. They are plain text and no Markdown: whoever
+ * writes them notifies nobody and breaks nothing. `{name}` and the like are put in, and addresses become links.
+ */
+export const defaultTexts = {
+  /** Each line is a part, or a paragraph in the words of the project. */
+  body: partNames.map((part) => `{${part}}`).join('\n'),
+  headline_pending: 'Pending: {name}',
+  headline_progressing: 'Progressing: {name}',
+  headline_ready: 'Ready: {name}',
+  headline_degraded: 'Degraded: {name}',
+  headline_failed: 'Failed: {name}',
+  headline_removing: 'Removing: {name}',
+  headline_removed: 'Removed: {name}',
+  message_pending: 'Nothing runs yet. It starts by itself.',
+  message_progressing: 'Commit {commit} is being prepared. The address answers once it is ready.',
+  message_updating: 'Commit {commit} is being prepared. Until it is ready, the version before keeps answering at {url}.',
+  message_ready: 'Commit {commit} answers at {url}.',
+  message_degraded: 'A version answers at {url}, but not everything is well with commit {commit}.',
+  message_failed: 'Nothing answers for commit {commit}, and waiting will not help: a new commit or a person has to put it right.',
+  message_removing: 'It is no longer wanted and is on its way out.',
+  message_removed: 'Nothing of it is left.',
+  column_component: 'Component',
+  column_status: 'Status',
+  column_address: 'Address',
+  column_commit: 'Commit',
+  column_image: 'Image',
+  health_starting: 'starting',
+  health_ready: 'ready',
+  health_failing: 'failing',
+  still_answers: 'still answers',
+  started: 'Started {started}',
+  updated: 'Updated {updated}',
+  expires: 'Expires {expires}',
+  waits: 'It waits:',
+  until: 'until',
+  notes: 'Good to know:',
+  faults: 'What is wrong',
+  more: 'There is more than fits here.',
+  comeback: '{comeback}',
+  logs: 'Logs',
+  dashboard: 'Dashboard',
+} as const;
+
+export type TextName = keyof typeof defaultTexts;
+
+/** The texts that a project says differently. */
+export type CommentTemplate = { readonly [name in TextName]?: string };
+
+const textLimit = 400;
+const bodyLimit = 4_000;
+
+const isTextName = (name: string): name is TextName => Object.hasOwn(defaultTexts, name);
+const isPartName = (name: string): name is PartName => (partNames as readonly string[]).includes(name);
+const isValueName = (name: string): name is ValueName => (valueNames as readonly string[]).includes(name);
+
+/** What is wrong with a template, in sentences. A text that is wrong is not used: a comment in our words is better than none. */
+export const checkTemplate = (template: { readonly [name: string]: string }): readonly string[] =>
+  Object.entries(template).flatMap(([name, text]) => {
+    if (!isTextName(name))
+      return [`${showTemplate(name)} is not a text of a comment; there are ${Object.keys(defaultTexts).join(', ')}`];
+    const fault = faultOf(name, text);
+    return fault === undefined ? [] : [`${name}: ${fault}`];
+  });
+
+/** In the words of the project where they are sound, else in ours. */
+export const textOf = (template: CommentTemplate, name: TextName): string => {
+  const own = Object.hasOwn(template, name) ? template[name] : undefined;
+  return own !== undefined && faultOf(name, own) === undefined ? own : defaultTexts[name];
+};
+
+export type BodyLine = { readonly part: PartName } | { readonly text: string };
+
+/** The lines of a body, without empty ones. */
+export const bodyOf = (text: string): readonly BodyLine[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => {
+      const name = /^\{([a-z]+)\}$/.exec(line)?.[1];
+      return name !== undefined && isPartName(name) ? { part: name } : { text: line };
+    });
+
+const faultOf = (name: TextName, text: string): string | undefined => {
+  const limit = name === 'body' ? bodyLimit : textLimit;
+  if (text.length > limit) return `it is longer than ${limit} characters`;
+  if (name !== 'body') return faultOfLine(text);
+  const lines = bodyOf(text);
+  const parts = lines.flatMap((line) => ('part' in line ? [line.part] : []));
+  const twice = parts.find((part, index) => parts.indexOf(part) !== index);
+  if (twice !== undefined) return `{${twice}} can stand there only once`;
+  return lines.map((line) => ('text' in line ? faultOfLine(line.text) : undefined)).find((fault) => fault !== undefined);
+};
+
+const faultOfLine = (text: string): string | undefined => {
+  const parsed = parseTemplateText(text, 'braces');
+  if (!parsed.ok) return parsed.fault;
+  for (const part of parsed.parts) {
+    if (typeof part === 'string' || isValueName(part.name)) continue;
+    if (isPartName(part.name)) return `${part.written} is a part of the body and stands alone on its line there`;
+    return `${showTemplate(part.written)} is not known; there are ${valueNames.map((name) => `{${name}}`).join(', ')}`;
+  }
+  return undefined;
+};
+
+/** A text with its values as one line of Markdown. Empty when a value is missing: half a sentence is worse than none. */
+export const fill = (text: string, values: TextValues, room: number): string => {
+  const pieces = piecesOf(text, values);
+  if (pieces === undefined) return '';
+  let filled = '';
+  for (const piece of pieces.map((one) => (typeof one === 'string' ? linkify(one) : one.markdown))) {
+    const longer = joinEscaped(filled, piece);
+    if (longer.length >= room) return `${filled}…`;
+    filled = longer;
+  }
+  return filled.trim();
+};
+
+/** The same without links and other marks, to stand inside of some. */
+export const fillPlain = (text: string, values: TextValues, room: number): string =>
+  prose((piecesOf(text, values) ?? []).map((piece) => (typeof piece === 'string' ? piece : piece.plain)).join(''), room);
+
+type Piece = string | { readonly plain: string; readonly markdown: string };
+
+const piecesOf = (text: string, values: TextValues): readonly Piece[] | undefined => {
+  const parsed = parseTemplateText(text, 'braces');
+  const pieces: Piece[] = [];
+  for (const part of parsed.ok ? parsed.parts : []) {
+    const value = typeof part === 'string' ? part : isValueName(part.name) ? values[part.name] : undefined;
+    if (value === undefined) return undefined;
+    if (typeof part === 'string' || typeof value === 'string' || part.slice === undefined) pieces.push(value);
+    else pieces.push(takeSlice(value.plain, part.slice));
+  }
+  return pieces;
+};
+
+const addresses = /(https?:\/\/[^\s<>"'`{}|\\^[\]]*[^\s<>"'`{}|\\^[\].,;:!?)])/u;
+
+const linkify = (text: string): string =>
+  text
+    .split(addresses)
+    .map((piece, index) => (index % 2 === 1 ? linkedAddress(piece) : escapeLine(piece)))
+    .reduce(joinEscaped);

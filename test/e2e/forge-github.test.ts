@@ -1,0 +1,70 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import type { EmulatedRepository } from '../parts/github/control/emulated-repository.ts';
+import { GithubEmulator } from '../parts/github/github-emulator.ts';
+import { expectWholeLife, type ForgeHarness, passingAfterEachStep } from './forge-life.ts';
+import { labelledApp, textsOf } from './labelled-app.ts';
+import { findQuietPort } from './quiet-ports.ts';
+import { Site } from './site.ts';
+
+const hookSecret = 'a secret of webhooks';
+
+describe('the life of an environment on GitHub', () => {
+  it.each([
+    ['as an App, with webhooks', true],
+    ['with a personal token, without webhooks', false],
+  ])('is wished for by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, asApp) => {
+    await using github = await GithubEmulator.start();
+    await using site = await Site.create();
+    github.createUser('alice');
+    github.createOrganization('acme');
+    github.setMember('acme', 'alice', 'admin');
+    const repository = github.createRepository('acme/shop', { files: { 'README.md': 'a shop' }, by: 'alice' });
+    const config = join(site.folder, 'ephd.yaml');
+    const hookPort = await findQuietPort();
+    const credentials = asApp
+      ? registerApp(github)
+      : { env: { TOKEN: github.createToken({ by: 'alice' }) }, forge: { token: { from: 'TOKEN' } } };
+    await writeFile(
+      config,
+      JSON.stringify({
+        forges: { work: { type: 'github', url: github.url, ...credentials.forge, webhook_secret: { from: 'HOOK' } } },
+        ...(asApp ? { webhooks: { port: hookPort } } : {}),
+        projects: [{ name: 'shop', forge: 'work', location: 'acme/shop' }],
+      }),
+    );
+    await site.start({ projects: [], args: ['--config', config], env: { ...credentials.env, HOOK: hookSecret } });
+    if (asApp) repository.addHook(`http://127.0.0.1:${hookPort}/webhooks/github`, { secret: hookSecret });
+    const forge = onGithub(repository);
+    await expectWholeLife(site, asApp ? forge : passingAfterEachStep(site, forge), labelledApp);
+  });
+});
+
+/** An App that is installed where the shop is. */
+const registerApp = (github: GithubEmulator) => {
+  const app = github.createApp();
+  app.install('acme');
+  return { env: { KEY: app.privateKey }, forge: { app: { id: app.id, key: { from: 'KEY' } } } };
+};
+
+const onGithub = (repository: EmulatedRepository): ForgeHarness => ({
+  open(files) {
+    const commit = repository.push('work', textsOf(files));
+    const pull = repository.openPullRequest({ head: 'work', base: 'main', title: 'Work' });
+    const done = (act: () => void): Promise<void> => Promise.resolve(act());
+    return Promise.resolve({
+      commit,
+      change: {
+        source: String(pull.number),
+        ask: () => done(() => pull.label('preview')),
+        takeBack: () => done(() => pull.unlabel('preview')),
+        push: (changed) => Promise.resolve(repository.push('work', textsOf(changed))),
+        setDraft: (draft) => done(() => (draft ? pull.convertToDraft() : pull.markReady())),
+        close: () => done(() => pull.close()),
+        reopen: () => done(() => pull.reopen()),
+        reports: () => Promise.resolve(pull.comments().map(({ body }) => body)),
+      },
+    });
+  },
+});

@@ -1,0 +1,92 @@
+import { expect } from 'vitest';
+import { eventually } from './eventually.ts';
+import type { Files } from './sample-repository.ts';
+import type { Site } from './site.ts';
+
+/** One change on its way, on whatever forge: what people do to it and what they see there. */
+export interface Change {
+  /** How ephd calls its source. */
+  readonly source: string;
+  /** Asks for an environment. */
+  ask(): Promise<void>;
+  takeBack(): Promise<void>;
+  /** Returns the commit. */
+  push(files: Files): Promise<string>;
+  setDraft(draft: boolean): Promise<void>;
+  close(): Promise<void>;
+  reopen(): Promise<void>;
+  /** What Eph has written about it. */
+  reports(): Promise<readonly string[]>;
+}
+
+export interface ForgeHarness {
+  /** Opens a change with these files; nobody has asked for an environment yet. Returns it with its commit. */
+  open(files: Files): Promise<{ readonly change: Change; readonly commit: string }>;
+}
+
+/** The whole life of an environment, the same wherever the change lives. */
+export const expectWholeLife = async (site: Site, forge: ForgeHarness, app: () => Files): Promise<void> => {
+  const { change, commit: first } = await forge.open(app());
+  const { source } = change;
+
+  await change.ask();
+  const environment = await site.untilReady(source, first);
+  expect((await site.visit(environment.name)).status).toBe(200);
+  await untilReported(change, (text) => text.includes('Ready') && text.includes(environment.url));
+
+  const second = await change.push(app());
+  await site.untilReady(source, second);
+  await untilReported(change, (text) => text.includes('Ready') && text.includes(second.slice(0, 7)));
+  expect((await site.environment(environment.id)).name).toBe(environment.name);
+
+  await change.setDraft(true);
+  await change.setDraft(false);
+  expect((await site.environment(environment.id)).phase).toBe('Ready');
+
+  await change.takeBack();
+  await site.untilGone(source);
+  expect(site.services()).toEqual([]);
+  await untilReported(change, (text) => /removed/i.test(text));
+
+  await change.ask();
+  await site.untilReady(source, second);
+  await change.close();
+  await site.untilGone(source);
+  expect(site.services()).toEqual([]);
+
+  await change.reopen();
+  await site.untilReady(source, second);
+};
+
+const untilReported = (change: Change, says: (text: string) => boolean): Promise<true> =>
+  eventually(`a report on ${change.source}`, async () => {
+    const reports = await change.reports();
+    if (reports.length > 1) throw new Error(`${reports.length} reports instead of one:\n${reports.join('\n---\n')}`);
+    return says(reports[0] ?? '') ? true : undefined;
+  });
+
+/** Without webhooks the next pass finds out; it may be two minutes away, so it is asked for. */
+export const passingAfterEachStep = (site: Site, forge: ForgeHarness): ForgeHarness => {
+  const then = async <T>(step: Promise<T>): Promise<T> => {
+    const result = await step;
+    await site.api('/hooks/git', { method: 'POST' });
+    return result;
+  };
+  return {
+    async open(files) {
+      const { change, commit } = await forge.open(files);
+      return {
+        commit,
+        change: {
+          ...change,
+          ask: () => then(change.ask()),
+          takeBack: () => then(change.takeBack()),
+          push: (changed) => then(change.push(changed)),
+          setDraft: (draft) => then(change.setDraft(draft)),
+          close: () => then(change.close()),
+          reopen: () => then(change.reopen()),
+        },
+      };
+    },
+  };
+};

@@ -1,0 +1,20 @@
+import { app, oneService, spec } from './sample-app.ts';
+import type { Files } from './sample-repository.ts';
+
+let versions = 0;
+
+/** An app that differs from commit to commit. */
+export const plainApp = (): Files => {
+  versions += 1;
+  return app(oneService, { 'version.txt': String(versions) });
+};
+
+/** The same, asked for with the label `preview`. */
+export const labelledApp = (): Files => ({
+  ...plainApp(),
+  'eph.yaml': spec(oneService, { triggers: [{ type: 'pr_label', labels: ['preview'] }] }),
+});
+
+/** For servers that are pushed to with plain texts. */
+export const textsOf = (files: Files): Record<string, string> =>
+  Object.fromEntries(Object.entries(files).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));

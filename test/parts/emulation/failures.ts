@@ -1,0 +1,96 @@
+import { seededRandom } from '../../chaos/seeded-random.ts';
+
+/** What goes wrong on the wire. */
+export type Fault =
+  /** The connection stays open and silent. */
+  | { readonly kind: 'hang' }
+  | { readonly kind: 'reset' }
+  /** The connection breaks in the middle of the body. */
+  | { readonly kind: 'truncated' }
+  | { readonly kind: 'slow'; readonly delayMs: number };
+
+/** A way in which an answer goes wrong, whatever the service. */
+export type Failure =
+  /** The connection stays open and silent. */
+  | { readonly kind: 'no-answer' }
+  | { readonly kind: 'reset' }
+  /** Half the body, then either a broken connection or a proper end. */
+  | { readonly kind: 'truncated'; readonly ending: 'broken' | 'clean' }
+  /** 200 and nothing in it, where there is something. */
+  | { readonly kind: 'empty-page' }
+  /** Another answer: an error page of the load balancer if no body is given. */
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string;
+    }
+  | { readonly kind: 'slow'; readonly delayMs: number };
+
+export interface FailureRule {
+  readonly failure: Failure;
+  /** Every request if left out. */
+  readonly match?: {
+    readonly method?: string;
+    /** Of the path with its query, as it was sent. */
+    readonly path?: RegExp;
+    /** The route with its parameters still named, for instance `GET /projects/:id`; the name that counters use. */
+    readonly operation?: string;
+  };
+  /** From 0 to 1; always if left out. */
+  readonly probability?: number;
+  /** How often at most; without end if left out. */
+  readonly times?: number;
+  /** The request takes effect and only its answer is lost. */
+  readonly takesEffect?: boolean;
+}
+
+export interface FailureSubject {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: string | undefined;
+}
+
+interface Armed {
+  readonly rule: FailureRule;
+  left: number;
+}
+
+/** Failures on command. With one seed and requests in one order, the same ones fail. */
+export class Failures {
+  readonly #random: () => number;
+  #armed: Armed[] = [];
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+  }
+
+  /** Returns how to take the rule back. */
+  add(rule: FailureRule): () => void {
+    const armed = { rule, left: rule.times ?? Number.POSITIVE_INFINITY };
+    this.#armed.push(armed);
+    return () => {
+      this.#armed = this.#armed.filter((other) => other !== armed);
+    };
+  }
+
+  clear(): void {
+    this.#armed = [];
+  }
+
+  /** The first rule that fits and whose lot falls. */
+  pick(subject: FailureSubject): FailureRule | undefined {
+    for (const armed of this.#armed) {
+      if (armed.left <= 0 || !fits(armed.rule, subject)) continue;
+      if ((armed.rule.probability ?? 1) <= this.#random()) continue;
+      armed.left -= 1;
+      return armed.rule;
+    }
+    return undefined;
+  }
+}
+
+const fits = ({ match }: FailureRule, { method, path, operation }: FailureSubject): boolean =>
+  (match?.method === undefined || match.method === method) &&
+  (match?.path === undefined || match.path.test(path)) &&
+  (match?.operation === undefined || match.operation === operation);

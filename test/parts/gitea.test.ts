@@ -1,0 +1,168 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { describeWith } from './describe-with.ts';
+import { gitea } from './gitea.ts';
+import type { GiteaRepository } from './gitea-repository.ts';
+import type { GiteaServer } from './gitea-server.ts';
+import { processesIn } from './processes-in.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+interface Delivery {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Keeps what is delivered to its address. */
+const startListener = async (): Promise<{ readonly url: string; readonly deliveries: readonly Delivery[] }> => {
+  const deliveries: Delivery[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      deliveries.push({ headers: request.headers, body });
+      response.end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => server.close().closeAllConnections());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, deliveries };
+};
+
+describeWith(gitea, 'gitea', () => {
+  let server: GiteaServer;
+  let repository: GiteaRepository;
+
+  beforeAll(async () => {
+    server = await gitea.start();
+    await server.createOrganisation('acme');
+    repository = await server.createRepository('acme', 'shop');
+    await repository.createLabel('preview');
+    await repository.createLabel('preview:48h');
+  });
+
+  afterAll(() => server.stop());
+
+  it('has pull requests with labels, whose commits come by Git', async () => {
+    const commit = await repository.pushFiles('feature/basket', { 'src/basket.txt': 'apples\n' });
+    const { number } = await repository.openPullRequest('feature/basket', 'A basket');
+    await repository.addLabels(number, 'preview', 'preview:48h');
+    await repository.removeLabel(number, 'preview:48h');
+    expect(await repository.readPullRequest(number)).toMatchObject({
+      state: 'open',
+      title: 'A basket',
+      draft: false,
+      user: { login: server.admin.name },
+      labels: [{ name: 'preview' }],
+      head: { ref: 'feature/basket', sha: commit, repo: { full_name: 'acme/shop', fork: false } },
+      base: { ref: 'main' },
+    });
+    await repository.setLabels(number);
+    expect(await repository.editPullRequest(number, { title: 'WIP: a basket' })).toMatchObject({ draft: true, labels: [] });
+    expect(await repository.closePullRequest(number)).toMatchObject({ state: 'closed', merged: false });
+    expect(await repository.reopenPullRequest(number)).toMatchObject({ state: 'open' });
+  });
+
+  it('moves the head of a pull request with a push, forced or not', async () => {
+    const first = await repository.pushFiles('tune', { 'a.txt': '1', 'b.txt': '1' });
+    const { number } = await repository.openPullRequest('tune');
+    const head = async (): Promise<string> => (await repository.readPullRequest(number)).head.sha;
+    const second = await repository.pushFiles('tune', { 'a.txt': '2', 'b.txt': undefined });
+    await expect.poll(head, { timeout: 20_000 }).toBe(second);
+    const forced = await repository.pushFiles('tune', { 'a.txt': '3' }, { onto: first });
+    await expect.poll(head, { timeout: 20_000 }).toBe(forced);
+    const back = await repository.pushFiles('tune', {}, { onto: second });
+    await expect.poll(head, { timeout: 20_000 }).toBe(back);
+    const files = await repository.send<{ readonly path: string }[]>('GET', '/contents?ref=tune');
+    expect(files.map(({ path }) => path)).toEqual(['README.md', 'a.txt']);
+  });
+
+  it('takes many pushes at once', async () => {
+    const branches = ['one', 'two', 'three', 'four'].map((name) => `many/${name}`);
+    await Promise.all(branches.map((branch) => repository.pushFiles(branch, { 'name.txt': branch })));
+    const found = await repository.send<{ readonly name: string }[]>('GET', '/branches');
+    expect(found.map(({ name }) => name)).toEqual(expect.arrayContaining(branches));
+  });
+
+  it('has people with rights of their own, forks, reviews, comments and statuses', async () => {
+    const [alice, mallory] = [await server.createUser('alice'), await server.createUser('mallory')];
+    await repository.addCollaborator(alice, 'write');
+    const fork = await repository.as(mallory).fork();
+    const commit = await fork.pushFiles('patch', { 'patch.txt': 'please\n' });
+    const { number, head } = await repository.as(mallory).openPullRequest('mallory:patch');
+    expect(head).toMatchObject({ sha: commit, repo: { full_name: 'mallory/shop', fork: true } });
+    await expect(repository.as(mallory).addLabels(number, 'preview')).rejects.toThrow('403');
+
+    await repository.as(alice).addReview(number, 'APPROVED');
+    await repository.as(alice).setStatus(commit, 'success', 'eph');
+    const comment = await repository.as(alice).addComment(number, 'Thank you');
+    expect(await repository.readComments(number)).toMatchObject([{ body: 'Thank you', user: { login: 'alice' } }]);
+    await repository.deleteComment(comment.id);
+    expect(await repository.readComments(number)).toEqual([]);
+    expect(await repository.send('GET', `/pulls/${number}/reviews`)).toMatchObject([{ state: 'APPROVED', commit_id: commit }]);
+    expect(await repository.send('GET', `/commits/${commit}/status`)).toMatchObject({ state: 'success' });
+    await fork.delete();
+    expect(await repository.readPullRequest(number)).toMatchObject({ state: 'closed', head: { repo: null } });
+  });
+
+  it('has branches and tags', async () => {
+    await repository.createBranch('release/1');
+    await repository.createTag('v1.0.0', 'release/1');
+    await repository.deleteBranch('release/1');
+    const names = async (kind: string): Promise<string[]> =>
+      (await repository.send<{ readonly name: string }[]>('GET', `/${kind}`)).map(({ name }) => name);
+    expect(await names('tags')).toEqual(['v1.0.0']);
+    expect(await names('branches')).not.toContain('release/1');
+  });
+
+  it('forgets a token that is revoked', async () => {
+    const token = await server.api.createToken('short', ['read:repository']);
+    const reader = server.api.as({ ...server.admin, token });
+    expect((await reader.request('GET', '/repos/acme/shop/pulls')).status).toBe(200);
+    expect((await reader.request('POST', '/repos/acme/shop/branches', { new_branch_name: 'mine' })).status).toBe(403);
+    await server.api.deleteToken('short');
+    expect((await reader.request('GET', '/repos/acme/shop/pulls')).status).toBe(401);
+  });
+
+  it('delivers webhooks with a signature', async () => {
+    const { url, deliveries } = await startListener();
+    await repository.addWebhook(url, 'between us', ['pull_request_label']);
+    await repository.createBranch('hooked');
+    await repository.pushFiles('hooked', { 'hook.txt': 'bait\n' });
+    const { number } = await repository.openPullRequest('hooked');
+    await repository.addLabels(number, 'preview');
+    await expect.poll(() => deliveries.length, { timeout: 20_000 }).toBe(1);
+    const [{ headers, body } = { headers: {}, body: '' }] = deliveries;
+    expect(headers).toMatchObject({
+      'x-gitea-event': 'pull_request',
+      'x-gitea-event-type': 'pull_request_label',
+      'x-gitea-signature': createHmac('sha256', 'between us').update(body).digest('hex'),
+    });
+    expect(JSON.parse(body)).toMatchObject({ action: 'label_updated', number, repository: { full_name: 'acme/shop' } });
+  });
+
+  it('comes back with its data on the same port after a halt', async () => {
+    await server.halt();
+    expect(processesIn(server.folder)).toEqual([]);
+    await expect(repository.readComments(1)).rejects.toThrow('fetch failed');
+    await server.resume();
+    expect(await repository.readPullRequest(1)).toMatchObject({ number: 1 });
+  });
+
+  it('runs beside another, and stopping it leaves no process and no folder', async () => {
+    const other = await gitea.start();
+    onTestFinished(() => other.stop());
+    expect(other.port).not.toBe(server.port);
+    expect((await other.api.request('GET', '/repos/acme/shop')).status).toBe(404);
+    expect((await server.api.request('GET', '/repos/acme/shop')).status).toBe(200);
+    expect(processesIn(other.folder)).not.toEqual([]);
+    await other.stop();
+    await other.stop();
+    expect(processesIn(other.folder)).toEqual([]);
+    expect(existsSync(other.folder)).toBe(false);
+  });
+});

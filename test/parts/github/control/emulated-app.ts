@@ -1,0 +1,136 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { App, AppPermissions, Installation } from '../state/app.ts';
+import type { World } from '../state/world.ts';
+import { person } from './person.ts';
+
+export interface AppOptions {
+  readonly slug?: string;
+  /** In GitHub's words; what Eph asks for if left out. */
+  readonly permissions?: AppPermissions;
+  readonly webhook?: { readonly url: string; readonly secret?: string };
+  readonly events?: readonly string[];
+}
+
+const usualPermissions: AppPermissions = {
+  metadata: 'read',
+  contents: 'write',
+  pull_requests: 'write',
+  issues: 'write',
+  statuses: 'write',
+  checks: 'write',
+  deployments: 'write',
+};
+
+let keys: { readonly publicKey: KeyObject; readonly privateKey: string } | undefined;
+
+/** A GitHub App as its owner sees it. */
+export class EmulatedApp {
+  readonly id: number;
+  readonly clientId: string;
+  readonly slug: string;
+  /** As GitHub hands it out. */
+  readonly privateKey: string;
+  readonly #world: World;
+  readonly #app: App;
+
+  private constructor(world: World, app: App, privateKey: string) {
+    this.id = app.id;
+    this.clientId = app.clientId;
+    this.slug = app.slug;
+    this.privateKey = privateKey;
+    this.#world = world;
+    this.#app = app;
+  }
+
+  static create(world: World, options: AppOptions): EmulatedApp {
+    keys ??= generateKeys();
+    const slug = options.slug ?? 'eph';
+    const id = world.nextId();
+    const events = options.events ?? ['*'];
+    const { webhook } = options;
+    const target = { type: 'integration', id } as const;
+    const hook = { id: world.nextId(), target, events, active: true, createdAt: world.now() };
+    const app: App = {
+      id,
+      clientId: `Iv23li${id}`,
+      slug,
+      owner: person(world),
+      bot: world.addAccount(`${slug}[bot]`, 'Bot'),
+      publicKey: keys.publicKey,
+      permissions: { metadata: 'read', ...(options.permissions ?? usualPermissions) },
+      events,
+      createdAt: world.now(),
+      hook: webhook === undefined ? undefined : { ...hook, url: webhook.url, secret: webhook.secret },
+    };
+    world.apps.set(id, app);
+    return new EmulatedApp(world, app, keys.privateKey);
+  }
+
+  /** The login of what it writes. */
+  get login(): string {
+    return this.#app.bot.login;
+  }
+
+  /** On all repositories of an account, or on those named. */
+  install(owner: string, repositories?: readonly string[]): EmulatedInstallation {
+    const account = this.#world.account(owner);
+    if (account === undefined) throw new Error(`There is no account ${owner} to install the App on.`);
+    const ids = repositories?.map((name) => this.#idOf(owner, name));
+    const installation: Installation = {
+      id: this.#world.nextId(),
+      app: this.#app,
+      account,
+      selected: ids === undefined ? undefined : new Set(ids),
+      createdAt: this.#world.now(),
+      suspendedAt: undefined,
+    };
+    this.#world.installations.set(installation.id, installation);
+    this.#world.version += 1;
+    return new EmulatedInstallation(this.#world, installation);
+  }
+
+  #idOf(owner: string, name: string): number {
+    const repository = this.#world.repository(owner, name);
+    if (repository === undefined) throw new Error(`There is no repository ${owner}/${name}.`);
+    return repository.id;
+  }
+}
+
+export class EmulatedInstallation {
+  readonly id: number;
+  readonly #world: World;
+  readonly #installation: Installation;
+
+  constructor(world: World, installation: Installation) {
+    this.id = installation.id;
+    this.#world = world;
+    this.#installation = installation;
+  }
+
+  suspend(): void {
+    this.#installation.suspendedAt = this.#world.now();
+    this.#world.version += 1;
+  }
+
+  unsuspend(): void {
+    this.#installation.suspendedAt = undefined;
+    this.#world.version += 1;
+  }
+
+  /** Takes one repository out of a chosen list. */
+  removeRepository(id: number): void {
+    this.#installation.selected?.delete(id);
+    this.#world.version += 1;
+  }
+
+  uninstall(): void {
+    this.#world.installations.delete(this.id);
+    this.#world.version += 1;
+  }
+}
+
+/** Making a key takes a while, and no test needs two different ones. */
+const generateKeys = (): NonNullable<typeof keys> => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return { publicKey, privateKey: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString() };
+};

@@ -1,0 +1,245 @@
+import type { FileContent } from '../git/git-objects.ts';
+import { signatureOf } from '../state/account.ts';
+import type { CheckConclusion, CheckStatus, DeploymentState, StatusState } from '../state/commit-report.ts';
+import { addStatus, deploymentState, latestStatuses } from '../state/commit-report-acts.ts';
+import { openIssue, openPullRequest } from '../state/issue-acts.ts';
+import { updateRef } from '../state/ref-acts.ts';
+import { branchRef, fullName, pullRequests, type Repository, type Role } from '../state/repository.ts';
+import { deleteRepository, forkRepository, moveRepository, setVisibility } from '../state/repository-acts.ts';
+import type { World } from '../state/world.ts';
+import { EmulatedPullRequest } from './emulated-pull-request.ts';
+import { type By, person } from './person.ts';
+
+export interface PushOptions extends By {
+  /** The branch or commit that a new branch starts from, or that the push replaces the branch with. */
+  readonly from?: string;
+  readonly message?: string;
+}
+
+export interface PullRequestOptions extends By {
+  /** A branch of this repository, or `owner:branch` of a fork. */
+  readonly head: string;
+  /** The default branch if left out. */
+  readonly base?: string;
+  readonly title?: string;
+  readonly body?: string;
+  readonly draft?: boolean;
+  readonly labels?: readonly string[];
+}
+
+export interface SeenStatus {
+  readonly context: string;
+  readonly state: StatusState;
+  readonly description: string | null;
+  readonly targetUrl: string | null;
+}
+
+export interface SeenCheckRun {
+  readonly name: string;
+  readonly status: CheckStatus;
+  readonly conclusion: CheckConclusion | null;
+  readonly summary: string | null;
+}
+
+export interface SeenDeployment {
+  readonly id: number;
+  readonly environment: string;
+  readonly ref: string;
+  readonly sha: string;
+  readonly transient: boolean;
+  readonly production: boolean;
+  /** The last word; `undefined` before there was one. */
+  readonly state: DeploymentState | undefined;
+  readonly environmentUrl: string | undefined;
+}
+
+/** A repository in the hands of people: what they do to it, and what they see. */
+export class EmulatedRepository {
+  readonly id: number;
+  readonly #world: World;
+  readonly #repository: Repository;
+
+  constructor(world: World, repository: Repository) {
+    this.id = repository.id;
+    this.#world = world;
+    this.#repository = repository;
+  }
+
+  get fullName(): string {
+    return fullName(this.#repository);
+  }
+
+  get refs(): ReadonlyMap<string, string> {
+    return this.#repository.refs;
+  }
+
+  /** Writes files over a branch as one commit and returns it. */
+  push(branch: string, files: Readonly<Record<string, FileContent>>, options: PushOptions = {}): string {
+    const by = person(this.#world, options.by);
+    const start = this.#startOf(branch, options.from);
+    const { sha } = this.#repository.network.commit({
+      parents: start === undefined ? [] : [start],
+      files,
+      author: signatureOf(by, this.#world.now()),
+      message: options.message ?? `Change ${Object.keys(files).join(', ')}`,
+    });
+    updateRef(this.#world, this.#repository, branchRef(branch), sha, by);
+    return sha;
+  }
+
+  /** Returns the commit that was tagged. An annotated tag points to an object of its own. */
+  pushTag(name: string, options: By & { readonly at?: string; readonly annotated?: boolean } = {}): string {
+    const by = person(this.#world, options.by);
+    const commit = this.#startOf(this.#repository.defaultBranch, options.at);
+    if (commit === undefined) throw new Error(`There is nothing to tag in ${this.fullName}.`);
+    const tagger = signatureOf(by, this.#world.now());
+    const sha = options.annotated === true ? this.#repository.network.tag({ name, commit, tagger, message: name }) : commit;
+    updateRef(this.#world, this.#repository, `refs/tags/${name}`, sha, by);
+    return commit;
+  }
+
+  deleteBranch(name: string, { by }: By = {}): void {
+    updateRef(this.#world, this.#repository, branchRef(name), undefined, person(this.#world, by));
+  }
+
+  deleteTag(name: string, { by }: By = {}): void {
+    updateRef(this.#world, this.#repository, `refs/tags/${name}`, undefined, person(this.#world, by));
+  }
+
+  openPullRequest(options: PullRequestOptions): EmulatedPullRequest {
+    const [branch = '', owner] = options.head.split(':').toReversed();
+    const pull = openPullRequest(this.#world, this.#repository, {
+      headRepository: owner === undefined ? this.#repository : this.#networkMember(owner),
+      headRef: branch,
+      baseRef: options.base ?? this.#repository.defaultBranch,
+      title: options.title ?? `Merge ${branch}`,
+      body: options.body ?? null,
+      draft: options.draft ?? false,
+      author: person(this.#world, options.by),
+    });
+    const opened = new EmulatedPullRequest(this.#world, pull);
+    for (const label of options.labels ?? []) opened.label(label, { by: options.by });
+    return opened;
+  }
+
+  /** Returns its number. Issues share their numbers, labels and comments with pull requests. */
+  openIssue(title: string, { by }: By = {}): number {
+    return openIssue(this.#world, this.#repository, { title, body: null, author: person(this.#world, by) }).number;
+  }
+
+  pullRequest(number: number): EmulatedPullRequest {
+    const issue = this.#repository.issues.get(number);
+    if (issue?.kind !== 'pull') throw new Error(`${this.fullName} has no pull request ${number}.`);
+    return new EmulatedPullRequest(this.#world, issue);
+  }
+
+  pullRequests(): readonly EmulatedPullRequest[] {
+    return pullRequests(this.#repository).map((pull) => new EmulatedPullRequest(this.#world, pull));
+  }
+
+  fork(owner: string, name: string = this.#repository.name): EmulatedRepository {
+    const fork = forkRepository(this.#world, this.#repository, person(this.#world, owner), name);
+    return new EmulatedRepository(this.#world, fork);
+  }
+
+  /** Gives a person a role, or takes it away. */
+  grant(login: string, role: Role | 'none'): void {
+    const user = person(this.#world, login);
+    if (role === 'none') this.#repository.collaborators.delete(user.id);
+    else this.#repository.collaborators.set(user.id, role);
+    this.#world.touch(this.#repository);
+  }
+
+  makePrivate({ by }: By = {}): void {
+    setVisibility(this.#world, this.#repository, true, person(this.#world, by));
+  }
+
+  makePublic({ by }: By = {}): void {
+    setVisibility(this.#world, this.#repository, false, person(this.#world, by));
+  }
+
+  archive(): void {
+    this.#repository.archived = true;
+    this.#world.touch(this.#repository);
+  }
+
+  rename(name: string, { by }: By = {}): void {
+    moveRepository(this.#world, this.#repository, this.#repository.owner, name, person(this.#world, by));
+  }
+
+  transfer(owner: string, { by }: By = {}): void {
+    moveRepository(this.#world, this.#repository, person(this.#world, owner), this.#repository.name, person(this.#world, by));
+  }
+
+  delete({ by }: By = {}): void {
+    deleteRepository(this.#world, this.#repository, person(this.#world, by));
+  }
+
+  /** What some other program says about a commit. */
+  setStatus(sha: string, state: StatusState, { by, context = 'ci' }: By & { readonly context?: string } = {}): void {
+    const creator = person(this.#world, by);
+    addStatus(this.#world, this.#repository, { sha, state, context, description: null, targetUrl: null, creator });
+  }
+
+  /** Registers a webhook, as an administrator does on the settings page. */
+  addHook(url: string, { secret, events = ['*'] }: { readonly secret?: string; readonly events?: readonly string[] } = {}): void {
+    const target = { type: 'repository', id: this.id } as const;
+    const hook = { id: this.#world.nextId(), target, url, secret, events, active: true, createdAt: this.#world.now() };
+    this.#repository.hooks.set(hook.id, hook);
+    this.#world.emit({ kind: 'ping', hook, repository: this.#repository, sender: person(this.#world) });
+  }
+
+  /** A bare repository with the refs of this moment, for real Git to clone from. */
+  gitFolder(): string {
+    const { network, defaultBranch, refs } = this.#repository;
+    return network.writeRepository(String(this.id), defaultBranch, refs);
+  }
+
+  /** The last word of every context. */
+  statuses(sha: string): readonly SeenStatus[] {
+    return latestStatuses(this.#repository, sha).map(({ context, state, description, targetUrl }) => ({
+      context,
+      state,
+      description,
+      targetUrl,
+    }));
+  }
+
+  checkRuns(sha: string): readonly SeenCheckRun[] {
+    return [...this.#repository.checkRuns.values()]
+      .filter((run) => run.sha === sha)
+      .map(({ name, status, conclusion, output }) => ({ name, status, conclusion, summary: output.summary }));
+  }
+
+  deployments(): readonly SeenDeployment[] {
+    return [...this.#repository.deployments.values()].map((one) => ({
+      id: one.id,
+      environment: one.environment,
+      ref: one.ref,
+      sha: one.sha,
+      transient: one.transient,
+      production: one.production,
+      state: deploymentState(one),
+      environmentUrl: one.statuses.at(-1)?.environmentUrl,
+    }));
+  }
+
+  environments(): readonly string[] {
+    return [...this.#repository.environments.keys()];
+  }
+
+  #startOf(branch: string, from: string | undefined): string | undefined {
+    const { refs, network, defaultBranch } = this.#repository;
+    const wanted = from ?? (refs.has(branchRef(branch)) ? branch : defaultBranch);
+    const found = refs.get(branchRef(wanted)) ?? (network.commits.has(wanted) ? wanted : undefined);
+    if (found === undefined && from !== undefined) throw new Error(`${this.fullName} has no branch or commit ${from}.`);
+    return found;
+  }
+
+  #networkMember(owner: string): Repository {
+    const members = [this.#repository, ...this.#repository.forks];
+    const member = members.find((one) => one.owner.login.toLowerCase() === owner.toLowerCase());
+    if (member === undefined) throw new Error(`${owner} has no fork of ${this.fullName}.`);
+    return member;
+  }
+}

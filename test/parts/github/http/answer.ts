@@ -1,0 +1,75 @@
+/** What a route answers; headers that every answer carries are added later. */
+export type Answer =
+  | {
+      readonly kind: 'json';
+      readonly status: number;
+      readonly body: unknown;
+      readonly headers: Headers;
+      readonly modifiedAt?: number;
+    }
+  | { readonly kind: 'page'; readonly total: number; readonly render: (from: number, to: number) => unknown }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly contentType: string; readonly modifiedAt?: number }
+  | { readonly kind: 'empty'; readonly status: number; readonly headers: Headers };
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** With `modifiedAt` where GitHub sends `Last-Modified`: on single things, hardly ever on lists. */
+export const ok = (body: unknown, modifiedAt?: number): Answer => ({
+  kind: 'json',
+  status: 200,
+  body,
+  headers: {},
+  ...(modifiedAt === undefined ? {} : { modifiedAt }),
+});
+
+export const created = (body: unknown, location?: string): Answer => ({
+  kind: 'json',
+  status: 201,
+  body,
+  headers: location === undefined ? {} : { location },
+});
+
+export const empty = (status: number, headers: Headers = {}): Answer => ({ kind: 'empty', status, headers });
+
+/** A list of which only the page that was asked for is shown. */
+export const page = <T>(
+  items: readonly T[],
+  show: (item: T) => unknown,
+  wrap: (shown: readonly unknown[], total: number) => unknown = (shown) => shown,
+): Answer => ({
+  kind: 'page',
+  total: items.length,
+  render: async (from, to) => wrap(await Promise.all(items.slice(from, to).map(show)), to === 0 ? 0 : items.length),
+});
+
+interface FieldError {
+  readonly resource: string;
+  readonly field?: string;
+  readonly code: string;
+  readonly message?: string;
+}
+
+/** An answer that is not what was asked for. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly errors: readonly FieldError[] | undefined;
+  readonly headers: Headers;
+
+  constructor(status: number, message: string, errors?: readonly FieldError[], headers: Headers = {}) {
+    super(message);
+    this.status = status;
+    this.errors = errors;
+    this.headers = headers;
+  }
+}
+
+export const notFound = (): Problem => new Problem(404, 'Not Found');
+
+export const invalid = (resource: string, field: string, code: string, message?: string): Problem =>
+  new Problem(422, 'Validation Failed', [{ resource, field, code, ...(message === undefined ? {} : { message }) }]);
+
+/** What was looked up, or 404. */
+export const found = <T>(value: T | undefined): T => {
+  if (value === undefined) throw notFound();
+  return value;
+};

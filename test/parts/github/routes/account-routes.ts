@@ -1,0 +1,87 @@
+import { type Answer, found, notFound, ok, Problem, page } from '../http/answer.ts';
+import { type Call, type Route, route } from '../http/route.ts';
+import type { Account } from '../state/account.ts';
+import { fullName, type Repository } from '../state/repository.ts';
+import { maySee, roleOf } from '../state/viewer.ts';
+import { organizationView, profileView } from '../views/account-view.ts';
+import { listedRepositoryView } from '../views/repository-view.ts';
+
+type Order = { readonly sort?: string; readonly direction?: 'asc' | 'desc' };
+
+export const accountRoutes: readonly Route[] = [
+  route('users/get-authenticated', { kind: 'somebody' }, ({ world, viewer }) => {
+    if (viewer.kind !== 'user') throw new Problem(403, 'Resource not accessible by integration');
+    return ok(profileView(world, viewer.user), viewer.user.createdAt);
+  }),
+
+  route('users/get-by-username', { kind: 'anybody' }, ({ world, path }) => {
+    const account = found(world.account(path.username));
+    return ok(profileView(world, account), account.createdAt);
+  }),
+
+  route('orgs/get', { kind: 'anybody' }, (call) => {
+    const organization = findOwner(call, call.path.org, 'Organization');
+    return ok(organizationView(call.world, organization), organization.createdAt);
+  }),
+
+  route('repos/list-for-org', { kind: 'anybody' }, (call) =>
+    listRepositories(call, findOwner(call, call.path.org, 'Organization'), call.query),
+  ),
+
+  route('repos/list-for-user', { kind: 'anybody' }, (call) =>
+    listRepositories(call, findOwner(call, call.path.username, 'User'), call.query),
+  ),
+
+  route('repos/list-for-authenticated-user', { kind: 'somebody' }, ({ world, viewer, query }) => {
+    if (viewer.kind !== 'user') throw new Problem(403, 'Resource not accessible by integration');
+    const mine = [...world.repositories.values()].filter((repository) => {
+      const isOpenToAll = !repository.private && !repository.collaborators.has(viewer.user.id);
+      return roleOf(viewer.user, repository) !== undefined && !(isOpenToAll && repository.owner !== viewer.user);
+    });
+    return page(inOrder(mine, query), (repository) => listedRepositoryView(world, repository, viewer));
+  }),
+
+  route(
+    'rate-limit/get',
+    { kind: 'anybody' },
+    ({ limits, viewer }) => {
+      if (!limits.enabled) throw new Problem(404, 'Rate limiting is not enabled.');
+      const show = (resource: 'core' | 'search') => {
+        const { limit, used, resetAt } = limits.bucket(viewer, resource);
+        return { limit, used, remaining: Math.max(0, limit - used), reset: Math.ceil(resetAt / 1000) };
+      };
+      return ok({ resources: { core: show('core'), search: show('search') }, rate: show('core') });
+    },
+    'none',
+  ),
+];
+
+const findOwner = ({ world }: Call<never>, login: string, type: Account['type']): Account => {
+  const account = world.account(login);
+  if (account?.type !== type) throw notFound();
+  return account;
+};
+
+const listRepositories = ({ world, viewer }: Call<never>, owner: Account, query: Order & { type?: string }): Answer => {
+  const visible = world
+    .repositoriesOf(owner)
+    .filter((repository) => maySee(viewer, repository) && isOfType(repository, query.type ?? 'all'));
+  return page(inOrder(visible, query), (repository) => listedRepositoryView(world, repository, viewer));
+};
+
+const isOfType = (repository: Repository, type: string): boolean => {
+  if (type === 'public' || type === 'private') return repository.private === (type === 'private');
+  if (type === 'forks' || type === 'sources') return (repository.parent !== undefined) === (type === 'forks');
+  return true;
+};
+
+/** Newest first by default; by name from the beginning of the alphabet. */
+const inOrder = (repositories: readonly Repository[], { sort = 'created', direction }: Order): readonly Repository[] => {
+  const key = (repository: Repository): number | string => {
+    if (sort === 'full_name') return fullName(repository).toLowerCase();
+    if (sort === 'updated') return repository.updatedAt;
+    return sort === 'pushed' ? repository.pushedAt : repository.createdAt;
+  };
+  const rising = repositories.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id - b.id));
+  return (direction ?? (sort === 'full_name' ? 'asc' : 'desc')) === 'asc' ? rising : rising.toReversed();
+};

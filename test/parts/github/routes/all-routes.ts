@@ -1,0 +1,27 @@
+import type { Route } from '../http/route.ts';
+import { accountRoutes } from './account-routes.ts';
+import { appRoutes } from './app-routes.ts';
+import { commentRoutes } from './comment-routes.ts';
+import { contentRoutes } from './content-routes.ts';
+import { deploymentRoutes } from './deployment-routes.ts';
+import { issueRoutes } from './issue-routes.ts';
+import { pullRoutes } from './pull-routes.ts';
+import { refRoutes } from './ref-routes.ts';
+import { repositoryRoutes } from './repository-routes.ts';
+import { searchRoutes } from './search-routes.ts';
+import { statusRoutes } from './status-routes.ts';
+
+/** Every operation of GitHub that the emulator has. */
+export const allRoutes = (tokenLifeMs: number, newToken: () => string): readonly Route[] => [
+  ...appRoutes(tokenLifeMs, newToken),
+  ...accountRoutes,
+  ...repositoryRoutes,
+  ...pullRoutes,
+  ...issueRoutes,
+  ...commentRoutes,
+  ...refRoutes,
+  ...contentRoutes,
+  ...statusRoutes,
+  ...deploymentRoutes,
+  ...searchRoutes,
+];

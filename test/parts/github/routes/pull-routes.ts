@@ -1,0 +1,81 @@
+import { readChanges } from '../git/git-diff.ts';
+import { readCommit } from '../git/git-reading.ts';
+import { found, invalid, ok, Problem, page } from '../http/answer.ts';
+import { type Route, repositoryRoute } from '../http/route.ts';
+import { closeIssue, editIssue, reopenIssue } from '../state/issue-acts.ts';
+import { branchRef, type PullRequest, pullRequests, type Repository } from '../state/repository.ts';
+import { changeView, commitView } from '../views/git-view.ts';
+import { fullPullView, pullView } from '../views/pull-view.ts';
+import { reviewView } from '../views/timeline-view.ts';
+
+const mostFiles = 3000;
+
+export const pullRoutes: readonly Route[] = [
+  repositoryRoute('pulls/list', ['pull_requests:read'], 'read', ({ world, repository, query }) => {
+    const { state = 'open', head, base } = query;
+    const matching = pullRequests(repository).filter(
+      (pull) =>
+        (state === 'all' || pull.state === state) &&
+        (head === undefined || `${pull.headOwner.login}:${pull.headRef}` === head) &&
+        (base === undefined || pull.baseRef === base),
+    );
+    return page(inOrder(matching, query.sort, query.direction), (pull) => pullView(world, pull));
+  }),
+
+  repositoryRoute('pulls/get', ['pull_requests:read'], 'read', async ({ world, repository, path }) => {
+    const pull = findPull(repository, path.pull_number);
+    return ok(await fullPullView(world, pull), pull.updatedAt);
+  }),
+
+  repositoryRoute('pulls/update', ['pull_requests:write'], 'write', async ({ world, repository, path, body, actor }) => {
+    const pull = findPull(repository, path.pull_number);
+    if (body?.base !== undefined && !repository.refs.has(branchRef(body.base))) throw invalid('PullRequest', 'base', 'invalid');
+    editIssue(world, pull, { title: body?.title, body: body?.body, base: body?.base }, actor);
+    if (body?.state === 'closed') closeIssue(world, pull, actor);
+    if (body?.state === 'open' && !reopenIssue(world, pull, actor))
+      throw invalid(
+        'PullRequest',
+        'state',
+        'custom',
+        'state cannot be changed. The branch was deleted or the pull request merged.',
+      );
+    return ok(await fullPullView(world, pull));
+  }),
+
+  repositoryRoute('pulls/list-files', ['pull_requests:read'], 'read', async ({ world, repository, path }) => {
+    const { baseSha, headSha } = findPull(repository, path.pull_number);
+    const from = repository.network.mergeBase(baseSha, headSha);
+    const changes = await readChanges(repository.network, from, headSha);
+    return page(changes.slice(0, mostFiles), (change) => changeView(world, repository, headSha, change));
+  }),
+
+  repositoryRoute('pulls/list-commits', ['pull_requests:read'], 'read', ({ world, repository, path }) => {
+    const { baseSha, headSha } = findPull(repository, path.pull_number);
+    const commits = repository.network.between(baseSha, headSha).toReversed();
+    return page(commits, async ({ sha }) => commitView(world, repository, found(await readCommit(repository.network, sha))));
+  }),
+
+  repositoryRoute('pulls/list-reviews', ['pull_requests:read'], 'read', ({ world, repository, path }) => {
+    const pull = findPull(repository, path.pull_number);
+    return page(pull.reviews, (review) => reviewView(world, pull, review));
+  }),
+];
+
+const findPull = (repository: Repository, number: number): PullRequest => {
+  const issue = repository.issues.get(number);
+  if (issue?.kind !== 'pull') throw new Problem(404, 'Not Found');
+  return issue;
+};
+
+const inOrder = (
+  pulls: readonly PullRequest[],
+  sort: string | undefined,
+  direction: 'asc' | 'desc' = sort === undefined || sort === 'created' ? 'desc' : 'asc',
+): readonly PullRequest[] => {
+  const key = (pull: PullRequest): number => {
+    if (sort === 'updated') return pull.updatedAt;
+    return sort === 'popularity' ? pull.comments.length : pull.createdAt;
+  };
+  const rising = pulls.toSorted((a, b) => key(a) - key(b) || a.number - b.number);
+  return direction === 'asc' ? rising : rising.toReversed();
+};

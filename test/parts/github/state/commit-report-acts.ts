@@ -1,0 +1,95 @@
+import type { Account } from './account.ts';
+import type { CheckRun, CommitStatus, Deployment, DeploymentState, DeploymentStatus } from './commit-report.ts';
+import type { Repository } from './repository.ts';
+import type { World } from './world.ts';
+
+export const addStatus = (world: World, repository: Repository, spec: Omit<CommitStatus, 'id' | 'at'>): CommitStatus => {
+  const status = { ...spec, id: world.nextId(), at: world.now() };
+  repository.statuses.push(status);
+  world.touch(repository);
+  world.emit({ kind: 'status', status, repository, sender: spec.creator });
+  return status;
+};
+
+/** The last word of every context about a commit. */
+export const latestStatuses = (repository: Repository, sha: string): readonly CommitStatus[] => {
+  const latest = new Map<string, CommitStatus>();
+  for (const status of repository.statuses) if (status.sha === sha) latest.set(status.context, status);
+  return [...latest.values()];
+};
+
+export const addCheckRun = (world: World, repository: Repository, spec: Omit<CheckRun, 'id'>): CheckRun => {
+  const run = { ...spec, id: world.nextId() };
+  repository.checkRuns.set(run.id, run);
+  announceCheckRun(world, repository, run, 'created');
+  return run;
+};
+
+export const updateCheckRun = (
+  world: World,
+  repository: Repository,
+  run: CheckRun,
+  change: Partial<Omit<CheckRun, 'id' | 'sha' | 'app'>>,
+): void => {
+  const wasCompleted = run.status === 'completed';
+  Object.assign(run, change);
+  world.touch(repository);
+  if (!wasCompleted && run.status === 'completed') announceCheckRun(world, repository, run, 'completed');
+};
+
+const announceCheckRun = (world: World, repository: Repository, run: CheckRun, action: 'created' | 'completed'): void => {
+  world.touch(repository);
+  world.emit({ kind: 'check_run', action, run, repository, sender: run.app.bot });
+};
+
+export const addDeployment = (
+  world: World,
+  repository: Repository,
+  spec: Omit<Deployment, 'id' | 'createdAt' | 'updatedAt' | 'statuses'>,
+): Deployment => {
+  const now = world.now();
+  const deployment = { ...spec, id: world.nextId(), createdAt: now, updatedAt: now, statuses: [] };
+  repository.deployments.set(deployment.id, deployment);
+  if (!repository.environments.has(spec.environment))
+    repository.environments.set(spec.environment, { id: world.nextId(), name: spec.environment, createdAt: now });
+  world.touch(repository);
+  return deployment;
+};
+
+export const addDeploymentStatus = (
+  world: World,
+  repository: Repository,
+  deployment: Deployment,
+  spec: Omit<DeploymentStatus, 'id' | 'at'>,
+): DeploymentStatus => {
+  const status = { ...spec, id: world.nextId(), at: world.now() };
+  deployment.statuses.push(status);
+  deployment.updatedAt = world.now();
+  world.touch(repository);
+  return status;
+};
+
+/**
+ * What a new success does to its elders: those of the same environment that were successful become inactive, except transient and
+ * production ones.
+ */
+export const deactivateOthers = (world: World, repository: Repository, deployment: Deployment, by: Account): void => {
+  for (const other of repository.deployments.values()) {
+    const isElder = other.id < deployment.id && other.environment === deployment.environment;
+    if (!isElder || other.transient || other.production || deploymentState(other) !== 'success') continue;
+    addDeploymentStatus(world, repository, other, {
+      state: 'inactive',
+      description: '',
+      targetUrl: '',
+      environmentUrl: '',
+      creator: by,
+    });
+  }
+};
+
+export const deploymentState = (deployment: Deployment): DeploymentState | undefined => deployment.statuses.at(-1)?.state;
+
+export const removeDeployment = (world: World, repository: Repository, deployment: Deployment): void => {
+  repository.deployments.delete(deployment.id);
+  world.touch(repository);
+};

@@ -1,0 +1,101 @@
+import { verify } from 'node:crypto';
+import type { App, Token } from './app.ts';
+import type { Viewer } from './viewer.ts';
+import type { World } from './world.ts';
+
+/** Why somebody was not let in, in GitHub's words. */
+export interface Refusal {
+  readonly refused: string;
+}
+
+const longestJwtSeconds = 600;
+/** GitHub forgives a clock that runs ahead by a little. */
+const clockToleranceSeconds = 60;
+
+/** Every token that was ever handed out, and how a header becomes a viewer. */
+export class Credentials {
+  readonly #world: World;
+  readonly #tokens = new Map<string, Token>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  add(token: Token): void {
+    this.#tokens.set(token.text, token);
+  }
+
+  find(text: string): Token | undefined {
+    return this.#tokens.get(text);
+  }
+
+  get all(): Iterable<Token> {
+    return this.#tokens.values();
+  }
+
+  recognise(authorization: string | undefined): Viewer | Refusal {
+    if (authorization === undefined) return { kind: 'anonymous' };
+    const [scheme = '', text = ''] = authorization.split(' ');
+    if (scheme.toLowerCase() === 'basic') return this.#recogniseToken(passwordOf(text));
+    if (!['bearer', 'token'].includes(scheme.toLowerCase())) return badCredentials;
+    return text.split('.').length === 3 ? this.#recogniseJwt(text) : this.#recogniseToken(text);
+  }
+
+  #recogniseToken(text: string): Viewer | Refusal {
+    const token = this.#tokens.get(text);
+    if (token === undefined || token.revoked) return badCredentials;
+    if (token.expiresAt !== undefined && token.expiresAt <= this.#world.now()) return badCredentials;
+    if (token.kind === 'personal') return { kind: 'user', user: token.user, token };
+    const { installation, permissions, repositories } = token;
+    if (!this.#world.installations.has(installation.id)) return badCredentials;
+    return { kind: 'installation', installation, permissions, repositories, token };
+  }
+
+  #recogniseJwt(text: string): Viewer | Refusal {
+    const [header = '', payload = '', signature = ''] = text.split('.');
+    const claims = parseClaims(payload);
+    if (claims === undefined) return undecodable;
+    const app = this.#findApp(claims['iss']);
+    if (app === undefined) return { refused: 'Integration not found' };
+    const signed = Buffer.from(`${header}.${payload}`);
+    if (!verify('RSA-SHA256', signed, app.publicKey, Buffer.from(signature, 'base64url'))) return undecodable;
+    return this.#checkTimes(claims) ?? { kind: 'app', app };
+  }
+
+  #findApp(issuer: unknown): App | undefined {
+    return [...this.#world.apps.values()].find(({ id, clientId }) => String(id) === String(issuer) || clientId === issuer);
+  }
+
+  #checkTimes(claims: Readonly<Record<string, unknown>>): Refusal | undefined {
+    const now = this.#world.now() / 1000;
+    const { iat, exp } = claims;
+    if (typeof exp !== 'number' || exp <= now)
+      return {
+        refused:
+          "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
+      };
+    if (exp > now + longestJwtSeconds + clockToleranceSeconds)
+      return { refused: "'Expiration time' claim ('exp') is too far in the future" };
+    if (typeof iat !== 'number' || iat > now + clockToleranceSeconds)
+      return { refused: "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued" };
+    return undefined;
+  }
+}
+
+const badCredentials: Refusal = { refused: 'Bad credentials' };
+const undecodable: Refusal = { refused: 'A JSON web token could not be decoded' };
+
+const passwordOf = (basic: string): string => {
+  const text = Buffer.from(basic, 'base64').toString();
+  return text.slice(text.indexOf(':') + 1);
+};
+
+const parseClaims = (payload: string): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return typeof claims === 'object' && claims !== null ? (claims as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    // Whatever it is, it is not a token.
+    return undefined;
+  }
+};

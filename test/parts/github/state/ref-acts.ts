@@ -1,0 +1,60 @@
+import type { Account } from './account.ts';
+import { closeIssue, recordEvent, touchIssue } from './issue-acts.ts';
+import { branchRef, pullRequests, type Repository } from './repository.ts';
+import type { World } from './world.ts';
+
+/** Moves, creates or (without a commit) deletes a ref, and all that follows from it for pull requests and webhooks. */
+export const updateRef = (world: World, repository: Repository, ref: string, after: string | undefined, by: Account): void => {
+  const before = repository.refs.get(ref);
+  if (before === after) return;
+  if (after === undefined) repository.refs.delete(ref);
+  else repository.refs.set(ref, after);
+  repository.pushedAt = world.now();
+  world.touch(repository);
+
+  const forced = isForced(repository, before, after);
+  const refType = ref.startsWith('refs/tags/') ? 'tag' : 'branch';
+  const event = { repository, sender: by };
+  if (before === undefined || after === undefined) {
+    const name = ref.replace(/^refs\/(heads|tags)\//, '');
+    world.emit({ ...event, kind: after === undefined ? 'delete' : 'create', refType, name });
+  }
+  world.emit({ ...event, kind: 'push', ref, before, after, forced });
+  if (refType === 'branch') followBranch(world, repository, ref, after, forced, by);
+};
+
+/** A tag object has no ancestors. */
+const isForced = ({ network }: Repository, before: string | undefined, after: string | undefined): boolean => {
+  if (before === undefined || after === undefined) return false;
+  if (!network.commits.has(before) || !network.commits.has(after)) return true;
+  return !network.isAncestor(before, after);
+};
+
+/** An open pull request follows its head; without a head or a base it is closed. */
+const followBranch = (
+  world: World,
+  repository: Repository,
+  ref: string,
+  after: string | undefined,
+  forced: boolean,
+  by: Account,
+): void => {
+  const bases = repository.parent === undefined ? [repository] : [repository, repository.parent];
+  for (const pull of bases.flatMap(pullRequests)) {
+    if (pull.state !== 'open') continue;
+    const isHead = pull.headRepository === repository && branchRef(pull.headRef) === ref;
+    const isBase = pull.repository === repository && branchRef(pull.baseRef) === ref;
+    if ((isHead || isBase) && after === undefined) {
+      if (isHead) recordEvent(world, pull, { event: 'head_ref_deleted', actor: by });
+      closeIssue(world, pull, by);
+    } else if (isHead && after !== undefined) {
+      const before = pull.headSha;
+      pull.headSha = after;
+      pull.baseSha = pull.repository.refs.get(branchRef(pull.baseRef)) ?? pull.baseSha;
+      if (forced) recordEvent(world, pull, { event: 'head_ref_force_pushed', actor: by, commit: after });
+      touchIssue(world, pull);
+      const change = { action: 'synchronize', before, after } as const;
+      world.emit({ kind: 'pull_request', pull, change, repository: pull.repository, sender: by });
+    }
+  }
+};

@@ -1,0 +1,99 @@
+import type { Shape } from '../openapi/shapes.ts';
+import type { Account } from '../state/account.ts';
+import type { App, Installation, Token } from '../state/app.ts';
+import type { Hook } from '../state/hook.ts';
+import type { World } from '../state/world.ts';
+import { accountView } from './account-view.ts';
+import { repositoryView } from './repository-view.ts';
+import { iso, isoOrNull, nodeId } from './text.ts';
+
+export const appView = (world: World, app: App): NonNullable<Shape<'integration'>> => ({
+  id: app.id,
+  slug: app.slug,
+  client_id: app.clientId,
+  node_id: nodeId('A', app.id),
+  owner: accountView(world, app.owner),
+  name: app.slug,
+  description: '',
+  external_url: world.urls.web,
+  html_url: `${world.urls.web}/apps/${app.slug}`,
+  created_at: iso(app.createdAt),
+  updated_at: iso(app.createdAt),
+  permissions: { ...app.permissions },
+  events: [...app.events],
+});
+
+/** Which App acted, on things that a bot made. */
+export const viaApp = (world: World, account: Account): NonNullable<Shape<'integration'>> | null => {
+  const app = world.appOf(account);
+  return app === undefined ? null : appView(world, app);
+};
+
+export const installationView = (world: World, installation: Installation): Shape<'installation'> => {
+  const { id, app, account } = installation;
+  return {
+    id,
+    account: accountView(world, account),
+    repository_selection: installation.selected === undefined ? 'all' : 'selected',
+    access_tokens_url: `${world.urls.api}/app/installations/${id}/access_tokens`,
+    repositories_url: `${world.urls.api}/installation/repositories`,
+    html_url: `${world.urls.web}/organizations/${account.login}/settings/installations/${id}`,
+    app_id: app.id,
+    client_id: app.clientId,
+    app_slug: app.slug,
+    target_id: account.id,
+    target_type: account.type,
+    permissions: { ...app.permissions },
+    events: [...app.events],
+    created_at: iso(installation.createdAt),
+    updated_at: iso(installation.createdAt),
+    single_file_name: null,
+    suspended_by: null,
+    suspended_at: isoOrNull(installation.suspendedAt),
+  };
+};
+
+export const tokenView = (world: World, token: Extract<Token, { kind: 'installation' }>): Shape<'installation-token'> => {
+  const narrowed = token.repositories ?? token.installation.selected;
+  const repositories = [...(token.repositories ?? [])].map((id) => world.repositories.get(id));
+  return {
+    token: token.text,
+    expires_at: iso(token.expiresAt ?? 0),
+    permissions: { ...token.permissions },
+    repository_selection: narrowed === undefined ? 'all' : 'selected',
+    ...(token.repositories === undefined
+      ? {}
+      : { repositories: repositories.filter((one) => one !== undefined).map((one) => repositoryView(world, one)) }),
+  };
+};
+
+/** At the address of its repository or organisation. */
+const commonHookView = (url: string, hook: Hook) => ({
+  id: hook.id,
+  name: 'web',
+  active: hook.active,
+  events: [...hook.events],
+  config: {
+    content_type: 'json',
+    insecure_ssl: '0',
+    url: hook.url,
+    ...(hook.secret === undefined ? {} : { secret: '********' }),
+  },
+  updated_at: iso(hook.createdAt),
+  created_at: iso(hook.createdAt),
+  url: `${url}/hooks/${hook.id}`,
+  ping_url: `${url}/hooks/${hook.id}/pings`,
+  deliveries_url: `${url}/hooks/${hook.id}/deliveries`,
+});
+
+export const hookView = (url: string, hook: Hook): Shape<'hook'> => ({
+  ...commonHookView(url, hook),
+  type: 'Repository',
+  test_url: `${url}/hooks/${hook.id}/test`,
+  last_response: { code: null, status: 'unused', message: null },
+});
+
+export const organizationHookView = (url: string, hook: Hook): Shape<'org-hook'> => ({
+  ...commonHookView(url, hook),
+  type: 'Organization',
+});

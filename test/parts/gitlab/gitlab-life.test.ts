@@ -1,0 +1,228 @@
+import { Gitlab } from '@gitbeaker/rest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GitlabEmulator } from './gitlab-emulator.ts';
+
+const project = 'acme/web/shop';
+let gitlab: GitlabEmulator;
+
+beforeAll(async () => {
+  gitlab = await GitlabEmulator.start();
+  await gitlab.person('alice').createProject(project, { files: { 'eph.yaml': 'version: 1\n', 'src/app.ts': 'export {};\n' } });
+});
+afterAll(async () => {
+  await gitlab[Symbol.asyncDispose]();
+});
+
+const clientOf = (token: string) => new Gitlab({ host: gitlab.url, token });
+let branchCount = 0;
+const openedBy = async (username: string, wanted: { readonly labels?: readonly string[]; readonly draft?: boolean } = {}) => {
+  branchCount += 1;
+  const person = gitlab.person(username);
+  const branch = `feature/${branchCount}`;
+  const sha = await person.push(project, branch, { 'src/app.ts': `export const n = ${branchCount};\n` });
+  return { at: await person.openMergeRequest(project, { source: branch, ...wanted }), branch, sha };
+};
+
+describe('a merge request, seen through the client library', () => {
+  it('is listed with labels, draft flag, head and base', async () => {
+    const { at, branch, sha } = await openedBy('alice', { labels: ['preview', 'ui'], draft: true });
+    const client = clientOf(gitlab.projectToken(project, 'developer'));
+
+    const listed = await client.MergeRequests.all({ projectId: project, state: 'opened', labels: 'preview,ui' });
+    expect(listed).toMatchObject([
+      {
+        iid: at.iid,
+        state: 'opened',
+        draft: true,
+        title: `Draft: Merge ${branch}`,
+        source_branch: branch,
+        target_branch: 'main',
+        labels: ['preview', 'ui'],
+        sha,
+        author: { username: 'alice' },
+        references: { relative: `!${at.iid}`, full: `${project}!${at.iid}` },
+      },
+    ]);
+    const main = (await client.Branches.show(project, 'main')).commit.id;
+    const one = await client.MergeRequests.show(project, at.iid);
+    expect(one).toMatchObject({ changes_count: '1', diff_refs: { base_sha: main, head_sha: sha }, head_pipeline: null });
+    expect(await client.MergeRequests.allDiffs(project, at.iid)).toMatchObject([{ new_path: 'src/app.ts', new_file: false }]);
+  });
+
+  it('changes its labels by addition and removal, and remembers when', async () => {
+    const { at } = await openedBy('alice');
+    const token = gitlab.projectToken(project, 'developer');
+    const client = clientOf(token);
+    await client.MergeRequests.edit(project, at.iid, { addLabels: 'preview,brand-new' });
+    await client.MergeRequests.edit(project, at.iid, { removeLabels: 'preview' });
+    gitlab.person('alice').label(at, 'preview');
+
+    expect(gitlab.read.labels(at)).toEqual(['brand-new', 'preview']);
+    const events = await client.MergeRequestLabelEvents.all(project, at.iid);
+    expect(
+      events.map(
+        ({ action, label, user }) => `${action} ${label.name} ${user.id === gitlab.userOf(token) ? 'bot' : user.username}`,
+      ),
+    ).toEqual(['add preview bot', 'add brand-new bot', 'remove preview bot', 'add preview alice']);
+  });
+
+  it('goes through draft, ready, closed, reopened, retargeted, renamed and merged', async () => {
+    const alice = gitlab.person('alice');
+    const { at } = await openedBy('alice');
+    const show = () => clientOf(gitlab.personalToken(alice)).MergeRequests.show(project, at.iid);
+    alice.markDraft(at);
+    expect(await show()).toMatchObject({ draft: true, work_in_progress: true, detailed_merge_status: 'draft_status' });
+    alice.markReady(at);
+    alice.close(at);
+    expect(await show()).toMatchObject({ state: 'closed', closed_by: { username: 'alice' }, detailed_merge_status: 'not_open' });
+    alice.reopen(at);
+    await alice.push(project, 'release', { notes: '1' });
+    alice.retarget(at, 'release');
+    alice.rename(at, 'Ship *it* <now>');
+    expect(await show()).toMatchObject({
+      state: 'opened',
+      draft: false,
+      closed_at: null,
+      target_branch: 'release',
+      title: 'Ship *it* <now>',
+    });
+    await alice.merge(at);
+    expect(await show()).toMatchObject({ state: 'merged', merge_user: { username: 'alice' } });
+  });
+
+  it('gets a new head with a push, which drops approvals; a deleted branch leaves it open', async () => {
+    const { at, branch, sha } = await openedBy('alice');
+    const client = clientOf(gitlab.projectToken(project, 'developer'));
+    await client.MergeRequestApprovals.approve(project, at.iid, { sha });
+    expect(await client.MergeRequestApprovals.showConfiguration(project, { mergerequestIId: at.iid })).toMatchObject({
+      approved: true,
+    });
+    await expect(client.MergeRequestApprovals.approve(project, at.iid)).rejects.toThrow('401 Unauthorized');
+
+    const next = await gitlab.person('alice').forcePush(project, branch, { other: '1' });
+    expect(await client.MergeRequests.show(project, at.iid)).toMatchObject({ sha: next });
+    expect(await client.MergeRequestApprovals.showConfiguration(project, { mergerequestIId: at.iid })).toMatchObject({
+      approved: false,
+    });
+    await expect(client.MergeRequestApprovals.approve(project, at.iid, { sha })).rejects.toThrow('SHA does not match');
+    await gitlab.person('alice').deleteBranch(project, branch);
+    expect(await client.MergeRequests.show(project, at.iid)).toMatchObject({ state: 'opened', sha: next });
+  });
+
+  it('comes from a fork, and loses its source when the fork is deleted', async () => {
+    const [alice, mallory] = [gitlab.person('alice'), gitlab.person('mallory')];
+    alice.invite(project, mallory, 'reporter');
+    const forkId = await mallory.fork(project, 'mallory/shop');
+    const sha = await mallory.push('mallory/shop', 'evil', { 'eph.yaml': 'steal: secrets\n' });
+    const at = await mallory.openMergeRequest(project, { source: 'evil', from: 'mallory/shop', labels: ['preview'] });
+
+    const client = clientOf(gitlab.projectToken(project));
+    const merge = await client.MergeRequests.show(project, at.iid);
+    expect(merge).toMatchObject({ source_project_id: forkId, target_project_id: merge.project_id, sha, labels: ['preview'] });
+    const file = await client.RepositoryFiles.show(project, 'eph.yaml', sha);
+    expect(Buffer.from(file.content, 'base64').toString()).toBe('steal: secrets\n');
+    mallory.deleteProject('mallory/shop');
+    expect(await client.MergeRequests.show(project, at.iid)).toMatchObject({ source_project_id: null, state: 'opened' });
+  });
+});
+
+describe('a conversation, seen through the client library', () => {
+  it('has notes that are created, edited, deleted and reacted to', async () => {
+    const { at } = await openedBy('alice');
+    const client = clientOf(gitlab.projectToken(project, 'developer'));
+    const asked = gitlab.person('alice').comment(at, '/deploy');
+    const note = await client.MergeRequestNotes.create(project, at.iid, '<!-- eph -->\nstarting');
+    await client.MergeRequestNotes.edit(project, at.iid, note.id, { body: '<!-- eph -->\nready' });
+    await client.MergeRequestNoteAwardEmojis.award(project, at.iid, asked, 'eyes');
+    await expect(client.MergeRequestNoteAwardEmojis.award(project, at.iid, asked, 'eyes')).rejects.toThrow(
+      'Name has already been taken',
+    );
+
+    const notes = await client.MergeRequestNotes.all(project, at.iid, { sort: 'asc' });
+    expect(notes.map(({ body, system }) => [body, system])).toEqual([
+      ['/deploy', false],
+      ['<!-- eph -->\nready', false],
+    ]);
+    expect(gitlab.read.reactions(at, asked)).toEqual([expect.stringMatching(/^project_\d+_bot_\w+ eyes$/u)]);
+    await expect(client.MergeRequestNotes.edit(project, at.iid, asked, { body: 'mine now' })).rejects.toThrow('403 Forbidden');
+    gitlab.person('alice').deleteComment(at, note.id);
+    await expect(client.MergeRequestNotes.edit(project, at.iid, note.id, { body: 'x' })).rejects.toThrow('404 Not found');
+    expect(gitlab.read.comments(at)).toMatchObject([{ author: 'alice', body: '/deploy' }]);
+  });
+
+  it('mixes in what GitLab itself says', async () => {
+    const { at, branch } = await openedBy('alice');
+    await gitlab.person('alice').push(project, branch, { more: '1' });
+    const notes = await clientOf(gitlab.projectToken(project)).MergeRequestNotes.all(project, at.iid);
+    expect(notes).toMatchObject([{ system: true, author: { username: 'alice' } }]);
+    expect(await clientOf(gitlab.projectToken(project)).MergeRequests.show(project, at.iid)).toMatchObject({
+      user_notes_count: 0,
+    });
+  });
+});
+
+describe('checks and environments, seen through the client library', () => {
+  it('sets statuses, which make a pipeline of their own, and refuses the same state twice', async () => {
+    const { at, branch, sha } = await openedBy('alice');
+    const client = clientOf(gitlab.projectToken(project, 'developer'));
+    const set = (state: 'pending' | 'running' | 'success' | 'failed') =>
+      client.Commits.editStatus(project, sha, state, { name: 'eph', ref: branch, targetUrl: 'http://x/', description: state });
+    await set('running');
+    await expect(set('running')).rejects.toThrow('Cannot transition status via :run from :running');
+    expect(await client.MergeRequests.show(project, at.iid)).toMatchObject({
+      head_pipeline: { status: 'running', source: 'external' },
+    });
+    await set('success');
+    await set('failed');
+
+    expect((await client.Commits.allStatuses(project, sha)).map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'eph failed',
+    ]);
+    expect(gitlab.read.statuses(project, sha).map(({ status }) => status)).toEqual(['success', 'failed']);
+  });
+
+  it('shows pipelines of the project', async () => {
+    const alice = gitlab.person('alice');
+    const { at, branch, sha } = await openedBy('alice');
+    const id = await alice.runPipeline(project, branch, 'running');
+    const client = clientOf(gitlab.projectToken(project));
+    expect(await client.Pipelines.all(project, { sha })).toMatchObject([{ id, status: 'running', source: 'push' }]);
+    alice.finishPipeline(project, id, 'success');
+    expect(await client.MergeRequests.show(project, at.iid)).toMatchObject({ head_pipeline: { id, status: 'success' } });
+    expect(await client.MergeRequests.allPipelines(project, at.iid)).toMatchObject([{ id, sha }]);
+  });
+
+  it('keeps developers from speaking about the protected branch', async () => {
+    const { commit } = await clientOf(gitlab.projectToken(project)).Branches.show(project, 'main');
+    const status = (role: 'developer' | 'maintainer') =>
+      clientOf(gitlab.projectToken(project, role)).Commits.editStatus(project, commit.id, 'success', { ref: 'main' });
+    await expect(status('developer')).rejects.toThrow('403 Forbidden');
+    expect(await status('maintainer')).toMatchObject({ name: 'default', status: 'success' });
+  });
+
+  it('creates an environment, deploys to it, stops it and only then deletes it', async () => {
+    const { branch, sha } = await openedBy('alice');
+    const client = clientOf(gitlab.projectToken(project, 'maintainer'));
+    const environment = await client.Environments.create(project, 'review/pr-1', { externalUrl: 'http://pr-1.localhost' });
+    expect(environment).toMatchObject({
+      slug: expect.stringMatching(/^review-pr-1-\w{6}$/u),
+      state: 'available',
+      tier: 'development',
+    });
+    await expect(client.Environments.create(project, 'review/pr-1')).rejects.toThrow('has already been taken');
+    const deployment = await client.Deployments.create(project, 'review/pr-1', sha, branch, false, { status: 'running' });
+    await expect(client.Deployments.remove(project, deployment.id)).rejects.toThrow('Cannot destroy running deployment');
+    await client.Deployments.edit(project, deployment.id, 'success');
+    await client.Environments.edit(project, environment.id, { externalUrl: 'http://pr-1.example.com' });
+    expect(await client.Environments.show(project, environment.id)).toMatchObject({
+      external_url: 'http://pr-1.example.com',
+      last_deployment: { id: deployment.id, sha, status: 'success' },
+    });
+
+    await expect(client.Environments.remove(project, environment.id)).rejects.toThrow('403 Forbidden');
+    await client.Environments.stop(project, environment.id);
+    expect(await client.Environments.all(project, { states: 'stopped' })).toMatchObject([{ id: environment.id }]);
+    await client.Environments.remove(project, environment.id);
+    expect([gitlab.read.environments(project), gitlab.read.deployments(project)]).toEqual([[], []]);
+  });
+});

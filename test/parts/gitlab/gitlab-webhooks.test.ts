@@ -1,0 +1,160 @@
+import { Gitlab } from '@gitbeaker/rest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { LoopbackServer, type Received } from '../emulation/loopback-server.ts';
+import { GitlabEmulator } from './gitlab-emulator.ts';
+
+const project = 'acme/shop';
+const received: Received[] = [];
+let gitlab: GitlabEmulator;
+let receiver: LoopbackServer;
+
+beforeAll(async () => {
+  gitlab = await GitlabEmulator.start();
+  receiver = await LoopbackServer.start((request) => {
+    received.push(request);
+    return Promise.resolve({ answer: { status: 200, headers: {}, body: Buffer.alloc(0) }, fault: undefined });
+  });
+  await gitlab.person('alice').createProject(project, { files: { a: '1' } });
+  const client = new Gitlab({ host: gitlab.url, token: gitlab.projectToken(project, 'maintainer') });
+  const hook = await client.ProjectHooks.add(project, `${receiver.url}/webhooks/gitlab`, {
+    token: 'hush',
+    mergeRequestsEvents: true,
+    noteEvents: true,
+    tagPushEvents: true,
+  });
+  expect(hook).toMatchObject({ push_events: true, merge_requests_events: true });
+  expect(JSON.stringify(await client.ProjectHooks.all(project))).not.toContain('hush');
+});
+afterAll(async () => {
+  await gitlab[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await gitlab.webhooksSettled();
+  received.length = 0;
+});
+
+const events = async () => {
+  await gitlab.webhooksSettled();
+  return received.map(({ headers, body }) => ({ event: headers['x-gitlab-event'], payload: JSON.parse(body.toString()) }));
+};
+
+describe('webhooks', () => {
+  it('carry the secret, the event and ids of their own', async () => {
+    await gitlab.person('alice').push(project, 'head', { a: '2' });
+    await gitlab.webhooksSettled();
+    const [push] = received;
+    expect(push).toMatchObject({ method: 'POST', target: '/webhooks/gitlab' });
+    expect(push?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-gitlab-token': 'hush',
+      'x-gitlab-event': 'Push Hook',
+      'x-gitlab-instance': gitlab.url,
+      'x-gitlab-webhook-uuid': expect.stringMatching(/^[0-9a-f-]{36}$/u),
+      'x-gitlab-event-uuid': expect.stringMatching(/^[0-9a-f-]{36}$/u),
+      'idempotency-key': expect.stringMatching(/^[0-9a-f-]{36}$/u),
+    });
+  });
+
+  it('tell of pushes to branches and of tags', async () => {
+    const alice = gitlab.person('alice');
+    const first = await alice.push(project, 'pushed', { b: '1' });
+    const second = await alice.push(project, 'pushed', { b: '2', c: 'quite another text', a: null });
+    await alice.tag(project, 'v1', 'pushed', 'First');
+    await alice.deleteTag(project, 'v1');
+    await alice.deleteBranch(project, 'pushed');
+    const none = '0'.repeat(40);
+
+    const seen = await events();
+    expect(seen.map(({ event, payload }) => [event, payload.ref, payload.before, payload.after])).toEqual([
+      ['Push Hook', 'refs/heads/pushed', none, first],
+      ['Push Hook', 'refs/heads/pushed', first, second],
+      ['Tag Push Hook', 'refs/tags/v1', none, expect.stringMatching(/^[0-9a-f]{40}$/u)],
+      ['Tag Push Hook', 'refs/tags/v1', expect.stringMatching(/^[0-9a-f]{40}$/u), none],
+      ['Push Hook', 'refs/heads/pushed', second, none],
+    ]);
+    expect(seen[1]?.payload.commits).toMatchObject([{ id: second, added: ['c'], modified: ['b'], removed: ['a'] }]);
+    expect(seen[4]?.payload).toMatchObject({ checkout_sha: null, commits: [] });
+  });
+
+  it('tell the life of a merge request, each time as it was then', async () => {
+    const alice = gitlab.person('alice');
+    const sha = await alice.push(project, 'life', { d: '1' });
+    const at = await alice.openMergeRequest(project, { source: 'life' });
+    alice.label(at, 'preview');
+    alice.unlabel(at, 'preview');
+    alice.markDraft(at);
+    alice.markReady(at);
+    const next = await alice.push(project, 'life', { d: '2' });
+    alice.close(at);
+    alice.close(at);
+    alice.reopen(at);
+    const about = (await events()).filter(({ event }) => event === 'Merge Request Hook').map(({ payload }) => payload);
+
+    expect(about.map(({ object_attributes: { action, last_commit } }) => [action, last_commit.id])).toEqual([
+      ['open', sha],
+      ['update', sha],
+      ['update', sha],
+      ['update', sha],
+      ['update', sha],
+      ['update', next],
+      ['close', next],
+      ['reopen', next],
+    ]);
+    const names = (labels: readonly { title: string }[]): readonly string[] => labels.map(({ title }) => title);
+    expect(names(about[1].labels)).toEqual(['preview']);
+    expect([names(about[2].changes.labels.previous), names(about[2].changes.labels.current)]).toEqual([['preview'], []]);
+    expect(about[3]).toMatchObject({
+      object_attributes: { draft: true },
+      changes: { draft: { previous: false, current: true } },
+    });
+    expect(about[5].object_attributes.oldrev).toBe(sha);
+    expect(about[6]).toMatchObject({
+      object_attributes: { state: 'closed' },
+      changes: { state_id: { previous: 1, current: 2 } },
+    });
+  });
+
+  it('tell of comments and their edits, but not of what GitLab says itself', async () => {
+    const alice = gitlab.person('alice');
+    await alice.push(project, 'talk', { e: '1' });
+    const at = await alice.openMergeRequest(project, { source: 'talk' });
+    await alice.push(project, 'talk', { e: '2' });
+    const note = alice.comment(at, '/deploy');
+    alice.editComment(at, note, '/deploy --image=x');
+    const about = (await events()).filter(({ event }) => event === 'Note Hook').map(({ payload }) => payload);
+    expect(about.map(({ object_attributes: { action, note: text } }) => [action, text])).toEqual([
+      ['create', '/deploy'],
+      ['update', '/deploy --image=x'],
+    ]);
+    expect(about[0]).toMatchObject({
+      user: { username: 'alice', email: '[REDACTED]' },
+      merge_request: { iid: at.iid, source_branch: 'talk' },
+    });
+  });
+
+  it('are lost or held back on command', async () => {
+    const alice = gitlab.person('alice');
+    gitlab.webhooks.mode = 'lost';
+    await alice.push(project, 'unheard', { f: '1' });
+    gitlab.webhooks.mode = 'held';
+    await alice.push(project, 'late', { f: '1' });
+    expect(await events()).toEqual([]);
+    gitlab.webhooks.mode = 'deliver';
+    expect((await events()).map(({ payload }) => payload.ref)).toEqual(['refs/heads/late']);
+    expect(gitlab.webhooks.records.filter(({ outcome }) => outcome === 'lost')).toHaveLength(1);
+  });
+
+  it('are managed by maintainers', async () => {
+    const client = new Gitlab({ host: gitlab.url, token: gitlab.projectToken(project, 'maintainer') });
+    const developer = new Gitlab({ host: gitlab.url, token: gitlab.projectToken(project, 'developer') });
+    const hook = await client.ProjectHooks.add(project, 'http://127.0.0.1:1/', { pushEvents: false });
+    await expect(developer.ProjectHooks.remove(project, hook.id)).rejects.toThrow('403 Forbidden');
+    await expect(client.ProjectHooks.add(project, 'ftp://x')).rejects.toThrow('Only allowed schemes are http, https');
+    expect(await client.ProjectHooks.edit(project, hook.id, 'http://127.0.0.1:2/', { noteEvents: true })).toMatchObject({
+      note_events: true,
+    });
+    await client.ProjectHooks.remove(project, hook.id);
+    expect(gitlab.read.hooks(project)).toHaveLength(1);
+  });
+});

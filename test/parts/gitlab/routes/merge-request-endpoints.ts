@@ -1,0 +1,209 @@
+import { type Call, endpoint } from '../http/endpoint.ts';
+import { paginate } from '../http/pagination.ts';
+import { parameters } from '../shapes/parameters.ts';
+import { shapes } from '../shapes/shapes.ts';
+import { canSee, findGroup, findMergeRequest, findProject, projectsIn, requireCode, requireUser } from '../state/access.ts';
+import { approve, unapprove } from '../state/approvals.ts';
+import { isDraft, type MergeRequest, type Project } from '../state/entities.ts';
+import { openMergeRequest, updateMergeRequest } from '../state/merge-requests.ts';
+import { noRecord } from '../state/refusal.ts';
+import { representPipelineBasic } from '../views/represent-delivery.ts';
+import {
+  representApprovals,
+  representLabelEvent,
+  representMergeRequest,
+  representMergeRequestBasic,
+  representVersion,
+} from '../views/represent-merge-request.ts';
+import { representDiff } from '../views/represent-repository.ts';
+
+const projectOf = (call: Call<unknown>): Project => {
+  const project = findProject(call.state, call.user, call.path('id'), call);
+  requireCode(call.user, project);
+  return project;
+};
+const mergeOf = (call: Call<unknown>): MergeRequest => findMergeRequest(projectOf(call), call.path('merge_request_iid'));
+
+interface Filters {
+  readonly state?: string | undefined;
+  readonly order_by?: 'created_at' | 'updated_at' | 'title' | undefined;
+  readonly sort?: 'asc' | 'desc' | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly created_after?: number | undefined;
+  readonly created_before?: number | undefined;
+  readonly updated_after?: number | undefined;
+  readonly updated_before?: number | undefined;
+  readonly scope?: string | undefined;
+  readonly author_id?: number | undefined;
+  readonly author_username?: string | undefined;
+  readonly source_branch?: string | undefined;
+  readonly target_branch?: string | undefined;
+  readonly wip?: 'yes' | 'no' | undefined;
+  readonly search?: string | undefined;
+  readonly with_labels_details?: boolean | undefined;
+}
+
+/** All of them, not any of them; `None` and `Any` are words of their own. */
+const hasLabels = (merge: MergeRequest, wanted: readonly string[]): boolean => {
+  const own = [...merge.labels].map(({ title }) => title);
+  return wanted.every((label) => {
+    if (/^none$/iu.test(label)) return own.length === 0;
+    return /^any$/iu.test(label) ? own.length > 0 : own.includes(label);
+  });
+};
+
+const select = (call: Call<Filters>, all: readonly MergeRequest[]): readonly MergeRequest[] => {
+  const { parameters: filters, user } = call;
+  const same = <Value>(wanted: Value | undefined, value: Value): boolean => wanted === undefined || wanted === value;
+  const within = (at: number, after = -Infinity, before = Infinity): boolean => at >= after && at <= before;
+  const chosen = all.filter(
+    (merge) =>
+      (filters.state === undefined || filters.state === 'all' || filters.state === merge.state) &&
+      (filters.labels === undefined || hasLabels(merge, filters.labels)) &&
+      within(merge.createdAt, filters.created_after, filters.created_before) &&
+      within(merge.updatedAt, filters.updated_after, filters.updated_before) &&
+      (filters.scope !== 'created_by_me' || merge.author === user) &&
+      filters.scope !== 'assigned_to_me' &&
+      same(filters.author_id, merge.author.id) &&
+      same(filters.author_username, merge.author.username) &&
+      same(filters.source_branch, merge.sourceBranch) &&
+      same(filters.target_branch, merge.targetBranch) &&
+      same(filters.wip, isDraft(merge.title) ? 'yes' : 'no') &&
+      (filters.search === undefined ||
+        `${merge.title} ${merge.description}`.toLowerCase().includes(filters.search.toLowerCase())),
+  );
+  const keys = { created_at: 'createdAt', updated_at: 'updatedAt', title: 'title' } as const;
+  const key = keys[filters.order_by ?? 'created_at'];
+  const ascending = chosen.toSorted((a, b) => (a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : a.id - b.id));
+  return filters.sort === 'asc' ? ascending : ascending.toReversed();
+};
+
+/** The number of changed files, as text; `null` while there is nothing to compare. */
+const changesCount = async (merge: MergeRequest): Promise<string | null> => {
+  const { repository } = merge.target;
+  if (repository === undefined || merge.head === undefined) return null;
+  return String((await repository.changedFiles(merge.baseSha, merge.sha)).length);
+};
+
+const showMergeRequest = async (call: Call<unknown>, merge: MergeRequest, status = 200) => {
+  const body = representMergeRequest(call.state, call.user, merge, await changesCount(merge));
+  // Asking for one is what makes GitLab look whether it can be merged; the list changes, its update time does not.
+  if (merge.mergeStatus === 'unchecked' && merge.state === 'opened') {
+    merge.mergeStatus = 'can_be_merged';
+    call.state.touch();
+  }
+  return { status, body };
+};
+
+export const mergeRequestEndpoints = [
+  endpoint('GET /projects/:id/merge_requests', parameters.mergeRequests, shapes.mergeRequests, (call) => {
+    const { iids, with_labels_details: labelDetails } = call.parameters;
+    const all = [...projectOf(call).mergeRequests.values()].filter(({ iid }) => iids === undefined || iids.includes(iid));
+    return paginate(call, select(call, all), (merge) =>
+      representMergeRequestBasic(call.state, merge, { ofProject: true, labelDetails }),
+    );
+  }),
+  endpoint('GET /groups/:id/merge_requests', parameters.groupMergeRequests, shapes.mergeRequests, (call) => {
+    const { non_archived: nonArchived = true, with_labels_details: labelDetails } = call.parameters;
+    const projects = projectsIn(call.state, findGroup(call.state, call.user, call.path('id')), true);
+    const visible = projects.filter((project) => canSee(call.user, project) && !(nonArchived && project.archived));
+    const all = visible.flatMap(({ mergeRequests }) => [...mergeRequests.values()]);
+    return paginate(call, select(call, all), (merge) =>
+      representMergeRequestBasic(call.state, merge, { ofProject: false, labelDetails }),
+    );
+  }),
+  endpoint('POST /projects/:id/merge_requests', parameters.newMergeRequest, shapes.mergeRequest, async (call) => {
+    const source = projectOf(call);
+    const {
+      target_project_id: targetId,
+      source_branch: sourceBranch,
+      target_branch: targetBranch,
+      title,
+      description,
+      labels,
+    } = call.parameters;
+    const target = targetId === undefined ? source : findProject(call.state, call.user, String(targetId), call);
+    const wanted = { source, sourceBranch, targetBranch, title, description, labels };
+    return showMergeRequest(call, await openMergeRequest(call.state, requireUser(call.user), target, wanted), 201);
+  }),
+  endpoint('GET /projects/:id/merge_requests/:merge_request_iid', parameters.mergeRequest, shapes.mergeRequest, (call) =>
+    showMergeRequest(call, mergeOf(call)),
+  ),
+  endpoint('PUT /projects/:id/merge_requests/:merge_request_iid', parameters.mergeRequestUpdate, shapes.mergeRequest, (call) => {
+    const merge = mergeOf(call);
+    const {
+      add_labels: addLabels,
+      remove_labels: removeLabels,
+      state_event: stateEvent,
+      target_branch: targetBranch,
+      ...words
+    } = call.parameters;
+    updateMergeRequest(call.state, requireUser(call.user), merge, {
+      ...words,
+      addLabels,
+      removeLabels,
+      stateEvent,
+      targetBranch,
+    });
+    return showMergeRequest(call, merge);
+  }),
+  endpoint(
+    'GET /projects/:id/merge_requests/:merge_request_iid/diffs',
+    parameters.pages,
+    shapes.mergeRequestDiffs,
+    async (call) => {
+      const merge = mergeOf(call);
+      const files = await merge.target.repository?.changedFiles(merge.baseSha, merge.sha);
+      return paginate(call, files ?? [], (file) => ({ ...representDiff(file), generated_file: false }));
+    },
+  ),
+  endpoint('GET /projects/:id/merge_requests/:merge_request_iid/versions', parameters.pages, shapes.versions, (call) => {
+    const merge = mergeOf(call);
+    return paginate(call, merge.versions.toReversed(), (version) => representVersion(merge, version));
+  }),
+  endpoint('GET /projects/:id/merge_requests/:merge_request_iid/pipelines', parameters.pages, shapes.pipelines, (call) => {
+    const merge = mergeOf(call);
+    const refs = [merge.sourceBranch, `refs/merge-requests/${merge.iid}/head`];
+    const found = [...new Set([merge.target, merge.source])].flatMap((project) =>
+      project === undefined
+        ? []
+        : project.pipelines.filter(({ ref }) => refs.includes(ref)).map((pipeline) => ({ project, pipeline })),
+    );
+    const newest = found.toSorted((a, b) => b.pipeline.id - a.pipeline.id);
+    return paginate(call, newest, ({ project, pipeline }) => representPipelineBasic(call.state, project, pipeline));
+  }),
+
+  endpoint('GET /projects/:id/merge_requests/:merge_request_iid/approvals', parameters.none, shapes.approvals, (call) => ({
+    body: representApprovals(call.state, call.user, mergeOf(call)),
+  })),
+  endpoint('POST /projects/:id/merge_requests/:merge_request_iid/approve', parameters.approval, shapes.approvals, (call) => {
+    const merge = mergeOf(call);
+    approve(call.state, requireUser(call.user), merge, call.parameters.sha);
+    return { status: 201, body: representApprovals(call.state, call.user, merge) };
+  }),
+  endpoint('POST /projects/:id/merge_requests/:merge_request_iid/unapprove', parameters.none, undefined, (call) => {
+    unapprove(call.state, requireUser(call.user), mergeOf(call));
+    return { status: 201 };
+  }),
+
+  endpoint(
+    'GET /projects/:id/merge_requests/:merge_request_iid/resource_label_events',
+    parameters.pages,
+    shapes.labelEvents,
+    (call) => {
+      const merge = mergeOf(call);
+      return paginate(call, merge.labelEvents, (event) => representLabelEvent(call.state, merge, event));
+    },
+  ),
+  endpoint(
+    'GET /projects/:id/merge_requests/:merge_request_iid/resource_label_events/:event_id',
+    parameters.none,
+    shapes.labelEvent,
+    (call) => {
+      const merge = mergeOf(call);
+      const event = merge.labelEvents.find(({ id }) => id === Number(call.path('event_id')));
+      if (event === undefined) throw noRecord();
+      return { body: representLabelEvent(call.state, merge, event) };
+    },
+  ),
+];

@@ -1,0 +1,301 @@
+import { z } from 'zod';
+
+/**
+ * What may be sent to GitLab, from the attributes its documentation names; the address is above each set. GitLab itself ignores
+ * what it does not know, so a misspelt filter silently lists everything: the emulator refuses it and remembers the mistake.
+ */
+
+// The same attribute arrives as text in a query and as itself in JSON.
+const integer = z.union([z.int(), z.string().regex(/^\d+$/u).transform(Number)]);
+const decimal = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?$/u)
+    .transform(Number),
+]);
+const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
+const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+/** A list with commas, or an array. */
+const names = z
+  .union([z.string().transform((text) => text.split(',')), z.array(z.string())])
+  .transform((list) => list.map((name) => name.trim()).filter((name) => name !== ''));
+const order = z.enum(['asc', 'desc']);
+
+/** https://docs.gitlab.com/api/rest/#offset-based-pagination */
+const pages = { page: integer.optional(), per_page: integer.optional() };
+
+/** https://docs.gitlab.com/api/merge_requests/#list-project-merge-requests */
+const mergeRequestFilters = {
+  ...pages,
+  state: z.enum(['all', 'opened', 'closed', 'locked', 'merged']).optional(),
+  order_by: z.enum(['created_at', 'updated_at', 'title']).optional(),
+  sort: order.optional(),
+  labels: names.optional(),
+  with_labels_details: flag.optional(),
+  with_merge_status_recheck: flag.optional(),
+  created_after: time.optional(),
+  created_before: time.optional(),
+  updated_after: time.optional(),
+  updated_before: time.optional(),
+  scope: z.enum(['created_by_me', 'assigned_to_me', 'all']).optional(),
+  author_id: integer.optional(),
+  author_username: z.string().optional(),
+  source_branch: z.string().optional(),
+  target_branch: z.string().optional(),
+  wip: z.enum(['yes', 'no']).optional(),
+  search: z.string().optional(),
+};
+
+/** https://docs.gitlab.com/api/projects/#list-all-projects */
+const projectFilters = {
+  ...pages,
+  archived: flag.optional(),
+  visibility: z.enum(['private', 'internal', 'public']).optional(),
+  order_by: z.enum(['id', 'name', 'path', 'created_at', 'updated_at', 'last_activity_at']).optional(),
+  sort: order.optional(),
+  search: z.string().optional(),
+  simple: flag.optional(),
+  min_access_level: integer.optional(),
+};
+
+/** https://docs.gitlab.com/api/environments/#create-a-new-environment */
+const environmentAttributes = {
+  external_url: z.string().optional(),
+  description: z.string().optional(),
+  tier: z.enum(['production', 'staging', 'testing', 'development', 'other']).optional(),
+  auto_stop_setting: z.enum(['always', 'with_action']).optional(),
+};
+
+/** https://docs.gitlab.com/api/project_webhooks/#add-a-webhook-to-a-project */
+const hookAttributes = {
+  token: z.string().optional(),
+  name: z.string().optional(),
+  description: z.string().optional(),
+  push_events: flag.optional(),
+  tag_push_events: flag.optional(),
+  merge_requests_events: flag.optional(),
+  note_events: flag.optional(),
+  issues_events: flag.optional(),
+  confidential_issues_events: flag.optional(),
+  confidential_note_events: flag.optional(),
+  job_events: flag.optional(),
+  pipeline_events: flag.optional(),
+  wiki_page_events: flag.optional(),
+  deployment_events: flag.optional(),
+  feature_flag_events: flag.optional(),
+  releases_events: flag.optional(),
+  emoji_events: flag.optional(),
+  resource_access_token_events: flag.optional(),
+  push_events_branch_filter: z.string().optional(),
+  enable_ssl_verification: flag.optional(),
+};
+
+const deploymentStatus = z.enum(['running', 'success', 'failed', 'canceled']);
+
+export const parameters = {
+  none: z.strictObject({}),
+  pages: z.strictObject(pages),
+
+  /** https://docs.gitlab.com/api/users/#list-users */
+  users: z.strictObject({ ...pages, username: z.string().optional() }),
+
+  /** https://docs.gitlab.com/api/projects/#list-all-projects; keyset by id as in https://docs.gitlab.com/api/rest/#keyset-based-pagination */
+  projects: z.strictObject({
+    ...projectFilters,
+    membership: flag.optional(),
+    owned: flag.optional(),
+    pagination: z.literal('keyset').optional(),
+    id_after: integer.optional(),
+    id_before: integer.optional(),
+  }),
+  /** https://docs.gitlab.com/api/projects/#get-a-single-project */
+  project: z.strictObject({ license: flag.optional(), statistics: flag.optional() }),
+  /** https://docs.gitlab.com/api/groups/#list-projects */
+  groupProjects: z.strictObject({
+    ...projectFilters,
+    include_subgroups: flag.optional(),
+    with_shared: flag.optional(),
+    owned: flag.optional(),
+  }),
+  /** https://docs.gitlab.com/api/groups/#get-a-single-group */
+  group: z.strictObject({ with_projects: flag.optional() }),
+
+  /** https://docs.gitlab.com/api/merge_requests/#list-project-merge-requests */
+  mergeRequests: z.strictObject({ ...mergeRequestFilters, iids: z.array(integer).optional() }),
+  /** https://docs.gitlab.com/api/merge_requests/#list-group-merge-requests */
+  groupMergeRequests: z.strictObject({ ...mergeRequestFilters, non_archived: flag.optional() }),
+  /** https://docs.gitlab.com/api/merge_requests/#get-single-mr */
+  mergeRequest: z.strictObject({
+    include_diverged_commits_count: flag.optional(),
+    include_rebase_in_progress: flag.optional(),
+    render_html: flag.optional(),
+  }),
+  /** https://docs.gitlab.com/api/merge_requests/#create-mr */
+  newMergeRequest: z.strictObject({
+    source_branch: z.string(),
+    target_branch: z.string(),
+    title: z.string(),
+    description: z.string().optional(),
+    labels: names.optional(),
+    target_project_id: integer.optional(),
+  }),
+  /** https://docs.gitlab.com/api/merge_requests/#update-mr */
+  mergeRequestUpdate: z.strictObject({
+    add_labels: names.optional(),
+    remove_labels: names.optional(),
+    labels: names.optional(),
+    title: z.string().optional(),
+    description: z.string().optional(),
+    state_event: z.enum(['close', 'reopen']).optional(),
+    target_branch: z.string().optional(),
+  }),
+  /** https://docs.gitlab.com/api/merge_request_approvals/#approve-merge-request */
+  approval: z.strictObject({ sha: z.string().optional() }),
+
+  /** https://docs.gitlab.com/api/notes/#list-all-merge-request-notes */
+  notes: z.strictObject({
+    ...pages,
+    order_by: z.enum(['created_at', 'updated_at']).optional(),
+    sort: order.optional(),
+    activity_filter: z.enum(['all_notes', 'only_comments', 'only_activity']).optional(),
+  }),
+  /** https://docs.gitlab.com/api/notes/#create-new-merge-request-note */
+  newNote: z.strictObject({
+    body: z.string(),
+    created_at: time.optional(),
+    internal: flag.optional(),
+    merge_request_diff_head_sha: z.string().optional(),
+  }),
+  /** https://docs.gitlab.com/api/notes/#modify-existing-merge-request-note */
+  noteUpdate: z.strictObject({ body: z.string() }),
+  /** https://docs.gitlab.com/api/emoji_reactions/#add-a-new-emoji-reaction-to-a-comment */
+  newAward: z.strictObject({ name: z.string() }),
+
+  /** https://docs.gitlab.com/api/labels/#list-labels */
+  labels: z.strictObject({
+    ...pages,
+    with_counts: flag.optional(),
+    include_ancestor_groups: flag.optional(),
+    search: z.string().optional(),
+  }),
+  /** https://docs.gitlab.com/api/labels/#create-a-new-label */
+  newLabel: z.strictObject({ name: z.string(), color: z.string(), description: z.string().optional() }),
+
+  /** https://docs.gitlab.com/api/branches/#list-repository-branches */
+  branches: z.strictObject({ ...pages, search: z.string().optional(), regex: z.string().optional() }),
+  /** https://docs.gitlab.com/api/branches/#create-repository-branch */
+  newBranch: z.strictObject({ branch: z.string(), ref: z.string() }),
+  /** https://docs.gitlab.com/api/tags/#list-project-repository-tags */
+  tags: z.strictObject({
+    ...pages,
+    order_by: z.enum(['name', 'updated', 'version']).optional(),
+    sort: order.optional(),
+    search: z.string().optional(),
+  }),
+  /** https://docs.gitlab.com/api/tags/#create-a-new-tag */
+  newTag: z.strictObject({ tag_name: z.string(), ref: z.string(), message: z.string().optional() }),
+  /** https://docs.gitlab.com/api/commits/#get-a-single-commit */
+  commit: z.strictObject({ stats: flag.optional() }),
+  /** https://docs.gitlab.com/api/repositories/#list-repository-tree */
+  tree: z.strictObject({
+    ...pages,
+    path: z.string().optional(),
+    ref: z.string().optional(),
+    recursive: flag.optional(),
+    pagination: z.enum(['keyset', 'legacy', 'none']).optional(),
+    page_token: z.string().optional(),
+  }),
+  /** https://docs.gitlab.com/api/repositories/#get-file-archive */
+  archive: z.strictObject({
+    sha: z.string().optional(),
+    path: z.string().optional(),
+    include_lfs_blobs: flag.optional(),
+    exclude_paths: z.string().optional(),
+  }),
+  /** https://docs.gitlab.com/api/repositories/#compare-branches-tags-or-commits */
+  comparison: z.strictObject({
+    from: z.string(),
+    to: z.string(),
+    straight: flag.optional(),
+    from_project_id: integer.optional(),
+    unidiff: flag.optional(),
+  }),
+  /** https://docs.gitlab.com/api/repository_files/#get-file-from-repository */
+  file: z.strictObject({ ref: z.string() }),
+  /** https://docs.gitlab.com/api/repository_files/#get-raw-file-from-repository */
+  rawFile: z.strictObject({ ref: z.string().optional(), lfs: flag.optional() }),
+
+  /** https://docs.gitlab.com/api/commits/#list-the-statuses-of-a-commit */
+  commitStatuses: z.strictObject({
+    ...pages,
+    ref: z.string().optional(),
+    stage: z.string().optional(),
+    name: z.string().optional(),
+    pipeline_id: integer.optional(),
+    order_by: z.enum(['id', 'pipeline_id']).optional(),
+    sort: order.optional(),
+    all: flag.optional(),
+  }),
+  /** https://docs.gitlab.com/api/commits/#set-the-pipeline-status-of-a-commit */
+  newCommitStatus: z.strictObject({
+    state: z.enum(['pending', 'running', 'success', 'failed', 'canceled', 'skipped']),
+    ref: z.string().optional(),
+    name: z.string().optional(),
+    context: z.string().optional(),
+    target_url: z.string().optional(),
+    description: z.string().optional(),
+    coverage: decimal.optional(),
+    pipeline_id: integer.optional(),
+  }),
+  /** https://docs.gitlab.com/api/pipelines/#list-project-pipelines */
+  pipelines: z.strictObject({
+    ...pages,
+    sha: z.string().optional(),
+    ref: z.string().optional(),
+    status: z.string().optional(),
+    source: z.string().optional(),
+    updated_after: time.optional(),
+    updated_before: time.optional(),
+    order_by: z.enum(['id', 'status', 'ref', 'updated_at', 'user_id']).optional(),
+    sort: order.optional(),
+  }),
+
+  /** https://docs.gitlab.com/api/environments/#list-environments */
+  environments: z.strictObject({
+    ...pages,
+    name: z.string().optional(),
+    search: z.string().optional(),
+    states: z.enum(['available', 'stopping', 'stopped']).optional(),
+  }),
+  newEnvironment: z.strictObject({ name: z.string(), ...environmentAttributes }),
+  /** https://docs.gitlab.com/api/environments/#update-an-existing-environment */
+  environmentUpdate: z.strictObject(environmentAttributes),
+  /** https://docs.gitlab.com/api/environments/#stop-an-environment */
+  environmentStop: z.strictObject({ force: flag.optional() }),
+  /** https://docs.gitlab.com/api/deployments/#list-project-deployments */
+  deployments: z.strictObject({
+    ...pages,
+    environment: z.string().optional(),
+    status: z.enum(['created', 'running', 'success', 'failed', 'canceled', 'blocked']).optional(),
+    order_by: z.enum(['id', 'iid', 'created_at', 'updated_at', 'finished_at', 'ref']).optional(),
+    sort: order.optional(),
+  }),
+  /** https://docs.gitlab.com/api/deployments/#create-a-deployment */
+  newDeployment: z.strictObject({
+    environment: z.string(),
+    sha: z.string(),
+    ref: z.string(),
+    tag: flag,
+    status: deploymentStatus,
+  }),
+  /** https://docs.gitlab.com/api/deployments/#update-a-deployment */
+  deploymentUpdate: z.strictObject({ status: deploymentStatus }),
+
+  /** https://docs.gitlab.com/api/members/#list-all-members-of-a-group-or-project-including-inherited-and-invited-members */
+  members: z.strictObject({ ...pages, query: z.string().optional(), user_ids: z.array(integer).optional() }),
+
+  newHook: z.strictObject({ url: z.string(), ...hookAttributes }),
+  /** https://docs.gitlab.com/api/project_webhooks/#edit-a-project-webhook */
+  hookUpdate: z.strictObject({ url: z.string(), ...hookAttributes }),
+} as const;

@@ -1,0 +1,585 @@
+import { z } from 'zod';
+
+/**
+ * What GitLab answers, from the attributes its documentation names; the address is above each shape. Objects are strict: the
+ * emulator sends nothing that is not documented. Where the documentation names far more than a forge client reads (projects,
+ * groups, users), the shape holds the documented attributes that the emulator sends.
+ */
+
+const id = z.int().positive();
+const time = z.iso.datetime({ offset: true, precision: 3 });
+const day = z.iso.date();
+const sha = z.string().regex(/^[0-9a-f]{40}$/u);
+const url = z.url();
+const visibility = z.enum(['private', 'internal', 'public']);
+
+/** https://docs.gitlab.com/api/merge_requests/#list-project-merge-requests, `author` */
+const userBasic = z.strictObject({
+  id,
+  username: z.string(),
+  name: z.string(),
+  state: z.literal('active'),
+  locked: z.boolean(),
+  avatar_url: url.nullable(),
+  web_url: url,
+});
+
+/** https://docs.gitlab.com/api/users/#retrieve-the-current-user */
+const currentUser = z.strictObject({
+  ...userBasic.shape,
+  created_at: time,
+  bio: z.string(),
+  location: z.string().nullable(),
+  public_email: z.string().nullable(),
+  bot: z.boolean(),
+  email: z.string(),
+  commit_email: z.string(),
+  can_create_group: z.boolean(),
+  can_create_project: z.boolean(),
+  two_factor_enabled: z.boolean(),
+  external: z.boolean(),
+  private_profile: z.boolean(),
+});
+
+/** https://docs.gitlab.com/api/users/#list-users */
+const users = z.array(userBasic);
+
+/** https://docs.gitlab.com/api/personal_access_tokens/#retrieve-details-on-a-personal-access-token */
+const token = z.strictObject({
+  id,
+  name: z.string(),
+  revoked: z.boolean(),
+  created_at: time,
+  description: z.string().nullable(),
+  scopes: z.array(z.string()),
+  user_id: id,
+  last_used_at: time.nullable(),
+  active: z.boolean(),
+  expires_at: day.nullable(),
+});
+
+/** https://docs.gitlab.com/api/version/ */
+const version = z.strictObject({ version: z.string(), revision: z.string() });
+
+/** https://docs.gitlab.com/api/projects/#get-a-single-project, `namespace` */
+const namespace = z.strictObject({
+  id,
+  name: z.string(),
+  path: z.string(),
+  kind: z.enum(['group', 'user']),
+  full_path: z.string(),
+  parent_id: id.nullable(),
+  avatar_url: url.nullable(),
+  web_url: url,
+});
+
+/** https://docs.gitlab.com/api/projects/#list-all-projects with `simple=true` */
+const projectBasic = z.strictObject({
+  id,
+  description: z.string().nullable(),
+  name: z.string(),
+  name_with_namespace: z.string(),
+  path: z.string(),
+  path_with_namespace: z.string(),
+  created_at: time,
+  default_branch: z.string().optional(),
+  tag_list: z.array(z.string()),
+  topics: z.array(z.string()),
+  ssh_url_to_repo: z.string(),
+  http_url_to_repo: url,
+  web_url: url,
+  readme_url: url.nullable().optional(),
+  forks_count: z.int().optional(),
+  avatar_url: url.nullable(),
+  star_count: z.int(),
+  last_activity_at: time,
+  visibility,
+  namespace,
+});
+
+const access = z.strictObject({ access_level: z.int(), notification_level: z.int() }).nullable();
+
+/** https://docs.gitlab.com/api/projects/#get-a-single-project */
+const project = z.strictObject({
+  ...projectBasic.shape,
+  _links: z.strictObject({ self: url, merge_requests: url, repo_branches: url, labels: url, events: url, members: url }),
+  empty_repo: z.boolean(),
+  archived: z.boolean(),
+  creator_id: id,
+  forked_from_project: projectBasic.optional(),
+  merge_requests_enabled: z.boolean(),
+  jobs_enabled: z.boolean(),
+  merge_method: z.enum(['merge', 'rebase_merge', 'ff']),
+  marked_for_deletion_on: day.nullable(),
+  permissions: z.strictObject({ project_access: access, group_access: access }).optional(),
+});
+
+/** https://docs.gitlab.com/api/groups/#get-a-single-group */
+const group = z.strictObject({
+  id,
+  web_url: url,
+  name: z.string(),
+  path: z.string(),
+  description: z.string(),
+  visibility,
+  avatar_url: url.nullable(),
+  full_name: z.string(),
+  full_path: z.string(),
+  parent_id: id.nullable(),
+  created_at: time,
+  archived: z.boolean(),
+  marked_for_deletion_on: day.nullable(),
+});
+
+/** https://docs.gitlab.com/api/members/#get-a-member-of-a-group-or-project-including-inherited-and-invited-members */
+const member = z.strictObject({
+  ...userBasic.shape,
+  access_level: z.union([10, 15, 20, 30, 40, 50].map((level) => z.literal(level))),
+  created_at: time,
+  expires_at: day.nullable(),
+});
+
+/** https://docs.gitlab.com/api/labels/#list-labels */
+const label = z.strictObject({
+  id,
+  name: z
+    .string()
+    .regex(/^[^,]+$/u)
+    .max(255),
+  color: z.string().regex(/^#[0-9a-f]{6}$/iu),
+  text_color: z.string(),
+  description: z.string().nullable(),
+  description_html: z.string(),
+});
+const projectLabel = z.strictObject({
+  ...label.shape,
+  subscribed: z.boolean(),
+  priority: z.int().nullable(),
+  is_project_label: z.boolean(),
+});
+
+/** https://docs.gitlab.com/api/pipelines/#list-project-pipelines */
+const pipelineBasic = z.strictObject({
+  id,
+  iid: id,
+  project_id: id,
+  sha,
+  ref: z.string(),
+  status: z.enum(['created', 'pending', 'running', 'success', 'failed', 'canceled', 'skipped']),
+  source: z.enum(['push', 'merge_request_event', 'external']),
+  created_at: time,
+  updated_at: time,
+  web_url: url,
+});
+
+/** https://docs.gitlab.com/api/pipelines/#get-a-single-pipeline */
+const pipeline = z.strictObject({
+  ...pipelineBasic.shape,
+  before_sha: sha,
+  tag: z.boolean(),
+  yaml_errors: z.string().nullable(),
+  user: userBasic,
+  started_at: time.nullable(),
+  finished_at: time.nullable(),
+  committed_at: time.nullable(),
+  duration: z.number().nullable(),
+  queued_duration: z.number().nullable(),
+  coverage: z.string().nullable(),
+});
+
+/** https://docs.gitlab.com/api/merge_requests/#merge-status */
+const detailedMergeStatus = z.enum([
+  'unchecked',
+  'checking',
+  'mergeable',
+  'draft_status',
+  'not_open',
+  'conflict',
+  'commits_status',
+]);
+
+/** https://docs.gitlab.com/api/merge_requests/#list-project-merge-requests */
+const mergeRequestBasic = z.strictObject({
+  id,
+  iid: id,
+  project_id: id,
+  title: z.string().min(1),
+  description: z.string().nullable(),
+  state: z.enum(['opened', 'closed', 'locked', 'merged']),
+  imported: z.boolean(),
+  imported_from: z.literal('none'),
+  created_at: time,
+  updated_at: time,
+  merged_by: userBasic.nullable(),
+  merge_user: userBasic.nullable(),
+  merged_at: time.nullable(),
+  merge_after: time.nullable(),
+  prepared_at: time.nullable(),
+  closed_by: userBasic.nullable(),
+  closed_at: time.nullable(),
+  target_branch: z.string(),
+  source_branch: z.string(),
+  user_notes_count: z.int(),
+  upvotes: z.int(),
+  downvotes: z.int(),
+  author: userBasic,
+  assignees: z.array(userBasic),
+  assignee: userBasic.nullable(),
+  reviewers: z.array(userBasic),
+  source_project_id: id.nullable(),
+  target_project_id: id,
+  labels: z.union([z.array(z.string()), z.array(label)]),
+  draft: z.boolean(),
+  work_in_progress: z.boolean(),
+  milestone: z.null(),
+  merge_when_pipeline_succeeds: z.boolean(),
+  merge_status: z.enum(['unchecked', 'checking', 'can_be_merged', 'cannot_be_merged', 'cannot_be_merged_recheck']),
+  detailed_merge_status: detailedMergeStatus,
+  sha,
+  merge_commit_sha: sha.nullable(),
+  squash_commit_sha: sha.nullable(),
+  discussion_locked: z.boolean().nullable(),
+  should_remove_source_branch: z.boolean().nullable(),
+  force_remove_source_branch: z.boolean().nullable(),
+  allow_collaboration: z.boolean().optional(),
+  allow_maintainer_to_push: z.boolean().optional(),
+  reference: z.string(),
+  references: z.strictObject({ short: z.string(), relative: z.string(), full: z.string() }),
+  web_url: url,
+  time_stats: z.strictObject({
+    time_estimate: z.int(),
+    total_time_spent: z.int(),
+    human_time_estimate: z.string().nullable(),
+    human_total_time_spent: z.string().nullable(),
+  }),
+  squash: z.boolean(),
+  squash_on_merge: z.boolean(),
+  task_completion_status: z.strictObject({ count: z.int(), completed_count: z.int() }),
+  has_conflicts: z.boolean(),
+  blocking_discussions_resolved: z.boolean(),
+});
+
+/** https://docs.gitlab.com/api/merge_requests/#get-single-mr */
+const mergeRequest = z.strictObject({
+  ...mergeRequestBasic.shape,
+  subscribed: z.boolean(),
+  changes_count: z.string().nullable(),
+  latest_build_started_at: time.nullable(),
+  latest_build_finished_at: time.nullable(),
+  first_deployed_to_production_at: time.nullable(),
+  pipeline: pipelineBasic.nullable(),
+  head_pipeline: pipeline.nullable(),
+  diff_refs: z.strictObject({ base_sha: sha, head_sha: sha, start_sha: sha }),
+  merge_error: z.string().nullable(),
+  first_contribution: z.boolean(),
+  user: z.strictObject({ can_merge: z.boolean() }),
+});
+
+/** https://docs.gitlab.com/api/merge_request_approvals/#single-merge-request-approval, the attributes of every tier */
+const approvals = z.strictObject({
+  user_has_approved: z.boolean(),
+  user_can_approve: z.boolean(),
+  approved: z.boolean(),
+  approved_by: z.array(z.strictObject({ user: userBasic, approved_at: time })),
+});
+
+/** https://docs.gitlab.com/api/merge_requests/#list-merge-request-diffs */
+const mergeRequestDiff = z.strictObject({
+  old_path: z.string(),
+  new_path: z.string(),
+  a_mode: z.string(),
+  b_mode: z.string(),
+  diff: z.string(),
+  collapsed: z.boolean(),
+  too_large: z.boolean(),
+  new_file: z.boolean(),
+  renamed_file: z.boolean(),
+  deleted_file: z.boolean(),
+  generated_file: z.boolean(),
+});
+
+/** https://docs.gitlab.com/api/resource_label_events/#list-project-merge-request-label-events */
+const labelEvent = z.strictObject({
+  id,
+  user: userBasic.nullable(),
+  created_at: time,
+  resource_type: z.literal('MergeRequest'),
+  resource_id: id,
+  label: label.nullable(),
+  action: z.enum(['add', 'remove']),
+});
+
+/** https://docs.gitlab.com/api/notes/#list-all-merge-request-notes */
+const note = z.strictObject({
+  id,
+  type: z.enum(['DiffNote', 'DiscussionNote']).nullable(),
+  body: z.string().max(1_000_000),
+  attachment: z.string().nullable(),
+  author: userBasic,
+  created_at: time,
+  updated_at: time,
+  system: z.boolean(),
+  noteable_id: id,
+  noteable_type: z.literal('MergeRequest'),
+  project_id: id,
+  resolvable: z.boolean(),
+  confidential: z.boolean(),
+  internal: z.boolean(),
+  imported: z.boolean(),
+  imported_from: z.literal('none'),
+  noteable_iid: id,
+  commands_changes: z.strictObject({}),
+});
+
+/** https://docs.gitlab.com/api/emoji_reactions/#list-a-comments-emoji-reactions */
+const award = z.strictObject({
+  id,
+  name: z.string(),
+  user: userBasic,
+  created_at: time,
+  updated_at: time,
+  awardable_id: id,
+  awardable_type: z.enum(['MergeRequest', 'Note']),
+});
+
+/** https://docs.gitlab.com/api/merge_requests/#get-merge-request-diff-versions */
+const diffVersion = z.strictObject({
+  id,
+  head_commit_sha: sha,
+  base_commit_sha: sha,
+  start_commit_sha: sha,
+  created_at: time,
+  merge_request_id: id,
+  state: z.enum(['collected', 'empty']),
+  real_size: z.string(),
+  patch_id_sha: sha.nullable(),
+});
+
+/** https://docs.gitlab.com/api/commits/#list-repository-commits */
+const commit = z.strictObject({
+  id: sha,
+  short_id: z.string().length(8),
+  created_at: time,
+  parent_ids: z.array(sha),
+  title: z.string(),
+  message: z.string(),
+  author_name: z.string(),
+  author_email: z.string(),
+  authored_date: time,
+  committer_name: z.string(),
+  committer_email: z.string(),
+  committed_date: time,
+  trailers: z.record(z.string(), z.string()),
+  extended_trailers: z.record(z.string(), z.array(z.string())),
+  web_url: url,
+});
+
+/** https://docs.gitlab.com/api/commits/#get-a-single-commit */
+const commitDetail = z.strictObject({
+  ...commit.shape,
+  stats: z.strictObject({ additions: z.int(), deletions: z.int(), total: z.int() }).optional(),
+  status: z.string().nullable(),
+  project_id: id,
+  last_pipeline: pipelineBasic.nullable(),
+});
+
+/** https://docs.gitlab.com/api/commits/#list-the-statuses-of-a-commit */
+const commitStatus = z.strictObject({
+  id,
+  sha,
+  ref: z.string().nullable(),
+  status: z.enum(['pending', 'running', 'success', 'failed', 'canceled', 'skipped']),
+  name: z.string(),
+  target_url: z.string().max(255).nullable(),
+  description: z.string().max(255).nullable(),
+  created_at: time,
+  started_at: time.nullable(),
+  finished_at: time.nullable(),
+  allow_failure: z.boolean(),
+  coverage: z.number().nullable(),
+  pipeline_id: id,
+  author: userBasic,
+});
+
+/** https://docs.gitlab.com/api/branches/#list-repository-branches */
+const branch = z.strictObject({
+  name: z.string(),
+  commit,
+  merged: z.boolean(),
+  protected: z.boolean(),
+  developers_can_push: z.boolean(),
+  developers_can_merge: z.boolean(),
+  can_push: z.boolean(),
+  default: z.boolean(),
+  web_url: url,
+});
+
+/** https://docs.gitlab.com/api/tags/#list-project-repository-tags */
+const tag = z.strictObject({
+  name: z.string(),
+  message: z.string(),
+  target: sha,
+  commit,
+  release: z.null(),
+  protected: z.boolean(),
+  created_at: time.nullable(),
+});
+
+/** https://docs.gitlab.com/api/repositories/#list-repository-tree */
+const treeEntry = z.strictObject({
+  id: sha,
+  name: z.string(),
+  type: z.enum(['tree', 'blob', 'commit']),
+  path: z.string(),
+  mode: z.string().regex(/^[0-7]{6}$/u),
+});
+
+/** https://docs.gitlab.com/api/repositories/#compare-branches-tags-or-commits */
+const comparison = z.strictObject({
+  commit: commit.nullable(),
+  commits: z.array(commit),
+  diffs: z.array(mergeRequestDiff.omit({ generated_file: true })),
+  compare_timeout: z.boolean(),
+  compare_same_ref: z.boolean(),
+  web_url: url,
+});
+
+/** https://docs.gitlab.com/api/repository_files/#get-file-from-repository */
+const file = z.strictObject({
+  file_name: z.string(),
+  file_path: z.string(),
+  size: z.int(),
+  encoding: z.literal('base64'),
+  content: z.base64(),
+  content_sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+  ref: z.string(),
+  blob_id: sha,
+  commit_id: sha,
+  last_commit_id: sha,
+  execute_filemode: z.boolean(),
+});
+
+/** https://docs.gitlab.com/api/environments/#list-environments */
+const environment = z.strictObject({
+  id,
+  name: z.string().max(255),
+  slug: z.string().max(24),
+  external_url: z.string().max(255).nullable(),
+  description: z.string().nullable(),
+  state: z.enum(['available', 'stopping', 'stopped']),
+  tier: z.enum(['production', 'staging', 'testing', 'development', 'other']),
+  created_at: time,
+  updated_at: time,
+  auto_stop_at: time.nullable(),
+  kubernetes_namespace: z.string().nullable(),
+  flux_resource_path: z.string().nullable(),
+  auto_stop_setting: z.enum(['always', 'with_action']),
+});
+
+/** https://docs.gitlab.com/api/deployments/#get-a-specific-deployment */
+const deployment = z.strictObject({
+  id,
+  iid: id,
+  ref: z.string(),
+  sha,
+  created_at: time,
+  updated_at: time,
+  status: z.enum(['created', 'running', 'success', 'failed', 'canceled']),
+  user: userBasic,
+  environment: environment.pick({ id: true, name: true, slug: true, external_url: true }),
+  deployable: z.null(),
+});
+
+/** https://docs.gitlab.com/api/environments/#get-a-specific-environment */
+const environmentDetail = z.strictObject({
+  ...environment.shape,
+  last_deployment: deployment.omit({ environment: true }).nullable(),
+  cluster_agent: z.null(),
+});
+
+/** https://docs.gitlab.com/api/project_webhooks/#get-a-project-webhook */
+const hook = z.strictObject({
+  id,
+  url,
+  name: z.string().nullable(),
+  description: z.string().nullable(),
+  project_id: id,
+  push_events: z.boolean(),
+  push_events_branch_filter: z.string().nullable(),
+  tag_push_events: z.boolean(),
+  merge_requests_events: z.boolean(),
+  note_events: z.boolean(),
+  issues_events: z.boolean(),
+  confidential_issues_events: z.boolean(),
+  confidential_note_events: z.boolean(),
+  job_events: z.boolean(),
+  pipeline_events: z.boolean(),
+  wiki_page_events: z.boolean(),
+  deployment_events: z.boolean(),
+  feature_flag_events: z.boolean(),
+  releases_events: z.boolean(),
+  emoji_events: z.boolean(),
+  resource_access_token_events: z.boolean(),
+  repository_update_events: z.boolean(),
+  custom_webhook_template: z.string().nullable(),
+  custom_headers: z.array(z.never()),
+  enable_ssl_verification: z.boolean(),
+  alert_status: z.enum(['executable', 'disabled', 'temporarily_disabled']),
+  disabled_until: time.nullable(),
+  url_variables: z.array(z.never()),
+  created_at: time,
+});
+
+/** https://docs.gitlab.com/api/rest/troubleshooting/#status-codes */
+const refusal = z.union([
+  z.strictObject({
+    message: z.union([z.string(), z.array(z.string()), z.record(z.string(), z.union([z.string(), z.array(z.string())]))]),
+  }),
+  z.strictObject({ error: z.string(), error_description: z.string().optional(), scope: z.string().optional() }),
+]);
+
+export const shapes = {
+  approvals,
+  award,
+  awards: z.array(award),
+  branch,
+  branches: z.array(branch),
+  commitDetail,
+  commits: z.array(commit),
+  commitStatus,
+  commitStatuses: z.array(commitStatus),
+  comparison,
+  currentUser,
+  deployment,
+  deployments: z.array(deployment),
+  environment,
+  environmentDetail,
+  environments: z.array(environment),
+  file,
+  group,
+  hook,
+  hooks: z.array(hook),
+  label: projectLabel,
+  labels: z.array(projectLabel),
+  labelEvent,
+  labelEvents: z.array(labelEvent),
+  member,
+  members: z.array(member),
+  mergeRequest,
+  mergeRequestDiffs: z.array(mergeRequestDiff),
+  mergeRequests: z.array(mergeRequestBasic),
+  note,
+  notes: z.array(note),
+  pipeline,
+  pipelines: z.array(pipelineBasic),
+  project,
+  projects: z.union([z.array(project), z.array(projectBasic)]),
+  refusal,
+  tag,
+  tags: z.array(tag),
+  token,
+  tree: z.array(treeEntry),
+  users,
+  version,
+  versions: z.array(diffVersion),
+} as const;

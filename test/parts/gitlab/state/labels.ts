@@ -1,0 +1,54 @@
+import { levelOf } from './access.ts';
+import { accessLevels, type Label, lineage, type Project, type User } from './entities.ts';
+import { conflict, invalid } from './refusal.ts';
+import type { GitlabState } from './state.ts';
+
+/** The labels a merge request of this project may carry: its own and those of the groups above. */
+export const availableLabels = ({ namespace, labels }: Project): readonly Label[] => {
+  const groups = namespace.kind === 'group' ? lineage(namespace) : [];
+  return [...labels.values(), ...groups.flatMap((group) => [...group.labels.values()])];
+};
+
+/**
+ * Labels by their names. Whoever may manage labels makes a missing one by using it; for others it is left out without a word.
+ * https://docs.gitlab.com/api/merge_requests/#update-mr, `add_labels`
+ */
+export const ensureLabels = (state: GitlabState, actor: User, project: Project, titles: readonly string[]): readonly Label[] => {
+  const known = new Map(availableLabels(project).map((label) => [label.title, label]));
+  const mayCreate = levelOf(actor, project) >= accessLevels.planner;
+  return [...new Set(titles)].flatMap((title) => {
+    const label = known.get(title);
+    if (label !== undefined) return [label];
+    return mayCreate && isValidTitle(title) ? [addLabel(state, project, title)] : [];
+  });
+};
+
+const isValidTitle = (title: string): boolean =>
+  title.length <= 255 && !title.includes(',') && !['none', 'any'].includes(title.toLowerCase());
+
+const addLabel = (
+  state: GitlabState,
+  project: Project,
+  title: string,
+  color = '#6699cc',
+  description: string | null = null,
+): Label => {
+  const label = { id: state.nextId(), title, color, description, group: undefined, createdAt: state.now() };
+  project.labels.set(title, label);
+  state.touch();
+  return label;
+};
+
+/** https://docs.gitlab.com/api/labels/#create-a-new-label */
+export const createLabel = (
+  state: GitlabState,
+  project: Project,
+  title: string,
+  color: string,
+  description: string | undefined,
+): Label => {
+  if (availableLabels(project).some((label) => label.title === title)) throw conflict('Label already exists');
+  if (!isValidTitle(title)) throw invalid({ title: ['is invalid'] });
+  if (!/^#[0-9a-f]{6}$/iu.test(color)) throw invalid({ color: ['must be a valid color code'] });
+  return addLabel(state, project, title, color, description ?? null);
+};

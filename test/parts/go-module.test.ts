@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { findGoProgram, type GoProgram, getGoProgram } from './go-module.ts';
+import { ensureGo, findRecentGo } from './go-toolchain.ts';
+
+const go = (await findRecentGo()) ?? '';
+
+const clock: GoProgram = {
+  program: 'clock',
+  module: 'clock.example/clock',
+  version: '1.2.0',
+  sum: '',
+  package: 'clock.example/clock/cmd/clock',
+  tags: ['loud'],
+  variables: { 'main.version': '1.2.0' },
+  needsC: true,
+  data: ['faces'],
+  versionFlag: '--version',
+};
+
+const sources = {
+  'go.mod': 'module clock.example/clock\n\ngo 1.26\n',
+  'cmd/clock/main.go': 'package main\n\nvar version = "none"\n\nfunc main() { println("clock " + version + strike) }\n',
+  'cmd/clock/loud.go': '//go:build loud\n\npackage main\n\nconst strike = " bong"\n',
+  'faces/round/face.txt': '12 3 6 9\n',
+};
+
+const createFolder = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'eph-go-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+const writeScript = async (path: string, script: string): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+};
+
+const stubEnv = (env: Readonly<Record<string, string>>): void => {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+};
+
+const signal = new AbortController().signal;
+const silence = (): void => undefined;
+
+describe('finding a program that comes from a Go module', () => {
+  it('takes the one on the PATH if its version differs in the patch at most, else the one in the cache', async () => {
+    const folder = await createFolder();
+    const env = { PATH: join(folder, 'path'), EPH_PARTS_CACHE: join(folder, 'cache') };
+    await writeScript(join(folder, 'cache/bin/clock'), 'echo clock version 1.2.0');
+    await writeScript(join(folder, 'path/clock'), 'echo clock version 1.3.0');
+    expect(findGoProgram(clock, env)).toMatchObject({ found: true, where: join(folder, 'cache/bin/clock') });
+    await writeScript(join(folder, 'path/clock'), 'echo clock version 1.2.7');
+    expect(findGoProgram(clock, env)).toEqual({
+      found: true,
+      where: join(folder, 'path/clock'),
+      version: 'clock version 1.2.7',
+    });
+  });
+
+  it('says where it looked, and what it found instead', async () => {
+    const folder = await createFolder();
+    const env = { PATH: join(folder, 'path'), EPH_PARTS_CACHE: join(folder, 'cache') };
+    const search = `no clock on the PATH, in ${folder}/cache/go/clock-1.2.0-`;
+    expect(findGoProgram(clock, env)).toMatchObject({ found: false, reason: expect.stringContaining(search) });
+    await writeScript(join(folder, 'path/clock'), 'echo clock version 1.3.0');
+    const reason = `${folder}/path/clock is not version 1.2.0 but "clock version 1.3.0"`;
+    expect(findGoProgram(clock, env)).toEqual({ found: false, reason });
+  });
+});
+
+/** A module proxy made of files, with the clock in it. */
+const createProxy = async (folder: string): Promise<void> => {
+  for (const [path, content] of Object.entries(sources)) {
+    await mkdir(join(folder, 'source', dirname(path)), { recursive: true });
+    await writeFile(join(folder, 'source', path), content);
+  }
+  const versions = join(folder, 'proxy/clock.example/clock/@v');
+  await mkdir(versions, { recursive: true });
+  await writeFile(join(versions, 'v1.2.0.mod'), sources['go.mod']);
+  await writeFile(join(versions, 'v1.2.0.info'), JSON.stringify({ Version: 'v1.2.0', Time: '2026-01-01T00:00:00Z' }));
+  const env = { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
+  const git = (...args: string[]): Buffer => execFileSync('git', args, { cwd: join(folder, 'source'), env });
+  git('init', '--quiet');
+  git('add', '.');
+  const tree = git('write-tree').toString().trim();
+  git('archive', '--format=zip', '--prefix=clock.example/clock@v1.2.0/', '-o', join(versions, 'v1.2.0.zip'), tree);
+};
+
+/** What `go.sum` says of the clock. */
+const readSum = (folder: string): string => {
+  const env = { ...process.env, GOMODCACHE: join(folder, 'modules-seen') };
+  const answer = execFileSync(go, ['mod', 'download', '-json', 'clock.example/clock@v1.2.0'], { cwd: folder, env });
+  return (JSON.parse(answer.toString()) as { readonly Sum: string }).Sum;
+};
+
+/** As on a machine that has the clock nowhere, and whose module proxy has nothing else. */
+const prepare = async (): Promise<{ readonly folder: string; readonly wanted: GoProgram }> => {
+  const folder = await createFolder();
+  await createProxy(folder);
+  stubEnv({
+    EPH_PARTS_CACHE: join(folder, 'cache'),
+    GOPROXY: `file://${folder}/proxy`,
+    GOSUMDB: 'off',
+    GOMODCACHE: join(folder, 'modules'),
+  });
+  // Go's cache of modules is read-only.
+  onTestFinished(() => void execFileSync('chmod', ['-R', 'u+w', folder]));
+  return { folder, wanted: { ...clock, sum: readSum(folder) } };
+};
+
+describe.runIf(go !== '')('building a program from a Go module', { timeout: 180_000 }, () => {
+  it('puts it and its data in the cache once, also when two runs do it at once', async () => {
+    const { folder, wanted } = await prepare();
+    const get = (): Promise<void> => getGoProgram('clock', wanted, silence, signal);
+    await Promise.all([get(), get()]);
+    const finding = findGoProgram(wanted, process.env);
+    expect(finding).toMatchObject({ found: true, version: 'clock 1.2.0 bong' });
+    const [only = '', ...rest] = readdirSync(join(folder, 'cache/go'));
+    expect(rest).toEqual([]);
+    expect(readdirSync(join(folder, 'cache/go', only)).toSorted()).toEqual(['clock', 'faces']);
+    expect(readFileSync(join(folder, 'cache/go', only, 'faces/round/face.txt'), 'utf8')).toBe('12 3 6 9\n');
+  });
+
+  it('refuses a module that is not the pinned one', async () => {
+    const { folder, wanted } = await prepare();
+    const other = { ...wanted, sum: `h1:${Buffer.alloc(32).toString('base64')}` };
+    await expect(getGoProgram('clock', other, silence, signal)).rejects.toThrow('checksum mismatch');
+    expect(readdirSync(join(folder, 'cache/go'))).toEqual([]);
+  });
+
+  it('says which proxy does not have the module, and what to do', async () => {
+    const { folder, wanted } = await prepare();
+    await rm(join(folder, 'proxy'), { recursive: true });
+    const sentence = `could not obtain clock.example/clock@v1.2.0 from file://${folder}/proxy (if this machine cannot reach that, set GOPROXY`;
+    await expect(getGoProgram('clock', wanted, silence, signal)).rejects.toThrow(sentence);
+  });
+
+  it('stops when it is told to, and leaves nothing', async () => {
+    const { folder, wanted } = await prepare();
+    const abort = new AbortController();
+    const onProgress = (line: string): void => {
+      if (line.startsWith('building')) abort.abort();
+    };
+    await expect(getGoProgram('clock', wanted, onProgress, abort.signal)).rejects.toThrow('aborted');
+    expect(readdirSync(join(folder, 'cache/go'))).toEqual([]);
+  });
+});
+
+describe('a Go that is too old', () => {
+  it('brings its successor, which is published as a module', async () => {
+    const folder = await createFolder();
+    const successor = join(folder, 'toolchain');
+    for (const program of ['bin/go', 'pkg/tool/linux_amd64/compile']) {
+      await writeScript(join(successor, program), 'echo go1.26.2');
+      execFileSync('chmod', ['444', join(successor, program)]);
+    }
+    const answer = JSON.stringify({ Dir: successor, GoMod: 'unused' });
+    await writeScript(join(folder, 'path/go'), `case "$1" in env) echo go1.19.8;; *) echo "$*" >&2; echo '${answer}';; esac`);
+    stubEnv({ PATH: `${folder}/path:${process.env['PATH'] ?? ''}` });
+    const lines: string[] = [];
+    expect(await ensureGo('clock', (line) => lines.push(line), signal)).toBe(join(successor, 'bin/go'));
+    expect(lines[0]).toBe(`${folder}/path/go is Go 1.19.8, which is too old: obtaining Go 1.26.2`);
+    expect(execFileSync(join(successor, 'pkg/tool/linux_amd64/compile'), { encoding: 'utf8' })).toBe('go1.26.2\n');
+  });
+});

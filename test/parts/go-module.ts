@@ -1,0 +1,153 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { describeSearch, type Environment, findProgram, partsCache, readVersion } from './find-program.ts';
+import { downloadModule, ensureCompilerOfC, ensureGo, goEnvironment, leastGo } from './go-toolchain.ts';
+import type { Finding } from './part.ts';
+import { runWithProgress } from './run-with-progress.ts';
+
+const execute = promisify(execFile);
+
+/** A program built from a Go module at one version. */
+export interface GoProgram {
+  readonly program: string;
+  readonly module: string;
+  /** Without the `v`. */
+  readonly version: string;
+  /** What `go.sum` says of the module: whoever serves it, it is this one. */
+  readonly sum: string;
+  /** The import path of the program. */
+  readonly package: string;
+  readonly tags: readonly string[];
+  /** Values for variables of the program, such as the version it reports. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Parts of it are written in C. */
+  readonly needsC: boolean;
+  /** Folders of the module that it reads when it runs; they lie beside the program. */
+  readonly data: readonly string[];
+  readonly versionFlag: string;
+}
+
+/** On the PATH, if it is the same version up to the patch; else in the parts cache. */
+export const findGoProgram = (wanted: GoProgram, env: Environment): Finding => {
+  const search = { program: wanted.program, places: [cacheFolder(wanted, env)] };
+  const unfit: string[] = [];
+  for (const where of [findProgram(search, env), findProgram(search, { ...env, PATH: '' })]) {
+    if (where === undefined) continue;
+    const version = readVersion(where, wanted.versionFlag);
+    if (fits(version, wanted.version)) return { found: true, where, version };
+    unfit.push(`${where} is not version ${wanted.version} but ${JSON.stringify(version)}`);
+  }
+  return { found: false, reason: unfit[0] ?? describeSearch(search, env) };
+};
+
+/**
+ * Builds the program into the parts cache. Two runs may do it at once: each builds in a folder of its own, and the first to finish
+ * puts its folder in place in one step.
+ */
+export const getGoProgram = async (
+  part: string,
+  wanted: GoProgram,
+  progress: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> => {
+  const go = await ensureGo(part, progress, signal);
+  if (wanted.needsC) await ensureCompilerOfC(part, progress, signal);
+  const target = cacheFolder(wanted, process.env);
+  await mkdir(dirname(target), { recursive: true });
+  const folder = await mkdtemp(join(dirname(target), 'building-'));
+  try {
+    const built = join(folder, 'built');
+    const downloaded = await prepareModule({ go, wanted, folder, progress, signal });
+    await compile({ go, wanted, folder, progress, signal }, join(built, wanted.program));
+    for (const name of wanted.data) await copyFolder(join(downloaded, name), join(built, name));
+    await putInPlace(built, target);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+interface Build {
+  readonly go: string;
+  readonly wanted: GoProgram;
+  readonly folder: string;
+  readonly progress: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A change of how it is built is another folder. */
+const cacheFolder = (wanted: GoProgram, env: Environment): string => {
+  const recipe = createHash('sha256').update(JSON.stringify(wanted)).digest('hex').slice(0, 8);
+  return join(partsCache(env), 'go', `${wanted.program}-${wanted.version}-${recipe}`);
+};
+
+const fits = (text: string, wanted: string): boolean => {
+  const minor = (version: string): string | undefined => /(\d+\.\d+)\.\d+/.exec(version)?.[1];
+  return minor(text) !== undefined && minor(text) === minor(wanted);
+};
+
+/**
+ * Writes a module of our own that requires the wanted one, and returns where that lies: `go install` refuses modules that replace some
+ * of their dependencies, and replacements hold only in the module at the top, so they are repeated there.
+ */
+const prepareModule = async ({ go, wanted, folder, signal }: Build): Promise<string> => {
+  const version = `v${wanted.version}`;
+  // With the version of Go, only what the program needs is looked at; without, everything that any dependency ever named.
+  const goMod = `module eph.example/part\n\ngo ${leastGo}\n\nrequire ${wanted.module} ${version}\n`;
+  await writeFile(join(folder, 'go.mod'), goMod);
+  await writeFile(join(folder, 'go.sum'), `${wanted.module} ${version} ${wanted.sum}\n`);
+  const downloaded = await downloadModule(go, `${wanted.module}@${version}`, folder, signal);
+  await writeFile(join(folder, 'go.mod'), [goMod, ...(await readReplacements(go, downloaded.goMod, folder))].join('\n'));
+  return downloaded.folder;
+};
+
+const compile = async ({ go, wanted, folder, progress, signal }: Build, output: string): Promise<void> => {
+  const variables = Object.entries(wanted.variables).map(([name, value]) => `-X '${name}=${value}'`);
+  const options = ['-mod=mod', '-trimpath', '-buildvcs=false', `-tags=${wanted.tags.join(',')}`];
+  const args = ['build', ...options, `-ldflags=${['-s', '-w', ...variables].join(' ')}`, '-o', output, wanted.package];
+  const env = { ...goEnvironment(), CGO_ENABLED: wanted.needsC ? '1' : '0' };
+  progress(`building ${wanted.program} ${wanted.version}: minutes, the first time`);
+  if ((await runWithProgress(go, args, { folder, env }, progress, signal)) !== 0)
+    throw new Error(`go could not build ${wanted.package} ${wanted.version}; its last lines are above`);
+  const version = readVersion(output, wanted.versionFlag);
+  if (!fits(version, wanted.version))
+    throw new Error(`what was built is not ${wanted.program} ${wanted.version}; it says ${JSON.stringify(version)}`);
+};
+
+interface ModuleAtVersion {
+  readonly Path: string;
+  readonly Version?: string;
+}
+
+/** Those by folders are left out: the folders are not in the module, and what they replace is published. */
+const readReplacements = async (go: string, goMod: string, folder: string): Promise<string[]> => {
+  const { stdout } = await execute(go, ['mod', 'edit', '-json', goMod], { cwd: folder, env: goEnvironment() });
+  const { Replace } = JSON.parse(stdout) as {
+    readonly Replace: readonly { Old: ModuleAtVersion; New: ModuleAtVersion }[] | null;
+  };
+  const name = ({ Path, Version }: ModuleAtVersion): string => `${Path} ${Version ?? ''}`;
+  return (Replace ?? [])
+    .filter(({ New }) => New.Version !== undefined)
+    .map(({ Old, New }) => `replace ${name(Old)} => ${name(New)}`);
+};
+
+/** Go's copies cannot be written to or removed; ours are ordinary files. */
+const copyFolder = async (from: string, to: string): Promise<void> => {
+  for (const entry of await readdir(from, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const target = join(to, relative(from, entry.parentPath), entry.name);
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, await readFile(join(entry.parentPath, entry.name)));
+  }
+};
+
+const putInPlace = async (built: string, target: string): Promise<void> => {
+  try {
+    await rename(built, target);
+  } catch (error) {
+    const lost = error instanceof Error && 'code' in error && (error.code === 'ENOTEMPTY' || error.code === 'EEXIST');
+    if (!lost) throw error; // Else another run was first, with the same thing.
+  }
+};
