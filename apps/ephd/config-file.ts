@@ -17,6 +17,7 @@ import {
   serverVariableName,
   verbatimInConfig,
 } from '@eph/contract';
+import { checkTemplate } from '@eph/engine/report/texts';
 import { z } from 'zod';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -80,6 +81,13 @@ const project = z.strictObject({
   location: text,
   forge: z.string().regex(dnsLabel, 'must be the name of one of the forges').optional(),
   forks: z.enum(forkModes).optional(),
+  comments: z.boolean().optional(),
+  texts: z
+    .record(z.string(), z.string())
+    .superRefine((texts, context) => {
+      for (const message of checkTemplate(texts)) context.addIssue({ code: 'custom', message });
+    })
+    .optional(),
   repository: folderName.optional(),
   team: folderName.optional(),
   variables: z

@@ -144,7 +144,16 @@ const forProject = (name: string, data = '{}'): string =>
 
 describe('projects', () => {
   it('are known by their name, and have nothing more unless told', () => {
-    const plain = { id: 'shop', forge: undefined, forks: 'deny', repository: 'shop', team: undefined, variables: {} };
+    const plain = {
+      id: 'shop',
+      forge: undefined,
+      forks: 'deny',
+      comments: true,
+      texts: {},
+      repository: 'shop',
+      team: undefined,
+      variables: {},
+    };
     expect(readFile(project).projects).toEqual([{ ...plain, location: join(folder, 'shop.git') }]);
     expect(read(['--project', 'shop.git'])).toMatchObject({ projects: [plain], configuration: { documents: [] } });
   });

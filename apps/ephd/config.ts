@@ -11,6 +11,7 @@ import {
   projectId,
   type ServerVariables,
 } from '@eph/contract';
+import type { CommentTemplate } from '@eph/engine/report/texts';
 import { z } from 'zod';
 import {
   type ConfigFile,
@@ -58,6 +59,10 @@ export interface ConfiguredProject {
   readonly forge: ConfiguredForge | undefined;
   /** What happens with pull requests from other repositories. */
   readonly forks: (typeof forkModes)[number];
+  /** Whether pull requests get comments. */
+  readonly comments: boolean;
+  /** Its own words for them. */
+  readonly texts: CommentTemplate;
   /** The repository that documents know it by. */
   readonly repository: string;
   readonly team: string | undefined;
@@ -71,6 +76,8 @@ export const plainProject = (id: ProjectId, location: string): ConfiguredProject
   location,
   forge: undefined,
   forks: 'deny',
+  comments: true,
+  texts: {},
   repository: id,
   team: undefined,
   variables: {},
@@ -197,9 +204,19 @@ const collectProjects = (
     if (projects.has(project.id)) faults.push(`two projects are called ${project.id}: give them names in a --config file`);
     projects.set(project.id, project);
   };
-  for (const { name, location, forge, forks = 'deny', repository = name, team, variables } of file.projects) {
+  for (const {
+    name,
+    location,
+    forge,
+    forks = 'deny',
+    comments = true,
+    texts = {},
+    repository = name,
+    team,
+    variables,
+  } of file.projects) {
     const place = forge === undefined ? locate(location, folders.base) : location;
-    add({ id: projectId(name), location: place, forge, forks, repository, team, variables });
+    add({ id: projectId(name), location: place, forge, forks, comments, texts, repository, team, variables });
   }
   for (const location of Array.isArray(flags) ? flags : []) {
     const name = nameOf(locate(location, folders.here));

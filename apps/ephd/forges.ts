@@ -14,6 +14,7 @@ import { commentMarker, EphError, type Log, type ProjectId } from '@eph/contract
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { renderMarkdown } from '@eph/engine/report/markdown';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
+import type { CommentTemplate } from '@eph/engine/report/texts';
 import type { Forge } from '@eph/engine/source/forge';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import type { ConfiguredForge, ConfiguredProject, Environment } from './config.ts';
@@ -71,7 +72,7 @@ export class Forges {
     await Promise.all([...this.#projects.values()].map(({ forge }) => forge[Symbol.asyncDispose]()));
   }
 
-  #reach({ id, location, forge: server }: ConfiguredProject): ReachedProject {
+  #reach({ id, location, forge: server, comments: commenting, texts }: ConfiguredProject): ReachedProject {
     const { dataFolder, environment, log } = this.#options;
     const folder = join(dataFolder, 'projects', id);
     mkdirSync(folder, { recursive: true });
@@ -81,7 +82,7 @@ export class Forges {
       return { forge, reporter: createGitNotesReporter({ forge }), refs: forge.refs };
     }
     const clocked = { now: Date.now, random: Math.random };
-    const comments = { renderComment, computeStatus: computeCommitStatus };
+    const comments = { renderComment: renderWith(texts), computeStatus: computeCommitStatus, comments: commenting };
     const at = location.lastIndexOf('/');
     const named = { owner: location.slice(0, at), repository: location.slice(at + 1) };
     if (server.type === 'github') {
@@ -121,7 +122,10 @@ export class Forges {
   }
 }
 
-const renderComment = ({ environment, view }: Report): string => renderMarkdown(view, { marker: commentMarker(environment) });
+const renderWith =
+  (template: CommentTemplate) =>
+  ({ environment, view }: Report): string =>
+    renderMarkdown(view, { marker: commentMarker(environment), template });
 
 const tokenOf = ({ credentials, name }: ConfiguredForge): string => {
   if ('token' in credentials) return credentials.token.value;

@@ -129,6 +129,7 @@ describe('eph release', () => {
   it('lets go what the deletion guard holds', async () => {
     await using site = await Site.create();
     await site.start();
+    await site.repository.push('main', { README: 'what stays' });
     const branches = Array.from({ length: 6 }, (_, index) => `preview/b${index}`);
     for (const branch of branches) await site.repository.push(branch, app(worker));
     await eventually(

@@ -9,6 +9,7 @@ describe('many branches that go at once', () => {
   it('take only as many environments with them as the bound allows; an operator releases the rest', async () => {
     await using site = await Site.create();
     const ephd = await site.start();
+    await site.repository.push('main', { README: 'what stays' });
     for (const branch of branches) await site.repository.push(branch, app(worker));
     await eventually(
       'all are ready',

@@ -86,8 +86,9 @@ export class Surveys {
     const candidates = new Set(items.filter(isCandidate).map((one) => one.identity.id));
     const limit = Math.max(5, Math.floor(items.length * 0.2));
     const complete = sources.complete && observed.complete;
-    const crowded = complete && !heard.doubtful && candidates.size > limit;
-    const allowed = crowded && !heard.surveyed ? 0 : limit;
+    const vanished = complete && sources.items.length === 0 && items.length > 2;
+    const crowded = vanished || (complete && !heard.doubtful && candidates.size > limit);
+    const allowed = vanished || (crowded && !heard.surveyed) ? 0 : limit;
     heard.surveyed ||= complete;
     this.#count += 1;
     const survey: Survey = { number: this.#count, complete, allowed, candidates, begun: new Set() };

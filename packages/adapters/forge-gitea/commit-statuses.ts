@@ -2,6 +2,7 @@ import type { CommitSha } from '@eph/contract';
 import { toError } from '../forge-http/answer.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { isGone } from './repository.ts';
+import { parseNothing } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
 /** One of our statuses, as Gitea has it. */
@@ -30,6 +31,6 @@ export const ensureStatus = async (
     (present.description ?? '') === wanted.description &&
     (present.target_url ?? '') === wanted.target_url;
   if (isEqual) return;
-  const answer = await client.send('POST', `/statuses/${commit}`, wanted, signal);
+  const answer = await client.send('POST', `/statuses/${commit}`, wanted, parseNothing, signal);
   if (!answer.ok) throw toError(answer);
 };

@@ -6,11 +6,9 @@ import { createGate, type Gate } from '../forge-http/gate.ts';
 import { type Listing, readPages } from '../forge-http/read-pages.ts';
 import { giteaAnswers } from './answers.ts';
 
-export interface GiteaClientOptions {
+export interface GiteaApiOptions {
   /** Where people see the forge, such as `https://git.example.com`. */
   readonly baseUrl: string;
-  readonly owner: string;
-  readonly repository: string;
   readonly token: string;
   readonly now: () => number;
   readonly random: () => number;
@@ -19,20 +17,20 @@ export interface GiteaClientOptions {
   readonly gate?: Gate;
 }
 
-/**
- * The API of one repository. Paths begin after `/repos/{owner}/{repository}`. Nothing here throws, and no answer is older than its
- * question: Gitea sends no entity tags, so there is nothing to keep.
- */
-export interface GiteaClient {
-  /** The repository, for people. */
+export interface GiteaClientOptions extends GiteaApiOptions {
+  readonly owner: string;
+  readonly repository: string;
+}
+
+/** Nothing here throws, and no answer is older than its question: Gitea sends no entity tags, so there is nothing to keep. */
+export interface GiteaApi {
+  /** What it is about, for people. */
   readonly shown: string;
-  /** Where Git finds it, with the token. */
-  readonly location: string;
   readonly gate: Gate;
   read<T>(path: string, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
   /** All pages of a list whose answers say how many items there are. */
   list<T>(path: string, listed: Listed<T>, signal: AbortSignal): Promise<Listing<T>>;
-  send(method: Change, path: string, body: unknown, signal: AbortSignal): Promise<Answer<unknown>>;
+  send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
   /** Whose token it is. */
   readAccount<T>(parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
@@ -47,10 +45,11 @@ export interface Listed<T> {
 /** Gitea hands out 50 at a time unless it is told to allow more; asking for more is harmless. */
 const pageSize = 100;
 
-export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
-  const { owner, repository, token, now, random, log } = options;
+/** Paths begin after `/api/v1`. */
+export const createGiteaApi = (options: GiteaApiOptions, what: string): GiteaApi => {
+  const { token, now, random, log } = options;
   const base = parseBaseUrl(options.baseUrl);
-  const shown = `${owner}/${repository} at ${base.host}`;
+  const shown = `${what} at ${base.host}`;
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
@@ -62,33 +61,46 @@ export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
     now,
     log,
   });
-  const root = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repository)}`;
 
   return {
     shown,
     gate,
-    location: withToken(`${base.href}/${encodeURIComponent(owner)}/${encodeURIComponent(repository)}.git`, token),
 
-    read: (path, parse, signal) => http.read(`${root}${path}`, parse, { signal, fresh: true }),
+    read: (path, parse, signal) => http.read(path, parse, { signal, fresh: true }),
 
-    list<T>(path: string, { parse, keyOf, what }: Listed<T>, signal: AbortSignal) {
+    list<T>(path: string, { parse, keyOf, what: items }: Listed<T>, signal: AbortSignal) {
       let count = 0;
       const readPage = async (page: string) => {
         const query = `${path.includes('?') ? '&' : '?'}limit=${pageSize}&page=${page}`;
         const parsePage: ParseAnswer<CountedPage<T>> = (body, headers) => parseCounted(parse(body, headers), headers);
-        const answer = await http.read(`${root}${path}${query}`, parsePage, { signal, fresh: true });
+        const answer = await http.read(`${path}${query}`, parsePage, { signal, fresh: true });
         if (!answer.ok) return answer;
-        const { items, total } = answer.value;
-        count = page === '1' ? items.length : count + items.length;
-        const next = items.length > 0 && count < total ? String(Number(page) + 1) : undefined;
-        return { ok: true as const, value: { items, total, next } };
+        const { items: onPage, total } = answer.value;
+        count = page === '1' ? onPage.length : count + onPage.length;
+        const next = onPage.length > 0 && count < total ? String(Number(page) + 1) : undefined;
+        return { ok: true as const, value: { items: onPage, total, next } };
       };
-      return readPages({ first: '1', keyOf, shown: `${what} of ${shown}`, readPage });
+      return readPages({ first: '1', keyOf, shown: `${items} of ${shown}`, readPage });
     },
 
-    send: (method, path, body, signal) => http.send(method, `${root}${path}`, body, signal),
+    send: (method, path, body, signal) => http.send(method, path, body, signal),
+  };
+};
 
-    readAccount: (parse, signal) => http.read('/user', parse, { signal, fresh: true }),
+export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
+  const { owner, repository, token } = options;
+  const api = createGiteaApi(options, `${owner}/${repository}`);
+  const path = `${encodeURIComponent(owner)}/${encodeURIComponent(repository)}`;
+  const root = `/repos/${path}`;
+
+  return {
+    shown: api.shown,
+    gate: api.gate,
+    location: withToken(`${parseBaseUrl(options.baseUrl).href}/${path}.git`, token),
+    read: (ownPath, parse, signal) => api.read(`${root}${ownPath}`, parse, signal),
+    list: (ownPath, listed, signal) => api.list(`${root}${ownPath}`, listed, signal),
+    send: (method, ownPath, body, signal) => api.send(method, `${root}${ownPath}`, body, signal),
+    readAccount: (parse, signal) => api.read('/user', parse, signal),
   };
 };
 

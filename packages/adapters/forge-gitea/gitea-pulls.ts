@@ -16,7 +16,7 @@ import type { GiteaClient } from './gitea-client.ts';
 import { createLabels } from './labels.ts';
 import { parseNumber, requireNumber } from './pull-source.ts';
 import { readPull } from './repository.ts';
-import { type ChangedFileShape, changedFileShape, listOf } from './shapes.ts';
+import { type ChangedFileShape, changedFileShape, listOf, parseNothing } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
 const listedFiles = {
@@ -77,6 +77,7 @@ export const createGiteaPulls = (client: GiteaClient): Pulls => {
         'POST',
         `/issues/comments/${encodeURIComponent(id)}/reactions`,
         { content: 'eyes' },
+        parseNothing,
         signal,
       );
       // A comment that was deleted needs no answer.

@@ -1,10 +1,9 @@
 import { EphError } from '@eph/contract';
-import { z } from 'zod';
 import { toError, valueOf } from '../forge-http/answer.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
 import { readPull } from './repository.ts';
-import { labelShape, type PullShape } from './shapes.ts';
+import { labelShape, listOf, type PullShape, parseLabel, parseNothing } from './shapes.ts';
 
 /** The labels of pull requests, as wishes that are read and written. Everything throws `EphError`. */
 export interface Labels {
@@ -31,18 +30,15 @@ export const createLabels = (client: GiteaClient): Labels => {
     (labels ?? []).filter(({ name }) => name === label).map(({ id }) => id);
 
   const put = async (number: number, label: string | number, signal: AbortSignal): Promise<readonly string[]> => {
-    const body = valueOf(await client.send('POST', `/issues/${number}/labels`, { labels: [label] }, signal));
-    return z
-      .array(labelShape)
-      .parse(body ?? [])
-      .map(({ name }) => name);
+    const answer = await client.send('POST', `/issues/${number}/labels`, { labels: [label] }, listOf(labelShape), signal);
+    return valueOf(answer).map(({ name }) => name);
   };
 
   const createAndPut = async (number: number, label: string, signal: AbortSignal): Promise<void> => {
     // Somebody else's turn may have been about the same label.
     if ((await put(number, label, signal)).includes(label)) return;
-    const created = labelShape.parse(valueOf(await client.send('POST', '/labels', { name: label, color }, signal)));
-    if (!(await put(number, created.id, signal)).includes(label))
+    const { id } = valueOf(await client.send('POST', '/labels', { name: label, color }, parseLabel, signal));
+    if (!(await put(number, id, signal)).includes(label))
       throw new EphError('forge.refused', `${client.shown} does not take the label ${JSON.stringify(label.slice(0, 100))}.`);
   };
 
@@ -64,7 +60,7 @@ export const createLabels = (client: GiteaClient): Labels => {
 
     async remove(number, label, signal) {
       for (const id of idsOf(valueOf(await readPull(client, number, signal)), label)) {
-        const answer = await client.send('DELETE', `/issues/${number}/labels/${id}`, undefined, signal);
+        const answer = await client.send('DELETE', `/issues/${number}/labels/${id}`, undefined, parseNothing, signal);
         if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
       }
     },

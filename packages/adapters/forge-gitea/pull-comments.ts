@@ -5,7 +5,7 @@ import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
 import { computeHeads } from './push-history.ts';
 import { readPull } from './repository.ts';
-import { type CommentShape, createdCommentShape, parseAccount } from './shapes.ts';
+import { type CommentShape, parseAccount, parseCreatedComment, parseNothing } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
 /** The comment about one environment on one pull request. */
@@ -45,13 +45,13 @@ export const createPullComments = (client: GiteaClient): PullComments => {
   };
 
   const write = async ({ number, body }: WantedComment, signal: AbortSignal): Promise<CommentState> => {
-    const answer = valueOf(await client.send('POST', `/issues/${number}/comments`, { body }, signal));
-    return { id: createdCommentShape.parse(answer).id, body };
+    const { id } = valueOf(await client.send('POST', `/issues/${number}/comments`, { body }, parseCreatedComment, signal));
+    return { id, body };
   };
 
   const edit = async (wanted: WantedComment, id: number, signal: AbortSignal): Promise<CommentState> => {
     const { body } = wanted;
-    const answer = await client.send('PATCH', `/issues/comments/${id}`, { body }, signal);
+    const answer = await client.send('PATCH', `/issues/comments/${id}`, { body }, parseNothing, signal);
     if (answer.ok) return { id, body };
     // Everything in a repository that cannot be seen looks deleted; the list of comments tells the difference.
     if (answer.meaning === 'gone' && (await find(wanted, signal)) === undefined) return 'deleted';

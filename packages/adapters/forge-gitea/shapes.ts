@@ -7,6 +7,9 @@ const parserOf =
   (body: unknown): T =>
     shape.parse(body);
 
+/** Where the status of an answer says it all. */
+export const parseNothing = (): void => undefined;
+
 /** Gitea writes `null` for some lists without items. */
 export const listOf =
   <T>(shape: z.ZodType<T>) =>
@@ -109,8 +112,9 @@ export const combinedStatusShape = z.object({ statuses: z.array(statusShape).nul
 
 export const parseAccount = parserOf(person);
 
-export const createdCommentShape = z.object({ id: z.int() });
+export const parseCreatedComment = parserOf(z.object({ id: z.int() }));
 
 export const parsePermission = parserOf(z.object({ permission: z.string() }));
 
 export const labelShape = z.object({ id: z.int(), name: z.string() });
+export const parseLabel = parserOf(labelShape);

@@ -8,7 +8,8 @@ import { type GithubPage, listPages, pageSize, parsePage } from './pages.ts';
 export interface GithubClientOptions {
   readonly identity: GithubIdentity;
   readonly owner: string;
-  readonly repository: string;
+  /** Without it, routes are those of the owner, and nothing about them is known already. */
+  readonly repository?: string;
   readonly now: () => number;
   readonly log?: Log;
 }
@@ -37,9 +38,9 @@ export interface ReadOptions {
   readonly unconditional?: boolean;
 }
 
-/** The API of one repository. But for `account`, nothing here throws. */
+/** The API of one repository, or of an owner. But for `account`, nothing here throws. */
 export interface GithubClient {
-  /** The repository, for people. */
+  /** The repository or the owner, for people. */
   readonly shown: string;
   account(): Promise<GithubAccount>;
   /** The same value, not only an equal one, for as long as GitHub says that nothing changed. */
@@ -64,14 +65,16 @@ interface Reply {
 
 export const createGithubClient = (options: GithubClientOptions): GithubClient => {
   const { identity, owner, repository, now, log = silentLog } = options;
-  const shown = `${owner}/${repository} at ${identity.host}`;
+  const name = repository === undefined ? owner : `${owner}/${repository}`;
+  const shown = `${name} at ${identity.host}`;
+  const known = repository === undefined ? {} : { owner, repo: repository };
   const account = () => identity.accountFor(owner, repository);
   const settled = new WeakMap<object, readonly object[]>();
 
   const request = async (route: string, { headers, ...parameters }: Parameters): Promise<Reply> => {
     const { octokit } = await account();
     const versioned = { 'x-github-api-version': '2022-11-28', ...(headers as object | undefined) };
-    return await octokit.request(route, { owner, repo: repository, ...parameters, headers: versioned });
+    return await octokit.request(route, { ...known, ...parameters, headers: versioned });
   };
 
   /** A token that was revoked is replaced once. */
@@ -119,7 +122,7 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     { signal, fresh = false, unconditional = false }: ReadOptions,
   ): Promise<Answer<T>> => {
     const { kept, freshFetch } = await account();
-    const key = `${owner}/${repository} ${route} ${JSON.stringify(parameters)}`;
+    const key = `${name} ${route} ${JSON.stringify(parameters)}`;
     const found = unconditional ? undefined : kept.get(key);
     const before = found?.parse === made.by ? found : undefined;
     try {
@@ -210,7 +213,7 @@ const answerOf = (error: unknown): UnsuccessfulAnswer | undefined => {
 
 /** What octokit asks on its own, before it asks what it was told to. */
 const isSignIn = (url: string): boolean =>
-  /\/app\/installations\/\d+\/access_tokens$|\/repos\/[^/]+\/[^/]+\/installation$/.test(url);
+  /\/app\/installations\/\d+\/access_tokens$|\/(?:repos\/[^/]+|orgs|users)\/[^/]+\/installation$/.test(url);
 
 /** Octokit wraps what `fetch` throws. */
 const causeOf = (error: unknown): unknown => {

@@ -1,6 +1,7 @@
 import { EphError, type Log, registerSecret } from '@eph/contract';
 import { createAppAuth } from '@octokit/auth-app';
 import { Octokit } from '@octokit/core';
+import type { RequestParameters } from '@octokit/types';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import type { Budget } from '../forge-http/budget.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
@@ -35,10 +36,12 @@ export interface GithubIdentityOptions {
 /** Who Eph is at one GitHub. Make one for all repositories that use the same credentials: tokens, limits and memory are shared. */
 export interface GithubIdentity {
   readonly host: string;
-  /** What acts in a repository. Throws `EphError`, or what octokit throws. */
-  accountFor(owner: string, repository: string): Promise<GithubAccount>;
+  /** An App sees the repositories that it is installed on, a person those of everybody. */
+  readonly isApp: boolean;
+  /** What acts in a repository, or for an owner. Throws `EphError`, or what octokit throws. */
+  accountFor(owner: string, repository?: string): Promise<GithubAccount>;
   /** Looks up anew next time what acts there. */
-  forget(owner: string, repository: string): void;
+  forget(owner: string, repository?: string): void;
   /** What is left of the rate limit, by account, as far as known. */
   budgets(): readonly { readonly account: string; readonly budget: Budget }[];
 }
@@ -97,6 +100,7 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
 
   return {
     host,
+    isApp: !('token' in auth),
     ...('token' in auth ? createPerson(connect, auth.token) : createApp(connect, auth, now)),
     budgets: () =>
       [...gates].flatMap(([account, gate]) => {
@@ -146,22 +150,33 @@ const createApp = (
     return account;
   };
 
-  const findInstallation = async (owner: string, repository: string): Promise<number> => {
-    const names = { owner, repo: repository };
-    return installationShape.parse((await app.octokit.request('GET /repos/{owner}/{repo}/installation', names)).data).id;
+  const askForInstallation = async (route: string, names: RequestParameters): Promise<number> =>
+    installationShape.parse((await app.octokit.request(route, names)).data).id;
+
+  const findInstallation = async (owner: string, repository?: string): Promise<number> => {
+    if (repository !== undefined)
+      return await askForInstallation('GET /repos/{owner}/{repo}/installation', { owner, repo: repository });
+    try {
+      return await askForInstallation('GET /orgs/{org}/installation', { org: owner });
+    } catch (error) {
+      if (!(error instanceof Error && 'status' in error && error.status === 404)) throw error;
+      return await askForInstallation('GET /users/{username}/installation', { username: owner });
+    }
   };
 
   return {
     async accountFor(owner, repository) {
-      const name = `${owner}/${repository}`;
+      const name = nameOf(owner, repository);
       const find = installations.get(name) ?? once(() => findInstallation(owner, repository));
       installations.set(name, find);
       const id = installationId ?? (await find());
       return accounts.get(id) ?? open(id);
     },
-    forget: (owner, repository) => void installations.delete(`${owner}/${repository}`),
+    forget: (owner, repository) => void installations.delete(nameOf(owner, repository)),
   };
 };
+
+const nameOf = (owner: string, repository = ''): string => `${owner}/${repository}`;
 
 /** Asked for once, and again only after a failure. */
 const once = <T>(ask: () => Promise<T>): (() => Promise<T>) => {

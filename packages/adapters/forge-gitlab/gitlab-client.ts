@@ -9,11 +9,9 @@ import { gitlabAnswers } from './answers.ts';
 import { createCountedFetch } from './counted-fetch.ts';
 import { accountShape } from './shapes.ts';
 
-export interface GitlabClientOptions {
+export interface GitlabApiOptions {
   /** Where people see GitLab, such as `https://gitlab.com`. */
   readonly baseUrl: string;
-  /** The project with the groups around it, such as `group/sub/project`. */
-  readonly path: string;
   /** Of a person, a project or a group, with the scope `api`. */
   readonly token: string;
   readonly now: () => number;
@@ -23,12 +21,15 @@ export interface GitlabClientOptions {
   readonly gate?: Gate;
 }
 
-/** The API of one project. Paths begin after `/projects/{project}`. Nothing here throws. */
-export interface GitlabClient {
-  /** The project, for people. */
+export interface GitlabClientOptions extends GitlabApiOptions {
+  /** The project with the groups around it, such as `group/sub/project`. */
+  readonly path: string;
+}
+
+/** Nothing here throws. */
+export interface GitlabApi {
+  /** What it is about, for people. */
   readonly shown: string;
-  /** Where Git finds it, with the token. */
-  readonly location: string;
   readonly gate: Gate;
   read<T>(path: string, parse: ParseAnswer<T>, options: ReadOptions): Promise<Answer<T>>;
   /** One page of a list; the first is `1`. The same object for as long as nothing about it changes, the number of all items included. */
@@ -36,6 +37,12 @@ export interface GitlabClient {
   /** All pages of a list. The first may have been read already. */
   list<T>(path: string, listed: Listed<T>, options: ReadOptions, first?: Answer<Page<T>>): Promise<Listing<T>>;
   send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+}
+
+/** The API of one project. Paths begin after `/projects/{project}`. */
+export interface GitlabClient extends GitlabApi {
+  /** Where Git finds it, with the token. */
+  readonly location: string;
   /** The number of the account whose token it is. */
   readAccount(signal: AbortSignal): Promise<Answer<number>>;
 }
@@ -69,11 +76,11 @@ const parseAccount: ParseAnswer<number> = (body) => accountShape.parse(body).id;
 /** As many as GitLab hands out at a time. */
 const pageSize = 100;
 
-export const createGitlabClient = (options: GitlabClientOptions): GitlabClient => {
+/** Paths begin after `/api/v4`. */
+export const createGitlabApi = (options: GitlabApiOptions, what: string): GitlabApi => {
   const { token, now, random, log } = options;
   const base = parseBaseUrl(options.baseUrl);
-  const path = parsePath(options.path);
-  const shown = `${path} at ${base.host}`;
+  const shown = `${what} at ${base.host}`;
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
@@ -86,46 +93,61 @@ export const createGitlabClient = (options: GitlabClientOptions): GitlabClient =
     now,
     log,
   });
-  let account: Answer<number> | undefined;
-  const root = `/projects/${encodeURIComponent(path)}`;
 
-  const readPage: GitlabClient['readPage'] = (listPath, { parsePage }, page, readOptions) => {
-    const query = `${listPath.includes('?') ? '&' : '?'}per_page=${pageSize}&page=${page}`;
-    return http.read(`${root}${listPath}${query}`, parsePage, readOptions);
+  const readPage: GitlabApi['readPage'] = (path, { parsePage }, page, readOptions) => {
+    const query = `${path.includes('?') ? '&' : '?'}per_page=${pageSize}&page=${page}`;
+    return http.read(`${path}${query}`, parsePage, readOptions);
   };
 
   return {
     shown,
     gate,
-    location: withToken(`${base.href}/${path.split('/').map(encodeURIComponent).join('/')}.git`, token),
 
-    read: (ownPath, parse, readOptions) => http.read(`${root}${ownPath}`, parse, readOptions),
+    read: (path, parse, readOptions) => http.read(path, parse, readOptions),
 
     readPage,
 
-    list(listPath, listed, readOptions, first) {
+    list(path, listed, readOptions, first) {
       let known = first;
       const takePage = async (page: string) => {
-        const answer = known ?? (await readPage(listPath, listed, page, readOptions));
+        const answer = known ?? (await readPage(path, listed, page, readOptions));
         known = undefined;
         return answer;
       };
       return readPages({ first: '1', keyOf: listed.keyOf, shown: `${listed.what} of ${shown}`, readPage: takePage });
     },
 
-    async send(method, ownPath, body, parse, signal) {
-      const answer = await http.send(method, `${root}${ownPath}`, body, signal);
+    async send(method, path, body, parse, signal) {
+      const answer = await http.send(method, path, body, signal);
       if (!answer.ok) return answer;
       try {
         return { ok: true, value: parse(answer.value, new Headers()) };
       } catch (error) {
-        log.warn({ forge: shown, path: ownPath, reason: String(error) }, 'an answer of a forge makes no sense');
+        log.warn({ forge: shown, path, reason: String(error) }, 'an answer of a forge makes no sense');
         return senseless(`${shown}: GitLab answered in a way that makes no sense.`);
       }
     },
+  };
+};
+
+export const createGitlabClient = (options: GitlabClientOptions): GitlabClient => {
+  const path = parsePath(options.path);
+  const api = createGitlabApi(options, path);
+  const root = `/projects/${encodeURIComponent(path)}`;
+  const address = `${parseBaseUrl(options.baseUrl).href}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
+  let account: Answer<number> | undefined;
+
+  return {
+    shown: api.shown,
+    gate: api.gate,
+    location: withToken(address, options.token),
+    read: (ownPath, parse, readOptions) => api.read(`${root}${ownPath}`, parse, readOptions),
+    readPage: (ownPath, listed, page, readOptions) => api.readPage(`${root}${ownPath}`, listed, page, readOptions),
+    list: (ownPath, listed, readOptions, first) => api.list(`${root}${ownPath}`, listed, readOptions, first),
+    send: (method, ownPath, body, parse, signal) => api.send(method, `${root}${ownPath}`, body, parse, signal),
 
     async readAccount(signal) {
-      account = account?.ok === true ? account : await http.read('/user', parseAccount, { signal });
+      account = account?.ok === true ? account : await api.read('/user', parseAccount, { signal });
       return account;
     },
   };

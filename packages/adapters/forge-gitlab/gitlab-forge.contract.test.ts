@@ -5,23 +5,13 @@ import { describe } from 'vitest';
 import type { MergeRequestAt, Person } from '../../../test/parts/gitlab/person.ts';
 import { Origin } from '../forge-git/origin.fake.ts';
 import { fullName } from '../forge-git/refs.ts';
-import { createWorkshop, path, type Workshop } from './gitlab-workshop.fake.ts';
-
-const connections = ({ front }: Workshop) => ({
-  disconnect: () => {
-    front.isCut = true;
-    return Promise.resolve();
-  },
-  reconnect: () => {
-    front.isCut = false;
-    return Promise.resolve();
-  },
-});
+import { connectionsTo, createWorkshop, path } from './gitlab-workshop.fake.ts';
 
 /** Commits are made in a repository of this machine and pushed from there. */
 const createForgeHarness = async (): Promise<ForgeHarness> => {
   const [workshop, origin] = [await createWorkshop({ isEmpty: true }), await Origin.create()];
-  const address = `${workshop.front.url.replace('://', '://alice:secret@')}/${path}.git`;
+  const { gitlab, alice } = workshop;
+  const address = `${gitlab.url.replace('://', `://alice:${gitlab.personalToken(alice)}@`)}/${path}.git`;
   const push = async (...refspecs: readonly string[]): Promise<void> => {
     await origin.git('push', '--quiet', '--force', address, ...refspecs);
   };
@@ -37,7 +27,7 @@ const createForgeHarness = async (): Promise<ForgeHarness> => {
       await push(`refs/tags/${tag}:refs/tags/${tag}`);
     },
     delete: (ref) => push(`:${fullName(ref)}`),
-    ...connections(workshop),
+    ...connectionsTo(gitlab),
     async [Symbol.asyncDispose]() {
       await workshop[Symbol.asyncDispose]();
       await origin[Symbol.asyncDispose]();
@@ -47,16 +37,12 @@ const createForgeHarness = async (): Promise<ForgeHarness> => {
 
 const createPullsHarness = async (): Promise<PullsHarness> => {
   const workshop = await createWorkshop();
-  const { gitlab, forge, supplements, alice, bob, mallory } = workshop;
+  const { gitlab, forge, alice, bob, mallory } = workshop;
   const people = { author: alice, maintainer: bob, stranger: mallory };
   const forkPath = 'mallory/shop';
   const forkId = await mallory.fork(path, forkPath);
 
   const at = ({ name }: SourceRef): MergeRequestAt => ({ project: path, iid: Number(name) });
-  const noted = <T>(result: T): T => {
-    supplements.noteHeads();
-    return result;
-  };
   const commit = async (
     by: Person,
     project: string,
@@ -65,11 +51,11 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
     onto?: CommitSha,
   ): Promise<CommitSha> => {
     const sha = onto === undefined ? by.push(project, branch, files) : by.forcePush(project, branch, files, onto);
-    return noted(commitSha(await sha));
+    return commitSha(await sha);
   };
   const open = async (by: Person, from: string, head: string, title: string): Promise<SourceRef> => {
     const { iid } = await by.openMergeRequest(path, { source: head, from, title });
-    return noted({ kind: 'pr', name: String(iid) });
+    return { kind: 'pr', name: String(iid) };
   };
 
   return {
@@ -102,7 +88,7 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
     close: async (ref) => alice.close(at(ref)),
     reopen: async (ref) => alice.reopen(at(ref)),
     countReactions: async (ref, { id }) => gitlab.read.reactions(at(ref), Number(id)).length,
-    ...connections(workshop),
+    ...connectionsTo(gitlab),
     fork: {
       name: `projects/${forkId}`,
       commit: (branch, files) => commit(mallory, forkPath, branch, files),

@@ -2,7 +2,7 @@ import { type ProjectId, projectId, type Source, silentLog, sourceKey } from '@e
 import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
 import { createGitlabForge, type GitlabForge, type GitlabForgeOptions } from './gitlab-forge.ts';
-import { createWorkshop, path } from './gitlab-workshop.fake.ts';
+import { createWorkshop, path, takeApiRequests } from './gitlab-workshop.fake.ts';
 
 const { signal } = new AbortController();
 const project: ProjectId = projectId('shop');
@@ -149,15 +149,15 @@ describe('a pass over merge requests', () => {
 describe('a pass over everything', () => {
   it('adds branches and tags, which come by Git and cost nothing of what the API grants', async () => {
     await using workshop = await createWorkshop();
-    const { alice, front, forge } = workshop;
+    const { alice, gitlab, forge } = workshop;
     await alice.push(path, 'feature', { 'a.txt': 'a' });
     await alice.tag(path, 'v1', 'main');
     await alice.openMergeRequest(path, { source: 'feature' });
     const first = await forge.sources(signal);
     expect([first.complete, names(first.items).toSorted()]).toEqual([true, ['branch:feature', 'branch:main', 'pr:1', 'tag:v1']]);
-    front.takeApiRequests();
+    takeApiRequests(gitlab);
     expect(await forge.sources(signal)).toBe(first);
-    expect(front.takeApiRequests()).toHaveLength(1);
+    expect(takeApiRequests(gitlab)).toHaveLength(1);
   });
 
   it('leaves out what nobody looks for', async () => {

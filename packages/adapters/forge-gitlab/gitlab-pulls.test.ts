@@ -1,23 +1,25 @@
 import { type CommitSha, commitSha, type SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { createWorkshop, path, type Workshop } from './gitlab-workshop.fake.ts';
+import { createWorkshop, path, takeApiRequests, type Workshop } from './gitlab-workshop.fake.ts';
 
 const { signal } = new AbortController();
 const ref: SourceRef = { kind: 'pr', name: '1' };
 const at = { project: path, iid: 1 };
 
 /** With one merge request. */
-const open = async ({ alice, supplements }: Workshop): Promise<CommitSha> => {
+const open = async ({ alice }: Workshop): Promise<CommitSha> => {
   const commit = commitSha(await alice.push(path, 'feature', { 'a.txt': 'a' }));
   await alice.openMergeRequest(path, { source: 'feature' });
-  supplements.noteHeads();
   return commit;
 };
 
-const answerWith = ({ front, supplements }: Workshop, pattern: RegExp, body: unknown): void => {
+/** Until it is taken back. */
+const answerWith = ({ gitlab }: Workshop, pattern: RegExp, body: unknown): (() => void) => {
   const headers = { 'content-type': 'application/json', 'x-next-page': '', 'x-total': '1' };
-  front.substitute = (line, sent) =>
-    pattern.test(line) ? { status: 200, headers, body: JSON.stringify(body) } : supplements.answer(line, sent);
+  return gitlab.failures.add({
+    failure: { kind: 'status', status: 200, headers, body: JSON.stringify(body) },
+    match: { path: pattern },
+  });
 };
 
 describe('commands on merge requests', () => {
@@ -25,18 +27,17 @@ describe('commands on merge requests', () => {
     await using workshop = await createWorkshop();
     await open(workshop);
     workshop.bob.comment(at, 'Looks good');
-    workshop.front.takeApiRequests();
+    takeApiRequests(workshop.gitlab);
     expect(await workshop.forge.pulls.commands(ref, signal)).toMatchObject({ complete: true, items: [] });
-    expect(workshop.front.takeApiRequests()).toHaveLength(1);
+    expect(takeApiRequests(workshop.gitlab)).toHaveLength(1);
   });
 
   it('belong to the head they were written for, also when that is forced away', async () => {
     await using workshop = await createWorkshop();
-    const { alice, bob, supplements, forge } = workshop;
+    const { alice, bob, forge } = workshop;
     const first = await open(workshop);
     bob.comment(at, '/deploy');
     const second = commitSha(await alice.forcePush(path, 'feature', { 'b.txt': 'b' }));
-    supplements.noteHeads();
     bob.comment(at, '/deploy again');
     const { items } = await forge.pulls.commands(ref, signal);
     expect(items.map(({ text, commit }) => [text, commit])).toEqual([
@@ -73,13 +74,12 @@ describe('commands on merge requests', () => {
 describe('approvals of merge requests', () => {
   it('hold for the commit they were given to, also where GitLab keeps them after a push', async () => {
     await using workshop = await createWorkshop();
-    const { alice, bob, supplements, forge } = workshop;
+    const { alice, bob, forge } = workshop;
     const first = await open(workshop);
     const kept = { approved_by: [{ user: { id: bob.user.id, username: 'bob' }, approved_at: new Date().toISOString() }] };
     answerWith(workshop, /\/approvals$/, kept);
     expect((await forge.pulls.approvals(ref, first, signal)).items).toHaveLength(1);
     const second = commitSha(await alice.push(path, 'feature', { 'b.txt': 'b' }));
-    supplements.noteHeads();
     expect(await forge.pulls.approvals(ref, second, signal)).toMatchObject({ complete: true, items: [] });
   });
 
@@ -97,10 +97,9 @@ describe('changed paths of merge requests', () => {
 
   it('name both ends of a renamed file', async () => {
     await using workshop = await createWorkshop();
-    const { alice, supplements } = workshop;
+    const { alice } = workshop;
     const commit = commitSha(await alice.push(path, 'feature', { 'README.md': null, 'docs/README.md': 'Read me.\n' }));
     await alice.openMergeRequest(path, { source: 'feature' });
-    supplements.noteHeads();
     const { complete, items } = await read(workshop, commit);
     expect([complete, items.toSorted()]).toEqual([true, ['README.md', 'docs/README.md']]);
   });
@@ -120,8 +119,9 @@ describe('changed paths of merge requests', () => {
     await using workshop = await createWorkshop();
     const commit = await open(workshop);
     for (const count of ['1000+', '2', null]) {
-      answerWith(workshop, /\/merge_requests\/1$/, { sha: commit, changes_count: count });
+      const takeBack = answerWith(workshop, /\/merge_requests\/1$/, { sha: commit, changes_count: count });
       expect(await read(workshop, commit), String(count)).toMatchObject({ complete: false, items: [] });
+      takeBack();
     }
   });
 });

@@ -4,14 +4,19 @@ import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { renderMarkdown } from '@eph/engine/report/markdown';
 import type { Report } from '@eph/engine/report/reporter';
 import { describe } from 'vitest';
+import type { LoggedRequest } from '../../../test/parts/emulation/request-log.ts';
 import { createGitlabReporter } from './gitlab-reporter.ts';
-import { createWorkshop, path } from './gitlab-workshop.fake.ts';
+import { connectionsTo, createWorkshop, path } from './gitlab-workshop.fake.ts';
 
 const shown = (report: Report): string => renderMarkdown(report.view, { marker: commentMarker(report.environment) });
 
+/** Of a note, not of a reaction to one, and one that arrived. */
+const isNoteWrite = ({ method, path: target, failure }: LoggedRequest): boolean =>
+  method !== 'GET' && failure === undefined && /\/notes(?:\/\d+)?$/.test(target);
+
 describe('notes on merge requests of GitLab', () => {
   describeCommentReporter(async () => {
-    const { front, forge, gitlab, alice, ...workshop } = await createWorkshop();
+    const { forge, gitlab, alice, ...workshop } = await createWorkshop();
     let opened = 0;
     const at = ({ source }: { readonly source: { readonly name: string } }) => ({ project: path, iid: Number(source.name) });
     return {
@@ -32,13 +37,8 @@ describe('notes on merge requests of GitLab', () => {
       async bury(pull) {
         for (let count = 0; count < 120; count += 1) alice.comment(at(pull), `me too ${count}`);
       },
-      writes: async () => front.requests.filter((line) => /^(?:POST|PUT|DELETE) \S+\/notes(?:\/\d+)?$/.test(line)).length,
-      async disconnect() {
-        front.isCut = true;
-      },
-      async reconnect() {
-        front.isCut = false;
-      },
+      writes: async () => gitlab.requests.entries.filter(isNoteWrite).length,
+      ...connectionsTo(gitlab),
       [Symbol.asyncDispose]: () => workshop[Symbol.asyncDispose](),
     };
   });

@@ -5,7 +5,7 @@ import type { Report } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
 import { createGitlabReporter, type GitlabReporterOptions } from './gitlab-reporter.ts';
-import { createWorkshop, path, type Workshop } from './gitlab-workshop.fake.ts';
+import { createWorkshop, path, takeApiRequests, type Workshop } from './gitlab-workshop.fake.ts';
 
 const { signal } = new AbortController();
 const at = { project: path, iid: 1 };
@@ -49,7 +49,7 @@ const createWorld = async (options: Partial<GitlabReporterOptions> = {}) => {
   };
 };
 
-const changes = ({ front }: Workshop): readonly string[] => front.takeApiRequests().filter((line) => !line.startsWith('GET'));
+const changes = ({ gitlab }: Workshop): readonly string[] => takeApiRequests(gitlab).filter((line) => !line.startsWith('GET'));
 
 describe('the status of a commit', () => {
   it('is green only while the environment is ready, and leads there', async () => {
@@ -153,9 +153,9 @@ describe('a reporter of GitLab', () => {
     const { workshop, report } = world;
     const reporter = world.start();
     await reporter.ensure(report('Ready'), signal);
-    world.front.takeApiRequests();
+    takeApiRequests(world.gitlab);
     await Promise.all([reporter.ensure(report('Ready'), signal), reporter.ensure(report('Ready'), signal)]);
-    expect(world.front.takeApiRequests()).toEqual([]);
+    expect(takeApiRequests(world.gitlab)).toEqual([]);
     await world.start().ensure(report('Ready'), signal);
     expect(changes(workshop)).toEqual([]);
   });

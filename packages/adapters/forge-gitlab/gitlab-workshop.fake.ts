@@ -5,16 +5,12 @@ import { projectId, silentLog } from '@eph/contract';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
 import type { Person } from '../../../test/parts/gitlab/person.ts';
 import { createGitlabForge, type GitlabForge, type GitlabForgeOptions } from './gitlab-forge.ts';
-import { GitlabFront } from './gitlab-front.fake.ts';
-import { GitlabSupplements } from './gitlab-supplements.fake.ts';
 
 export const path = 'acme/web/shop';
 
 /** A GitLab for one test, with a project, the people around it, and what Eph sees of it. */
 export interface Workshop extends AsyncDisposable {
   readonly gitlab: GitlabEmulator;
-  readonly front: GitlabFront;
-  readonly supplements: GitlabSupplements;
   readonly forge: GitlabForge;
   readonly token: string;
   readonly folder: string;
@@ -37,13 +33,10 @@ export const createWorkshop = async ({ isEmpty = false, ...options }: WorkshopOp
   await alice.createProject(path, { visibility: 'public', ...(isEmpty ? {} : { files: { 'README.md': 'Read me.\n' } }) });
   alice.invite(path, bob, 'maintainer');
   const token = gitlab.projectToken(path, 'maintainer');
-  const front = await GitlabFront.start(gitlab);
-  const supplements = new GitlabSupplements(gitlab, path, gitlab.userOf(token));
-  front.substitute = (line, body) => supplements.answer(line, body);
   const folder = await mkdtemp(join(tmpdir(), 'eph-forge-gitlab-'));
   const forge = createGitlabForge({
     project: projectId('shop'),
-    baseUrl: front.url,
+    baseUrl: gitlab.url,
     path,
     token,
     folder: join(folder, 'data'),
@@ -54,8 +47,6 @@ export const createWorkshop = async ({ isEmpty = false, ...options }: WorkshopOp
   });
   return {
     gitlab,
-    front,
-    supplements,
     forge,
     token,
     folder,
@@ -64,9 +55,26 @@ export const createWorkshop = async ({ isEmpty = false, ...options }: WorkshopOp
     mallory,
     async [Symbol.asyncDispose]() {
       await forge[Symbol.asyncDispose]();
-      await front[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
       await gitlab[Symbol.asyncDispose]();
     },
+  };
+};
+
+/** Since the last call: `GET /projects/acme%2Fshop/merge_requests?page=1`. */
+export const takeApiRequests = ({ requests }: GitlabEmulator): readonly string[] => {
+  const lines = requests.entries.map(({ method, path: target }) => `${method} ${target}`);
+  requests.clear();
+  return lines.filter((line) => line.includes(' /api/v4/')).map((line) => line.replace('/api/v4', ''));
+};
+
+/** How contract suites take a server away and give it back. */
+export const connectionsTo = ({ failures }: GitlabEmulator) => {
+  let reconnect = (): void => undefined;
+  return {
+    async disconnect() {
+      reconnect = failures.add({ failure: { kind: 'reset' } });
+    },
+    reconnect: async () => reconnect(),
   };
 };

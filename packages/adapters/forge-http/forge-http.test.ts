@@ -128,11 +128,17 @@ describe('reading', () => {
 });
 
 describe('changing', () => {
+  it('concludes nothing from an answer that makes no sense', async () => {
+    const { forge, http } = await start();
+    forge.script = () => ({ status: 201, body: {} });
+    expect(await http.send('POST', '/labels', {}, numbers, signal)).toMatchObject({ ok: false, meaning: 'incomplete' });
+  });
+
   it('sends what is to be, and never twice for one', async () => {
     const { forge, http } = await start();
     forge.script = ({ method }) => (method === 'DELETE' ? { status: 204 } : { status: 201, body: { id: 7 } });
-    expect(await http.send('POST', '/labels', { name: 'x' }, signal)).toEqual({ ok: true, value: { id: 7 } });
-    expect(await http.send('DELETE', '/labels/7', undefined, signal)).toEqual({ ok: true, value: undefined });
+    expect(await http.send('POST', '/labels', { name: 'x' }, (body) => body, signal)).toEqual({ ok: true, value: { id: 7 } });
+    expect(await http.send('DELETE', '/labels/7', undefined, (body) => body, signal)).toEqual({ ok: true, value: undefined });
     expect(forge.requests.map(({ method, body }) => [method, body.toString()])).toEqual([
       ['POST', '{"name":"x"}'],
       ['DELETE', ''],

@@ -30,8 +30,8 @@ export interface ReadOptions {
 export interface ForgeHttp {
   /** The same value, not only an equal one, for as long as the forge says that nothing changed. */
   read<T>(path: string, parse: ParseAnswer<T>, options: ReadOptions): Promise<Answer<T>>;
-  /** A change. Never kept, never shared. */
-  send(method: Change, path: string, body: unknown, signal: AbortSignal): Promise<Answer<unknown>>;
+  /** A change. Never kept, never shared. An answer without a body is parsed as `undefined`. */
+  send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
 
 export type Change = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -88,11 +88,11 @@ export const createForgeHttp = (options: ForgeHttpOptions): ForgeHttp => {
       }
     },
 
-    async send(method, path, body, signal) {
+    async send(method, path, body, parse, signal) {
       try {
         const response = await request(path, { method, signal, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
         if (!response.ok) return judgeAnswer(table, response, shown, now());
-        return await decode(response, path, (decoded) => decoded);
+        return await decode(response, path, parse);
       } catch (error) {
         return noAnswer(error, signal);
       }

@@ -196,6 +196,7 @@ describe('doubt', () => {
 describe('the deletion guard', () => {
   const many = async (): Promise<Town> => {
     const town = new Town().start();
+    town.push('main');
     for (let index = 0; index < 20; index += 1) town.push(`preview/${index}`);
     await town.live(settle);
     expect(town.infrastructure.environments.size).toBe(20);
@@ -214,6 +215,19 @@ describe('the deletion guard', () => {
     await town.live(settle);
     expect(town.infrastructure.environments.size).toBe(14);
     for (const one of held) town.engine.release(one.id);
+    await town.live(settle);
+    expect(town.infrastructure.environments.size).toBe(0);
+  });
+
+  it('removes nothing when nothing at all is left of a project', async () => {
+    const town = new Town().start();
+    for (const name of ['a', 'b', 'c']) town.push(`preview/${name}`);
+    await town.live(settle);
+    for (const name of ['a', 'b', 'c']) town.repository.delete(branch(`preview/${name}`));
+    await town.live(3600);
+    expect(town.infrastructure.environments.size).toBe(3);
+    expect(town.engine.environments().every((one) => one.held)).toBe(true);
+    for (const { id } of town.engine.environments()) town.engine.release(id);
     await town.live(settle);
     expect(town.infrastructure.environments.size).toBe(0);
   });

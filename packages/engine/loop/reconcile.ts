@@ -373,6 +373,7 @@ export class Reconciler {
     const guard = this.#world.guard({
       candidates: surplus.map((one) => one.observed.identity.id),
       total: observed.items.length,
+      vanished: sources.items.length === 0,
       complete: sources.complete && observed.complete,
       held: new Set(surplus.map((one) => one.observed.identity.id).filter((one) => memory.environments.get(one)?.held)),
       released: memory.released,

@@ -9,6 +9,7 @@ const ids = (count: number, from = 0): readonly EnvironmentId[] => Array.from({ 
 const question = (changes: Partial<GuardInput>): GuardInput => ({
   candidates: [],
   total: 20,
+  vanished: false,
   complete: true,
   held: new Set(),
   released: new Set(),
@@ -58,6 +59,9 @@ describe('the deletion guard', () => {
     ['forgets what is wanted again', { candidates: ids(1), held: new Set(ids(4, 1)), released: new Set(ids(4, 5)) }, 1, 0],
     ['permits up to the bound after a start', { candidates: ids(5), first: true }, 5, 0],
     ['holds all of too many after a start', { candidates: ids(6), first: true }, 0, 6],
+    ['holds everything of a project of which nothing is left', { candidates: ids(3), total: 3, vanished: true }, 0, 3],
+    ['lets the last two go', { candidates: ids(2), total: 2, vanished: true }, 2, 0],
+    ['releases as ever when nothing is left', { candidates: ids(3), total: 3, vanished: true, released: new Set(ids(3)) }, 3, 0],
     ['releases as ever after a start', { candidates: ids(9), first: true, released: new Set(ids(1)) }, 1, 8],
   ])('%s', (_, changes, permitted, held) => {
     const answer = guardDeletions(question(changes));
@@ -77,6 +81,7 @@ describe('whatever is asked', () => {
     candidates: some,
     total: fc.nat(200),
     complete: fc.boolean(),
+    vanished: fc.boolean(),
     held: some.map((all) => new Set(all)),
     released: some.map((all) => new Set(all)),
     first: fc.boolean(),

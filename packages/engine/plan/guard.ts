@@ -12,6 +12,8 @@ export interface GuardInput {
   readonly candidates: readonly EnvironmentId[];
   /** How many environments the project has. */
   readonly total: number;
+  /** Git names nothing at all any more: no branch, no tag, no pull request. */
+  readonly vanished: boolean;
   /** Whether both readings, of Git and of the providers, were complete. */
   readonly complete: boolean;
   /** Held by an earlier pass; they stay held until released. */
@@ -30,17 +32,20 @@ export interface GuardAnswer {
   readonly held: ReadonlySet<EnvironmentId>;
 }
 
+/** The last two pull requests may well be closed at once. */
+const few = 2;
+
 /**
  * How many environments one pass may remove. Many at once is more often a broken forge than a busy afternoon, and a held
  * environment costs less than a lost one. On the first pass after a start the bound is all or nothing: otherwise a daemon that is restarted
- * over and over would remove a bound's worth each time.
+ * over and over would remove a bound's worth each time. A project of which nothing is left at all removes nothing.
  */
 export const guardDeletions = (input: GuardInput): GuardAnswer => {
   const held = new Set(input.candidates.filter((id) => input.held.has(id) && !input.released.has(id)));
   if (!input.complete) return { permitted: new Set(), held };
   const fresh = input.candidates.filter((id) => !input.held.has(id) && !input.released.has(id));
   const limit = deletionLimit(input.total, input.bound);
-  const allowed = fresh.length <= limit ? fresh.length : input.first ? 0 : limit;
+  const allowed = input.vanished && input.total > few ? 0 : fresh.length <= limit ? fresh.length : input.first ? 0 : limit;
   const released = input.candidates.filter((id) => input.released.has(id));
   return {
     permitted: new Set([...released, ...fresh.slice(0, allowed)]),

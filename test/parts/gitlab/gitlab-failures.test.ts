@@ -6,7 +6,9 @@ import { RequestLog } from '../emulation/request-log.ts';
 import { GitlabEmulator } from './gitlab-emulator.ts';
 import { GitlabApi } from './http/api.ts';
 import { endpoint } from './http/endpoint.ts';
+import { GitHttp } from './http/git-http.ts';
 import { RateLimit } from './http/rate-limit.ts';
+import type { Token } from './state/access.ts';
 import { GitlabState } from './state/state.ts';
 
 const sha = 'b'.repeat(40);
@@ -103,9 +105,11 @@ describe('leaving the documented ways', () => {
 
   it('is noticed in the emulator itself', async () => {
     const mistakes: string[] = [];
+    const [state, tokens] = [new GitlabState('', Date.now), new Map<string, Token>()];
     const api = new GitlabApi({
-      state: new GitlabState('', Date.now),
-      tokens: new Map(),
+      state,
+      tokens,
+      git: new GitHttp(state, tokens),
       endpoints: [
         endpoint('GET /version', z.strictObject({}), z.strictObject({ version: z.string() }), () => ({
           body: { version: '1', extra: true },

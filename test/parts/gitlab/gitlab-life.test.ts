@@ -109,6 +109,22 @@ describe('a merge request, seen through the client library', () => {
     expect(await client.MergeRequests.show(project, at.iid)).toMatchObject({ state: 'opened', sha: next });
   });
 
+  it('has a version for every head that it had, the newest first', async () => {
+    const { at, branch, sha } = await openedBy('alice');
+    const next = await gitlab.person('alice').forcePush(project, branch, { other: '1', more: '2' });
+    const versions = await clientOf(gitlab.projectToken(project)).MergeRequests.allDiffVersions(project, at.iid);
+    expect(versions).toMatchObject([
+      { head_commit_sha: next, state: 'collected', real_size: '2', merge_request_id: gitlab.read.mergeRequest(at).id },
+      { head_commit_sha: sha, state: 'collected', real_size: '1' },
+    ]);
+    const made = gitlab.addMergeRequest(project, { author: gitlab.person('alice'), sha });
+    const client = clientOf(gitlab.projectToken(project));
+    expect(await client.MergeRequests.allDiffVersions(project, made.iid)).toMatchObject([
+      { head_commit_sha: sha, state: 'empty' },
+    ]);
+    await expect(client.MergeRequests.allDiffVersions(project, 999)).rejects.toThrow('404 Not found');
+  });
+
   it('comes from a fork, and loses its source when the fork is deleted', async () => {
     const [alice, mallory] = [gitlab.person('alice'), gitlab.person('mallory')];
     alice.invite(project, mallory, 'reporter');
@@ -148,6 +164,27 @@ describe('a conversation, seen through the client library', () => {
     gitlab.person('alice').deleteComment(at, note.id);
     await expect(client.MergeRequestNotes.edit(project, at.iid, note.id, { body: 'x' })).rejects.toThrow('404 Not found');
     expect(gitlab.read.comments(at)).toMatchObject([{ author: 'alice', body: '/deploy' }]);
+  });
+
+  it('has reactions to the merge request itself, one of each kind by each person', async () => {
+    const { at } = await openedBy('alice');
+    const token = gitlab.projectToken(project, 'developer');
+    const client = clientOf(token);
+    const { MergeRequestAwardEmojis: awards } = client;
+    const mine = await awards.award(project, at.iid, 'seedling');
+    expect(mine).toMatchObject({ awardable_type: 'MergeRequest', awardable_id: gitlab.read.mergeRequest(at).id });
+    await expect(awards.award(project, at.iid, 'seedling')).rejects.toThrow('Name has already been taken');
+    await expect(awards.award(project, at.iid, 'no-such-plant')).rejects.toThrow('not a valid emoji name');
+    gitlab.person('alice').react(at, undefined, 'seedling');
+    const listed = await awards.all(project, at.iid);
+    expect(listed.map(({ name, user }) => [name, user.username])).toEqual([
+      ['seedling', expect.stringMatching(/_bot_/u)],
+      ['seedling', 'alice'],
+    ]);
+    await expect(awards.remove(project, at.iid, listed[1]?.id ?? 0)).rejects.toThrow('403 Forbidden');
+    await awards.remove(project, at.iid, mine.id);
+    await expect(awards.remove(project, at.iid, mine.id)).rejects.toThrow('404 Not found');
+    expect(gitlab.read.reactions(at)).toEqual(['alice seedling']);
   });
 
   it('mixes in what GitLab itself says', async () => {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Answer, Received } from '../../emulation/loopback-server.ts';
@@ -59,10 +60,11 @@ export class GitBackend {
       },
       stdio: ['pipe', 'pipe', 'ignore'],
     });
-    const failed = new Promise<never>((_resolve, reject) => backend.once('error', reject));
+    const output: Buffer[] = [];
+    backend.stdout.on('data', (chunk: Buffer) => output.push(chunk));
     // A Git that ends early has said why.
     backend.stdin.on('error', () => undefined).end(body);
-    const output: Buffer[] = await Promise.race([backend.stdout.toArray(), failed]);
+    await once(backend, 'close');
     return parseCgi(Buffer.concat(output));
   }
 }

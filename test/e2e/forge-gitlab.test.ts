@@ -1,0 +1,65 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'vitest';
+import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
+import type { Person } from '../parts/gitlab/person.ts';
+import { eventually } from './eventually.ts';
+import { expectWholeLife, type ForgeHarness, passingAfterEachStep } from './forge-life.ts';
+import { labelledApp } from './labelled-app.ts';
+import { findQuietPort } from './quiet-ports.ts';
+import { Site } from './site.ts';
+
+const project = 'acme/team/shop';
+const secret = 'a secret of webhooks';
+
+describe('the life of an environment on GitLab', () => {
+  it.each([
+    ['with webhooks', true],
+    ['without', false],
+  ])('is wished for by a label and reported in one note, %s', { timeout: 180_000 }, async (_, hooked) => {
+    await using gitlab = await GitlabEmulator.start();
+    await using site = await Site.create();
+    const alice = gitlab.person('alice');
+    await alice.createProject(project, { files: { 'README.md': 'a shop' } });
+    const config = join(site.folder, 'ephd.yaml');
+    const hookPort = await findQuietPort();
+    await writeFile(
+      config,
+      JSON.stringify({
+        forges: {
+          work: { type: 'gitlab', url: gitlab.url, token: { from: 'GITLAB_TOKEN' }, webhook_secret: { from: 'GITLAB_HOOK' } },
+        },
+        ...(hooked ? { webhooks: { port: hookPort } } : {}),
+        projects: [{ name: 'shop', forge: 'work', location: project }],
+      }),
+    );
+    const env = { GITLAB_TOKEN: gitlab.projectToken(project, 'developer'), GITLAB_HOOK: secret };
+    await site.start({ projects: [], args: ['--config', config], env });
+    if (hooked) alice.addWebhook(project, `http://127.0.0.1:${hookPort}/webhooks/gitlab`, secret);
+    const forge = onGitlab(gitlab, alice);
+    await expectWholeLife(site, hooked ? forge : passingAfterEachStep(site, forge), labelledApp);
+    await eventually('GitLab shows the one environment', () => environmentStates(gitlab).join() === 'available');
+  });
+});
+
+const environmentStates = ({ read }: GitlabEmulator): readonly string[] => read.environments(project).map(({ state }) => state);
+
+const onGitlab = ({ read }: GitlabEmulator, person: Person): ForgeHarness => ({
+  async open(files) {
+    const commit = await person.push(project, 'work', files);
+    const at = await person.openMergeRequest(project, { source: 'work' });
+    return {
+      commit,
+      change: {
+        source: String(at.iid),
+        ask: async () => person.label(at, 'preview'),
+        takeBack: async () => person.unlabel(at, 'preview'),
+        push: (changed) => person.push(project, 'work', changed),
+        setDraft: async (draft) => person[draft ? 'markDraft' : 'markReady'](at),
+        close: async () => person.close(at),
+        reopen: async () => person.reopen(at),
+        reports: async () => read.comments(at).map(({ body }) => body),
+      },
+    };
+  },
+});
