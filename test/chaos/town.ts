@@ -59,6 +59,8 @@ export class Town {
   /** Stops at the first thing that is wrong, so that the history ends there. */
   static async live(stretches: readonly Stretch[], progress: (kills: number) => void, signal: AbortSignal): Promise<TownResult> {
     const site = await Site.create();
+    // A repository of which nothing is left at all is held back, and that is not what this is about.
+    await site.repository.push('main', { README: 'what stays' });
     const town = new Town(site, progress);
     try {
       for (const stretch of stretches) await town.#liveThrough(stretch, signal);
