@@ -76,10 +76,10 @@ const publicUrls = { gitlab: 'https://gitlab.com', github: 'https://api.github.c
 
 export const forkModes = ['deny', 'base', 'approve'] as const;
 
-const project = z.strictObject({
-  name: z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'),
-  location: text,
-  forge: z.string().regex(dnsLabel, 'must be the name of one of the forges').optional(),
+const forgeName = z.string().regex(dnsLabel, 'must be the name of one of the forges');
+
+/** What may be said of one project and of all that an organisation has. */
+const projectSettings = {
   forks: z.enum(forkModes).optional(),
   comments: z.boolean().optional(),
   texts: z
@@ -88,7 +88,6 @@ const project = z.strictObject({
       for (const message of checkTemplate(texts)) context.addIssue({ code: 'custom', message });
     })
     .optional(),
-  repository: folderName.optional(),
   team: folderName.optional(),
   variables: z
     .record(
@@ -96,6 +95,24 @@ const project = z.strictObject({
       variable,
     )
     .optional(),
+};
+
+const project = z.strictObject({
+  name: z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'),
+  location: text,
+  forge: forgeName.optional(),
+  repository: folderName.optional(),
+  ...projectSettings,
+});
+
+const namePattern = text.regex(/^[^/]*$/, 'is compared with the last part of the path of a repository, in which there is no /');
+
+const organisation = z.strictObject({
+  forge: forgeName,
+  owner: z.string().regex(/^[^/\s]+(\/[^/\s]+)*$/, 'must be the name of an organisation or user, or the path of a group'),
+  include: z.array(namePattern).optional(),
+  exclude: z.array(namePattern).optional(),
+  ...projectSettings,
 });
 
 const configuration = z
@@ -134,12 +151,13 @@ const fileSchema = z.strictObject({
   policy: policySchema.optional(),
   forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forge).optional(),
   projects: z.array(project).optional(),
+  organisations: z.array(organisation).optional(),
 });
 
 const form = {
   schema: fileSchema,
   limitBytes: 1024 * 1024,
-  empty: 'the file is empty; put projects in it, or leave --config out',
+  empty: 'the file is empty; put projects or organisations in it, or leave --config out',
   verbatim: verbatimInConfig.map((path) => ['configuration', 'documents', '*', ...path]),
 };
 
@@ -148,12 +166,20 @@ type FileProject = Omit<z.output<typeof project>, 'variables' | 'forge'> & {
   readonly forge: ConfiguredForge | undefined;
 };
 
+type FileOrganisation = Omit<z.output<typeof organisation>, 'variables' | 'forge'> & {
+  readonly variables: ServerVariables;
+  /** Undefined only where the file has a fault. */
+  readonly forge: ConfiguredForge | undefined;
+};
+
 /** What the file says, with everything that its variables stand for. */
-export interface ConfigFile extends Omit<z.output<typeof fileSchema>, 'configuration' | 'policy' | 'forges' | 'projects'> {
+export interface ConfigFile
+  extends Omit<z.output<typeof fileSchema>, 'configuration' | 'policy' | 'forges' | 'projects' | 'organisations'> {
   readonly configuration: Omit<z.output<typeof configuration>, 'documents'> | undefined;
   readonly documents: readonly PlacedConfig[];
   readonly policy: Policy | undefined;
   readonly projects: readonly FileProject[];
+  readonly organisations: readonly FileOrganisation[];
 }
 
 /** A server that repositories live on. */
@@ -170,7 +196,7 @@ export type ForgeCredentials =
   | { readonly token: ServerVariables[string] }
   | { readonly appId: string; readonly key: ServerVariables[string]; readonly installation: number | undefined };
 
-export const noFile: ConfigFile = { configuration: undefined, documents: [], policy: undefined, projects: [] };
+export const noFile: ConfigFile = { configuration: undefined, documents: [], policy: undefined, projects: [], organisations: [] };
 
 /** Reads the file that `shown` names to people; what is wrong with it goes to `faults`, every fault with its place. */
 export const readConfigFile = (path: string, shown: string, environment: Environment, faults: string[]): ConfigFile => {
@@ -191,7 +217,7 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
     const place = places.at(at) ?? { line: 1, column: 1 };
     faults.push(printFault({ file: shown, ...place, path: at.join('.'), message }));
   };
-  const { configuration: settings, policy, forges = {}, projects = [], ...rest } = value;
+  const { configuration: settings, policy, forges = {}, projects = [], organisations = [], ...rest } = value;
   const { documents: configs = [], ...repository } = settings ?? {};
   const documents = configs.map((config, index) => ({
     config,
@@ -215,6 +241,15 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
           ? undefined
           : chooseForge(forgeName, project.location, known, (key, message) => blame(['projects', index, key], message)),
       variables: readVariables(variables, environment, (name, message) => blame(['projects', index, 'variables', name], message)),
+    })),
+    organisations: organisations.map(({ variables = {}, forge: forgeName, ...organisation }, index) => ({
+      ...organisation,
+      forge: chooseOwnersForge(forgeName, organisation.owner, known, (key, message) =>
+        blame(['organisations', index, key], message),
+      ),
+      variables: readVariables(variables, environment, (name, message) =>
+        blame(['organisations', index, 'variables', name], message),
+      ),
     })),
   };
 };
@@ -288,17 +323,37 @@ const readForges = (
   );
 };
 
-const chooseForge = (
-  name: string,
-  location: string,
-  forges: ReadonlyMap<string, ConfiguredForge>,
-  blame: (key: string, message: string) => void,
-): ConfiguredForge | undefined => {
+type BlameKey = (key: string, message: string) => void;
+
+const findForge = (name: string, forges: ReadonlyMap<string, ConfiguredForge>, blame: BlameKey): ConfiguredForge | undefined => {
   const forge = forges.get(name);
   const near = closest(name, [...forges.keys()]);
   const hint = near === undefined ? `known are ${[...forges.keys()].join(', ') || 'none'}` : `did you mean ${near}?`;
   if (forge === undefined) blame('forge', `there is no forge ${name} here; ${hint}`);
+  return forge;
+};
+
+const chooseForge = (
+  name: string,
+  location: string,
+  forges: ReadonlyMap<string, ConfiguredForge>,
+  blame: BlameKey,
+): ConfiguredForge | undefined => {
+  const forge = findForge(name, forges, blame);
   if (!/^[^/\s]+(\/[^/\s]+)+$/.test(location)) blame('location', 'must be owner/repository on a forge');
+  return forge;
+};
+
+/** Only GitLab has groups in groups. */
+const chooseOwnersForge = (
+  name: string,
+  owner: string,
+  forges: ReadonlyMap<string, ConfiguredForge>,
+  blame: BlameKey,
+): ConfiguredForge | undefined => {
+  const forge = findForge(name, forges, blame);
+  if (forge !== undefined && forge.type !== 'gitlab' && owner.includes('/'))
+    blame('owner', 'must be the name of an organisation or user; one repository belongs under projects');
   return forge;
 };
 

@@ -89,7 +89,7 @@ describe('configuration', () => {
   });
 
   it.each([
-    ['empty', '# nothing\n', 'ephd.yaml:1:1: the file is empty; put projects in it, or leave --config out'],
+    ['empty', '# nothing\n', 'ephd.yaml:1:1: the file is empty; put projects or organisations in it, or leave --config out'],
     ['no YAML', 'api: [', 'ephd.yaml:1:'],
     ['a list', '- a\n', 'ephd.yaml:1:1: the file must be a map of keys and values'],
   ])('names the place in a file that is %s', (_, content, sentence) => {
@@ -188,6 +188,44 @@ webhooks: { port: 7090 }
     expect(() => readFile(text.replace('acme/shop', '/srv/shop.git'), { GITEA_TOKEN: 'x', GITEA_HOOK: 'y' })).toThrow(
       'must be owner/repository on a forge',
     );
+  });
+
+  it('may be all that an organisation has', () => {
+    const text = `forges:
+  work: { type: gitea, url: https://git.example.org, token: { from: GITEA_TOKEN } }
+organisations:
+  - forge: work
+    owner: acme
+  - forge: work
+    owner: fruit
+    include: [shop-*]
+    exclude: ['*-old']
+    forks: base
+    comments: false
+    team: fruit
+    variables: { KEY: { from: GITEA_TOKEN } }
+`;
+    const given = { GITEA_TOKEN: 'topsecret-token' };
+    const config = readFile(text, given);
+    expect(config.projects).toEqual([]);
+    expect(config.organisations).toMatchObject([
+      { forge: { name: 'work' }, owner: 'acme', include: ['*'], exclude: [], forks: 'deny', comments: true, variables: {} },
+      { owner: 'fruit', include: ['shop-*'], exclude: ['*-old'], forks: 'base', comments: false, team: 'fruit' },
+    ]);
+    expect(config.organisations[1]?.variables['KEY']?.value).toBe('topsecret-token');
+    expect(JSON.stringify(config)).not.toContain('topsecret');
+    const faultOf = (from: string, to: string) => () => readFile(text.replace(from, to), given);
+    expect(faultOf('owner: acme', 'owner: acme/shop')).toThrow(
+      'organisations.0.owner: must be the name of an organisation or user',
+    );
+    expect(faultOf('owner: acme', 'owner: a b')).toThrow('organisations.0.owner');
+    expect(faultOf('forge: work', 'forge: wrok')).toThrow('there is no forge wrok here; did you mean work?');
+    expect(faultOf('shop-*', 'fruit/shop-*')).toThrow('in which there is no /');
+    expect(faultOf('from: GITEA_TOKEN } }\n', 'from: NOBODY } }\n')).toThrow('the variable NOBODY');
+    expect(faultOf('exclude', 'exlude')).toThrow('exlude');
+    // A group of GitLab may be in another, and documents may be about what is not known yet.
+    const onGitlab = text.replace('gitea, url', 'gitlab, url').replace('owner: acme', 'owner: acme/web');
+    expect(readFile(onGitlab, given).organisations[0]?.owner).toBe('acme/web');
   });
 
   it('may be known by another name, belong to a team and have variables', () => {

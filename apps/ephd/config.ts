@@ -43,6 +43,8 @@ export interface Config {
   /** Limits of this ephd, above those that documents set. */
   readonly policy: Policy | undefined;
   readonly projects: readonly ConfiguredProject[];
+  /** Whose repositories are projects too, as soon as they are known. */
+  readonly organisations: readonly ConfiguredOrganisation[];
 }
 
 /** Where the layers of the platform come from. */
@@ -68,6 +70,15 @@ export interface ConfiguredProject {
   readonly team: string | undefined;
   /** What `${NAME}` in its files may stand for. */
   readonly variables: ServerVariables;
+}
+
+/** An organisation, user or group with what holds for each of its repositories. */
+export interface ConfiguredOrganisation extends Pick<ConfiguredProject, 'forks' | 'comments' | 'texts' | 'team' | 'variables'> {
+  readonly forge: ConfiguredForge;
+  readonly owner: string;
+  /** Patterns for the last part of the path of a repository. */
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
 }
 
 /** A project that is told nothing but where it is. */
@@ -129,10 +140,12 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     configuration: { repository: locateRepository(file, base), documents: file.documents },
     policy: file.policy,
     projects,
+    organisations: collectOrganisations(file),
   };
-  if (faults.length === 0) faults.push(...findStrangers(file.documents, projects));
-  if (projects.length === 0 && faults.length === 0)
-    faults.push('no project: give --project <path or URL>, or projects in a --config file');
+  // The projects of organisations are not known yet, and documents may be about them.
+  if (faults.length === 0 && config.organisations.length === 0) faults.push(...findStrangers(file.documents, projects));
+  if (projects.length === 0 && file.organisations.length === 0 && faults.length === 0)
+    faults.push('no project: give --project <path or URL>, or projects or organisations in a --config file');
   if (faults.length > 0)
     throw new EphError(
       'config.invalid',
@@ -225,6 +238,13 @@ const collectProjects = (
   }
   return [...projects.values()];
 };
+
+/** One without a forge has been blamed already. */
+const collectOrganisations = ({ organisations }: ConfigFile): Config['organisations'] =>
+  organisations.flatMap(
+    ({ forge, owner, include = ['*'], exclude = [], forks = 'deny', comments = true, texts = {}, team, variables }) =>
+      forge === undefined ? [] : [{ forge, owner, include, exclude, forks, comments, texts, team, variables }],
+  );
 
 const locate = (location: string, folder: string): string => (isAddress(location) ? location : resolve(folder, location));
 

@@ -4,13 +4,16 @@ import { createGitForge } from '@eph/adapters/forge-git/git-forge';
 import { createGitNotesReporter } from '@eph/adapters/forge-git/git-notes';
 import { createGiteaForge } from '@eph/adapters/forge-gitea/gitea-forge';
 import { createGiteaReporter } from '@eph/adapters/forge-gitea/gitea-reporter';
+import { readRepositories as readGiteaRepositories } from '@eph/adapters/forge-gitea/repositories';
 import { createGithubForge } from '@eph/adapters/forge-github/github-forge';
 import { createGithubIdentity, type GithubAuth, type GithubIdentity } from '@eph/adapters/forge-github/github-identity';
 import { createGithubReporter } from '@eph/adapters/forge-github/github-reporter';
+import { readRepositories as readGithubRepositories } from '@eph/adapters/forge-github/repositories';
 import { createGitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
 import { createGitlabReporter } from '@eph/adapters/forge-gitlab/gitlab-reporter';
+import { readRepositories as readGitlabRepositories } from '@eph/adapters/forge-gitlab/repositories';
 import { createGate, type Gate } from '@eph/adapters/forge-http/gate';
-import { commentMarker, EphError, type Log, type ProjectId } from '@eph/contract';
+import { commentMarker, EphError, type ListedRepository, type Log, type ProjectId, type Reading } from '@eph/contract';
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { renderMarkdown } from '@eph/engine/report/markdown';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
@@ -53,6 +56,17 @@ export class Forges {
     const project = this.#projects.get(id);
     if (project === undefined) throw new EphError('forge.refused', `project ${id} is not configured here`);
     return project;
+  }
+
+  /** All repositories of an organisation, user or group. */
+  readRepositories(server: ConfiguredForge, owner: string, signal: AbortSignal): Promise<Reading<ListedRepository>> {
+    const clocked = { now: Date.now, random: Math.random, log: this.#options.log };
+    if (server.type === 'github')
+      return readGithubRepositories({ ...clocked, identity: this.#identify(server).identity }, owner, signal);
+    const shared = { ...clocked, baseUrl: server.url, token: tokenOf(server), gate: this.#gateOf(server) };
+    return server.type === 'gitlab'
+      ? readGitlabRepositories(shared, owner, signal)
+      : readGiteaRepositories(shared, owner, signal);
   }
 
   /** What is left of what forges grant, as far as they have said. */

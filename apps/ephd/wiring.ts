@@ -26,6 +26,7 @@ import { Forges } from './forges.ts';
 import { createHealthRoutes } from './health/health-routes.ts';
 import { createHookRoutes } from './hooks.ts';
 import { Leadership } from './leadership.ts';
+import { Organisations } from './organisations.ts';
 import ephd from './package.json' with { type: 'json' };
 import { RouteTable } from './route-table.ts';
 import { readServerKey } from './server-key.ts';
@@ -41,8 +42,41 @@ export interface Ephd extends AsyncDisposable {
   readonly webhookPort: number | undefined;
 }
 
-/** Puts the whole daemon together and starts it. */
+/**
+ * Puts the whole daemon together and starts it. Where whole organisations are watched, other repositories mean other projects: then all of
+ * it is put together again. Nothing is lost with it, and services do not notice.
+ */
 export const startEphd = async (config: Config, environment: Environment, log: Logger): Promise<Ephd> => {
+  if (config.organisations.length === 0) return await startWith(config, environment, log);
+  await using stack = new AsyncDisposableStack();
+  const forges = stack.use(new Forges([], { dataFolder: config.dataFolder, environment, log }));
+  let running: Ephd | undefined;
+  const restart = async (projects: Config['projects']): Promise<Ephd> => {
+    await running?.[Symbol.asyncDispose]();
+    running = undefined;
+    running = await startWith({ ...config, projects }, environment, log);
+    return running;
+  };
+  stack.defer(() => running?.[Symbol.asyncDispose]());
+  const organisations = stack.use(
+    new Organisations({
+      organisations: config.organisations,
+      projects: config.projects,
+      clock: systemClock,
+      log,
+      read: (forge, owner, signal) => forges.readRepositories(forge, owner, signal),
+      onChange: async (projects) => {
+        log.info({ projects: projects.map(({ id }) => id) }, 'other repositories; ephd starts over with them');
+        await restart(projects);
+      },
+    }),
+  );
+  const { apiUrl, gatewayPort, webhookPort } = await restart(await organisations.start());
+  const all = stack.move();
+  return { apiUrl, gatewayPort, webhookPort, [Symbol.asyncDispose]: () => all.disposeAsync() };
+};
+
+const startWith = async (config: Config, environment: Environment, log: Logger): Promise<Ephd> => {
   await using stack = new AsyncDisposableStack();
   mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
   // Two containers may share a host name and a pid; two holders with one name would share the lease.
@@ -181,7 +215,10 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   let webhookPort: number | undefined;
   if (config.webhooks !== undefined) {
     const webhooks = createWebhookRoutes({
-      secrets: (type) => config.projects.flatMap(({ forge }) => (forge?.type === type ? (forge.webhookSecret?.value ?? []) : [])),
+      secrets: (type) =>
+        [...config.projects, ...config.organisations].flatMap(({ forge }) =>
+          forge?.type === type ? (forge.webhookSecret?.value ?? []) : [],
+        ),
       projectOf: (type, name) =>
         config.projects.find(({ forge, location }) => forge?.type === type && location.toLowerCase() === name.toLowerCase())?.id,
       // A forge gives up on an address that refuses too often, so one that stands by says nothing.

@@ -75,8 +75,17 @@ export const markSources = (sources: readonly Source[]): string =>
       .join('\n'),
   );
 
-const markPull = ({ labels, ...rest }: PullRequest): string =>
-  ` ${JSON.stringify([labels, rest.title, rest.author, rest.draft, rest.head, rest.base, rest.fork, rest.touched])}`;
+/** Forges hand out the same objects while nothing changes, and a look asks for the marks of all of them. */
+const pullMarks = new WeakMap<PullRequest, string>();
+
+const markPull = (pull: PullRequest): string => {
+  const { labels, title, author, draft, head, base, fork, touched } = pull;
+  const known = pullMarks.get(pull);
+  if (known !== undefined) return known;
+  const mark = ` ${JSON.stringify([labels, title, author, draft, head, base, fork, touched])}`;
+  pullMarks.set(pull, mark);
+  return mark;
+};
 
 /** Whether two looks at one source saw the same. */
 export const isSameSource = (a: Source, b: Source): boolean =>
@@ -85,3 +94,11 @@ export const isSameSource = (a: Source, b: Source): boolean =>
     a.ref.name === b.ref.name &&
     a.ref.kind === b.ref.kind &&
     (a.pull === b.pull || (a.pull !== undefined && b.pull !== undefined && markPull(a.pull) === markPull(b.pull))));
+
+/** A repository as the list of its owner shows it. */
+export interface ListedRepository {
+  /** With its owner, such as `acme/shop`. */
+  readonly path: string;
+  /** Nothing can be written to it any more. */
+  readonly archived: boolean;
+}

@@ -69,7 +69,8 @@ export const createEngineWorld = async (count: number): Promise<EngineWorld> => 
         project,
         {
           forge: new ListedForge(project, repository),
-          resolver: commitTreeResolver, forks: 'deny',
+          resolver: commitTreeResolver,
+          forks: 'deny',
           repository: project,
           team: undefined,
           variables: {},

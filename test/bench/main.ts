@@ -1,16 +1,22 @@
 import { measureCliStart } from './cli-start.ts';
 import type { Figure } from './figure.ts';
+import { measureForgeIdle } from './forge-idle.ts';
 import { measureGateway } from './gateway.ts';
+import { measureLabelToComment } from './label-to-comment.ts';
 import { measurePass } from './pass.ts';
 import { measurePushToPage } from './push-to-page.ts';
 import { measureSpecParse } from './spec-parse.ts';
 import { measureThousand } from './thousand.ts';
 import { measureValues } from './values.ts';
+import { measureWebhookToApply } from './webhook-to-apply.ts';
 
 const measurements: readonly { readonly title: string; measure(): readonly Figure[] | Promise<readonly Figure[]> }[] = [
   { title: 'passes over unchanged environments', measure: measurePass },
   { title: 'a thousand environments', measure: measureThousand },
   { title: 'from push to page', measure: measurePushToPage },
+  { title: 'an idle pass over GitHub', measure: measureForgeIdle },
+  { title: 'from webhook to apply', measure: measureWebhookToApply },
+  { title: 'from label to comment', measure: measureLabelToComment },
   { title: 'the gateway', measure: measureGateway },
   { title: 'the start of the command line', measure: measureCliStart },
   { title: 'reading eph.yaml', measure: measureSpecParse },

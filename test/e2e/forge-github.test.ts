@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EmulatedRepository } from '../parts/github/control/emulated-repository.ts';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import { expectWholeLife, type ForgeHarness, passingAfterEachStep } from './forge-life.ts';
@@ -38,6 +38,38 @@ describe('the life of an environment on GitHub', () => {
     if (asApp) repository.addHook(`http://127.0.0.1:${hookPort}/webhooks/github`, { secret: hookSecret });
     const forge = onGithub(repository);
     await expectWholeLife(site, asApp ? forge : passingAfterEachStep(site, forge), labelledApp);
+  });
+});
+
+describe('a whole organisation', () => {
+  it('is watched, with all of its repositories that the patterns let in', { timeout: 120_000 }, async () => {
+    await using github = await GithubEmulator.start();
+    await using site = await Site.create();
+    github.createUser('alice');
+    github.createOrganization('acme');
+    github.setMember('acme', 'alice', 'admin');
+    const [shop, secret] = ['acme/shop', 'acme/secret-plans'].map((name) =>
+      github.createRepository(name, { files: { 'README.md': name }, by: 'alice' }),
+    );
+    if (shop === undefined || secret === undefined) throw new Error('there are no repositories');
+    const config = join(site.folder, 'ephd.yaml');
+    const { env, forge } = registerApp(github);
+    await writeFile(
+      config,
+      JSON.stringify({
+        forges: { work: { type: 'github', url: github.url, ...forge } },
+        organisations: [{ forge: 'work', owner: 'acme', exclude: ['secret-*'] }],
+      }),
+    );
+    await site.start({ projects: [], args: ['--config', config], env });
+    for (const repository of [shop, secret]) {
+      repository.push('work', textsOf(labelledApp()));
+      repository.openPullRequest({ head: 'work', base: 'main', title: 'Work', labels: ['preview'] });
+    }
+    await site.api('/hooks/git', { method: 'POST' });
+    const ready = await site.until('1', 'ready', (one) => one.phase === 'Ready');
+    expect(ready.project).toBe('shop');
+    expect(await site.environments()).toHaveLength(1);
   });
 });
 

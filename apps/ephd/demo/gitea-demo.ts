@@ -66,6 +66,7 @@ const start = async (server: GiteaServer, repository: GiteaRepository, folder: s
           },
         },
       ],
+      organisations: [],
     },
     process.env,
     createLog('silent'),

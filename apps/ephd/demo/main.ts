@@ -45,6 +45,7 @@ const setUp = async (): Promise<Stage> => {
       configuration: { repository: { location: platform.origin, branch: 'main', environment: 'demo' }, documents: [] },
       policy: undefined,
       projects: [plainProject(projectId('shop'), shop.origin), plainProject(projectId('news'), news.origin)],
+      organisations: [],
     },
     process.env,
     createLog('silent'),

@@ -11,6 +11,7 @@ import type { AnswerTable } from '../forge-http/answer.ts';
  * - 404 for the list of pull requests: complete and empty, if the repository says that it cannot have any (switched off, a mirror, no
  *   commit yet); otherwise incomplete.
  * - A pull request that is closed: gone.
+ * - 404 for an owner, or 200 without any of its repositories: incomplete. Nobody can tell it from rights that are missing.
  */
 export const giteaAnswers: AnswerTable = [
   {

@@ -31,6 +31,12 @@ export interface GiteaApi {
   /** All pages of a list whose answers say how many items there are. */
   list<T>(path: string, listed: Listed<T>, signal: AbortSignal): Promise<Listing<T>>;
   send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+}
+
+/** The API of one repository. Paths begin after `/repos/{owner}/{repository}`. */
+export interface GiteaClient extends GiteaApi {
+  /** Where Git finds it, with the token. */
+  readonly location: string;
   /** Whose token it is. */
   readAccount<T>(parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
@@ -83,7 +89,7 @@ export const createGiteaApi = (options: GiteaApiOptions, what: string): GiteaApi
       return readPages({ first: '1', keyOf, shown: `${items} of ${shown}`, readPage });
     },
 
-    send: (method, path, body, signal) => http.send(method, path, body, signal),
+    send: (method, path, body, parse, signal) => http.send(method, path, body, parse, signal),
   };
 };
 
@@ -99,7 +105,7 @@ export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
     location: withToken(`${parseBaseUrl(options.baseUrl).href}/${path}.git`, token),
     read: (ownPath, parse, signal) => api.read(`${root}${ownPath}`, parse, signal),
     list: (ownPath, listed, signal) => api.list(`${root}${ownPath}`, listed, signal),
-    send: (method, ownPath, body, signal) => api.send(method, `${root}${ownPath}`, body, signal),
+    send: (method, ownPath, body, parse, signal) => api.send(method, `${root}${ownPath}`, body, parse, signal),
     readAccount: (parse, signal) => api.read('/user', parse, signal),
   };
 };

@@ -13,6 +13,7 @@ import type { ObservedAnswer } from '../forge-http/gate.ts';
  *   404 of everything in a repository that was deleted, made private or closed to the token.
  * - 404 for a whole list, or while the App signs in: incomplete.
  * - A pull request that is closed: gone.
+ * - 404 for an owner, or 200 without any of its repositories: incomplete. Nobody can tell it from rights that are missing.
  */
 export const githubAnswers: AnswerTable = [
   {

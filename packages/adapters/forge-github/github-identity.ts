@@ -1,7 +1,6 @@
 import { EphError, type Log, registerSecret } from '@eph/contract';
 import { createAppAuth } from '@octokit/auth-app';
 import { Octokit } from '@octokit/core';
-import type { RequestParameters } from '@octokit/types';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import type { Budget } from '../forge-http/budget.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
@@ -150,7 +149,7 @@ const createApp = (
     return account;
   };
 
-  const askForInstallation = async (route: string, names: RequestParameters): Promise<number> =>
+  const askForInstallation = async (route: string, names: Readonly<Record<string, string>>): Promise<number> =>
     installationShape.parse((await app.octokit.request(route, names)).data).id;
 
   const findInstallation = async (owner: string, repository?: string): Promise<number> => {

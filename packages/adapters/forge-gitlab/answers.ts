@@ -10,6 +10,7 @@ import type { AnswerTable } from '../forge-http/answer.ts';
  *   to the token.
  * - 404 for one merge request: gone, if the project can be read. Otherwise nothing follows.
  * - A merge request that is closed or merged: gone. One that is being merged is still there.
+ * - 404 for an owner, or 200 without any of its repositories: incomplete. Nobody can tell it from rights that are missing.
  */
 export const gitlabAnswers: AnswerTable = [
   {

@@ -1,6 +1,6 @@
 import { EphError, type Log, registerSecret } from '@eph/contract';
 import type { z } from 'zod';
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import type { Answer } from '../forge-http/answer.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
 import { type Change, createForgeHttp, type ParseAnswer, type ReadOptions } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
@@ -117,16 +117,7 @@ export const createGitlabApi = (options: GitlabApiOptions, what: string): Gitlab
       return readPages({ first: '1', keyOf: listed.keyOf, shown: `${listed.what} of ${shown}`, readPage: takePage });
     },
 
-    async send(method, path, body, parse, signal) {
-      const answer = await http.send(method, path, body, signal);
-      if (!answer.ok) return answer;
-      try {
-        return { ok: true, value: parse(answer.value, new Headers()) };
-      } catch (error) {
-        log.warn({ forge: shown, path, reason: String(error) }, 'an answer of a forge makes no sense');
-        return senseless(`${shown}: GitLab answered in a way that makes no sense.`);
-      }
-    },
+    send: (method, path, body, parse, signal) => http.send(method, path, body, parse, signal),
   };
 };
 

@@ -1121,7 +1121,9 @@ const withoutBase = (
 
 /** Whether two decisions ask for the same, on the same terms. */
 const isSameWish = (a: Decision, b: Decision): boolean =>
-  a.state === b.state && (a.state !== 'wanted' || b.state !== 'wanted' || JSON.stringify(a.terms) === JSON.stringify(b.terms));
+  a === b ||
+  (a.state === b.state &&
+    (a.state !== 'wanted' || b.state !== 'wanted' || a.terms === b.terms || JSON.stringify(a.terms) === JSON.stringify(b.terms)));
 
 const unwanted = (because: string): Decision & { state: 'unwanted' } => ({ state: 'unwanted', because });
 

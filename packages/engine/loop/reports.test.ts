@@ -11,7 +11,7 @@ const report = (text: string, environment = 1, commit = '1') => ({
   environment: id(environment),
   commit: commitSha(commit.repeat(40)),
   text,
-  view: createView({ summary: text }),
+  view: createView({ phase: 'Progressing', summary: text }),
 });
 type Sent = ReturnType<typeof report>;
 
@@ -61,6 +61,16 @@ describe('a report', () => {
       await board.reports.idle();
     }
     expect(board.delivered).toHaveLength(3);
+  });
+
+  it('that everybody waits for is delivered at once', async () => {
+    const board = new Board(500);
+    board.reports.publish(report('starting'));
+    board.reports.publish({ ...report('ready'), view: createView() });
+    await board.reports.idle();
+    expect(board.delivered).toEqual(['ready']);
+    await board.pass(1000);
+    expect(board.delivered).toEqual(['ready']);
   });
 
   it('waits a moment for a newer one, but not longer because newer ones keep coming', async () => {

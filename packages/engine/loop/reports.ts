@@ -72,7 +72,9 @@ export class Reports<R extends Report> {
     if (newest !== undefined && newest.commit === report.commit && isSameView(newest.view, report.view)) return;
     this.#pending.set(environment, report);
     this.#last.delete(environment);
-    if (this.#settleMs === 0) this.#queue.add(environment);
+    // Nobody waits for news as for this, and nothing newer is to be expected.
+    const isAwaited = report.view.phase === 'Ready';
+    if (this.#settleMs === 0 || isAwaited) this.#queue.add(environment);
     else this.#queue.addAfter(environment, this.#settleMs);
   }
 

@@ -15,7 +15,7 @@ import {
 } from '../state/access.ts';
 import { accessLevels, type Group, type Project } from '../state/entities.ts';
 import { availableLabels, createLabel } from '../state/labels.ts';
-import { badParameter, noRecord } from '../state/refusal.ts';
+import { badParameter, noRecord, notFound } from '../state/refusal.ts';
 import {
   representCurrentUser,
   representGroup,
@@ -107,6 +107,13 @@ export const projectEndpoints = [
       (user) => username === undefined || user.username === username.toLowerCase(),
     );
     return paginate(call, found, (user) => representUser(call.state, user));
+  }),
+  endpoint('GET /users/:user_id/projects', parameters.userProjects, shapes.projects, (call) => {
+    const name = call.path('user_id').toLowerCase();
+    const owner = [...call.state.users.values()].find(({ id, username }) => String(id) === name || username === name);
+    if (owner === undefined) throw notFound('User');
+    const projects = [...call.state.projects.values()].filter(({ namespace }) => namespace === owner);
+    return paginate(call, select(call, projects), presenter(call));
   }),
   endpoint('GET /personal_access_tokens/self', parameters.none, shapes.token, (call) => {
     requireUser(call.user);

@@ -109,6 +109,8 @@ export const parameters = {
     id_after: integer.optional(),
     id_before: integer.optional(),
   }),
+  /** https://docs.gitlab.com/api/projects/#list-a-users-projects */
+  userProjects: z.strictObject({ ...projectFilters, owned: flag.optional() }),
   /** https://docs.gitlab.com/api/projects/#get-a-single-project */
   project: z.strictObject({ license: flag.optional(), statistics: flag.optional() }),
   /** https://docs.gitlab.com/api/groups/#list-projects */

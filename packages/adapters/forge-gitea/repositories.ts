@@ -1,0 +1,40 @@
+import { incompleteReading, type ListedRepository, type Reading } from '@eph/contract';
+import { z } from 'zod';
+import { toRepositoryReading } from '../forge-http/listed-repositories.ts';
+import { createGiteaApi, type GiteaApiOptions, type Listed } from './gitea-client.ts';
+
+const ownerShape = z.object({ id: z.int() });
+const foundShape = z.object({
+  ok: z.literal(true),
+  data: z.array(z.object({ id: z.int(), full_name: z.string(), archived: z.boolean() })),
+});
+
+interface Found extends ListedRepository {
+  readonly id: number;
+}
+
+const repositories: Listed<Found> = {
+  parse: (body) => foundShape.parse(body).data.map(({ id, full_name: path, archived }) => ({ id, path, archived })),
+  keyOf: ({ id }) => id,
+  what: 'repositories',
+};
+
+/**
+ * What Eph can see of the repositories of an organisation or user. By search: the lists of organisations and users also count what they
+ * do not show.
+ */
+export const readRepositories = async (
+  options: GiteaApiOptions,
+  owner: string,
+  signal: AbortSignal,
+): Promise<Reading<ListedRepository>> => {
+  const api = createGiteaApi(options, owner);
+  // An organisation is a kind of user here, and a token needs no other scope to see it as one.
+  const found = await api.read(`/users/${encodeURIComponent(owner)}`, (body) => ownerShape.parse(body), signal);
+  if (!found.ok) return incompleteReading([], found.fault);
+  // The oldest first, so that what is made while pages are read comes last.
+  const path = `/repos/search?uid=${found.value.id}&exclusive=true&sort=id&order=asc`;
+  const { items, ...listing } = await api.list(path, repositories, signal);
+  const listed = items.map(({ path: name, archived }) => ({ path: name, archived }));
+  return toRepositoryReading({ ...listing, items: listed }, api.shown);
+};

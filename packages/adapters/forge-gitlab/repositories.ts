@@ -1,0 +1,27 @@
+import type { ListedRepository, Reading } from '@eph/contract';
+import { z } from 'zod';
+import { toRepositoryReading } from '../forge-http/listed-repositories.ts';
+import { createGitlabApi, type GitlabApiOptions, listOf } from './gitlab-client.ts';
+
+const projects = listOf('projects', z.object({ id: z.int(), path_with_namespace: z.string(), archived: z.boolean() }));
+
+/** The oldest first, so that what is made while pages are read comes last. */
+const oldestFirst = 'order_by=id&sort=asc';
+
+/** What Eph can see of the projects of a group and all groups in it, or of a user. */
+export const readRepositories = async (
+  options: GitlabApiOptions,
+  owner: string,
+  signal: AbortSignal,
+): Promise<Reading<ListedRepository>> => {
+  const api = createGitlabApi(options, owner);
+  const name = encodeURIComponent(owner);
+  const list = (path: string) => api.list(path, projects, { signal, fresh: true });
+  // Projects of others that are shared with the group are not the group's.
+  const ofGroup = await list(`/groups/${name}/projects?include_subgroups=true&with_shared=false&${oldestFirst}`);
+  const isNoGroup = !ofGroup.complete && ofGroup.refusal.meaning === 'gone' && ofGroup.items.length === 0;
+  const { items, ...listing } =
+    isNoGroup && !owner.includes('/') ? await list(`/users/${name}/projects?${oldestFirst}`) : ofGroup;
+  const listed = items.map(({ path_with_namespace: path, archived }) => ({ path, archived }));
+  return toRepositoryReading({ ...listing, items: listed }, api.shown);
+};

@@ -1,0 +1,109 @@
+import { createGithubForge, type GithubForge } from '@eph/adapters/forge-github/github-forge';
+import { createGithubIdentity } from '@eph/adapters/forge-github/github-identity';
+import { projectId, silentLog } from '@eph/contract';
+import { GithubEmulator } from '../parts/github/github-emulator.ts';
+import { atMost, type Figure, median, reported } from './figure.ts';
+
+const owner = 'acme';
+const repositories = 2_000;
+const pullRequestsEach = 10;
+const rounds = 3;
+/** As many as the gate of an identity lets through. */
+const atOnce = 16;
+
+/** A pass over two thousand repositories of GitHub in which nothing has changed: what it costs there, and what it costs here. */
+export const measureForgeIdle = async (): Promise<readonly Figure[]> => {
+  // What an installation gets in a large organisation.
+  await using github = await GithubEmulator.start({ rateLimit: { core: 12_500 } });
+  github.populate({ owner, repositories, pullRequestsEach, labels: (pull) => (pull === 1 ? ['preview'] : []) });
+  const names = Array.from({ length: repositories }, (_, index) => `service-${String(index + 1).padStart(4, '0')}`);
+  // First, so that what the emulator keeps for itself is there before the memory of the forges is measured.
+  const askPlainly = await createPlainReader(github, names);
+  await askPlainly();
+  const before = heldBytes(github);
+  const forges = createForges(github, names);
+  await readAll(forges);
+  const after = heldBytes(github);
+
+  const ours: number[] = [];
+  const plain: number[] = [];
+  let points = 0;
+  let requests = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    github.requests.clear();
+    ours.push(await timed(() => readAll(forges)));
+    const { total } = github.requests;
+    points += total.points;
+    requests += total.requests;
+    if (total.notModified !== total.requests) throw new Error(`not only unchanged answers: ${JSON.stringify(total)}`);
+    plain.push(await timed(askPlainly));
+  }
+  await Promise.all(forges.map((forge) => forge[Symbol.asyncDispose]()));
+  return [
+    atMost('forge-idle-cost', points / rounds, 0, 'points'),
+    atMost('forge-idle-requests', requests / rounds / repositories, 1, 'per repository'),
+    reported('forge-idle-memory', (after - before) / repositories / 1024, 'KiB per repository'),
+    reported('forge-idle-time', median(ours) / median(plain)),
+  ];
+};
+
+const createForges = (github: GithubEmulator, names: readonly string[]): readonly GithubForge[] => {
+  const app = github.createApp();
+  const auth = { appId: app.id, privateKey: app.privateKey, installationId: app.install(owner).id };
+  const options = { baseUrl: github.url, auth, now: Date.now, random: Math.random, log: silentLog };
+  const identity = createGithubIdentity(options);
+  return names.map((name) => createGithubForge({ ...options, project: projectId(name), owner, repository: name, identity }));
+};
+
+const readAll = async (forges: readonly GithubForge[]): Promise<void> => {
+  const { signal } = new AbortController();
+  let found = 0;
+  await forEach(forges, async (forge) => {
+    const { items, complete, faults } = await forge.sources(signal);
+    if (!complete) throw new Error(`${forge.project} was not read completely: ${JSON.stringify(faults)}`);
+    found += items.length;
+  });
+  if (found !== repositories * pullRequestsEach) throw new Error(`${found} pull requests were found`);
+};
+
+/** The least that anybody can do: one `fetch` per repository with the tag of the answer before. */
+const createPlainReader = async (github: GithubEmulator, names: readonly string[]): Promise<() => Promise<void>> => {
+  const authorization = `token ${github.createToken({ by: 'octocat' })}`;
+  const urlOf = (name: string): string =>
+    `${github.url}/repos/${owner}/${name}/pulls?state=open&sort=created&direction=desc&per_page=100&page=1`;
+  const tags = new Map<string, string>();
+  await forEach(names, async (name) => {
+    const response = await fetch(urlOf(name), { headers: { authorization } });
+    await response.arrayBuffer();
+    tags.set(name, response.headers.get('etag') ?? '');
+  });
+  return () =>
+    forEach(names, async (name) => {
+      const response = await fetch(urlOf(name), { headers: { authorization, 'if-none-match': tags.get(name) ?? '' } });
+      await response.arrayBuffer();
+      if (response.status !== 304) throw new Error(`${name} was answered with ${response.status}`);
+    });
+};
+
+/** So many at the same time, one after the other in each row. */
+const forEach = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+  const left = items.values();
+  const row = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, row));
+};
+
+const heldBytes = (github: GithubEmulator): number => {
+  github.requests.clear();
+  if (globalThis.gc === undefined) throw new Error('run with --expose-gc');
+  for (let round = 0; round < 3; round += 1) globalThis.gc();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+};
+
+const timed = async (work: () => Promise<void>): Promise<number> => {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+};

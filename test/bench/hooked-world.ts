@@ -1,0 +1,150 @@
+import {
+  completeReading,
+  type EnvironmentId,
+  markListing,
+  type ObservedEnvironment,
+  type ProjectId,
+  projectId,
+  type Reading,
+  type SourceRef,
+  silentLog,
+} from '@eph/contract';
+import { prLabelGenerator } from '@eph/engine/desired/pull-triggers';
+import { commitTreeResolver } from '@eph/engine/images/commit-tree';
+import { Engine } from '@eph/engine/loop/engine';
+import { systemClock } from '@eph/engine/loop/system-clock';
+import { silentTelemetry } from '@eph/engine/loop/telemetry';
+import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
+import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
+import { Configuration } from '@eph/engine/source/configuration';
+import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
+import type { Hono } from 'hono';
+import { createWebhookRoutes } from '../../apps/ephd/webhooks/webhook-routes.ts';
+
+const spec = `version: "1.0"
+name: shop
+triggers: [{ type: pr_label, labels: [preview] }]
+process:
+  services:
+    web: { command: run web }
+`;
+
+/** Keeps what it has observed until it changes, as providers do, and tells when something is applied. */
+class WatchedProvider extends FakeProvider {
+  readonly #kept = new Map<EnvironmentId, ObservedEnvironment>();
+  onEnsure = (): void => undefined;
+
+  override async list(...[scope]: Parameters<FakeProvider['list']>): Promise<Reading<ObservedEnvironment>> {
+    if ('environment' in scope) return await super.list(scope);
+    const items = [...this.#kept.values()].filter(({ identity }) => !('project' in scope) || identity.project === scope.project);
+    this.calls.list += 1;
+    return completeReading(items, markListing(items));
+  }
+
+  override async ensure(...args: Parameters<FakeProvider['ensure']>): Promise<void> {
+    this.onEnsure();
+    await super.ensure(...args);
+    await this.#look(args[0].id);
+  }
+
+  override async remove(...args: Parameters<FakeProvider['remove']>): Promise<void> {
+    await super.remove(...args);
+    await this.#look(args[0].id);
+  }
+
+  async #look(id: EnvironmentId): Promise<void> {
+    const [seen] = (await super.list({ environment: id })).items;
+    if (seen === undefined) this.#kept.delete(id);
+    else this.#kept.set(id, seen);
+  }
+}
+
+export interface HookedWorld {
+  readonly engine: Engine;
+  readonly webhooks: Hono;
+  readonly environments: number;
+  /** A pull request that nobody has asked an environment for. */
+  readonly quiet: SourceRef;
+  readonly repository: FakeRepository;
+  /** The next call that applies something. */
+  firstApply(): Promise<number>;
+}
+
+export const fullNameOf = (project: ProjectId): string => `acme/${project}`;
+
+/** The real loop and the real webhooks over environments of pull requests, all as they should be. */
+export const createHookedWorld = async (projects: number, each: number, secret: string): Promise<HookedWorld> => {
+  const ids = Array.from({ length: projects }, (_, index) => projectId(`shop-${index}`));
+  const repositories = new Map(ids.map((id) => [id, new FakeRepository(id)]));
+  for (const repository of repositories.values()) fill(repository, each);
+  const [repository] = repositories.values();
+  if (repository === undefined) throw new Error('there is no project');
+  const quiet = repository.pullRequests.open({ head: 'work' });
+  const provider = new WatchedProvider(createFakeInfrastructure(), { now: () => Date.now() });
+  const engine = createEngine(repositories, provider);
+  engine.start();
+  await engine.idle();
+  while (engine.environments().some((known) => !known.settled)) {
+    engine.wakeAll();
+    await engine.idle();
+  }
+  const webhooks = createWebhookRoutes({
+    secrets: () => [secret],
+    projectOf: (_, name) => ids.find((id) => name === fullNameOf(id)),
+    wake: (id) => engine.wakeProject(id),
+    now: Date.now,
+    log: silentLog,
+  });
+  return {
+    engine,
+    webhooks,
+    environments: engine.environments().length,
+    quiet,
+    repository,
+    firstApply: () =>
+      new Promise((resolve) => {
+        provider.onEnsure = () => {
+          provider.onEnsure = () => undefined;
+          resolve(performance.now());
+        };
+      }),
+  };
+};
+
+const fill = (repository: FakeRepository, count: number): void => {
+  repository.push({ kind: 'branch', name: 'work' }, { 'eph.yaml': spec });
+  for (let index = 0; index < count; index += 1) repository.pullRequests.open({ head: 'work', labels: ['preview'] });
+};
+
+const createEngine = (repositories: ReadonlyMap<ProjectId, FakeRepository>, provider: FakeProvider): Engine =>
+  new Engine({
+    projects: new Map(
+      [...repositories].map(([id, repository]) => [
+        id,
+        {
+          forge: new FakeForge(id, repository),
+          resolver: commitTreeResolver,
+          forks: 'deny',
+          repository: id,
+          team: undefined,
+          variables: {},
+        },
+      ]),
+    ),
+    configuration: new Configuration({ documents: [] }),
+    providers: new Map([[provider.name, provider]]),
+    generators: [prLabelGenerator],
+    clock: systemClock,
+    random: Math.random,
+    workers: 8,
+    telemetry: silentTelemetry,
+    serverKey: 'bench',
+    urlOf: (name) => `http://${name}.localhost`,
+    ownerOf: () => undefined,
+    aliasesOf: () => [],
+    deletionBound: defaultDeletionBound,
+    guard: guardDeletions,
+    record: () => {},
+    deliver: () => Promise.resolve(),
+    changed: () => {},
+  });

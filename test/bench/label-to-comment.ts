@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { findQuietPort } from '../e2e/quiet-ports.ts';
+import { RunningEphd } from '../e2e/running-ephd.ts';
+import { gitea } from '../parts/gitea.ts';
+import type { GiteaRepository } from '../parts/gitea-repository.ts';
+import type { GiteaServer } from '../parts/gitea-server.ts';
+import { getCommand } from '../parts/part.ts';
+import { until } from './bench-ephd.ts';
+import { atMost, type Figure, median, missing } from './figure.ts';
+
+const rounds = 7;
+const restMs = 1_000;
+const askServiceEveryMs = 5;
+/** More often would be a load on Gitea that nobody else puts on it. */
+const askGiteaEveryMs = 25;
+
+const spec = `version: "1.0"
+name: shop
+triggers: [{ type: pr_label, labels: [preview] }]
+process:
+  services:
+    web: { command: [node, web.mjs], ready: { http: / } }
+`;
+
+const service = `import { createServer } from 'node:http';
+createServer((_, response) => response.end('good')).listen(Number(process.env.PORT), '127.0.0.1');
+`;
+
+/** On a real Gitea: from the moment the label is there until the comment says that it is ready, over what a person would do: start it, look, comment. */
+export const measureLabelToComment = async (): Promise<readonly Figure[]> => {
+  const finding = gitea.find();
+  if (!finding.found) return [missing('label-to-comment', `Gitea is missing: ${getCommand('gitea')}`)];
+  const server = await gitea.start();
+  const folder = await mkdtemp(join(tmpdir(), 'eph-bench-'));
+  try {
+    const repository = await server.createRepository(server.admin.name, 'shop', { 'eph.yaml': spec, 'web.mjs': service });
+    await repository.createLabel('preview');
+    await writeFile(join(folder, 'web.mjs'), service);
+    const ephd = await startHooked(server, repository, folder);
+    try {
+      return [await compare(repository, folder)];
+    } finally {
+      await ephd.stop();
+    }
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  }
+};
+
+const compare = async (repository: GiteaRepository, folder: string): Promise<Figure> => {
+  const ours: number[] = [];
+  const byHand: number[] = [];
+  const manual = await open(repository, 'by-hand');
+  for (let round = 0; round <= rounds; round += 1) {
+    const startTook = await startByHand(folder);
+    const commentTook = await timed(async () => void (await repository.addComment(manual, `Ready, round ${round}`)));
+    const number = await open(repository, `work-${round}`);
+    // Gitea tells ephd about all of this, too; the label comes when that is over.
+    await setTimeout(restMs);
+    await repository.addLabels(number, 'preview');
+    const labelTook = await timed(() => untilReported(repository, number, /\bReady\b/));
+    await closeUntilRemoved(repository, number);
+    // The first round is the first for Git, Gitea and ephd, too.
+    if (round === 0) continue;
+    ours.push(labelTook);
+    byHand.push(startTook + commentTook);
+  }
+  return atMost('label-to-comment', median(ours) / median(byHand), 1.5);
+};
+
+const open = async (repository: GiteaRepository, branch: string): Promise<number> => {
+  await repository.pushFiles(branch, { 'version.txt': branch });
+  return (await repository.openPullRequest(branch)).number;
+};
+
+const closeUntilRemoved = async (repository: GiteaRepository, number: number): Promise<void> => {
+  await repository.closePullRequest(number);
+  await untilReported(repository, number, /removed/i);
+};
+
+const untilReported = (repository: GiteaRepository, number: number, words: RegExp): Promise<void> => {
+  const says = async (): Promise<boolean> => (await repository.readComments(number)).some(({ body }) => words.test(body));
+  return until(`a comment that says ${words.source}`, says, askGiteaEveryMs);
+};
+
+const startHooked = async (server: GiteaServer, repository: GiteaRepository, folder: string): Promise<RunningEphd> => {
+  const config = join(folder, 'ephd.yaml');
+  const [hookPort, apiPort, gatewayPort] = [await findQuietPort(), await findQuietPort(), await findQuietPort()];
+  const forge = { type: 'gitea', url: server.url, token: { from: 'GITEA_TOKEN' }, webhook_secret: { from: 'GITEA_HOOK' } };
+  const location = `${repository.owner}/${repository.name}`;
+  await writeFile(
+    config,
+    JSON.stringify({
+      forges: { work: forge },
+      webhooks: { port: hookPort },
+      projects: [{ name: 'shop', forge: 'work', location }],
+    }),
+  );
+  const env = { GITEA_TOKEN: server.admin.token, GITEA_HOOK: 'a secret of webhooks' };
+  const dataFolder = join(folder, 'data');
+  const ephd = new RunningEphd({ projects: [], dataFolder, apiPort, gatewayPort, args: ['--config', config], env });
+  await ephd.up();
+  const events = ['push', 'create', 'delete', 'pull_request', 'pull_request_label', 'pull_request_sync'];
+  await repository.addWebhook(`http://127.0.0.1:${hookPort}/webhooks/gitea`, env.GITEA_HOOK, events);
+  return ephd;
+};
+
+/** In a folder that is already there, asking until it answers. */
+const startByHand = async (folder: string): Promise<number> => {
+  const port = await findQuietPort();
+  const start = performance.now();
+  const child = spawn(process.execPath, ['web.mjs'], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], PORT: String(port) },
+    stdio: 'ignore',
+  });
+  await until('the service by hand', () => answersWell(port), askServiceEveryMs);
+  const took = performance.now() - start;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  return took;
+};
+
+const answersWell = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const asking = request({ host: '127.0.0.1', port }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asking.on('error', () => resolve(false));
+    asking.end();
+  });
+
+const timed = async (work: () => Promise<void>): Promise<number> => {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+};
