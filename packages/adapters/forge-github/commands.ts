@@ -13,9 +13,11 @@ import {
   loginOf,
   type PullShape,
   pullShape,
+  wholePullShape,
 } from './shapes.ts';
 
 const parseComments = (body: unknown): readonly CommentShape[] => z.array(commentShape).parse(body);
+const parseWhole = (body: unknown): z.output<typeof wholePullShape> => wholePullShape.parse(body);
 const parsePull = (body: unknown): PullShape => pullShape.parse(body);
 const parseActivities = (body: unknown): readonly ActivityShape[] => z.array(activityShape).parse(body);
 
@@ -28,7 +30,7 @@ export const commentsOf = (number: number): ListQuestion<CommentShape> => ({
   what: 'comments',
 });
 
-/** As `Pulls.commands`. A pull request without any costs one request. */
+/** As `Pulls.commands`. A pull request with comments and without any of them costs one request. */
 export const readCommands = async (
   client: GithubClient,
   number: number,
@@ -38,12 +40,27 @@ export const readCommands = async (
   const comments = await client.list(commentsOf(number), { signal });
   if (!comments.complete) return incompleteReading([], comments.refusal.fault);
   const commanding = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
-  if (commanding.length === 0) return completeReading([]);
+  if (commanding.length === 0) return await confirmSilence(client, number, comments.items.length, signal);
   const authors = commanding.flatMap(({ user }) => (user === null ? [] : [user.login]));
   const [history, writers] = await Promise.all([readHistory(client, number, now, signal), readWriters(client, authors, signal)]);
   if (!history.ok) return incompleteReading([], history.fault);
   if (!writers.ok) return incompleteReading([], writers.fault);
   return completeReading(commanding.map((comment) => toCommand(comment, writers.value, history.value)));
+};
+
+/** An empty list may be all that arrived: the pull request itself says how many comments it has. */
+const confirmSilence = async (
+  client: GithubClient,
+  number: number,
+  seen: number,
+  signal: AbortSignal,
+): Promise<Reading<Command>> => {
+  if (seen > 0) return completeReading([]);
+  const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}';
+  const answer = await client.read({ route, parameters: { pull_number: number }, parse: parseWhole }, { signal, fresh: true });
+  if (!answer.ok) return incompleteReading([], answer.fault);
+  if (answer.value.comments === 0) return completeReading([]);
+  return incompleteReading([], senseless(`${client.shown} shows none of the comments on pull request ${number}.`).fault);
 };
 
 const firstLine = ({ body }: CommentShape): string => (body.split(/\r?\n/, 1)[0] ?? '').trim();
@@ -72,7 +89,9 @@ const readHistory = async (
   if (!activities.ok) return activities;
   const history = readHeadHistory(activities.value, pull.head.ref);
   if (history.head === pull.head.sha) return { ok: true, value: history };
-  const isPending = activities.value.length > 0 && now() - Date.parse(pull.updated_at) < noteDelayMs;
+  // The history of a branch in the repository itself is never empty; what a fork shows of its own may well be.
+  const isOwn = pull.head.repo?.id === pull.base.repo.id;
+  const isPending = activities.value.length === 0 ? isOwn : now() - Date.parse(pull.updated_at) < noteDelayMs;
   return isPending
     ? senseless(`${client.shown} has not noted yet where pull request ${number} is.`)
     : { ok: true, value: undefined };

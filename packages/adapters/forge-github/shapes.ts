@@ -29,7 +29,7 @@ export const pullShape = z.object({
 export type PullShape = z.output<typeof pullShape>;
 
 /** The counts that only one pull request shows. */
-export const wholePullShape = pullShape.extend({ changed_files: z.int() });
+export const wholePullShape = pullShape.extend({ changed_files: z.int(), comments: z.int() });
 
 /** Pull requests count as issues here. */
 export const repositoryShape = z.object({ open_issues_count: z.int() });
