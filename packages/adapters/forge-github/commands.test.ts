@@ -112,3 +112,17 @@ describe('comments without commands', () => {
     expect(github.requests.total).toMatchObject({ requests: 1, points: 0 });
   });
 });
+
+describe('a list that arrives empty', () => {
+  it('is not taken for silence while the pull request itself counts comments', async () => {
+    const { github, repository, push, readCommands } = await start();
+    push('feature', { 'a.txt': 'a' });
+    const pull = repository.openPullRequest({ head: 'feature' });
+    expect(await readCommands()).toMatchObject({ complete: true, items: [] });
+    pull.comment('/deploy', { by: 'bob' });
+    const undo = github.failures.add({ failure: { kind: 'empty-page' }, match: { path: /\/comments/ } });
+    expect(await readCommands()).toMatchObject({ complete: false, faults: [{ code: 'forge.incomplete' }] });
+    undo();
+    expect(await readCommands()).toMatchObject({ complete: true, items: [{ text: '/deploy' }] });
+  });
+});

@@ -62,6 +62,14 @@ describe('commands on merge requests', () => {
     expect(await writers()).toEqual(['owner']);
   });
 
+  it.each([/\/notes/u, /\/versions/u])('are unknown when %s answers with nothing where there is something', async (empty) => {
+    await using workshop = await createWorkshop();
+    await open(workshop);
+    workshop.bob.comment(at, '/deploy');
+    workshop.gitlab.failures.add({ failure: { kind: 'empty-page' }, match: { path: empty } });
+    expect(await workshop.forge.pulls.commands(ref, signal)).toMatchObject({ complete: false, items: [] });
+  });
+
   it('are unknown when it cannot be asked who wrote them', async () => {
     await using workshop = await createWorkshop();
     await open(workshop);
