@@ -1,5 +1,6 @@
 import { type EnvironmentId, EphError, isEphError, type ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
+import { createTurns } from '../forge-http/turns.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { type CommentState, createPullComments } from './pull-comments.ts';
@@ -34,7 +35,7 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
   const comments = createPullComments(client);
   const shown = new Map<EnvironmentId, Shown>();
   const wanted = new Map<EnvironmentId, Report>();
-  const turns = new Map<EnvironmentId, Promise<void>>();
+  const inTurn = createTurns();
 
   const ensureComment = async (report: Report, context: string, signal: AbortSignal): Promise<void> => {
     const number = parseNumber(report.source);
@@ -81,15 +82,11 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
   const writeInTurn = async (report: Report, signal: AbortSignal): Promise<void> => {
     const { environment } = report;
     wanted.set(environment, report);
-    const turn = (turns.get(environment) ?? Promise.resolve()).then(() => write(wanted.get(environment) ?? report, signal));
-    const settled = turn.catch(() => undefined);
-    turns.set(environment, settled);
-    await settled;
-    if (turns.get(environment) === settled) {
-      turns.delete(environment);
-      wanted.delete(environment);
+    try {
+      await inTurn(environment, () => write(wanted.get(environment) ?? report, signal));
+    } finally {
+      if (wanted.get(environment) === report) wanted.delete(environment);
     }
-    await turn;
   };
 
   return {

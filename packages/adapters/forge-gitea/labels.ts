@@ -1,5 +1,6 @@
 import { EphError } from '@eph/contract';
 import { toError, valueOf } from '../forge-http/answer.ts';
+import { createTurns } from '../forge-http/turns.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
 import { readPull } from './repository.ts';
@@ -17,14 +18,10 @@ const addedMark = '1';
 const color = '#0e8a7d';
 
 export const createLabels = (client: GiteaClient): Labels => {
-  let chain: Promise<unknown> = Promise.resolve();
+  const takeTurns = createTurns();
 
   /** Gitea takes any number of labels with the same name, so they are made one after the other. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = chain.then(work);
-    chain = turn.catch(() => undefined);
-    return turn;
-  };
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => takeTurns('labels', work);
 
   const idsOf = ({ labels }: PullShape, label: string): readonly number[] =>
     (labels ?? []).filter(({ name }) => name === label).map(({ id }) => id);

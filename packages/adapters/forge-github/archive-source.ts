@@ -77,6 +77,7 @@ export const createArchiveSource = ({ client, objects, commit, file, limits }: A
     },
 
     async [Symbol.asyncDispose]() {
+      // Whoever wanted to read from it was told why there is none.
       const spooled = await opened?.catch(() => undefined);
       await spooled?.handle.close();
       await rm(file, { force: true });

@@ -1,11 +1,11 @@
 import { type EnvironmentId, EphError, isEphError, type ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
+import { createTurns } from '../forge-http/turns.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
 import { createDeployments, type WantedDeployment } from './deployments.ts';
 import type { GithubClient } from './github-client.ts';
 import { type CommentState, createPullComments } from './pull-comments.ts';
 import { parseNumber } from './pull-source.ts';
-import { createTurns } from './turns.ts';
 
 export interface GithubReporterOptions {
   /** Of the forge that reads the same repository. */

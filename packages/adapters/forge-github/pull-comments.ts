@@ -1,10 +1,10 @@
 import { type EnvironmentId, isMarkedComment } from '@eph/contract';
 import { z } from 'zod';
 import { toError, valueOf } from '../forge-http/answer.ts';
+import { createTurns } from '../forge-http/turns.ts';
 import { commentsOf } from './commands.ts';
 import type { GithubClient } from './github-client.ts';
 import { type CommentShape, commentShape, loginOf, type ReactionShape, reactionShape } from './shapes.ts';
-import { createTurns } from './turns.ts';
 
 /** The comment about one environment on one pull request. */
 export interface WantedComment {

@@ -27,14 +27,14 @@ export type Failure =
     }
   | { readonly kind: 'slow'; readonly delayMs: number };
 
-export interface FailureRule {
-  readonly failure: Failure;
+export interface FailureRule<F = Failure> {
+  readonly failure: F;
   /** Every request if left out. */
   readonly match?: {
     readonly method?: string;
-    /** Of the path with its query, as it was sent. */
+    /** Of the path with its query, as the emulated service sees it. */
     readonly path?: RegExp;
-    /** The route with its parameters still named, for instance `GET /projects/:id`; the name that counters use. */
+    /** The name that counters use, for instance `GET /projects/:id` or `pulls/list`. */
     readonly operation?: string;
   };
   /** From 0 to 1; always if left out. */
@@ -51,22 +51,22 @@ export interface FailureSubject {
   readonly operation: string | undefined;
 }
 
-interface Armed {
-  readonly rule: FailureRule;
+interface Armed<F> {
+  readonly rule: FailureRule<F>;
   left: number;
 }
 
 /** Failures on command. With one seed and requests in one order, the same ones fail. */
-export class Failures {
+export class Failures<F = Failure> {
   readonly #random: () => number;
-  #armed: Armed[] = [];
+  #armed: Armed<F>[] = [];
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
   }
 
   /** Returns how to take the rule back. */
-  add(rule: FailureRule): () => void {
+  add(rule: FailureRule<F>): () => void {
     const armed = { rule, left: rule.times ?? Number.POSITIVE_INFINITY };
     this.#armed.push(armed);
     return () => {
@@ -79,7 +79,7 @@ export class Failures {
   }
 
   /** The first rule that fits and whose lot falls. */
-  pick(subject: FailureSubject): FailureRule | undefined {
+  pick(subject: FailureSubject): FailureRule<F> | undefined {
     for (const armed of this.#armed) {
       if (armed.left <= 0 || !fits(armed.rule, subject)) continue;
       if ((armed.rule.probability ?? 1) <= this.#random()) continue;
@@ -90,7 +90,7 @@ export class Failures {
   }
 }
 
-const fits = ({ match }: FailureRule, { method, path, operation }: FailureSubject): boolean =>
+const fits = ({ match }: Pick<FailureRule, 'match'>, { method, path, operation }: FailureSubject): boolean =>
   (match?.method === undefined || match.method === method) &&
   (match?.path === undefined || match.path.test(path)) &&
   (match?.operation === undefined || match.operation === operation);

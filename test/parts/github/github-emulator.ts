@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { seededRandom } from '../../chaos/seeded-random.ts';
+import { Failures } from '../emulation/failures.ts';
 import { RequestLog } from '../emulation/request-log.ts';
 import { type AppOptions, EmulatedApp } from './control/emulated-app.ts';
 import { EmulatedRepository } from './control/emulated-repository.ts';
@@ -7,7 +8,7 @@ import { type By, person } from './control/person.ts';
 import { type Population, populate } from './control/population.ts';
 import type { FileContent } from './git/git-objects.ts';
 import { GithubApi } from './http/api.ts';
-import { Failures } from './http/failures.ts';
+import type { Failure } from './http/failures.ts';
 import { githubRateLimits, type RateLimitOptions, RateLimits } from './http/rate-limits.ts';
 import { Router } from './http/router.ts';
 import { type SecondaryLimitOptions, SecondaryLimits } from './http/secondary-limits.ts';
@@ -48,7 +49,7 @@ const hourMs = 3_600_000;
 export class GithubEmulator implements AsyncDisposable {
   /** The base address for octokit, without a slash at the end. */
   readonly url: string;
-  readonly failures: Failures;
+  readonly failures: Failures<Failure>;
   readonly requests: RequestLog;
   readonly rateLimits: RateLimits;
   readonly webhooks: Webhooks;
@@ -71,7 +72,7 @@ export class GithubEmulator implements AsyncDisposable {
     const description = Description.load(flavour);
     this.#conformance = new Conformance(description);
     const seed = options.seed ?? 1;
-    this.failures = new Failures(seed);
+    this.failures = new Failures<Failure>(seed);
     this.requests = new RequestLog();
     const limit = enterprise && options.rateLimit === undefined ? undefined : { ...githubRateLimits, ...options.rateLimit };
     this.rateLimits = new RateLimits(limit, now);

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { FailureRule, FailureSubject, Failures } from '../../emulation/failures.ts';
 import type { RequestLog } from '../../emulation/request-log.ts';
 import { readArchive } from '../git/git-reading.ts';
 import type { World } from '../state/world.ts';
 import type { Headers } from './answer.ts';
 import type { GithubApi } from './api.ts';
-import type { FailureRule, FailureSubject, Failures } from './failures.ts';
+import type { Failure } from './failures.ts';
 import { type Reply, secondaryLimitMessage } from './reply.ts';
 
 /** How failures and the log call the download of an archive, which is no operation of the API. */
@@ -15,7 +16,7 @@ const archiveOperation = 'archive';
 export interface ServerParts {
   readonly world: World;
   readonly api: GithubApi;
-  readonly failures: Failures;
+  readonly failures: Failures<Failure>;
   readonly log: RequestLog;
   readonly nextRequestId: () => string;
 }
@@ -104,7 +105,7 @@ export class ApiServer {
     subject: FailureSubject,
     request: IncomingMessage,
     response: ServerResponse,
-    answer: (id: string, rule: FailureRule | undefined) => Promise<Reply>,
+    answer: (id: string, rule: FailureRule<Failure> | undefined) => Promise<Reply>,
   ): Promise<void> {
     const { failures, log, world, nextRequestId } = this.#parts;
     const rule = failures.pick(subject);
@@ -134,7 +135,7 @@ export class ApiServer {
     response.writeHead(reply.status, { ...headers, ...length }).end(method === 'HEAD' ? undefined : reply.body);
   }
 
-  #fail(rule: FailureRule, id: string, method: string, reply: Reply | undefined, response: ServerResponse): void {
+  #fail(rule: FailureRule<Failure>, id: string, method: string, reply: Reply | undefined, response: ServerResponse): void {
     const { world } = this.#parts;
     const { failure } = rule;
     switch (failure.kind) {
@@ -194,10 +195,10 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
 };
 
 /** Failures that change the answer rather than replace it. */
-const keepsAnswer = ({ failure }: FailureRule): boolean =>
+const keepsAnswer = ({ failure }: FailureRule<Failure>): boolean =>
   ['truncated', 'slow', 'skewed-date', 'empty-page', 'incomplete-results'].includes(failure.kind);
 
-const statusSeen = (rule: FailureRule | undefined, reply: Reply | undefined): number => {
+const statusSeen = (rule: FailureRule<Failure> | undefined, reply: Reply | undefined): number => {
   const failure = rule?.failure;
   if (failure?.kind === 'no-answer' || failure?.kind === 'reset') return 0;
   if (failure?.kind === 'status' || failure?.kind === 'secondary-limit') return failure.status;

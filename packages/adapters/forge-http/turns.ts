@@ -4,6 +4,7 @@ export const createTurns = (): (<T>(key: string | number, work: () => Promise<T>
 
   return async (key, work) => {
     const turn = (last.get(key) ?? Promise.resolve()).then(work);
+    // Whoever asked for the work hears of its failure; the next one only waits for its end.
     const settled = turn.catch(() => undefined);
     last.set(key, settled);
     await settled;
