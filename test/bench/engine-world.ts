@@ -1,12 +1,15 @@
 import { completeReading, markListing, type ObservedEnvironment, projectId, type Reading, type Source } from '@eph/contract';
+import type { Generator } from '@eph/engine/desired/generator';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { Engine } from '@eph/engine/loop/engine';
 import { systemClock } from '@eph/engine/loop/system-clock';
 import { silentTelemetry } from '@eph/engine/loop/telemetry';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
+import type { Provider } from '@eph/engine/provider/provider';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
 import { Configuration } from '@eph/engine/source/configuration';
+import type { Forge } from '@eph/engine/source/forge';
 import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
 
 const spec = `version: "1.0"
@@ -56,30 +59,25 @@ export interface EngineWorld {
   readonly observed: readonly ObservedEnvironment[];
 }
 
-/** The real loop over this many environments, all as they should be. */
-export const createEngineWorld = async (count: number): Promise<EngineWorld> => {
-  const project = projectId('shop');
-  const repository = new FakeRepository(project);
-  const commit = repository.push({ kind: 'branch', name: 'preview/0' }, { 'eph.yaml': spec });
-  for (let index = 1; index < count; index += 1) repository.point({ kind: 'branch', name: `preview/${index}` }, commit);
-  const provider = new ListedProvider(createFakeInfrastructure(), { now: () => Date.now() });
-  const engine = new Engine({
-    projects: new Map([
-      [
-        project,
+/** The real loop, on the clock of this machine, telling nobody anything. */
+export const createBenchEngine = (forges: readonly Forge[], provider: Provider, generators: readonly Generator[]): Engine =>
+  new Engine({
+    projects: new Map(
+      forges.map((forge) => [
+        forge.project,
         {
-          forge: new ListedForge(project, repository),
+          forge,
           resolver: commitTreeResolver,
           forks: 'deny',
-          repository: project,
+          repository: forge.project,
           team: undefined,
           variables: {},
         },
-      ],
-    ]),
+      ]),
+    ),
     configuration: new Configuration({ documents: [] }),
     providers: new Map([[provider.name, provider]]),
-    generators: [gitBranchGenerator],
+    generators,
     clock: systemClock,
     random: Math.random,
     workers: 8,
@@ -94,6 +92,15 @@ export const createEngineWorld = async (count: number): Promise<EngineWorld> => 
     deliver: () => Promise.resolve(),
     changed: () => {},
   });
+
+/** The real loop over this many environments, all as they should be. */
+export const createEngineWorld = async (count: number): Promise<EngineWorld> => {
+  const project = projectId('shop');
+  const repository = new FakeRepository(project);
+  const commit = repository.push({ kind: 'branch', name: 'preview/0' }, { 'eph.yaml': spec });
+  for (let index = 1; index < count; index += 1) repository.point({ kind: 'branch', name: `preview/${index}` }, commit);
+  const provider = new ListedProvider(createFakeInfrastructure(), { now: () => Date.now() });
+  const engine = createBenchEngine([new ListedForge(project, repository)], provider, [gitBranchGenerator]);
   engine.start();
   await engine.idle();
   while (engine.environments().some((known) => !known.settled)) {

@@ -10,16 +10,12 @@ import {
   silentLog,
 } from '@eph/contract';
 import { prLabelGenerator } from '@eph/engine/desired/pull-triggers';
-import { commitTreeResolver } from '@eph/engine/images/commit-tree';
-import { Engine } from '@eph/engine/loop/engine';
-import { systemClock } from '@eph/engine/loop/system-clock';
-import { silentTelemetry } from '@eph/engine/loop/telemetry';
-import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
+import type { Engine } from '@eph/engine/loop/engine';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
-import { Configuration } from '@eph/engine/source/configuration';
 import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
 import type { Hono } from 'hono';
 import { createWebhookRoutes } from '../../apps/ephd/webhooks/webhook-routes.ts';
+import { createBenchEngine } from './engine-world.ts';
 
 const spec = `version: "1.0"
 name: shop
@@ -117,34 +113,8 @@ const fill = (repository: FakeRepository, count: number): void => {
 };
 
 const createEngine = (repositories: ReadonlyMap<ProjectId, FakeRepository>, provider: FakeProvider): Engine =>
-  new Engine({
-    projects: new Map(
-      [...repositories].map(([id, repository]) => [
-        id,
-        {
-          forge: new FakeForge(id, repository),
-          resolver: commitTreeResolver,
-          forks: 'deny',
-          repository: id,
-          team: undefined,
-          variables: {},
-        },
-      ]),
-    ),
-    configuration: new Configuration({ documents: [] }),
-    providers: new Map([[provider.name, provider]]),
-    generators: [prLabelGenerator],
-    clock: systemClock,
-    random: Math.random,
-    workers: 8,
-    telemetry: silentTelemetry,
-    serverKey: 'bench',
-    urlOf: (name) => `http://${name}.localhost`,
-    ownerOf: () => undefined,
-    aliasesOf: () => [],
-    deletionBound: defaultDeletionBound,
-    guard: guardDeletions,
-    record: () => {},
-    deliver: () => Promise.resolve(),
-    changed: () => {},
-  });
+  createBenchEngine(
+    [...repositories].map(([id, repository]) => new FakeForge(id, repository)),
+    provider,
+    [prLabelGenerator],
+  );
