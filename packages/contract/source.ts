@@ -71,18 +71,25 @@ export const sourceKey = (ref: SourceRef): string => `${ref.kind}:${ref.name}`;
 export const markSources = (sources: readonly Source[]): string =>
   digest(
     sources
-      .map((source) => `${source.commit} ${sourceKey(source.ref)}${source.pull === undefined ? '' : markPull(source.pull)}`)
+      .map(({ commit, ref, pull }) => `${commit} ${sourceKey(ref)}${pull === undefined ? '' : ` ${markPull(pull).digest}`}`)
       .join('\n'),
   );
 
-/** Forges hand out the same objects while nothing changes, and a look asks for the marks of all of them. */
-const pullMarks = new WeakMap<PullRequest, string>();
+interface PullMark {
+  readonly text: string;
+  /** Of the text: a look at a whole repository reads one for each pull request. */
+  readonly digest: string;
+}
 
-const markPull = (pull: PullRequest): string => {
-  const { labels, title, author, draft, head, base, fork, touched } = pull;
+/** Forges hand out the same objects while nothing changes, and a look asks for the marks of all of them. */
+const pullMarks = new WeakMap<PullRequest, PullMark>();
+
+const markPull = (pull: PullRequest): PullMark => {
   const known = pullMarks.get(pull);
   if (known !== undefined) return known;
-  const mark = ` ${JSON.stringify([labels, title, author, draft, head, base, fork, touched])}`;
+  const { labels, title, author, draft, head, base, fork, touched } = pull;
+  const text = JSON.stringify([labels, title, author, draft, head, base, fork, touched]);
+  const mark = { text, digest: digest(text) };
   pullMarks.set(pull, mark);
   return mark;
 };
@@ -93,7 +100,7 @@ export const isSameSource = (a: Source, b: Source): boolean =>
   (a.commit === b.commit &&
     a.ref.name === b.ref.name &&
     a.ref.kind === b.ref.kind &&
-    (a.pull === b.pull || (a.pull !== undefined && b.pull !== undefined && markPull(a.pull) === markPull(b.pull))));
+    (a.pull === b.pull || (a.pull !== undefined && b.pull !== undefined && markPull(a.pull).text === markPull(b.pull).text)));
 
 /** A repository as the list of its owner shows it. */
 export interface ListedRepository {

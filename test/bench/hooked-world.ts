@@ -1,6 +1,7 @@
 import {
   completeReading,
   type EnvironmentId,
+  type Identity,
   markListing,
   type ObservedEnvironment,
   type ProjectId,
@@ -27,12 +28,13 @@ process:
 
 /** Keeps what it has observed until it changes, as providers do, and tells when something is applied. */
 class WatchedProvider extends FakeProvider {
-  readonly #kept = new Map<EnvironmentId, ObservedEnvironment>();
+  readonly #kept = new Map<ProjectId, Map<EnvironmentId, ObservedEnvironment>>();
   onEnsure = (): void => undefined;
 
   override async list(...[scope]: Parameters<FakeProvider['list']>): Promise<Reading<ObservedEnvironment>> {
     if ('environment' in scope) return await super.list(scope);
-    const items = [...this.#kept.values()].filter(({ identity }) => !('project' in scope) || identity.project === scope.project);
+    const kept = 'project' in scope ? [this.#keptOf(scope.project)] : [...this.#kept.values()];
+    const items = kept.flatMap((environments) => [...environments.values()]);
     this.calls.list += 1;
     return completeReading(items, markListing(items));
   }
@@ -40,18 +42,24 @@ class WatchedProvider extends FakeProvider {
   override async ensure(...args: Parameters<FakeProvider['ensure']>): Promise<void> {
     this.onEnsure();
     await super.ensure(...args);
-    await this.#look(args[0].id);
+    await this.#look(args[0]);
   }
 
   override async remove(...args: Parameters<FakeProvider['remove']>): Promise<void> {
     await super.remove(...args);
-    await this.#look(args[0].id);
+    await this.#look(args[0]);
   }
 
-  async #look(id: EnvironmentId): Promise<void> {
+  async #look({ id, project }: Identity): Promise<void> {
     const [seen] = (await super.list({ environment: id })).items;
-    if (seen === undefined) this.#kept.delete(id);
-    else this.#kept.set(id, seen);
+    if (seen === undefined) this.#keptOf(project).delete(id);
+    else this.#keptOf(project).set(id, seen);
+  }
+
+  #keptOf(project: ProjectId): Map<EnvironmentId, ObservedEnvironment> {
+    const kept = this.#kept.get(project) ?? new Map<EnvironmentId, ObservedEnvironment>();
+    this.#kept.set(project, kept);
+    return kept;
   }
 }
 

@@ -9,6 +9,13 @@ export interface BodyLimits {
   readonly timeMs: number;
 }
 
+/** What a request carries. */
+export interface IncomingBody {
+  /** The header `content-length`, whatever it says. */
+  readonly announcedLength: string | undefined;
+  readonly chunks: AsyncIterator<Uint8Array>;
+}
+
 /**
  * Reads bodies of strangers. Nobody is known before all of a body is there, so none may be large or slow, and all together may not
  * fill the memory: whoever cannot be heard now costs nothing but a hint.
@@ -22,18 +29,17 @@ export class BodyReader {
   }
 
   /** Gives the whole body to `use` and counts it as held until that is done. */
-  async withBody<T>(request: Request, use: (body: Uint8Array) => T): Promise<T> {
+  async withBody<T>(body: IncomingBody, use: (body: Uint8Array) => T): Promise<T> {
     const { bytes, timeMs } = this.#limits;
     // Only a hint: what arrives is counted.
-    if (Number(request.headers.get('content-length')) > bytes) throw this.#tooLarge();
+    if (Number(body.announcedLength) > bytes) throw this.#tooLarge();
     const chunks: Uint8Array[] = [];
     let length = 0;
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new Refusal(408, `a body must be here within ${timeMs} ms`)), timeMs);
     try {
-      const reader = request.body?.getReader();
       for (;;) {
-        const chunk = await Promise.race([readChunk(reader), late.promise]);
+        const chunk = await Promise.race([readChunk(body.chunks), late.promise]);
         if (chunk === undefined) break;
         chunks.push(chunk);
         length += chunk.byteLength;
@@ -57,10 +63,11 @@ export class BodyReader {
   }
 }
 
-/** Not cancelled when it is given up: that would close the connection before the answer is on it. */
-const readChunk = async (reader: ReadableStreamDefaultReader<Uint8Array> | undefined): Promise<Uint8Array | undefined> => {
+/** Not ended when it is given up: that would close the connection before the answer is on it. */
+const readChunk = async (chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array | undefined> => {
   try {
-    return (await reader?.read())?.value;
+    const chunk = await chunks.next();
+    return chunk.done === true ? undefined : chunk.value;
   } catch {
     // The sender went away, which is no fault of ours and not worth a trace.
     throw new Refusal(400, 'the body broke off');

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const windowMs = 10 * 60_000;
 const mostKept = 10_000;
@@ -23,7 +23,7 @@ export class SeenBodies {
       if (now - at < windowMs && this.#seenAt.size < mostKept) break;
       this.#seenAt.delete(known);
     }
-    const key = createHash('sha256').update(`${forge}\n`).update(body).digest('base64');
+    const key = `${forge} ${hash('sha256', body, 'base64')}`;
     if (this.#seenAt.has(key)) return false;
     this.#seenAt.set(key, now);
     return true;

@@ -1,6 +1,7 @@
 import { type Log, type ProjectId, toFailure } from '@eph/contract';
+import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { type BodyLimits, BodyReader } from './body-reader.ts';
+import { type BodyLimits, BodyReader, type IncomingBody } from './body-reader.ts';
 import { type Dialect, dialects, type WebhookForge, webhookForges } from './dialects.ts';
 import { Refusal } from './refusal.ts';
 import { SeenBodies } from './seen-bodies.ts';
@@ -39,7 +40,7 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
     const proof = dialect.readProof(c.req.header(dialect.proofHeader), known);
     if (proof === undefined) throw unproven(dialect);
     const event = c.req.header(dialect.eventHeader) ?? '';
-    return await bodies.withBody(c.req.raw, (body) => {
+    return await bodies.withBody(bodyOf(c), (body) => {
       if (!proof(body)) throw unproven(dialect);
       const { projects, because } = projectsIn(forge, event, body, options.projectOf);
       if (projects.length === 0) return { woken: [], because };
@@ -63,6 +64,14 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
     return c.json({ error: { code, message } }, 500);
   });
   return routes;
+};
+
+/** From the socket where there is one: the streams of the web cost as much as everything else that happens to a webhook. */
+const bodyOf = (c: Context): IncomingBody => {
+  const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
+  const chunks =
+    incoming?.iterator({ destroyOnReturn: false }) ?? (c.req.raw.body ?? new Blob([]).stream()).values({ preventCancel: true });
+  return { announcedLength: c.req.header('content-length'), chunks };
 };
 
 interface Delivered {
