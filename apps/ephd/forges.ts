@@ -109,7 +109,7 @@ export class Forges {
       return { forge, reporter: createGitlabReporter({ client: forge.client, ...comments }), refs: undefined };
     }
     const forge = createGiteaForge({ ...git, ...clocked, ...shared, ...named });
-    return { forge, reporter: createGiteaReporter({ client: forge.client, ...comments }), refs: undefined };
+    return { forge, reporter: createGiteaReporter({ client: forge.client, ...clocked, ...comments }), refs: undefined };
   }
 
   /** One for all repositories behind the same credentials: they share tokens, limits and memory. */

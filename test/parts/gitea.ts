@@ -82,7 +82,7 @@ const knows = async (port: number, authorization: string): Promise<boolean> => {
 
 /**
  * The limits are those that Gitea comes with; what nobody here looks at is off. A queue on disk is looked at every two seconds at
- * worst before a webhook leaves; one in memory hands it over at once.
+ * worst before a webhook leaves; one in memory hands it over at once, and a batch of one waits for no others.
  */
 const configuration = (folder: string, command: string, port: number): string => `
 ${process.getuid?.() === 0 ? 'I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true' : ''}
@@ -109,6 +109,8 @@ DEFAULT_BRANCH = main
 ISSUE_INDEXER_TYPE = db
 [queue]
 TYPE = channel
+[queue.webhook_sender]
+BATCH_LENGTH = 1
 [picture]
 DISABLE_GRAVATAR = true
 [actions]

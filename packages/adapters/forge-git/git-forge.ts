@@ -108,5 +108,5 @@ const createRepository = (options: GitForgeOptions, lifetime: AbortSignal): Repo
   const git = createGit({ binary, home: join(folder, 'home'), location, environment, lifetime });
   return location.kind === 'path'
     ? createLocalRepository({ git, location, now, log })
-    : createRemoteRepository({ git, location, folder, lifetime, now, log });
+    : createRemoteRepository({ git, location, environment, folder, lifetime, now, log });
 };

@@ -15,7 +15,7 @@ export interface HttpOriginOptions {
 export class HttpOrigin implements AsyncDisposable {
   /** While set, every answer is this status. */
   outage: number | undefined;
-  /** What was asked of the server, for instance `GET /origin/info/refs`. */
+  /** What was asked of the server, for instance `GET /origin/info/refs`; `LIST` when not Git asked. */
   readonly requests: string[] = [];
   readonly #origin: Origin;
   readonly #options: HttpOriginOptions;
@@ -47,7 +47,8 @@ export class HttpOrigin implements AsyncDisposable {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const [path = '', query = ''] = (request.url ?? '').split('?');
-    this.requests.push(`${request.method} ${path}`);
+    const isGit = request.headers['user-agent']?.startsWith('git/') === true;
+    this.requests.push(`${isGit ? request.method : 'LIST'} ${path}`);
     const { credentials } = this.#options;
     const expected = credentials === undefined ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`;
     if (this.outage !== undefined) return void response.writeHead(this.outage).end();

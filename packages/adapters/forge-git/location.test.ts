@@ -40,6 +40,7 @@ describe('the location of a project', () => {
       kind: 'url',
       url: 'https://example.org:8443/shop.git',
       shown: 'https://***@example.org:8443/shop.git',
+      authorization: `Basic ${Buffer.from('robot:s:cret-pa%ss').toString('base64')}`,
       credentials: [
         [
           'http.https://example.org:8443/.extraHeader',

@@ -16,7 +16,9 @@ export interface UrlLocation {
   /** Without credentials: command lines are visible to every user of the machine. */
   readonly url: string;
   readonly shown: string;
-  /** Git configuration that carries the credentials; it travels in the environment of the process. */
+  /** The header that carries the credentials. */
+  readonly authorization?: string;
+  /** Git configuration that carries them; it travels in the environment of the process. */
   readonly credentials: readonly (readonly [key: string, value: string])[];
 }
 
@@ -45,7 +47,7 @@ const parseUrl = (text: string, scheme: string): UrlLocation => {
   return { ...plain, ...withoutCredentials(url) };
 };
 
-const withoutCredentials = (url: URL): Pick<UrlLocation, 'url' | 'credentials'> => {
+const withoutCredentials = (url: URL): Pick<UrlLocation, 'url' | 'authorization' | 'credentials'> => {
   const password = decode(url.password);
   const basic = Buffer.from(`${decode(url.username)}:${password}`).toString('base64');
   registerSecret(password === '' ? decode(url.username) : password);
@@ -53,7 +55,8 @@ const withoutCredentials = (url: URL): Pick<UrlLocation, 'url' | 'credentials'> 
   url.username = '';
   url.password = '';
   // Bound to the origin, so that a redirect to another host does not carry it along.
-  return { url: url.href, credentials: [[`http.${url.origin}/.extraHeader`, `Authorization: Basic ${basic}`]] };
+  const authorization = `Basic ${basic}`;
+  return { url: url.href, authorization, credentials: [[`http.${url.origin}/.extraHeader`, `Authorization: ${authorization}`]] };
 };
 
 const decode = (text: string): string => {

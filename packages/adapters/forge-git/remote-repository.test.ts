@@ -12,7 +12,8 @@ import { Origin, type OriginOptions } from './origin.fake.ts';
 
 const { signal } = new AbortController();
 const branch = (name: string): SourceRef => ({ kind: 'branch', name });
-const fetchRequest = 'POST /origin/git-upload-pack';
+const listing = 'LIST /origin/git-upload-pack';
+const fetchRequests = ['GET /origin/info/refs', 'POST /origin/git-upload-pack'];
 
 const start = async (options: HttpOriginOptions = {}, credentials?: string, originOptions: OriginOptions = {}) => {
   const origin = await Origin.create(originOptions);
@@ -35,12 +36,13 @@ const start = async (options: HttpOriginOptions = {}, credentials?: string, orig
     await served[Symbol.asyncDispose]();
     await origin[Symbol.asyncDispose]();
   });
-  /** Requests that brought objects, since the last time this was asked. */
+  /** Since the last time this was asked. A transfer of objects begins with a look at what the server can do. */
   const countRequests = () => {
     const requests = served.requests.splice(0);
     return {
-      listings: requests.filter((request) => request.startsWith('GET')).length,
-      posts: requests.filter((request) => request === fetchRequest).length,
+      listings: requests.filter((request) => request === listing).length,
+      transfers: requests.filter((request) => request === fetchRequests[0]).length,
+      others: requests.filter((request) => ![listing, ...fetchRequests].includes(request)),
     };
   };
   return { origin, served, folder, logged, open, countRequests, ...open() };
@@ -58,13 +60,13 @@ describe('a repository behind an address', () => {
     await forge.sources(signal);
     countRequests();
     expect(await Promise.all(commits.map((commit) => readText(commit, 'a')))).toEqual(commits.map((_, index) => `text ${index}`));
-    expect(countRequests().listings).toBe(1);
+    expect(countRequests()).toEqual({ listings: 0, transfers: 1, others: [] });
     await forge[Symbol.asyncDispose]();
     const again = open();
     await again.forge.sources(signal);
     countRequests();
     expect(await again.readText(commits[7] as CommitSha, 'a')).toBe('text 7');
-    expect(countRequests()).toEqual({ listings: 0, posts: 0 });
+    expect(countRequests()).toEqual({ listings: 0, transfers: 0, others: [] });
   });
 
   it('is listed once for everybody who asks at the same time', async () => {
@@ -75,7 +77,10 @@ describe('a repository behind an address', () => {
     );
     expect(answers[0]).toMatchObject({ state: 'present', source: { commit } });
     expect(answers.slice(1).every((answer) => answer.state === 'gone')).toBe(true);
-    expect(countRequests().listings).toBeLessThanOrEqual(2);
+    const { listings, transfers } = countRequests();
+    expect(listings).toBeGreaterThanOrEqual(1);
+    expect(listings).toBeLessThanOrEqual(2);
+    expect(transfers).toBe(0);
   });
 
   it('gives the commits it has when others vanished meanwhile', async () => {

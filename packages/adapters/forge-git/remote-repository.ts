@@ -9,12 +9,15 @@ import { createRemoteChange } from './ref-writer.ts';
 import { type CommitRef, parseLsRemote, type RefReading } from './refs.ts';
 import { createRemoteNotes } from './remote-notes.ts';
 import type { Repository } from './repository.ts';
+import { createSmartHttp } from './smart-http.ts';
 import type { TreeSource } from './tree-export.ts';
 import { NotACommit } from './trees.ts';
 
 export interface RemoteRepositoryOptions {
   readonly git: Git;
   readonly location: UrlLocation;
+  /** The variables of the surroundings. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
   /** Aborted when the forge is closed. */
   readonly lifetime: AbortSignal;
@@ -25,9 +28,11 @@ export interface RemoteRepositoryOptions {
 /** Tips fetched together with the commit that was asked for: a cold start is a few fetches, not one per branch. */
 const mostCompanions = 1_000;
 
-/** A repository behind an address: refs by `ls-remote`, objects through a mirror of what was asked for. */
-export const createRemoteRepository = ({ git, location, folder, lifetime, now, log }: RemoteRepositoryOptions): Repository => {
+/** A repository behind an address: refs as its server lists them, objects through a mirror of what was asked for. */
+export const createRemoteRepository = (options: RemoteRepositoryOptions): Repository => {
+  const { git, location, folder, lifetime, now, log } = options;
   const { url, shown } = location;
+  const listBySmartHttp = createSmartHttp(options);
   let tips: ReadonlySet<CommitSha> = new Set();
   let format: ObjectFormat = 'sha1';
   /** Objects that tags lead to and that turned out to be no commits. The list of refs does not say so. */
@@ -35,14 +40,16 @@ export const createRemoteRepository = ({ git, location, folder, lifetime, now, l
   let companionLimit = mostCompanions;
   const mirror = createMirror({ git, folder, url, shown, log, format: () => format });
 
+  const listByGit = async (signal: AbortSignal): Promise<Buffer> => {
+    const args = ['ls-remote', ...git.serverArgs('upload-pack'), '--heads', '--tags', '--', url];
+    const output = await git.run(args, { signal, network: true });
+    if (output.exitCode !== 0) throw gitError(output, shown);
+    return output.stdout;
+  };
+
   /** Full listings shared by everybody who asked before it began: a server filters refs no cheaper than we do. */
   const list = createBatchQueue<null, RefReading>(async (_items, signal) => {
-    const output = await git.run(['ls-remote', ...git.serverArgs('upload-pack'), '--heads', '--tags', '--', url], {
-      signal,
-      network: true,
-    });
-    if (output.exitCode !== 0) throw gitError(output, shown);
-    const { refs, broken } = parseLsRemote(output.stdout);
+    const { refs, broken } = parseLsRemote((await listBySmartHttp(signal)) ?? (await listByGit(signal)));
     const sources = refs.filter(({ commit }) => !noCommits.has(commit));
     tips = new Set(sources.map(({ commit }) => commit));
     const [tip] = tips;

@@ -9,6 +9,13 @@ export interface Substitute {
   readonly body?: string;
 }
 
+/** A list as some proxies and broken replicas answer it. */
+export const emptyList: Substitute = {
+  status: 200,
+  headers: { 'content-type': 'application/json', 'x-total-count': '0' },
+  body: '[]',
+};
+
 /** Stands between a forge and its client, as proxies do: it counts requests, and can be cut off or give answers of its own. */
 export class GiteaFront implements AsyncDisposable {
   /** `GET /repos/acme/shop/pulls?page=1`: the method, and the path behind `/api/v1` where there is that. */
@@ -16,6 +23,8 @@ export class GiteaFront implements AsyncDisposable {
   isCut = false;
   /** Asked for every request; nothing means that the server behind answers. */
   substitute: (request: string) => Substitute | undefined = () => undefined;
+  /** Asked for every request that the server behind answers: whether nobody hears of it. */
+  losesAnswer: (request: string) => boolean = () => false;
   readonly #server: Server;
   readonly #port: number;
 
@@ -54,13 +63,17 @@ export class GiteaFront implements AsyncDisposable {
     const line = `${incoming.method} ${(incoming.url ?? '').replace(/^\/api\/v1/, '')}`;
     this.requests.push(line);
     const substitute = this.substitute(line);
-    if (substitute === undefined) this.#forward(incoming, outgoing);
+    if (substitute === undefined) this.#forward(incoming, outgoing, this.losesAnswer(line));
     else outgoing.writeHead(substitute.status, substitute.headers).end(substitute.body);
   }
 
-  #forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  #forward(incoming: IncomingMessage, outgoing: ServerResponse, isLost: boolean): void {
     const { method, url, headers } = incoming;
     const behind = request({ host: '127.0.0.1', port: this.#port, method, path: url, headers }, (answer) => {
+      if (isLost) {
+        incoming.socket.destroy();
+        return;
+      }
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });

@@ -80,6 +80,28 @@ describeWith(gitea, 'reports on Gitea', () => {
     expect(front.takeApiRequests().map((line) => line.split(' ')[0])).toEqual(['PATCH', 'GET', 'POST']);
   });
 
+  it('that were anticipated are looked up once, and only looked up before they are there', async () => {
+    const { front, repository, reporter, reportOn, pull, number } = await start();
+    front.takeApiRequests();
+    reporter.anticipate?.(reportOn(pull, { phase: 'Progressing' }), signal);
+    await expect.poll(() => front.takeApiRequests().length, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(await repository.readComments(number)).toEqual([]);
+    await reporter.ensure(reportOn(pull), signal);
+    const asked = front.takeApiRequests();
+    expect(asked.filter((line) => line.startsWith('GET') && line.includes('/comments'))).toEqual([]);
+    expect(await repository.readComments(number)).toHaveLength(1);
+  });
+
+  it('that were anticipated stay deleted all the same', async () => {
+    const { repository, createReporter, reporter, reportOn, pull, number } = await start();
+    await reporter.ensure(reportOn(pull), signal);
+    for (const { id } of await repository.readComments(number)) await repository.deleteComment(id);
+    const afterwards = createReporter();
+    afterwards.anticipate?.(reportOn(pull, { phase: 'Progressing' }), signal);
+    await afterwards.ensure(reportOn(pull, { phase: 'Degraded' }), signal);
+    expect(await repository.readComments(number)).toEqual([]);
+  });
+
   it('are statuses alone where nobody wants comments', async () => {
     const { repository, reporter, reportOn, statuses, pull, number } = await start({}, { comments: false });
     await reporter.ensure(reportOn(pull), signal);
@@ -115,6 +137,22 @@ describeWith(gitea, 'reports on Gitea', () => {
     await reporter.ensure(reportOn(pull, { phase: 'Degraded' }), signal);
     expect(await repository.readComments(number)).toMatchObject([{ body: expect.stringContaining('Degraded') }]);
   });
+
+  it.each(['PATCH', 'POST'])(
+    'are told again when the answer to a %s got lost and things are as they were before it',
+    async (method) => {
+      const { repository, front, reporter, reportOn, statuses, pull, number } = await start();
+      await reporter.ensure(reportOn(pull), signal);
+      front.losesAnswer = (line) => line.startsWith(method);
+      await expect(reporter.ensure(reportOn(pull, { phase: 'Degraded' }), signal)).rejects.toMatchObject({
+        code: 'report.failed',
+      });
+      front.losesAnswer = () => false;
+      await reporter.ensure(reportOn(pull), signal);
+      expect(await repository.readComments(number)).toMatchObject([{ body: expect.stringContaining('Ready') }]);
+      expect(await statuses()).toMatchObject([{ context, status: 'success' }]);
+    },
+  );
 
   it('say which right is missing', async () => {
     const token = await workshop.server.api.as(workshop.bot).createToken('too-narrow', ['write:repository', 'write:issue']);

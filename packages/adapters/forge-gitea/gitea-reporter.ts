@@ -1,5 +1,6 @@
 import { type EnvironmentId, EphError, isEphError, type ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
+import { createLookAhead } from '../forge-http/look-ahead.ts';
 import { createTurns } from '../forge-http/turns.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
 import type { GiteaClient } from './gitea-client.ts';
@@ -16,14 +17,15 @@ export interface GiteaReporterOptions {
     readonly state: 'success' | 'pending' | 'failure' | 'inactive';
     readonly description: string;
   };
+  readonly now?: () => number;
   /** Whether to comment at all; statuses are always written. */
   readonly comments?: boolean;
 }
 
-/** What people see of an environment, as far as this process knows. */
+/** What people see of an environment, as far as this process knows: nothing of what is being written, which may fail either way. */
 interface Shown {
-  readonly comment?: CommentState;
-  readonly status?: string;
+  comment?: CommentState;
+  status?: string;
 }
 
 /**
@@ -31,39 +33,56 @@ interface Shown {
  * the status.
  */
 export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => {
-  const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
+  const { client, renderComment, computeStatus, now = Date.now, comments: isCommenting = true } = options;
   const comments = createPullComments(client);
   const shown = new Map<EnvironmentId, Shown>();
   const wanted = new Map<EnvironmentId, Report>();
   const inTurn = createTurns();
+  const ahead = createLookAhead<CommentState | 'unwritten'>(now);
 
-  const ensureComment = async (report: Report, context: string, signal: AbortSignal): Promise<void> => {
-    const number = parseNumber(report.source);
-    if (number === undefined || !isCommenting) return;
-    const { environment, commit } = report;
-    const before = shown.get(environment);
-    const asked = { number, environment, commit, context, body: renderComment(report) };
+  const shownOf = (environment: EnvironmentId): Shown => {
+    const known = shown.get(environment) ?? {};
+    shown.set(environment, known);
+    return known;
+  };
+
+  /** Undefined where nobody comments. */
+  const aboutOf = ({ source, environment, commit, view }: Report) => {
+    const number = isCommenting ? parseNumber(source) : undefined;
+    return number === undefined ? undefined : { number, environment, commit, context: contextOf(view) };
+  };
+
+  const ensureComment = async (report: Report, signal: AbortSignal): Promise<void> => {
+    const about = aboutOf(report);
+    if (about === undefined) return;
+    const { environment } = report;
+    const known = shownOf(environment);
+    const { comment } = known;
+    delete known.comment;
     try {
-      shown.set(environment, { ...before, comment: await comments.ensure(asked, before?.comment, signal) });
+      const found = comment ?? (await ahead.take(environment)) ?? (await comments.look(about, signal));
+      known.comment = await comments.ensure({ ...about, body: renderComment(report) }, found, signal);
     } catch (error) {
       // On a pull request that was deleted nobody is left to read.
-      if (!(await isPullGone(client, number, signal))) throw error;
+      if (!(await isPullGone(client, about.number, signal))) throw error;
     }
   };
 
-  const ensureShownStatus = async (report: Report, context: string, signal: AbortSignal): Promise<void> => {
+  const ensureShownStatus = async (report: Report, signal: AbortSignal): Promise<void> => {
     const { environment, commit, view } = report;
-    const status = toStatus(view, context);
+    const status = toStatus(view);
     const mark = JSON.stringify([commit, status]);
-    if (shown.get(environment)?.status === mark) return;
+    const known = shownOf(environment);
+    if (known.status === mark) return;
+    delete known.status;
     await ensureStatus(client, commit, status, signal);
-    shown.set(environment, { ...shown.get(environment), status: mark });
+    known.status = mark;
   };
 
-  const toStatus = (view: ReportView, context: string): WantedStatus => {
+  const toStatus = (view: ReportView): WantedStatus => {
     const { state, description } = computeStatus(view);
     return {
-      context,
+      context: contextOf(view),
       state: state === 'inactive' ? 'skipped' : state,
       description,
       target_url: reachable.has(view.phase) ? view.url : '',
@@ -72,9 +91,8 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
 
   /** The comment first: a status is the sign that there was one. */
   const write = async (report: Report, signal: AbortSignal): Promise<void> => {
-    const context = `eph/${report.view.name}`;
-    await ensureComment(report, context, signal);
-    await ensureShownStatus(report, context, signal);
+    await ensureComment(report, signal);
+    await ensureShownStatus(report, signal);
     if (report.last) shown.delete(report.environment);
   };
 
@@ -90,6 +108,12 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
   };
 
   return {
+    anticipate(report, signal) {
+      const about = aboutOf(report);
+      if (about !== undefined && shown.get(report.environment)?.comment === undefined)
+        ahead.begin(report.environment, () => comments.look(about, signal));
+    },
+
     async ensure(report, signal) {
       try {
         await writeInTurn(report, signal);
@@ -100,6 +124,8 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
     },
   };
 };
+
+const contextOf = ({ name }: ReportView): string => `eph/${name}`;
 
 /** While something answers there. */
 const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);

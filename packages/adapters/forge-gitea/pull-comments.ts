@@ -22,9 +22,13 @@ export interface WantedComment {
 export type CommentState = { readonly id: number; readonly body: string } | 'deleted';
 
 export interface PullComments {
-  /** Takes and gives what is known of the comment, so that only the first report has to look for it. */
-  ensure(wanted: WantedComment, known: CommentState | undefined, signal: AbortSignal): Promise<CommentState>;
+  /** Needs no body. Only the first report has to look. */
+  look(about: Omit<WantedComment, 'body'>, signal: AbortSignal): Promise<CommentState | 'unwritten'>;
+  /** Makes the comment say what is wanted, given what is known of it. */
+  ensure(wanted: WantedComment, known: CommentState | 'unwritten', signal: AbortSignal): Promise<CommentState>;
 }
+
+type About = Parameters<PullComments['look']>[0];
 
 /** So many commits are looked at for a sign that there was a comment once. */
 const mostHeads = 30;
@@ -37,7 +41,7 @@ export const createPullComments = (client: GiteaClient): PullComments => {
     return login;
   };
 
-  const find = async ({ number, environment }: WantedComment, signal: AbortSignal): Promise<CommentShape | undefined> => {
+  const find = async ({ number, environment }: About, signal: AbortSignal): Promise<CommentShape | undefined> => {
     const ours = await readLogin(signal);
     const comments = await client.list(`/issues/${number}/comments`, listedComments, signal);
     if (!comments.complete) throw toError(comments.refusal);
@@ -68,22 +72,32 @@ export const createPullComments = (client: GiteaClient): PullComments => {
    * Gitea keeps no trace of a comment that was deleted. But a status is written after every comment and nobody can delete it: where
    * there is one, there was a comment.
    */
-  const wasWritten = async ({ number, commit, context }: WantedComment, signal: AbortSignal): Promise<boolean> => {
-    if (await hasStatus(commit, context, signal)) return true;
-    const pull = valueOf(await readPull(client, number, signal));
-    const timeline = await readTimeline(client, pull, signal);
-    if (!timeline.complete) throw toError(timeline.refusal);
-    const heads = computeHeads(timeline.items).filter((head) => head !== commit);
-    for (const head of heads.slice(0, mostHeads)) if (await hasStatus(commitSha(head), context, signal)) return true;
+  const wasWritten = async ({ number, commit, context }: About, signal: AbortSignal): Promise<boolean> => {
+    const [isShown, heads] = await Promise.all([hasStatus(commit, context, signal), readHeads(number, signal)]);
+    if (isShown) return true;
+    const earlier = heads.filter((head) => head !== commit).slice(0, mostHeads);
+    for (const head of earlier) if (await hasStatus(commitSha(head), context, signal)) return true;
     return false;
   };
 
+  const readHeads = async (number: number, signal: AbortSignal): Promise<readonly string[]> => {
+    const pull = valueOf(await readPull(client, number, signal));
+    const timeline = await readTimeline(client, pull, signal);
+    if (!timeline.complete) throw toError(timeline.refusal);
+    return computeHeads(timeline.items);
+  };
+
   return {
+    async look(about, signal) {
+      const found = await find(about, signal);
+      if (found !== undefined) return { id: found.id, body: found.body };
+      return (await wasWritten(about, signal)) ? 'deleted' : 'unwritten';
+    },
+
     async ensure(wanted, known, signal) {
       if (known === 'deleted') return known;
-      const present = known ?? (await find(wanted, signal));
-      if (present === undefined) return (await wasWritten(wanted, signal)) ? 'deleted' : await write(wanted, signal);
-      return present.body === wanted.body ? { id: present.id, body: present.body } : await edit(wanted, present.id, signal);
+      if (known === 'unwritten') return await write(wanted, signal);
+      return known.body === wanted.body ? known : await edit(wanted, known.id, signal);
     },
   };
 };

@@ -22,6 +22,8 @@ export interface EngineOptions extends Omit<World, 'record' | 'report'> {
   readonly workers: number;
   readonly record: (event: Event) => void;
   readonly deliver: (report: Parameters<World['report']>[0], signal: AbortSignal) => Promise<void>;
+  /** A report about an environment that has had none follows soon. */
+  readonly anticipate?: (report: Parameters<World['report']>[0], signal: AbortSignal) => void;
 }
 
 type Key = 'pass' | 'configuration' | `project:${string}` | `environment:${string}`;
@@ -61,7 +63,9 @@ export class Engine {
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
       (key, signal) => this.#run(key, signal),
     );
-    this.#reports = new Reports({ clock, random, settleMs: reportSettleMs, onFailure }, options.deliver);
+    const { deliver, anticipate } = options;
+    const settling = { settleMs: reportSettleMs, ...(anticipate && { anticipate }) };
+    this.#reports = new Reports({ clock, random, ...settling, onFailure }, deliver);
     const world: World = {
       ...options,
       telemetry: {

@@ -22,6 +22,8 @@ interface Report {
 export class Reports<R extends Report> {
   readonly #queue: Queue<EnvironmentId>;
   readonly #settleMs: number;
+  readonly #anticipate: ((report: R, signal: AbortSignal) => void) | undefined;
+  readonly #stopping = new AbortController();
   readonly #pending = new Map<EnvironmentId, R>();
   readonly #delivered = new Map<EnvironmentId, R>();
   /** Environments whose pending report is their last. */
@@ -34,6 +36,8 @@ export class Reports<R extends Report> {
       /** How long a report waits for a newer one: while an environment starts, several follow each other at once. */
       readonly settleMs: number;
       readonly onFailure: (key: string, failure: Failure) => void;
+      /** The first report of an environment is about to settle. */
+      readonly anticipate?: (report: R, signal: AbortSignal) => void;
     },
     deliver: (report: R, signal: AbortSignal) => Promise<void>,
   ) {
@@ -64,6 +68,7 @@ export class Reports<R extends Report> {
     );
     this.#queue = queue;
     this.#settleMs = options.settleMs;
+    this.#anticipate = options.anticipate;
   }
 
   publish(report: R): void {
@@ -74,8 +79,9 @@ export class Reports<R extends Report> {
     this.#last.delete(environment);
     // Nobody waits for news as for this, and nothing newer is to be expected.
     const isAwaited = report.view.phase === 'Ready';
-    if (this.#settleMs === 0 || isAwaited) this.#queue.add(environment);
-    else this.#queue.addAfter(environment, this.#settleMs);
+    if (this.#settleMs === 0 || isAwaited) return this.#queue.add(environment);
+    this.#queue.addAfter(environment, this.#settleMs);
+    if (newest === undefined) this.#anticipate?.(report, this.#stopping.signal);
   }
 
   /** The environment is gone and this was its last report. */
@@ -90,6 +96,7 @@ export class Reports<R extends Report> {
   }
 
   close(): Promise<void> {
+    this.#stopping.abort();
     return this.#queue.close();
   }
 }

@@ -1,0 +1,96 @@
+import type { UrlLocation } from './location.ts';
+
+export interface SmartHttpOptions {
+  readonly location: UrlLocation;
+  /** The variables of the surroundings, as Git gets them. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Asks a server over HTTP for its branches and tags, in one request of Git's protocol version 2, and gives what `git ls-remote` would
+ * print. A process of Git costs more than the whole exchange, and a pass asks every repository.
+ *
+ * It gives `undefined` for everything but a whole and well-formed list. Whoever gets that asks with Git itself, which follows
+ * redirects, knows older servers, and says best what is wrong.
+ */
+export type ListBySmartHttp = (signal: AbortSignal) => Promise<Buffer | undefined>;
+
+/** With one of these Git reaches servers that nobody else here does. */
+const ways = 'http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR'.split(' ');
+
+const timeLimitMs = 60_000;
+const answerLimitBytes = 64 * 1024 * 1024;
+
+export const createSmartHttp = ({ location, environment }: SmartHttpOptions): ListBySmartHttp => {
+  const { url, authorization } = location;
+  const isPossible = /^https?:/i.test(url) && ways.every((name) => (environment[name] ?? '') === '');
+  const address = `${url.replace(/\/+$/, '')}/git-upload-pack`;
+  const headers = {
+    accept: resultType,
+    'content-type': 'application/x-git-upload-pack-request',
+    'git-protocol': 'version=2',
+    'user-agent': 'eph',
+    ...(authorization === undefined ? {} : { authorization }),
+  };
+
+  const ask = async (signal: AbortSignal): Promise<Buffer | undefined> => {
+    const response = await fetch(address, { method: 'POST', headers, body: request, redirect: 'manual', signal });
+    const isList = response.status === 200 && response.headers.get('content-type') === resultType;
+    const answer = isList ? await readWhole(response) : undefined;
+    if (answer === undefined) await response.body?.cancel();
+    return answer === undefined ? undefined : toLsRemote(answer);
+  };
+
+  return async (signal) => {
+    if (!isPossible) return undefined;
+    try {
+      return await ask(AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
+    } catch {
+      signal.throwIfAborted();
+      // Git tries next, and says what is wrong.
+      return undefined;
+    }
+  };
+};
+
+const resultType = 'application/x-git-upload-pack-result';
+
+const packet = (text: string): string => (text.length + 4).toString(16).padStart(4, '0') + text;
+const request = `${packet('command=ls-refs\n')}0001${packet('peel\n')}${packet('ref-prefix refs/heads/\n')}${packet('ref-prefix refs/tags/\n')}0000`;
+
+const readWhole = async (response: Response): Promise<Buffer | undefined> => {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > answerLimitBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+};
+
+/** Packets end with one of length zero: a list that broke off lacks it. */
+const toLsRemote = (answer: Buffer): Buffer | undefined => {
+  const lines: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const digits = answer.toString('latin1', at, at + 4);
+    if (digits === '0000') return at + 4 === answer.length ? Buffer.concat(lines) : undefined;
+    const length = /^[0-9a-f]{4}$/.test(digits) ? Number.parseInt(digits, 16) : 0;
+    const line = length > 4 && at + length <= answer.length ? toLines(answer.subarray(at + 4, at + length)) : undefined;
+    if (line === undefined) return undefined;
+    lines.push(line);
+    at += length;
+  }
+};
+
+const id = '(?:[0-9a-f]{40}|[0-9a-f]{64})';
+const refLine = new RegExp(`^(${id}) ([^ \\n]+)((?: [^ \\n]+)*)\\n?$`);
+const peeledPart = new RegExp(` peeled:(${id})(?: |$)`);
+
+/** As bytes: names need not be UTF-8. */
+const toLines = (packetText: Buffer): Buffer | undefined => {
+  const [, object, name, rest = ''] = refLine.exec(packetText.toString('latin1')) ?? [];
+  if (object === undefined) return undefined;
+  const peeled = peeledPart.exec(rest)?.[1];
+  return Buffer.from(`${object}\t${name}\n${peeled === undefined ? '' : `${peeled}\t${name}^{}\n`}`, 'latin1');
+};
