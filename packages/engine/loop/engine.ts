@@ -111,6 +111,7 @@ export class Engine {
   /** Something may have changed in a project: look now, not at the next pass. */
   wakeProject(id: ProjectId): void {
     this.#noteActivity();
+    this.memory.project(id).wokenAt = this.#options.clock.now();
     this.#queue.add(projectKey(id));
   }
 

@@ -155,6 +155,8 @@ export interface ProjectMemory {
   atRest: readonly Known[] | undefined;
   /** The last pass found everything at rest, and nothing has been looked at since. */
   verified: boolean;
+  /** When something other than a pass last asked for a look. */
+  wokenAt: number;
 }
 
 /** What a full pass saw of a project; `as before` when that is what the pass before it saw, too. */
@@ -183,6 +185,7 @@ export class Memory {
         surveyed: false,
         atRest: undefined,
         verified: false,
+        wokenAt: Number.NEGATIVE_INFINITY,
       };
       this.#projects.set(id, project);
     }

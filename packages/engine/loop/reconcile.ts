@@ -32,6 +32,7 @@ import { type ForkMode, judgeFork } from '../desired/forks.ts';
 import type { Generator, SourceFacts } from '../desired/generator.ts';
 import { chooseName, identify, nameParts } from '../desired/identity.ts';
 import { wishesOf } from '../desired/labels.ts';
+import { printName, printSource } from '../desired/printed-names.ts';
 import { decide, needsOf } from '../desired/triggers.ts';
 import type { Resolver } from '../images/resolver.ts';
 import { planDestroy, planUpdate } from '../plan/diff.ts';
@@ -172,6 +173,8 @@ export class Reconciler {
   #looks = 0;
   /** Of the last pass, if it was complete. */
   #passMark: string | undefined;
+  /** When the last pass began. */
+  #passAt = Number.NEGATIVE_INFINITY;
   /** The first reading of the configuration: until it is over, nobody knows how anything should be. */
   #configured: Promise<void> | undefined;
   /** What the platform said to each project when its environments were last asked whether it concerns them. */
@@ -193,6 +196,7 @@ export class Reconciler {
 
   /** Looks at everything that exists at once and wakes every project with its share. */
   async pass(signal: AbortSignal): Promise<void> {
+    this.#passAt = this.#world.clock.now();
     const observed = await this.#observe({ all: true }, signal);
     const isAsBefore = observed.complete && observed.mark !== undefined && observed.mark === this.#passMark;
     this.#passMark = observed.complete ? observed.mark : undefined;
@@ -239,14 +243,15 @@ export class Reconciler {
     const snapshot = this.#memory.takeSnapshot(id);
     const isAsBefore = snapshot === 'as before' && memory.verified;
     const isListed = snapshot !== undefined && snapshot !== 'as before';
+    const isOfPass = snapshot !== undefined && memory.wokenAt < this.#passAt;
     const observed = isListed ? snapshot : isAsBefore ? undefined : await this.#observe({ project: id }, signal);
-    const sources = await this.#forgeOf(id).sources(signal);
+    const sources = await this.#forgeOf(id).sources(signal, isOfPass ? this.#passAt : undefined);
     const decided = await this.#decideAll(id, sources, signal);
     if (signal.aborted) return;
     if (observed === undefined) {
       if (memory.verified && sources.complete && decided === memory.decided) this.#wakes.calmProject(id);
       // Something moved after all: look again, this time at everything.
-      else this.#wakes.project(id);
+      else this.#wakeAfresh(id);
     } else if (this.#isAtRest(id, sources, decided, observed)) {
       memory.verified = isListed;
       this.#wakes.calmProject(id);
@@ -295,7 +300,7 @@ export class Reconciler {
     const known = this.#memory.get(id);
     if (known === undefined) return undefined;
     return explain({
-      sourceName: `${known.ref.kind} ${known.ref.name}`,
+      sourceName: printSource(known.ref),
       commit: known.source?.commit,
       decision: known.decision.state,
       because: known.decision.because,
@@ -313,7 +318,7 @@ export class Reconciler {
     this.#record('deletion.released', known, `the removal of ${known.name} was released`);
     if (this.#world.projects.has(known.project)) {
       this.#memory.project(known.project).released.add(id);
-      this.#wakes.project(known.project);
+      this.#wakeAfresh(known.project);
     } else {
       known.held = false;
       known.permit = true;
@@ -366,7 +371,7 @@ export class Reconciler {
       const { source: ref } = environment.identity;
       const wish = decided.get(ref);
       if (wish === undefined && sources.complete)
-        surplus.push({ observed: environment, decision: unwanted(`${ref.kind} ${ref.name} is gone`), source: undefined });
+        surplus.push({ observed: environment, decision: unwanted(`${printSource(ref)} is gone`), source: undefined });
       else if (wish?.decision.state === 'unwanted') surplus.push({ observed: environment, ...wish });
     }
     const memory = this.#memory.project(id);
@@ -558,7 +563,7 @@ export class Reconciler {
       if (isListed || decided?.environment !== undefined) continue;
       known.permit = false;
       if (!survey.sources.complete || !survey.observed.complete) continue;
-      known.decision = decided?.decision ?? unwanted(`${known.ref.kind} ${known.ref.name} is gone`);
+      known.decision = decided?.decision ?? unwanted(`${printSource(known.ref)} is gone`);
       this.#wakes.supersede(known.id);
       this.#wakes.environment(known.id);
     }
@@ -685,7 +690,7 @@ export class Reconciler {
     if (failures.length === 0) {
       if (known.farewell === undefined) this.#record('environment.expired', known, `${known.name}: ${because}`);
       known.farewell = because;
-      this.#wakes.project(known.project);
+      this.#wakeAfresh(known.project);
     }
     const actions: readonly Action[] = [{ type: 'wait', code: 'plan.expired', reason: because }];
     this.#conclude(known, { ...draft, observed: seen, actions, failures });
@@ -884,7 +889,7 @@ export class Reconciler {
     if (known.source !== undefined && isSameSource(answer.source, known.source)) return undefined;
     // Not woken from here: a forge that says one thing in the list and another about the one source would be asked in a circle.
     known.permit = false;
-    return failure('plan.superseded', `${known.ref.kind} ${known.ref.name} is back`);
+    return failure('plan.superseded', `${printSource(known.ref)} is back`);
   }
 
   #farewell(known: Known): void {
@@ -1062,6 +1067,12 @@ export class Reconciler {
     return this.#memory.knowsNames && [...this.#world.projects.keys()].every((id) => this.#memory.project(id).surveyed);
   }
 
+  /** What was read before this moment is no answer. */
+  #wakeAfresh(id: ProjectId): void {
+    this.#memory.project(id).wokenAt = this.#world.clock.now();
+    this.#wakes.project(id);
+  }
+
   #observe(scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> {
     return observe(this.#world.providers.values(), scope, signal);
   }
@@ -1099,7 +1110,8 @@ const misunderstood = (faults: readonly Fault[]): Decision => {
 };
 
 /** Reading again will not help; a new commit will. */
-const isFinal = ({ fault }: Decision & { state: 'unknown' }): boolean => fault.disposition === 'stall';
+const isFinal = ({ fault }: Decision & { state: 'unknown' }): boolean =>
+  fault.disposition === 'stall' && fault.code !== 'forge.refused';
 
 /**
  * What triggers mean for a branch or tag: nobody can say what it changes, and where there are pull requests, `auto` is about them and
@@ -1115,7 +1127,7 @@ const withoutBase = (
   { ref, pull }: Source,
   answer: { readonly state: 'gone' } | { readonly state: 'unknown'; readonly fault: Failure },
 ): Decision => {
-  const what = `the branch ${pull?.base} that pull request ${ref.name} goes to`;
+  const what = `the branch ${printName(pull?.base ?? '')} that ${printSource(ref)} goes to`;
   return answer.state === 'gone' ? unwanted(`${what} is gone`) : doubtful(`${what} could not be read`, answer.fault);
 };
 
@@ -1123,7 +1135,9 @@ const withoutBase = (
 const isSameWish = (a: Decision, b: Decision): boolean =>
   a === b ||
   (a.state === b.state &&
-    (a.state !== 'wanted' || b.state !== 'wanted' || a.terms === b.terms || JSON.stringify(a.terms) === JSON.stringify(b.terms)));
+    (a.state !== 'wanted' ||
+      b.state !== 'wanted' ||
+      (a.spec === b.spec && (a.terms === b.terms || JSON.stringify(a.terms) === JSON.stringify(b.terms)))));
 
 const unwanted = (because: string): Decision & { state: 'unwanted' } => ({ state: 'unwanted', because });
 

@@ -20,8 +20,11 @@ export interface Forge {
   /** Where there are pull requests: what else is known of them, and what can be changed. */
   readonly pulls?: Pulls;
 
-  /** All branches, tags and open pull requests now. */
-  sources(signal: AbortSignal): Promise<Reading<Source>>;
+  /**
+   * All branches, tags and open pull requests now. With `asOf`, a time of the clock, what was so at that time or later is enough: a
+   * forge that learns for many repositories at once which of them changed may hand out its last reading of those that did not.
+   */
+  sources(signal: AbortSignal, asOf?: number): Promise<Reading<Source>>;
 
   /** One source now; read before anything is destroyed. */
   source(ref: SourceRef, signal: AbortSignal): Promise<SourceAnswer>;
