@@ -19,6 +19,7 @@ import {
 } from '@eph/contract';
 import { checkTemplate } from '@eph/engine/report/texts';
 import { z } from 'zod';
+import { faultOfLink } from './links.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -133,6 +134,11 @@ const configuration = z
     { when: isMap },
   );
 
+const link = text.superRefine((template, context) => {
+  const message = faultOfLink(template);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
+
 const fileSchema = z.strictObject({
   data: text.optional(),
   api: z.strictObject({ port: port.optional() }).optional(),
@@ -147,6 +153,7 @@ const fileSchema = z.strictObject({
     })
     .optional(),
   log_level: z.enum(logLevels).optional(),
+  links: z.strictObject({ logs: link.optional(), dashboard: link.optional() }).optional(),
   configuration: configuration.optional(),
   policy: policySchema.optional(),
   forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forge).optional(),

@@ -142,6 +142,20 @@ const forCluster = (data: string): string => document('eph.io/type: cluster', da
 const forProject = (name: string, data = '{}'): string =>
   document(`eph.io/type: project, eph.io/repository: acme, eph.io/project: ${name}`, data);
 
+describe('links', () => {
+  it('lead from comments to what the operator has', () => {
+    const links = { logs: 'https://logs.example/{name}', dashboard: 'https://grafana.example/{id}' };
+    expect(readFile(`links: ${JSON.stringify(links)}\n${project}`).links).toEqual(links);
+    expect(readFile(project).links).toEqual({});
+  });
+
+  it('are refused with their line when nothing could be there', () => {
+    expect(faultsIn(`links:\n  logs: https://logs.example/{branch}\n${project}`)).toEqual([
+      'ephd.yaml:2:3: links.logs: there is no {branch} to fill in; use {id}, {name}, {project}',
+    ]);
+  });
+});
+
 describe('projects', () => {
   it('are known by their name, and have nothing more unless told', () => {
     const plain = {

@@ -25,6 +25,7 @@ import {
   port,
   readConfigFile,
 } from './config-file.ts';
+import type { LinkTemplates } from './links.ts';
 
 export type { ConfiguredForge, Environment } from './config-file.ts';
 
@@ -39,6 +40,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** Where forges deliver; nowhere unless asked for. */
   readonly webhooks: { readonly host: string; readonly port: number } | undefined;
+  /** What comments lead to besides the environment itself. */
+  readonly links: LinkTemplates;
   readonly configuration: PlatformConfiguration;
   /** Limits of this ephd, above those that documents set. */
   readonly policy: Policy | undefined;
@@ -137,6 +140,7 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     deletionBound: { atLeast: file.deletion_bound?.at_least ?? 5, share: file.deletion_bound?.share ?? 0.2 },
     logLevel: setting('log-level', 'EPH_LOG_LEVEL', logLevelText) ?? file.log_level ?? 'info',
     webhooks: file.webhooks && { host: file.webhooks.host ?? '127.0.0.1', port: file.webhooks.port },
+    links: file.links ?? {},
     configuration: { repository: locateRepository(file, base), documents: file.documents },
     policy: file.policy,
     projects,

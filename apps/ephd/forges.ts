@@ -21,6 +21,7 @@ import type { CommentTemplate } from '@eph/engine/report/texts';
 import type { Forge } from '@eph/engine/source/forge';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import type { ConfiguredForge, ConfiguredProject, Environment } from './config.ts';
+import { fillLink, type LinkTemplates } from './links.ts';
 
 /** A project as ephd reaches it. */
 export interface ReachedProject {
@@ -33,6 +34,7 @@ export interface ReachedProject {
 export interface ForgesOptions {
   readonly dataFolder: string;
   readonly environment: Environment;
+  readonly links: LinkTemplates;
   readonly log: Log;
 }
 
@@ -96,7 +98,11 @@ export class Forges {
       return { forge, reporter: createGitNotesReporter({ forge }), refs: forge.refs };
     }
     const clocked = { now: Date.now, random: Math.random };
-    const comments = { renderComment: renderWith(texts), computeStatus: computeCommitStatus, comments: commenting };
+    const comments = {
+      renderComment: renderWith(texts, this.#options.links),
+      computeStatus: computeCommitStatus,
+      comments: commenting,
+    };
     const at = location.lastIndexOf('/');
     const named = { owner: location.slice(0, at), repository: location.slice(at + 1) };
     if (server.type === 'github') {
@@ -137,9 +143,14 @@ export class Forges {
 }
 
 const renderWith =
-  (template: CommentTemplate) =>
-  ({ environment, view }: Report): string =>
-    renderMarkdown(view, { marker: commentMarker(environment), template });
+  (template: CommentTemplate, { logs, dashboard }: LinkTemplates) =>
+  (report: Report): string =>
+    renderMarkdown(report.view, {
+      marker: commentMarker(report.environment),
+      template,
+      ...(logs === undefined ? {} : { logsUrl: fillLink(logs, report) }),
+      ...(dashboard === undefined ? {} : { dashboardUrl: fillLink(dashboard, report) }),
+    });
 
 const tokenOf = ({ credentials, name }: ConfiguredForge): string => {
   if ('token' in credentials) return credentials.token.value;

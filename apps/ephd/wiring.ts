@@ -49,7 +49,7 @@ export interface Ephd extends AsyncDisposable {
 export const startEphd = async (config: Config, environment: Environment, log: Logger): Promise<Ephd> => {
   if (config.organisations.length === 0) return await startWith(config, environment, log);
   await using stack = new AsyncDisposableStack();
-  const forges = stack.use(new Forges([], { dataFolder: config.dataFolder, environment, log }));
+  const forges = stack.use(new Forges([], { dataFolder: config.dataFolder, environment, links: config.links, log }));
   let running: Ephd | undefined;
   const restart = async (projects: Config['projects']): Promise<Ephd> => {
     await running?.[Symbol.asyncDispose]();
@@ -94,7 +94,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     }),
   );
 
-  const forges = stack.use(new Forges(config.projects, { dataFolder: config.dataFolder, environment, log }));
+  const forges = stack.use(new Forges(config.projects, { dataFolder: config.dataFolder, environment, links: config.links, log }));
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   const configuration = new Configuration({
     documents: config.configuration.documents,

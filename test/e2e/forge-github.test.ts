@@ -31,6 +31,7 @@ describe('the life of an environment on GitHub', () => {
       JSON.stringify({
         forges: { work: { type: 'github', url: github.url, ...credentials.forge, webhook_secret: { from: 'HOOK' } } },
         ...(asApp ? { webhooks: { port: hookPort } } : {}),
+        links: { logs: 'https://logs.example/{project}/{name}' },
         projects: [{ name: 'shop', forge: 'work', location: 'acme/shop' }],
       }),
     );
@@ -38,6 +39,11 @@ describe('the life of an environment on GitHub', () => {
     if (asApp) repository.addHook(`http://127.0.0.1:${hookPort}/webhooks/github`, { secret: hookSecret });
     const forge = onGithub(repository);
     await expectWholeLife(site, asApp ? forge : passingAfterEachStep(site, forge), labelledApp);
+    const [environment] = await site.environments();
+    const [pull] = repository.pullRequests();
+    expect(pull?.comments().map(({ body }) => body)).toEqual([
+      expect.stringContaining(`[Logs](<https://logs.example/shop/${environment?.name}>)`),
+    ]);
   });
 });
 

@@ -49,6 +49,7 @@ const start = async (server: GiteaServer, repository: GiteaRepository, folder: s
       gateway: { port: 0, domain: 'localhost' },
       databaseUrl: undefined,
       workers: 4,
+      links: {},
       deletionBound: { atLeast: 5, share: 0.2 },
       logLevel: 'silent',
       webhooks: { host: '127.0.0.1', port: 0 },

@@ -39,6 +39,7 @@ const setUp = async (): Promise<Stage> => {
       gateway: { port: 0, domain: 'localhost' },
       databaseUrl: undefined,
       workers: 4,
+      links: {},
       deletionBound: { atLeast: 5, share: 0.2 },
       logLevel: 'silent',
       webhooks: undefined,

@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import type { Forge } from '../source/forge.ts';
 import { shop, Town } from './town.fake.ts';
 
 /** A town whose forge notes as of when it was asked. */
 const watch = (): { readonly town: Town; readonly takeAsked: () => readonly (number | undefined)[] } => {
   const town = new Town().start();
-  const { forge } = town;
   const asked: (number | undefined)[] = [];
+  const forge: Forge = town.forge;
   const read = forge.sources.bind(forge);
-  forge.sources = (_signal: AbortSignal, asOf?: number) => {
+  forge.sources = (signal, asOf) => {
     asked.push(asOf);
-    return read();
+    return read(signal);
   };
   return { town, takeAsked: () => asked.splice(0) };
 };
