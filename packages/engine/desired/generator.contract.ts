@@ -14,7 +14,7 @@ export interface GeneratorHarness {
   readonly wanted: readonly Source[];
   /** Sources it does not. */
   readonly unwanted: readonly Source[];
-  /** Whether what wants an environment stops wanting it at the next commit. */
+  /** Whether what wants an environment goes on wanting it at the commit it was asked for. */
   readonly pinned?: boolean;
 }
 
@@ -46,7 +46,8 @@ export const describeGenerator = (create: () => GeneratorHarness): void => {
     const harness = create();
     for (const source of harness.wanted) {
       const moved = ask(harness, { ...source, commit: commitSha('e'.repeat(40)) });
-      expect(moved.wanted).toBe(harness.pinned !== true);
+      expect(moved.wanted).toBe(true);
+      expect('at' in moved ? moved.at : undefined).toBe(harness.pinned === true ? source.commit : undefined);
     }
   });
 

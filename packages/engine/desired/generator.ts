@@ -1,4 +1,4 @@
-import type { Command, Failure, Reading, Source, Trigger } from '@eph/contract';
+import type { Command, CommitSha, Failure, Reading, Source, Trigger } from '@eph/contract';
 
 /**
  * Decides whether a source wants an environment under one kind of trigger.
@@ -30,6 +30,8 @@ export type Answer =
       readonly checks?: readonly string[];
       /** The comment that asked for it. */
       readonly command?: Command;
+      /** The commit that was asked for, where that is no longer where the source stands. */
+      readonly at?: CommitSha;
     }
   | { readonly wanted: false; readonly because: string }
   | {

@@ -1,12 +1,13 @@
 import { type Command, completeReading, failure, incompleteReading, type Trigger } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from './generator.ts';
-import { autoGenerator, prCommentGenerator, prLabelGenerator } from './pull-triggers.ts';
+import { autoGenerator, prCommentGenerator, prLabelGenerator, remarksOn } from './pull-triggers.ts';
 import { changing, command, commanded, elsewhere, pullRequest } from './source.fake.ts';
 
 describe('a command', () => {
+  const trigger: Trigger = { type: 'pr_comment', patterns: ['/deploy', '/eph deploy'] };
   const obey = (...commands: readonly Command[]): Answer =>
-    prCommentGenerator.wants(pullRequest(), { type: 'pr_comment', patterns: ['/deploy', '/eph deploy'] }, commanded(...commands));
+    prCommentGenerator.wants(pullRequest(), trigger, commanded(...commands));
 
   it.each(['/deploy', '/deploy now', '/deploy\t--image=a', '/eph deploy --image=shop:größe', `/deploy ${'x'.repeat(100_000)}`])(
     'counts when it begins with the pattern: %.30s',
@@ -38,11 +39,6 @@ describe('a command', () => {
       'mallory wrote /deploy on pull request 7 without write access',
     ],
     [
-      'for an earlier commit',
-      { commit: elsewhere },
-      'alice wrote /deploy on pull request 7 for commit ffffffffffff, which is no longer its head',
-    ],
-    [
       'for a commit that nobody can tell',
       { commit: null },
       'alice wrote /deploy on pull request 7, but nobody can tell for which commit',
@@ -51,9 +47,23 @@ describe('a command', () => {
     expect(obey(command('/deploy', rest))).toEqual({ wanted: false, because });
   });
 
-  it('that is the last one for this commit by somebody with write access wins', () => {
+  it('means the commit it was written for, also when the pull request has moved on', () => {
+    const because = 'alice wrote /deploy on pull request 7 (trigger pr_comment)';
+    const asked = command('/deploy', { commit: elsewhere });
+    expect(obey(asked)).toEqual({ wanted: true, because, command: asked, at: elsewhere });
+  });
+
+  it('for an earlier commit of a fork counts for nothing', () => {
+    const asked = commanded(command('/deploy', { commit: elsewhere }));
+    expect(prCommentGenerator.wants(pullRequest({ fork: 'mallory/shop' }), trigger, asked)).toEqual({
+      wanted: false,
+      because: 'alice wrote /deploy on pull request 7 for commit ffffffffffff, which is no longer its head',
+    });
+  });
+
+  it('that is the last one by somebody with write access wins', () => {
     const winner = command('/deploy 2', { author: 'bob' });
-    const others = [command('/deploy 3', { mayWrite: false }), command('/deploy 4', { commit: elsewhere }), command('/else')];
+    const others = [command('/deploy 3', { mayWrite: false }), command('/deploy 4', { commit: null }), command('/else')];
     expect(obey(command('/deploy 1'), winner, ...others)).toEqual({
       wanted: true,
       because: 'bob wrote /deploy 2 on pull request 7 (trigger pr_comment)',
@@ -61,8 +71,14 @@ describe('a command', () => {
     });
   });
 
+  it('is remarked on when it asks for more than can be followed', () => {
+    expect(remarksOn(command('/eph deploy --image=shop:1 --fast please'))).toEqual([
+      '--image=shop:1, --fast was not followed: environments are made from their commit alone',
+    ]);
+    expect(remarksOn(command('/deploy please - now'))).toEqual([]);
+  });
+
   it('waits until all comments are read: a later one may say something else', () => {
-    const trigger: Trigger = { type: 'pr_comment', patterns: ['/deploy'] };
     const fault = failure('forge.unreachable', 'no answer');
     const facts = { commands: incompleteReading([command('/deploy')], fault) };
     expect(prCommentGenerator.wants(pullRequest(), trigger, facts)).toMatchObject({ wanted: 'unknown', fault });

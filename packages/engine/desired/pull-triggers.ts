@@ -67,10 +67,15 @@ const obeyCommands = (source: Source, { patterns }: Of<'pr_comment'>, { commands
     return { wanted: 'unknown', because: `the comments on ${who} could not all be read: ${fault.message}`, fault };
   }
   const asking = commands.items.filter(({ text }) => patterns.some((pattern) => beginsWith(text, pattern)));
-  const command = asking.findLast((one) => one.mayWrite && one.commit === source.commit);
+  const command = asking.findLast((one) => one.mayWrite && isStillMeant(one, source));
   if (command === undefined) return refuse(explainSilence(asking.at(-1), source, patterns));
-  return { wanted: true, because: `${describe(command, source)} (trigger pr_comment)`, command };
+  const at = command.commit === source.commit ? null : command.commit;
+  return { wanted: true, because: `${describe(command, source)} (trigger pr_comment)`, command, ...(at !== null && { at }) };
 };
+
+/** What is pushed after a command is not what was asked for, and of a fork not even what was asked for stays trusted. */
+const isStillMeant = ({ commit }: Command, source: Source): boolean =>
+  source.pull?.fork === null ? commit !== null : commit === source.commit;
 
 /** Whole words: `/deploy` is not the beginning of `/deployment`. */
 const beginsWith = (text: string, pattern: string): boolean =>
@@ -78,6 +83,12 @@ const beginsWith = (text: string, pattern: string): boolean =>
 
 const describe = (command: Command, source: Source): string =>
   `${printName(command.author)} wrote ${printName(command.text)} on ${printSource(source.ref)}`;
+
+/** What a command asks for besides an environment; so far nothing can follow it, and whoever wrote it should know. */
+export const remarksOn = ({ text }: Command): readonly string[] => {
+  const options = text.split(/\s+/).filter((word) => word.startsWith('--'));
+  return options.length === 0 ? [] : [`${printNames(options)} was not followed: environments are made from their commit alone`];
+};
 
 const explainSilence = (last: Command | undefined, source: Source, patterns: readonly string[]): string => {
   if (last === undefined) return `nobody wrote ${printNames(patterns)} on ${printSource(source.ref)}`;

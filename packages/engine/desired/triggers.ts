@@ -1,4 +1,4 @@
-import type { Command, Failure, Source, Trigger } from '@eph/contract';
+import type { Command, CommitSha, Failure, Source, Trigger } from '@eph/contract';
 import type { Answer, Generator, SourceFacts } from './generator.ts';
 import { printSource } from './printed-names.ts';
 
@@ -11,6 +11,8 @@ export type Decision =
       readonly checks: readonly string[];
       /** The comment that asked for it. */
       readonly command?: Command;
+      /** The commit that was asked for, where that is no longer where the source stands. */
+      readonly at?: CommitSha;
     }
   | { readonly state: 'unwanted'; readonly because: string }
   | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };

@@ -123,11 +123,10 @@ describe('what a pass saw of a project', () => {
 });
 
 describe('decisions', () => {
-  const decided = (kind: SourceKind, ref: string, because = 'it matches'): Decided => ({
-    source: { project: shop, ref: { kind, name: ref }, commit: commitSha('1'.repeat(40)) },
-    decision: { state: 'unwanted', because },
-    environment: undefined,
-  });
+  const decided = (kind: SourceKind, ref: string, because = 'it matches'): Decided => {
+    const source = { project: shop, ref: { kind, name: ref }, commit: commitSha('1'.repeat(40)) };
+    return { source, made: source, decision: { state: 'unwanted', because }, environment: undefined };
+  };
 
   it('are kept apart by kind and name, whatever the name is', () => {
     const all = [decided('branch', 'v1'), decided('tag', 'v1'), decided('branch', '__proto__'), decided('tag', 'branch:v1')];

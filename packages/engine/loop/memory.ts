@@ -50,8 +50,10 @@ export interface Known {
   readonly ref: SourceRef;
   name: EnvironmentName;
   decision: Decision;
-  /** Absent once the source is gone. */
+  /** What it is made of; absent once the source is gone. */
   source: Source | undefined;
+  /** Where its source stood when that was decided: another commit than its own where one was asked for. */
+  head: CommitSha | undefined;
   observed: ObservedEnvironment | undefined;
   actions: readonly Action[];
   status: EnvironmentStatus | undefined;
@@ -82,6 +84,7 @@ export interface Known {
 /** An environment that has just been met. */
 export const createKnown = (met: Pick<Known, 'id' | 'project' | 'ref' | 'name' | 'decision' | 'source' | 'observed'>): Known => ({
   ...met,
+  head: met.source?.commit,
   actions: [],
   status: undefined,
   settled: false,
@@ -99,7 +102,10 @@ export const createKnown = (met: Pick<Known, 'id' | 'project' | 'ref' | 'name' |
 
 /** What was decided about one source at one commit; a commit never changes, so neither does the decision. */
 export interface Decided {
+  /** As the forge listed it. */
   readonly source: Source;
+  /** What its environment is made of: the source, or the source at the commit that was asked for. */
+  readonly made: Source;
   readonly decision: Decision;
   /** Absent when the source wants none. */
   readonly environment: EnvironmentId | undefined;

@@ -123,6 +123,46 @@ describe('a pull request', () => {
     ]);
   });
 
+  it('stays at the commit it was asked for until somebody asks again, and goes when the comment does', async () => {
+    const spec = asking('{ type: pr_comment, patterns: [/deploy] }');
+    const town = create(spec).start();
+    const { pullRequests } = town.repository;
+    const ref = pullRequests.open({ head: 'work' });
+    const first = pullRequests.find(ref).commit;
+    pullRequests.comment(ref, 'alice', '/deploy');
+    await town.live(settle);
+    expect(town.running()).toEqual({ '1/web': first });
+
+    const second = town.repository.push(branch('work'), { 'eph.yaml': spec.replace('run web', 'run other'), 'work.txt': '2' });
+    await town.live(settle);
+    expect(town.running()).toEqual({ '1/web': first });
+    expect(town.only().status?.phase).toBe('Ready');
+    expect(town.views.at(-1)?.notes).toEqual([
+      `it stays at commit ${first.slice(0, 12)}, for which it was asked; ask again to bring it to ${second.slice(0, 12)}`,
+    ]);
+
+    pullRequests.comment(ref, 'alice', '/deploy --image=shop:1');
+    await town.live(settle);
+    expect(town.running()).toEqual({ '1/web': second });
+    expect(town.views.at(-1)?.notes).toEqual(['--image=shop:1 was not followed: environments are made from their commit alone']);
+
+    pullRequests.find(ref).comments.splice(0);
+    pullRequests.edit(ref, { title: 'Not now' });
+    await town.live(settle);
+    expect(town.running()).toEqual({});
+  });
+
+  it('goes when the file at its head no longer listens to comments', async () => {
+    const town = create(asking('{ type: pr_comment, patterns: [/deploy] }')).start();
+    const { pullRequests } = town.repository;
+    const ref = pullRequests.open({ head: 'work' });
+    pullRequests.comment(ref, 'alice', '/deploy');
+    await town.live(settle);
+    town.repository.push(branch('work'), { 'eph.yaml': byLabel });
+    await town.live(settle);
+    expect(town.running()).toEqual({});
+  });
+
   it('expires, loses its label, and says so; put on again, the label starts the time anew', async () => {
     const town = create(byLabel).start();
     const { pullRequests } = town.repository;

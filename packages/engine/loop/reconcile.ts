@@ -1,5 +1,6 @@
 import {
   type Action,
+  type CommitSha,
   type ConfigurationView,
   type ConfigView,
   defaultTriggers,
@@ -33,6 +34,7 @@ import type { Generator, SourceFacts } from '../desired/generator.ts';
 import { chooseName, identify, nameParts } from '../desired/identity.ts';
 import { wishesOf } from '../desired/labels.ts';
 import { printName, printSource } from '../desired/printed-names.ts';
+import { remarksOn } from '../desired/pull-triggers.ts';
 import { decide, needsOf } from '../desired/triggers.ts';
 import type { Resolver } from '../images/resolver.ts';
 import { planDestroy, planUpdate } from '../plan/diff.ts';
@@ -120,6 +122,8 @@ export type ExplainedValues = Pick<ConfigView, 'configuration' | 'notices' | 'co
 /** What Git says about a source, and by which triggers. */
 export interface Considered {
   readonly decision: Decision;
+  /** The commit that was asked for, where that is no longer where the source stands. */
+  readonly at?: CommitSha;
   readonly triggers: readonly Trigger[];
 }
 
@@ -400,8 +404,9 @@ export class Reconciler {
   }
 
   async #decide(id: ProjectId, source: Source, signal: AbortSignal): Promise<Decided> {
-    const { decision } = await this.#judge(id, source, signal);
-    return { source, decision, environment: decision.state === 'unwanted' ? undefined : identify(id, source.ref) };
+    const { decision, at } = await this.#judge(id, source, signal);
+    const environment = decision.state === 'unwanted' ? undefined : identify(id, source.ref);
+    return { source, made: at === undefined ? source : { ...source, commit: at }, decision, environment };
   }
 
   /** What Git says about a source, and by which triggers. Nothing of a fork is looked at that its project does not allow. */
@@ -420,7 +425,7 @@ export class Reconciler {
       return { decision: doubtful(`eph.yaml could not be read: ${reading.fault.message}`, reading.fault), triggers: [] };
     const spec = reading.state === 'missing' ? 'missing' : reading.parsed;
     const triggers = (spec === 'missing' ? undefined : spec.triggers) ?? defaultTriggers;
-    return { decision: await this.#applyTriggers(source, spec, triggers, isolated, signal), triggers };
+    return { ...(await this.#applyTriggers(source, spec, triggers, isolated, signal)), triggers };
   }
 
   async #applyTriggers(
@@ -429,24 +434,31 @@ export class Reconciler {
     triggers: readonly Trigger[],
     isolated: boolean,
     signal: AbortSignal,
-  ): Promise<Decision> {
+  ): Promise<Omit<Considered, 'triggers'>> {
     const asked = source.pull === undefined ? forRefs(triggers, this.#forgeOf(source.project).pulls !== undefined) : triggers;
     const facts = await this.#readFacts(source, asked, signal);
     const decision = decide(source, asked, this.#world.generators, facts);
     if (decision.state === 'wanted') {
-      const { paused, kept, ttlSeconds, notes } = wishesOf(source.pull?.labels ?? []);
-      const { because, checks, command } = decision;
-      return {
-        state: 'wanted',
-        because,
-        spec,
-        terms: { checks, paused, kept, isolated, notes, ...(ttlSeconds && { ttlSeconds }), ...(command && { command }) },
-      };
+      const { paused, kept, ttlSeconds, notes: remarks } = wishesOf(source.pull?.labels ?? []);
+      const { because, checks, command, at } = decision;
+      const notes = command === undefined ? remarks : [...remarks, ...remarksOn(command)];
+      const terms = { checks, paused, kept, isolated, notes, ...(ttlSeconds && { ttlSeconds }), ...(command && { command }) };
+      const wanted: Decision = { state: 'wanted', because, spec, terms };
+      return at === undefined ? { decision: wanted } : { decision: await this.#moveTo(at, source, wanted, signal), at };
     }
-    if (decision.state === 'unknown') return doubtful(decision.because, decision.fault);
+    if (decision.state === 'unknown') return { decision: doubtful(decision.because, decision.fault) };
     // Its own triggers might want it: a slip in the file must not remove what runs.
-    if (spec !== 'missing' && !spec.ok && spec.triggers === undefined) return misunderstood(spec.faults);
-    return unwanted(decision.because);
+    if (spec !== 'missing' && !spec.ok && spec.triggers === undefined) return { decision: misunderstood(spec.faults) };
+    return { decision: unwanted(decision.because) };
+  }
+
+  /** The same wish for the commit that was asked for, with what its own file says. */
+  async #moveTo(at: CommitSha, source: Source, wanted: Decision & { state: 'wanted' }, signal: AbortSignal): Promise<Decision> {
+    const reading = await this.#specsOf(source.project).read(at, signal);
+    if (reading.state === 'unreadable') return doubtful(`eph.yaml could not be read: ${reading.fault.message}`, reading.fault);
+    const note = `it stays at commit ${at.slice(0, 12)}, for which it was asked; ask again to bring it to ${short(source)}`;
+    const terms = wanted.terms && { ...wanted.terms, notes: [...wanted.terms.notes, note] };
+    return { ...wanted, spec: reading.state === 'missing' ? 'missing' : reading.parsed, ...(terms && { terms }) };
   }
 
   /** What the triggers have to know beyond the source, and nothing else. */
@@ -501,7 +513,7 @@ export class Reconciler {
     memory.atRest = isDone ? listed : undefined;
     if (complete) {
       memory.surveyed = true;
-      this.#specsOf(id).retain(survey.sources.items);
+      this.#specsOf(id).retain(survey.decided.values().map(({ made }) => made));
     }
     if (complete && !doubtful) this.#wakes.calmProject(id);
     else this.#wakes.retryProject(id);
@@ -510,7 +522,7 @@ export class Reconciler {
   /** A source wants, or may want, this environment. */
   #expect(
     id: EnvironmentId,
-    { source, decision }: Decided,
+    { source: { commit: head }, made: source, decision }: Decided,
     seen: ObservedEnvironment | undefined,
     survey: Survey,
   ): Known | undefined {
@@ -521,6 +533,7 @@ export class Reconciler {
       if (seen === undefined && (decision.state === 'unknown' || !complete)) return undefined;
       const name = seen?.identity.name ?? this.#chooseName(id, source, decision);
       const met = this.#meet(id, source.project, source.ref, name, decision, source, seen);
+      met.head = head;
       if (seen === undefined) this.#record('environment.wanted', met, `${name} is wanted: ${decision.because}`);
       this.#wakes.environment(id);
       return met;
@@ -532,6 +545,7 @@ export class Reconciler {
     }
     if (decision.state === 'wanted' && known.decision.state !== 'wanted') known.farewell = undefined;
     known.source = source;
+    known.head = head;
     known.decision = decision;
     known.held = false;
     known.permit = false;
@@ -846,7 +860,7 @@ export class Reconciler {
   async #withoutDoubtfulRemovals(known: Known, actions: readonly Action[], signal: AbortSignal): Promise<readonly Action[]> {
     if (!actions.some((action) => action.type === 'destroy')) return actions;
     const answer = await this.#forgeOf(known.project).source(known.ref, signal);
-    if (answer.state === 'present' && answer.source.commit === known.source?.commit) return actions;
+    if (answer.state === 'present' && answer.source.commit === known.head) return actions;
     return actions.filter((action) => action.type !== 'destroy');
   }
 
@@ -1001,7 +1015,7 @@ export class Reconciler {
   async #planSurvey(survey: Survey, signal: AbortSignal): Promise<readonly Plan[]> {
     const observed = new Map(survey.observed.items.map((one) => [one.identity.id, one]));
     const plans: Plan[] = [];
-    for (const { environment, source, decision } of survey.decided.values()) {
+    for (const { environment, made: source, decision } of survey.decided.values()) {
       if (environment === undefined) continue;
       const seen = observed.get(environment);
       if (seen === undefined && decision.state === 'unknown') continue;
