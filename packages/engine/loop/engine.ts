@@ -12,10 +12,13 @@ import {
 } from '@eph/contract';
 import { passIntervalMs } from './cadence.ts';
 import type { Cancel } from './clock.ts';
+import type { ExplainedValues } from './draft.ts';
+import type { Considered } from './judge.ts';
 import { type Known, Memory } from './memory.ts';
 import { Queue } from './queue.ts';
-import { type Considered, type ExplainedValues, Reconciler, type World } from './reconcile.ts';
+import { Reconciler } from './reconcile.ts';
 import { Reports } from './reports.ts';
+import type { World } from './world.ts';
 
 export interface EngineOptions extends Omit<World, 'record' | 'report'> {
   readonly random: () => number;

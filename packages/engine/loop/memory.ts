@@ -25,6 +25,8 @@ export type Decision =
   | { readonly state: 'unwanted'; readonly because: string }
   | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
 
+export const unwanted = (because: string): Decision & { state: 'unwanted' } => ({ state: 'unwanted', because });
+
 /** On which terms a source wants its environment; absent where there are none. */
 export interface Terms {
   /** Checks that must have succeeded first. */
