@@ -2,7 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type LabelWishes, wishesOf } from './labels.ts';
 
-const nothing: LabelWishes = { paused: false, kept: false, public: false, notes: [] };
+const nothing: LabelWishes = { paused: false, kept: false, notes: [] };
+
+const publicNote = 'preview:public changes nothing so far: environments are open to everybody who can reach them';
 
 describe('labels', () => {
   it.each<readonly [string, readonly string[], Partial<LabelWishes>]>([
@@ -10,13 +12,13 @@ describe('labels', () => {
     ['ask for an environment by the name of the family, which is no wish about it', ['preview'], {}],
     ['pause', ['preview', 'preview:pause'], { paused: true }],
     ['keep', ['preview:keep'], { kept: true }],
-    ['open it to everybody', ['preview:public'], { public: true }],
+    ['open it to everybody, which it is', ['preview:public'], { notes: [publicNote] }],
     ['give it a time to live', ['preview:48h'], { ttlSeconds: 48 * 3600 }],
     ['give it a time of several parts', ['preview:1d12h'], { ttlSeconds: 36 * 3600 }],
     [
       'do all of it at once',
       ['a', 'preview', 'preview:7d', 'preview:keep', 'preview:pause', 'preview:public'],
-      { paused: true, kept: true, public: true, ttlSeconds: 7 * 86_400 },
+      { paused: true, kept: true, ttlSeconds: 7 * 86_400, notes: [publicNote] },
     ],
     [
       'of another family say nothing',
@@ -59,7 +61,7 @@ describe('labels', () => {
     'may be as long as they like: %.20s',
     (label) => {
       const { notes, ...rest } = wishesOf([label]);
-      expect(rest).toEqual({ paused: false, kept: false, public: false });
+      expect(rest).toEqual({ paused: false, kept: false });
       expect(notes.map((note) => note.length < 300)).toEqual([true]);
     },
   );

@@ -5,10 +5,9 @@ import { printNames } from './printed-names.ts';
 export interface LabelWishes {
   readonly paused: boolean;
   readonly kept: boolean;
-  readonly public: boolean;
   /** Absent where no label names a time. */
   readonly ttlSeconds?: number;
-  /** Labels that look like wishes and are none, and wishes that contradict each other: each a sentence for whoever put them there. */
+  /** Labels that look like wishes and are none, change nothing or contradict each other: each a sentence for whoever put them there. */
   readonly notes: readonly string[];
 }
 
@@ -35,16 +34,19 @@ export const wishesOf = (labels: readonly string[], family = 'preview'): LabelWi
     notes.push(
       `${printNames(senseless)}: after ${start} comes pause, keep, public or a time such as 48h, at most ${printDuration(longestTtlSeconds)}`,
     );
+  if (words.has('public')) notes.push(publicNote(start));
   if (longest !== undefined && times.length > 1)
     notes.push(`${printNames(times.map(({ word }) => start + word))}: of several times the longest counts`);
   return {
     paused: words.has('pause'),
     kept: words.has('keep'),
-    public: words.has('public'),
     ...(longest === undefined ? {} : { ttlSeconds: longest.seconds }),
     notes,
   };
 };
+
+const publicNote = (start: string): string =>
+  `${start}public changes nothing so far: environments are open to everybody who can reach them`;
 
 const parseTtl = (text: string): number | undefined => {
   const seconds = text.length > longestTtlText ? undefined : parseDuration(text);
