@@ -29,6 +29,8 @@ export interface Considered {
   readonly decision: Decision;
   /** The commit that was asked for, where that is no longer where the source stands. */
   readonly at?: CommitSha;
+  /** The commit of the branch it goes to, where the file was read there. */
+  readonly base?: CommitSha;
   readonly triggers: readonly Trigger[];
 }
 
@@ -48,18 +50,22 @@ export class Judge {
   async decideAll(id: ProjectId, sources: Reading<Source>, signal: AbortSignal): Promise<Decisions> {
     const { decided: before, atRest } = this.#memory.project(id);
     if (atRest !== undefined && before.areAbout(sources)) return before;
+    const branches = projectOf(this.#world, id).forks === 'base' ? commitsOfBranches(sources.items) : undefined;
+    const isSettled = ({ source, base, decision }: Decided): boolean =>
+      decision.state !== 'unknown' && base === (branches?.get(source.pull?.base ?? '') ?? base);
     const keepOrDecide = async (source: Source): Promise<Decided> => {
       const known = before.get(source.ref);
-      const isDecided = known !== undefined && isSameSource(known.source, source) && known.decision.state !== 'unknown';
+      const isDecided = known !== undefined && isSameSource(known.source, source) && isSettled(known);
       return isDecided ? known : await this.#decide(id, source, signal);
     };
     return new Decisions(await Promise.all(sources.items.map(keepOrDecide)), sources.mark);
   }
 
   async #decide(id: ProjectId, source: Source, signal: AbortSignal): Promise<Decided> {
-    const { decision, at } = await this.#judge(id, source, signal);
+    const { decision, at, base } = await this.#judge(id, source, signal);
     const environment = decision.state === 'unwanted' ? undefined : identify(id, source.ref);
-    return { source, made: at === undefined ? source : { ...source, commit: at }, decision, environment };
+    const made = at === undefined ? source : { ...source, commit: at };
+    return { source, made, ...(base && { base }), decision, environment };
   }
 
   /** What Git says about a source as it is, or as it would be; nothing follows from it. */
@@ -83,7 +89,8 @@ export class Judge {
       return { decision: doubtful(`eph.yaml could not be read: ${reading.fault.message}`, reading.fault), triggers: [] };
     const spec = reading.state === 'missing' ? 'missing' : reading.parsed;
     const triggers = (spec === 'missing' ? undefined : spec.triggers) ?? defaultTriggers;
-    return { ...(await this.#applyTriggers(source, spec, triggers, isolated, signal)), triggers };
+    const base = trusted?.source.commit;
+    return { ...(await this.#applyTriggers(source, spec, triggers, isolated, signal)), ...(base && { base }), triggers };
   }
 
   async #applyTriggers(
@@ -145,6 +152,9 @@ export class Judge {
     return specs;
   }
 }
+
+const commitsOfBranches = (sources: readonly Source[]): ReadonlyMap<string, CommitSha> =>
+  new Map(sources.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]));
 
 const misunderstood = (faults: readonly Fault[]): Decision => {
   const fault = failure('spec.invalid', faults[0] === undefined ? 'eph.yaml cannot be understood' : printFault(faults[0]));

@@ -108,6 +108,8 @@ export interface Decided {
   readonly source: Source;
   /** What its environment is made of: the source, or the source at the commit that was asked for. */
   readonly made: Source;
+  /** The commit of the branch it goes to, where the file was read there. */
+  readonly base?: CommitSha;
   readonly decision: Decision;
   /** Absent when the source wants none. */
   readonly environment: EnvironmentId | undefined;

@@ -236,6 +236,17 @@ describe('a pull request from a fork', () => {
     expect(secretsOf(town).join()).not.toMatch(/SECRET|hush/);
   });
 
+  it('follows the configuration of its base when that changes', async () => {
+    const town = create(byLabel);
+    town.forks = 'base';
+    town.start();
+    open(town);
+    await town.live(settle);
+    town.repository.push(branch('main'), { 'eph.yaml': `${byLabel}    api: { command: run api }\n` });
+    await town.live(settle);
+    expect(Object.keys(town.running())).toEqual(['1/web', '1/api']);
+  });
+
   it('gets an environment for exactly the commit that was approved, and loses it with the next push', async () => {
     const town = create(byLabel);
     town.forks = 'approve';
