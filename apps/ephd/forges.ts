@@ -4,6 +4,7 @@ import { createGitForge } from '@eph/adapters/forge-git/git-forge';
 import { createGitNotesReporter } from '@eph/adapters/forge-git/git-notes';
 import { createGiteaForge } from '@eph/adapters/forge-gitea/gitea-forge';
 import { createGiteaReporter } from '@eph/adapters/forge-gitea/gitea-reporter';
+import { createOwnerLook } from '@eph/adapters/forge-gitea/owner-look';
 import { readRepositories as readGiteaRepositories } from '@eph/adapters/forge-gitea/repositories';
 import { createGithubForge } from '@eph/adapters/forge-github/github-forge';
 import { createGithubIdentity, type GithubAuth, type GithubIdentity } from '@eph/adapters/forge-github/github-identity';
@@ -11,8 +12,10 @@ import { createGithubReporter } from '@eph/adapters/forge-github/github-reporter
 import { readRepositories as readGithubRepositories } from '@eph/adapters/forge-github/repositories';
 import { createGitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
 import { createGitlabReporter } from '@eph/adapters/forge-gitlab/gitlab-reporter';
+import { createGroupLook } from '@eph/adapters/forge-gitlab/group-look';
 import { readRepositories as readGitlabRepositories } from '@eph/adapters/forge-gitlab/repositories';
 import { createGate, type Gate } from '@eph/adapters/forge-http/gate';
+import type { SharedLook } from '@eph/adapters/forge-http/shared-look';
 import { commentMarker, EphError, type ListedRepository, type Log, type ProjectId, type Reading } from '@eph/contract';
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { renderMarkdown } from '@eph/engine/report/markdown';
@@ -22,6 +25,7 @@ import type { Forge } from '@eph/engine/source/forge';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import type { ConfiguredForge, ConfiguredProject, Environment } from './config.ts';
 import { fillLink, type LinkTemplates } from './links.ts';
+import { computeSharedOwners } from './shared-owners.ts';
 
 /** A project as ephd reaches it. */
 export interface ReachedProject {
@@ -44,9 +48,14 @@ export class Forges {
   readonly #projects = new Map<ProjectId, ReachedProject>();
   readonly #gates = new Map<string, Gate>();
   readonly #identities = new Map<string, GithubIdentity>();
+  readonly #looks = new Map<ProjectId, SharedLook>();
 
   constructor(projects: readonly ConfiguredProject[], options: ForgesOptions) {
     this.#options = options;
+    for (const { forge, owner, projects: together } of computeSharedOwners(projects)) {
+      const look = this.#createLook(forge, owner);
+      if (look !== undefined) for (const id of together) this.#looks.set(id, look);
+    }
     for (const project of projects) this.#projects.set(project.id, this.#reach(project));
   }
 
@@ -65,10 +74,10 @@ export class Forges {
     const clocked = { now: Date.now, random: Math.random, log: this.#options.log };
     if (server.type === 'github')
       return readGithubRepositories({ ...clocked, identity: this.#identify(server).identity }, owner, signal);
-    const shared = { ...clocked, baseUrl: server.url, token: tokenOf(server), gate: this.#gateOf(server) };
+    const access = this.#access(server);
     return server.type === 'gitlab'
-      ? readGitlabRepositories(shared, owner, signal)
-      : readGiteaRepositories(shared, owner, signal);
+      ? readGitlabRepositories(access, owner, signal)
+      : readGiteaRepositories(access, owner, signal);
   }
 
   /** What is left of what forges grant, as far as they have said. */
@@ -109,12 +118,12 @@ export class Forges {
       const forge = createGithubForge({ ...git, ...clocked, ...named, ...this.#identify(server) });
       return { forge, reporter: createGithubReporter({ client: forge.client, ...comments }), refs: undefined };
     }
-    const shared = { baseUrl: server.url, token: tokenOf(server), gate: this.#gateOf(server) };
+    const access = { ...this.#access(server), shared: this.#looks.get(id) };
     if (server.type === 'gitlab') {
-      const forge = createGitlabForge({ ...git, ...clocked, ...shared, path: location });
+      const forge = createGitlabForge({ ...git, ...access, path: location });
       return { forge, reporter: createGitlabReporter({ client: forge.client, ...comments }), refs: undefined };
     }
-    const forge = createGiteaForge({ ...git, ...clocked, ...shared, ...named });
+    const forge = createGiteaForge({ ...git, ...access, ...named });
     return { forge, reporter: createGiteaReporter({ client: forge.client, ...clocked, ...comments }), refs: undefined };
   }
 
@@ -133,6 +142,19 @@ export class Forges {
     const identity = this.#identities.get(server.name) ?? createGithubIdentity(options);
     this.#identities.set(server.name, identity);
     return { ...options, identity };
+  }
+
+  /** GitHub needs none: what did not change costs nothing there. */
+  #createLook(server: ConfiguredForge, owner: string): SharedLook | undefined {
+    if (server.type === 'github') return undefined;
+    const access = this.#access(server);
+    return server.type === 'gitlab' ? createGroupLook(access, owner) : createOwnerLook(access, owner);
+  }
+
+  /** With a token, as GitLab and Gitea want it. */
+  #access(server: ConfiguredForge) {
+    const clocked = { now: Date.now, random: Math.random, log: this.#options.log };
+    return { ...clocked, baseUrl: server.url, token: tokenOf(server), gate: this.#gateOf(server) };
   }
 
   #gateOf({ name }: ConfiguredForge): Gate {

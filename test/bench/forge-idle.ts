@@ -1,18 +1,25 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createGithubForge, type GithubForge } from '@eph/adapters/forge-github/github-forge';
 import { createGithubIdentity } from '@eph/adapters/forge-github/github-identity';
+import { createGitlabForge, type GitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
+import { createGroupLook } from '@eph/adapters/forge-gitlab/group-look';
 import { projectId, silentLog } from '@eph/contract';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
+import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
 import { atMost, type Figure, median, reported } from './figure.ts';
 
 const owner = 'acme';
 const repositories = 2_000;
 const pullRequestsEach = 10;
+const projectsOfGroup = 200;
 const rounds = 3;
 /** As many as the gate of an identity lets through. */
 const atOnce = 16;
 
+export const measureForgeIdle = async (): Promise<readonly Figure[]> => [...(await measureGithub()), await measureGroup()];
+
 /** A pass over two thousand repositories of GitHub in which nothing has changed: what it costs there, and what it costs here. */
-export const measureForgeIdle = async (): Promise<readonly Figure[]> => {
+const measureGithub = async (): Promise<readonly Figure[]> => {
   // What an installation gets in a large organisation.
   await using github = await GithubEmulator.start({ rateLimit: { core: 12_500 } });
   github.populate({ owner, repositories, pullRequestsEach, labels: (pull) => (pull === 1 ? ['preview'] : []) });
@@ -64,6 +71,63 @@ const readAll = async (forges: readonly GithubForge[]): Promise<void> => {
     found += items.length;
   });
   if (found !== repositories * pullRequestsEach) throw new Error(`${found} pull requests were found`);
+};
+
+/** A pass over the projects of a group of GitLab, which can be asked for all of them at once. */
+const measureGroup = async (): Promise<Figure> => {
+  // Long before the first look, so that nothing changed just now.
+  let ago = 3_600_000;
+  await using gitlab = await GitlabEmulator.start({ now: () => Date.now() - ago });
+  const alice = gitlab.person('alice');
+  const paths = Array.from({ length: projectsOfGroup }, (_, index) => `${owner}/service-${index + 1}`);
+  for (const path of paths) {
+    await alice.createProject(path);
+    for (let made = 0; made < pullRequestsEach; made += 1) gitlab.addMergeRequest(path, { author: alice, sha: 'a'.repeat(40) });
+  }
+  ago = 0;
+  const forges = createGroupForges(gitlab, paths);
+  await passOver(forges);
+  gitlab.requests.clear();
+  for (let round = 0; round < rounds; round += 1) await passOver(forges);
+  const { requests } = gitlab.requests.total;
+  alice.label({ project: `${owner}/service-1`, iid: 1 }, 'preview');
+  if ((await passOver(forges)) !== 1) throw new Error('a label was not seen');
+  await Promise.all(forges.map((forge) => forge[Symbol.asyncDispose]()));
+  return reported('forge-idle-requests-group', requests / rounds / projectsOfGroup, 'per repository');
+};
+
+const createGroupForges = (gitlab: GitlabEmulator, paths: readonly string[]): readonly GitlabForge[] => {
+  const token = gitlab.groupToken(owner);
+  const options = { baseUrl: gitlab.url, token, now: Date.now, random: Math.random, log: silentLog };
+  const shared = createGroupLook(options, owner);
+  return paths.map((path, index) =>
+    createGitlabForge({
+      ...options,
+      project: projectId(`service-${index + 1}`),
+      path,
+      folder: '/nonexistent',
+      kinds: ['pr'],
+      shared,
+    }),
+  );
+};
+
+/** How many merge requests have a label. */
+const passOver = async (forges: readonly GitlabForge[]): Promise<number> => {
+  const { signal } = new AbortController();
+  // A look serves all who ask as of the same time, so no two passes may begin in the same millisecond.
+  await delay(2);
+  const asOf = Date.now();
+  let found = 0;
+  let labelled = 0;
+  await forEach(forges, async (forge) => {
+    const { items, complete, faults } = await forge.sources(signal, asOf);
+    if (!complete) throw new Error(`${forge.project} was not read completely: ${JSON.stringify(faults)}`);
+    found += items.length;
+    labelled += items.filter(({ pull }) => pull?.labels.length !== 0).length;
+  });
+  if (found !== projectsOfGroup * pullRequestsEach) throw new Error(`${found} merge requests were found`);
+  return labelled;
 };
 
 /** The least that anybody can do: one `fetch` per repository with the tag of the answer before. */

@@ -14,7 +14,7 @@ const measurements: readonly { readonly title: string; measure(): readonly Figur
   { title: 'passes over unchanged environments', measure: measurePass },
   { title: 'a thousand environments', measure: measureThousand },
   { title: 'from push to page', measure: measurePushToPage },
-  { title: 'an idle pass over GitHub', measure: measureForgeIdle },
+  { title: 'idle passes over forges', measure: measureForgeIdle },
   { title: 'from webhook to apply', measure: measureWebhookToApply },
   { title: 'from label to comment', measure: measureLabelToComment },
   { title: 'the gateway', measure: measureGateway },

@@ -6,6 +6,8 @@ import type { AnswerTable } from '../forge-http/answer.ts';
  *   forge that answered, or not all of the answer arrived.
  * - 200 with an empty list of pull requests after more than two, or as the first answer of all: incomplete, unless the repository itself
  *   says that none is open.
+ * - 200 with an empty list of comments, reviews or changed files: incomplete, unless the pull request itself counts none. A timeline that
+ *   is empty, that lacks a comment, or that does not tell when a label was added that is there: incomplete.
  * - 404 for a pull request: gone, if the repository can be read. Otherwise nothing follows: Gitea says 404 of everything in a repository
  *   that was deleted, made private or closed to the token.
  * - 404 for the list of pull requests: complete and empty, if the repository says that it cannot have any (switched off, a mirror, no

@@ -1,8 +1,11 @@
 import { type CommitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
+import { senseless } from '../forge-http/answer.ts';
+import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readWriters } from './permissions.ts';
 import { readReviews } from './pull-events.ts';
+import { readPull } from './repository.ts';
 import type { ReviewShape } from './shapes.ts';
 
 /** As `Pulls.approvals`. */
@@ -12,7 +15,7 @@ export const readApprovals = async (
   commit: CommitSha,
   signal: AbortSignal,
 ): Promise<Reading<Approval>> => {
-  const reviews = await readReviews(client, number, signal);
+  const reviews = await readCountedReviews(client, number, signal);
   if (!reviews.complete) return incompleteReading([], reviews.refusal.fault);
   const approvals = computeApprovals(reviews.items, commit);
   const writers = await readWriters(
@@ -22,6 +25,17 @@ export const readApprovals = async (
   );
   if (!writers.ok) return incompleteReading([], writers.fault);
   return completeReading(approvals.filter(({ author }) => writers.value.has(author)));
+};
+
+/** An empty list may be all that arrived: the pull request itself says how many reviews it has. */
+const readCountedReviews = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {
+  const reviews = await readReviews(client, number, signal);
+  if (!reviews.complete || reviews.items.length > 0) return reviews;
+  const pull = await readPull(client, number, signal);
+  if (!pull.ok) return { complete: false, items: [], refusal: pull };
+  if (pull.value.review_comments === 0) return reviews;
+  const refusal = senseless(`${client.shown} shows none of the reviews of pull request ${number}.`);
+  return { complete: false, items: [], refusal };
 };
 
 const verdicts = new Set(['APPROVED', 'REQUEST_CHANGES']);

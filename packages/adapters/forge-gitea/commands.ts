@@ -1,6 +1,7 @@
 import { commitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
 import type { Command } from '@eph/engine/source/pulls';
-import type { Answer } from '../forge-http/answer.ts';
+import { type Answer, type Refusal, senseless } from '../forge-http/answer.ts';
+import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readWriters } from './permissions.ts';
 import { readTimeline } from './pull-events.ts';
@@ -8,34 +9,69 @@ import { computeHeadsAtComments } from './push-history.ts';
 import { readPull } from './repository.ts';
 import { type CommentShape, commentShape, listOf } from './shapes.ts';
 
-export const listedComments = {
+const listedComments = {
   parse: listOf(commentShape),
   keyOf: ({ id }: CommentShape): number => id,
   what: 'comments',
 };
 
-/** As `Pulls.commands`. A pull request without any costs one request. */
+/** All comments on a pull request, oldest first. */
+export const readComments = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<CommentShape>> => {
+  const listing = await client.list(`/issues/${number}/comments`, listedComments, signal);
+  return listing.complete && listing.items.length === 0 ? await confirmSilence(client, number, listing, signal) : listing;
+};
+
+/**
+ * An empty list may be all that arrived: the pull request itself says how many comments it has. It may count reviews with them; then all
+ * that happened to it tells the difference.
+ */
+const confirmSilence = async (
+  client: GiteaClient,
+  number: number,
+  silence: Listing<CommentShape>,
+  signal: AbortSignal,
+): Promise<Listing<CommentShape>> => {
+  const doubt = (refusal: Refusal): Listing<CommentShape> => ({ complete: false, items: [], refusal });
+  const pull = await readPull(client, number, signal);
+  if (!pull.ok) return doubt(pull);
+  if (pull.value.comments === 0) return silence;
+  const timeline = await readTimeline(client, pull.value, signal);
+  if (!timeline.complete) return doubt(timeline.refusal);
+  if (!timeline.items.some(({ type }) => type === 'comment')) return silence;
+  return doubt(senseless(`${client.shown} shows none of the comments on pull request ${number}.`));
+};
+
+/** As `Pulls.commands`. A pull request with comments and without any of them costs one request. */
 export const readCommands = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Reading<Command>> => {
-  const comments = await client.list(`/issues/${number}/comments`, listedComments, signal);
+  const comments = await readComments(client, number, signal);
   if (!comments.complete) return incompleteReading([], comments.refusal.fault);
   const commanding = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
   if (commanding.length === 0) return completeReading([]);
   const authors = commanding.map(({ user }) => user.login);
-  const [heads, writers] = await Promise.all([readHeadsAtComments(client, number, signal), readWriters(client, authors, signal)]);
+  const [heads, writers] = await Promise.all([
+    readHeadsAtComments(client, number, commanding, signal),
+    readWriters(client, authors, signal),
+  ]);
   if (!heads.ok) return incompleteReading([], heads.fault);
   if (!writers.ok) return incompleteReading([], writers.fault);
   return completeReading(commanding.map((comment) => toCommand(comment, writers.value, heads.value.get(comment.id))));
 };
 
+/** What happened to a pull request holds its comments: where one of them is missing, so may be a push. */
 const readHeadsAtComments = async (
   client: GiteaClient,
   number: number,
+  comments: readonly CommentShape[],
   signal: AbortSignal,
 ): Promise<Answer<ReadonlyMap<number, string>>> => {
   const pull = await readPull(client, number, signal);
   if (!pull.ok) return pull;
   const timeline = await readTimeline(client, pull.value, signal);
-  return timeline.complete ? { ok: true, value: computeHeadsAtComments(timeline.items) } : timeline.refusal;
+  if (!timeline.complete) return timeline.refusal;
+  const happened = new Set(timeline.items.map(({ id }) => id));
+  if (!comments.every(({ id }) => happened.has(id)))
+    return senseless(`${client.shown} does not show all that happened to pull request ${number}.`);
+  return { ok: true, value: computeHeadsAtComments(timeline.items) };
 };
 
 const firstLine = ({ body }: CommentShape): string => (body.split(/\r?\n/, 1)[0] ?? '').trim();

@@ -116,7 +116,7 @@ interface CountedPage<T> {
 }
 
 /** Something between us and the forge that answers in its place does not count. */
-const parseCounted = <T>(items: readonly T[], headers: Headers): CountedPage<T> => {
+export const parseCounted = <T>(items: readonly T[], headers: Headers): CountedPage<T> => {
   const total = headers.get('x-total-count');
   if (total === null || !/^\d{1,9}$/.test(total)) throw new Error('the number of items is missing');
   return { items, total: Number(total) };

@@ -1,10 +1,11 @@
-import { type CommitSha, commitSha, projectId, type SourceRef } from '@eph/contract';
+import { type CommitSha, commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import { Origin } from '../forge-git/origin.fake.ts';
 import { createGiteaForge } from './gitea-forge.ts';
 import { type Bench, type BenchOptions, GiteaWorkshop } from './gitea-workshop.fake.ts';
+import { createOwnerLook } from './owner-look.ts';
 
 const { signal } = new AbortController();
 const patience = { timeout: 60_000, interval: 50 };
@@ -58,6 +59,22 @@ describeWith(gitea, 'a repository of Gitea', () => {
       await readMark();
       const pages = [1, 2, 3].map((page) => expect.stringMatching(new RegExp(`^GET /repos/acme/.*&page=${page}$`)));
       expect(bench.front.takeApiRequests()).toEqual([...pages, ...pages]);
+    });
+
+    it('is seen over all pages by whoever looks at what changed in the whole organisation', async () => {
+      let now = Date.now();
+      const clocked = { now: () => now, random: Math.random, log: silentLog };
+      const look = createOwnerLook({ ...clocked, baseUrl: bench.front.url, token: workshop.bot.token }, 'acme');
+      const readAt = now;
+      const isUnchanged = (name: string) => look.isUnchanged(`acme/${name}`, readAt, now, signal);
+      workshop.setUpdated(bench.repository, new Date(0));
+      await isUnchanged('other');
+      now += 1;
+      workshop.setUpdated(bench.repository, new Date());
+      bench.front.takeApiRequests();
+      expect([await isUnchanged('other'), await isUnchanged(bench.repository.name)]).toEqual([true, false]);
+      const pages = [1, 2, 3].map((page) => expect.stringMatching(new RegExp(`^GET /repos/issues/search.*&page=${page}$`)));
+      expect(bench.front.takeApiRequests()).toEqual(pages);
     });
 
     it.each([

@@ -5,7 +5,9 @@ import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
 import type { Answer } from '../forge-http/answer.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
+import { createKeptListing } from '../forge-http/kept-listing.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
+import type { SharedLook } from '../forge-http/shared-look.ts';
 import { createGiteaClient, type GiteaClient, type GiteaClientOptions } from './gitea-client.ts';
 import { createGiteaPulls } from './gitea-pulls.ts';
 import { parseNumber, toSource } from './pull-source.ts';
@@ -17,6 +19,8 @@ export interface GiteaForgeOptions
     Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
   readonly project: ProjectId;
   readonly log: Log;
+  /** Of the owner: then a pass in which nothing changed is one request for all repositories that share it. */
+  readonly shared?: SharedLook | undefined;
 }
 
 export interface GiteaForge extends Forge, AsyncDisposable {
@@ -35,7 +39,8 @@ const listedPulls = {
 
 /**
  * A repository of Gitea or Forgejo. Branches, tags and files come by Git, which tells them completely in one exchange; pull requests and
- * what belongs to them come from the API. Its lists have no entity tags: an unchanged pass costs one request per page of pull requests.
+ * what belongs to them come from the API. Its lists have no entity tags: without a look that is shared, an unchanged pass costs one
+ * request per page of pull requests.
  */
 export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
   const { project } = options;
@@ -62,6 +67,21 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     return await explainMissing(await checkDrop(listing, () => countOpen(signal)), signal);
   };
 
+  const pulls = createKeptListing({
+    read: readPulls,
+    shared: options.shared,
+    path: `${options.owner}/${options.repository}`,
+    pathOf: ({ base }) => base.repo?.full_name,
+    hasCommit: (pull) => toSource(project, pull) !== undefined,
+    now: options.now,
+  });
+
+  /** Where a branch is comes by Git in any case. */
+  const listPulls = async (signal: AbortSignal, asOf?: number): Promise<Listing<PullShape>> => {
+    const kept = asOf === undefined ? undefined : await pulls.readUnchanged(asOf, signal);
+    return kept ?? (await pulls.read(signal));
+  };
+
   const readPullSource = async (number: number, signal: AbortSignal): Promise<SourceAnswer> => {
     const answer = await readPull(client, number, signal);
     if (!answer.ok) return (await isGone(client, answer, signal)) ? { state: 'gone' } : { state: 'unknown', fault: answer.fault };
@@ -79,14 +99,14 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     refs: git.refs,
     pulls: createGiteaPulls(client),
 
-    async sources(signal) {
-      const [refs, pulls] = await Promise.all([git.sources(signal), readPulls(signal)]);
+    async sources(signal, asOf) {
+      const [refs, listing] = await Promise.all([git.sources(signal), listPulls(signal, asOf)]);
       const tips = new Map(refs.items.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]));
-      const read = pulls.items.map((pull) => ({ pull, source: toSource(project, pull, tips) }));
+      const read = listing.items.map((pull) => ({ pull, source: toSource(project, pull, tips) }));
       const sources = read.flatMap(({ source }) => source ?? []);
       const faults = onceSilent([
         ...refs.faults,
-        ...(pulls.complete ? [] : [pulls.refusal.fault]),
+        ...(listing.complete ? [] : [listing.refusal.fault]),
         ...read.flatMap(({ pull, source }) => (source === undefined ? [withoutCommit(pull)] : [])),
       ]);
       const items = [...refs.items, ...sources];

@@ -2,6 +2,7 @@ import { type CommitSha, commitSha, type SourceRef } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
+import { emptyList } from './gitea-front.fake.ts';
 import { type Bench, GiteaWorkshop } from './gitea-workshop.fake.ts';
 
 const { signal } = new AbortController();
@@ -109,6 +110,59 @@ describeWith(gitea, 'a pull request of Gitea', () => {
         complete: false,
         faults: [{ code: 'forge.unreachable' }],
       });
+    });
+  });
+
+  describe('and lists that arrive empty', () => {
+    const nowhere = { ...emptyList, body: '' };
+
+    it.each([
+      ['/comments', emptyList],
+      ['/comments', nowhere],
+      ['/timeline', emptyList],
+      ['/timeline', nowhere],
+    ])('leave unknown what was commanded, at %s', async (part, substitute) => {
+      const { repository, front, pulls, ref, number } = await start();
+      expect(await pulls.commands(ref, signal)).toMatchObject({ items: [], complete: true });
+      await repository.addComment(number, '/deploy');
+      front.substitute = (line) => (line.includes(part) ? substitute : undefined);
+      expect(await pulls.commands(ref, signal)).toMatchObject({
+        items: [],
+        complete: false,
+        faults: [{ code: 'forge.incomplete' }],
+      });
+    });
+
+    it('are believed where there are reviews and no comments, however they are counted', async () => {
+      const { repository, pulls, ref, number } = await start();
+      await repository.as(workshop.bob).addReview(number, 'COMMENT', 'Looks good');
+      const { id } = await repository.addComment(number, '/deploy');
+      await repository.deleteComment(id);
+      expect(await pulls.commands(ref, signal)).toMatchObject({ items: [], complete: true });
+    });
+
+    it('leave unknown who approved', async () => {
+      const { repository, front, pulls, ref, number, commit } = await start();
+      expect(await pulls.approvals(ref, commit, signal)).toMatchObject({ items: [], complete: true });
+      await repository.as(workshop.bob).addReview(number, 'APPROVED');
+      front.substitute = (line) => (line.includes('/reviews') ? emptyList : undefined);
+      expect(await pulls.approvals(ref, commit, signal)).toMatchObject({ items: [], complete: false });
+    });
+
+    it('leave unknown what changes', async () => {
+      const { front, forge, pulls, ref } = await start();
+      const answer = await forge.source(ref, signal);
+      if (answer.state !== 'present') throw new Error('it is gone');
+      front.substitute = (line) => (line.includes('/files') ? emptyList : undefined);
+      expect(await pulls.changedPaths(answer.source, signal)).toMatchObject({ items: [], complete: false });
+    });
+
+    it('move no time', async () => {
+      const { front, pulls, ref } = await start();
+      await pulls.addLabel(ref, 'preview', signal);
+      front.substitute = (line) => (line.includes('/timeline') ? emptyList : undefined);
+      await expect(pulls.labelledAt(ref, 'preview', signal)).rejects.toMatchObject({ code: 'forge.incomplete' });
+      expect(await pulls.labelledAt(ref, 'none', signal)).toBeUndefined();
     });
   });
 

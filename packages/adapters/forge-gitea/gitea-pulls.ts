@@ -50,18 +50,24 @@ export const createGiteaPulls = (client: GiteaClient): Pulls => {
     const files = await client.list(`/pulls/${number}/files`, listedFiles, signal);
     if (!files.complete) return incompleteReading([], files.refusal.fault);
     const isOfCommit =
-      files.items.length > 0 ? files.items.every((file) => comparedCommit(file) === commit) : await isAt(number, commit, signal);
+      files.items.length > 0
+        ? files.items.every((file) => comparedCommit(file) === commit)
+        : await isUnchangedAt(number, commit, signal);
     if (!isOfCommit)
       return incompleteReading(
         [],
-        failure('forge.incomplete', `Pull request ${number} of ${shown} moved on; what it changes is not known.`),
+        failure(
+          'forge.incomplete',
+          `Pull request ${number} of ${shown} moved on, or not all was listed; what it changes is not known.`,
+        ),
       );
     return completeReading([...new Set(files.items.flatMap(pathsOf))]);
   };
 
-  const isAt = async (number: number, commit: CommitSha, signal: AbortSignal): Promise<boolean> => {
+  /** An empty list may be all that arrived. */
+  const isUnchangedAt = async (number: number, commit: CommitSha, signal: AbortSignal): Promise<boolean> => {
     const pull = await readPull(client, number, signal);
-    return pull.ok && pull.value.head.sha === commit;
+    return pull.ok && pull.value.head.sha === commit && (pull.value.changed_files ?? 0) === 0;
   };
 
   return {

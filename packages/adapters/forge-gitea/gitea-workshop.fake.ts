@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { projectId, silentLog } from '@eph/contract';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaUser } from '../../../test/parts/gitea-api.ts';
@@ -93,6 +94,18 @@ export class GiteaWorkshop {
         await rm(folder, { recursive: true, force: true });
       },
     };
+  }
+
+  /** As if all pull requests of a repository had last changed at that time. Gitea lets nobody say so, and nobody wants to wait. */
+  setUpdated({ owner, name }: GiteaRepository, at: Date): void {
+    const database = new DatabaseSync(join(this.server.folder, 'gitea.db'), { timeout: 60_000 });
+    try {
+      const repository = 'SELECT id FROM repository WHERE owner_name = ? AND name = ?';
+      const update = database.prepare(`UPDATE issue SET updated_unix = ? WHERE repo_id = (${repository})`);
+      update.run(Math.floor(at.getTime() / 1_000), owner, name);
+    } finally {
+      database.close();
+    }
   }
 
   async #createRepository(name: string, isEmpty: boolean): Promise<GiteaRepository> {

@@ -1,5 +1,5 @@
 import { EphError } from '@eph/contract';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { senseless, toError, valueOf } from '../forge-http/answer.ts';
 import { createTurns } from '../forge-http/turns.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
@@ -45,8 +45,13 @@ export const createLabels = (client: GiteaClient): Labels => {
       if (idsOf(pull, label).length === 0) return undefined;
       const timeline = await readTimeline(client, pull, signal);
       if (!timeline.complete) throw toError(timeline.refusal);
-      return timeline.items.findLast((event) => event.type === 'label' && event.label?.name === label && event.body === addedMark)
-        ?.created_at;
+      const added = timeline.items.findLast(
+        (event) => event.type === 'label' && event.label?.name === label && event.body === addedMark,
+      );
+      // What is there was put there: without a word about it, the list is not all that happened.
+      if (added === undefined)
+        throw toError(senseless(`${client.shown} does not say when pull request ${number} got its label.`));
+      return added.created_at;
     },
 
     async add(number, label, signal) {

@@ -1,6 +1,6 @@
 import { type CommitSha, commitSha, type EnvironmentId, isMarkedComment } from '@eph/contract';
 import { toError, valueOf } from '../forge-http/answer.ts';
-import { listedComments } from './commands.ts';
+import { readComments } from './commands.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
 import { computeHeads } from './push-history.ts';
@@ -43,7 +43,7 @@ export const createPullComments = (client: GiteaClient): PullComments => {
 
   const find = async ({ number, environment }: About, signal: AbortSignal): Promise<CommentShape | undefined> => {
     const ours = await readLogin(signal);
-    const comments = await client.list(`/issues/${number}/comments`, listedComments, signal);
+    const comments = await readComments(client, number, signal);
     if (!comments.complete) throw toError(comments.refusal);
     return comments.items.find(({ user, body }) => user.login === ours && isMarkedComment(body, environment));
   };

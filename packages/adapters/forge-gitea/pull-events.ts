@@ -9,11 +9,17 @@ const mostPages = 200;
 const fewestPerPage = 10;
 
 /** Everything that happened to a pull request but the comments of reviews, oldest first. */
-export const readTimeline = (
+export const readTimeline = async (
   client: GiteaClient,
   { number, review_comments: hidden }: PullShape,
   signal: AbortSignal,
-): Promise<Listing<TimelineShape>> => readToEmptyPage(client, `/issues/${number}/timeline`, timelineShape, hidden, signal);
+): Promise<Listing<TimelineShape>> => {
+  const timeline = await readToEmptyPage(client, `/issues/${number}/timeline`, timelineShape, hidden, signal);
+  if (!timeline.complete || timeline.items.length > 0) return timeline;
+  // Each begins with what was pushed.
+  const refusal = senseless(`${client.shown} shows nothing of what happened to pull request ${number}.`);
+  return { complete: false, items: [], refusal };
+};
 
 /** All reviews of a pull request but those that others have not sent yet, oldest first. */
 export const readReviews = (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> =>

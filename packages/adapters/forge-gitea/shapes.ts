@@ -10,11 +10,11 @@ const parserOf =
 /** Where the status of an answer says it all. */
 export const parseNothing = (): void => undefined;
 
-/** Gitea writes `null` for some lists without items. */
+/** Gitea writes `null` for some lists without items; where nothing is written, nothing arrived. */
 export const listOf =
   <T>(shape: z.ZodType<T>) =>
   (body: unknown): readonly T[] =>
-    z.array(shape).parse(body ?? []);
+    z.array(shape).parse(body === null ? [] : body);
 
 const person = z.object({ login: z.string() });
 
@@ -41,7 +41,10 @@ const pullShape = z.object({
   html_url: z.string(),
   updated_at: z.string(),
   comments: z.int(),
+  /** How many reviews it has. */
   review_comments: z.int().default(0),
+  /** Of files; some releases do not say. */
+  changed_files: z.int().optional(),
 });
 export interface PullShape extends z.output<typeof pullShape> {
   /** When Gitea said so, by its own watch; not a number when it did not say. */

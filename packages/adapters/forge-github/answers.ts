@@ -7,6 +7,9 @@ import type { ObservedAnswer } from '../forge-http/gate.ts';
  * - 200 with a body of another shape, such as half of one: incomplete.
  * - 200 with an empty list of pull requests, branches or tags after more than two, or as the first answer of all: incomplete, unless
  *   another endpoint confirms it.
+ * - 200 with an empty list of comments or reactions: incomplete, unless the pull request itself counts none. Of reviews: incomplete, if
+ *   its timeline shows one. Of deployments: incomplete, if one that is known is still there or another list shows some.
+ * - 200 with a list of events that does not tell when a label was added that is there: incomplete.
  * - 200 with an empty page where the page before it promises one, or a later page that does not know the ones before it: incomplete.
  * - 200 for pages that differ each time they are read: incomplete.
  * - 404 and 409 for one pull request, ref or commit: gone, if the repository itself can be read. Otherwise nothing follows: GitHub says

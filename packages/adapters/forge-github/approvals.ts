@@ -1,11 +1,14 @@
 import { type CommitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
 import { z } from 'zod';
-import type { GithubClient } from './github-client.ts';
+import { senseless } from '../forge-http/answer.ts';
+import type { Listing } from '../forge-http/read-pages.ts';
+import type { GithubClient, ListQuestion } from './github-client.ts';
 import { readWriters } from './permissions.ts';
-import { type ReviewShape, reviewShape } from './shapes.ts';
+import { type HappeningShape, happeningShape, type ReviewShape, reviewShape } from './shapes.ts';
 
 const parseReviews = (body: unknown): readonly ReviewShape[] => z.array(reviewShape).parse(body);
+const parseHappenings = (body: unknown): readonly HappeningShape[] => z.array(happeningShape).parse(body);
 
 /** As `Pulls.approvals`. */
 export const readApprovals = async (
@@ -14,16 +17,7 @@ export const readApprovals = async (
   commit: CommitSha,
   signal: AbortSignal,
 ): Promise<Reading<Approval>> => {
-  const reviews = await client.list(
-    {
-      route: 'GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews',
-      parameters: { pull_number: number },
-      parse: parseReviews,
-      keyOf: ({ id }) => id,
-      what: 'reviews',
-    },
-    { signal },
-  );
+  const reviews = await readReviews(client, number, signal);
   if (!reviews.complete) return incompleteReading([], reviews.refusal.fault);
   const approvals = computeApprovals(reviews.items, commit);
   const writers = await readWriters(
@@ -34,6 +28,34 @@ export const readApprovals = async (
   if (!writers.ok) return incompleteReading([], writers.fault);
   return completeReading(approvals.filter(({ author }) => writers.value.has(author)));
 };
+
+/** An empty list may be all that arrived, and GitHub counts reviews nowhere: what happened to the pull request must not name any. */
+const readReviews = async (client: GithubClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {
+  const reviews = await client.list(reviewsOf(number), { signal });
+  if (!reviews.complete || reviews.items.length > 0) return reviews;
+  const happened = await client.list(happenedTo(number), { signal, fresh: true });
+  if (!happened.complete) return { complete: false, items: [], refusal: happened.refusal };
+  if (!happened.items.some(({ event }) => event === 'reviewed')) return reviews;
+  const refusal = senseless(`${client.shown} shows none of the reviews of pull request ${number}.`);
+  return { complete: false, items: [], refusal };
+};
+
+const reviewsOf = (number: number): ListQuestion<ReviewShape> => ({
+  route: 'GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews',
+  parameters: { pull_number: number },
+  parse: parseReviews,
+  keyOf: ({ id }) => id,
+  what: 'reviews',
+});
+
+const happenedTo = (number: number): ListQuestion<HappeningShape> => ({
+  route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/timeline',
+  parameters: { issue_number: number },
+  parse: parseHappenings,
+  // Not everything that happens has a number, and only its kind is asked for.
+  keyOf: ({ event }) => event,
+  what: 'events',
+});
 
 /** A review that was dismissed says so in place of its verdict. */
 const verdicts = new Set(['APPROVED', 'CHANGES_REQUESTED', 'DISMISSED']);

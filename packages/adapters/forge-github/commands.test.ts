@@ -1,6 +1,5 @@
 import type { SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { FakeActivity } from './activity.fake.ts';
 import { startShop } from './emulated-shop.fake.ts';
 
 const first: SourceRef = { kind: 'pr', name: '1' };
@@ -11,20 +10,19 @@ const start = async () => {
   const later = (ms = 1_000) => {
     aheadMs += ms;
   };
-  const activity = new FakeActivity(now);
-  const shop = await startShop({ github: { now }, repository: { private: false }, forge: { fetch: activity.fetch, now } });
+  const shop = await startShop({ github: { now }, repository: { private: false }, forge: { now } });
   const { repository, forge, signal } = shop;
   repository.grant('bob', 'write');
   const push = (branch: string, files: Record<string, string>) => {
     later();
-    return activity.push('acme/shop', branch, repository.push(branch, files));
+    return repository.push(branch, files);
   };
-  return { ...shop, activity, push, later, readCommands: () => forge.pulls.commands(first, signal) };
+  return { ...shop, push, later, readCommands: () => forge.pulls.commands(first, signal) };
 };
 
 describe('the commit of a command', () => {
   it('is the head when it was written, not the one that was made before it and pushed after it', async () => {
-    const { repository, activity, push, later, readCommands } = await start();
+    const { repository, push, later, readCommands } = await start();
     const seen = push('feature', { 'a.txt': 'a' });
     const pull = repository.openPullRequest({ head: 'feature' });
     const made = repository.push('elsewhere', { 'b.txt': 'b' }, { from: seen });
@@ -32,22 +30,19 @@ describe('the commit of a command', () => {
     pull.comment('/deploy', { by: 'bob' });
     later();
     repository.push('feature', {}, { from: made });
-    activity.push('acme/shop', 'feature', pull.headSha);
     expect(await readCommands()).toMatchObject({ complete: true, items: [{ text: '/deploy', mayWrite: true, commit: seen }] });
   });
 
   it('waits for GitHub to note a push that can be seen already', async () => {
-    const { repository, activity, push, later, readCommands } = await start();
+    const { repository, push, later, readCommands } = await start();
     push('feature', { 'a.txt': 'a' });
     const pull = repository.openPullRequest({ head: 'feature' });
-    later();
-    const next = repository.push('feature', { 'b.txt': 'b' });
+    repository.delayActivities(60_000);
+    const next = push('feature', { 'b.txt': 'b' });
     later();
     pull.comment('/deploy', { by: 'bob' });
     expect(await readCommands()).toMatchObject({ complete: false, faults: [{ code: 'forge.incomplete' }] });
-    later(-1_000);
-    activity.push('acme/shop', 'feature', next);
-    later();
+    later(60_000);
     expect(await readCommands()).toMatchObject({ complete: true, items: [{ commit: next }] });
   });
 
@@ -55,6 +50,7 @@ describe('the commit of a command', () => {
     const { repository, push, later, readCommands } = await start();
     push('feature', { 'a.txt': 'a' });
     const pull = repository.openPullRequest({ head: 'feature' });
+    repository.delayActivities(Number.POSITIVE_INFINITY);
     repository.push('feature', { 'b.txt': 'b' });
     later();
     pull.comment('/deploy', { by: 'bob' });
@@ -63,13 +59,13 @@ describe('the commit of a command', () => {
   });
 
   it('is not known for a fork that cannot be looked into, and nothing else suffers', async () => {
-    const { repository, activity, later, readCommands } = await start();
+    const { github, repository, later, readCommands } = await start();
     const fork = repository.fork('mallory');
     fork.push('feature', { 'a.txt': 'a' }, { by: 'mallory' });
     const pull = repository.openPullRequest({ head: 'mallory:feature', by: 'mallory' });
     later();
     pull.comment('/deploy', { by: 'bob' });
-    activity.visible = false;
+    github.failures.add({ failure: { kind: 'status', status: 404 }, match: { path: /^\/repos\/mallory\/shop\/activity/ } });
     expect(await readCommands()).toMatchObject({ complete: true, items: [{ author: 'bob', mayWrite: true, commit: null }] });
   });
 });

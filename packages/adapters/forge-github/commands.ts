@@ -2,33 +2,14 @@ import { completeReading, incompleteReading, type Reading } from '@eph/contract'
 import type { Command } from '@eph/engine/source/pulls';
 import { z } from 'zod';
 import { type Answer, senseless } from '../forge-http/answer.ts';
-import type { GithubClient, ListQuestion } from './github-client.ts';
+import { readComments } from './conversation.ts';
+import type { GithubClient } from './github-client.ts';
 import { type HeadHistory, readHeadHistory } from './head-history.ts';
 import { readWriters } from './permissions.ts';
-import {
-  type ActivityShape,
-  activityShape,
-  type CommentShape,
-  commentShape,
-  loginOf,
-  type PullShape,
-  pullShape,
-  wholePullShape,
-} from './shapes.ts';
+import { type ActivityShape, activityShape, type CommentShape, loginOf, type PullShape, pullShape } from './shapes.ts';
 
-const parseComments = (body: unknown): readonly CommentShape[] => z.array(commentShape).parse(body);
-const parseWhole = (body: unknown): z.output<typeof wholePullShape> => wholePullShape.parse(body);
 const parsePull = (body: unknown): PullShape => pullShape.parse(body);
 const parseActivities = (body: unknown): readonly ActivityShape[] => z.array(activityShape).parse(body);
-
-/** All comments on a pull request, oldest first. */
-export const commentsOf = (number: number): ListQuestion<CommentShape> => ({
-  route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/comments',
-  parameters: { issue_number: number },
-  parse: parseComments,
-  keyOf: ({ id }) => id,
-  what: 'comments',
-});
 
 /** As `Pulls.commands`. A pull request with comments and without any of them costs one request. */
 export const readCommands = async (
@@ -37,30 +18,15 @@ export const readCommands = async (
   now: () => number,
   signal: AbortSignal,
 ): Promise<Reading<Command>> => {
-  const comments = await client.list(commentsOf(number), { signal });
+  const comments = await readComments(client, number, { signal });
   if (!comments.complete) return incompleteReading([], comments.refusal.fault);
   const commanding = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
-  if (commanding.length === 0) return await confirmSilence(client, number, comments.items.length, signal);
+  if (commanding.length === 0) return completeReading([]);
   const authors = commanding.flatMap(({ user }) => (user === null ? [] : [user.login]));
   const [history, writers] = await Promise.all([readHistory(client, number, now, signal), readWriters(client, authors, signal)]);
   if (!history.ok) return incompleteReading([], history.fault);
   if (!writers.ok) return incompleteReading([], writers.fault);
   return completeReading(commanding.map((comment) => toCommand(comment, writers.value, history.value)));
-};
-
-/** An empty list may be all that arrived: the pull request itself says how many comments it has. */
-const confirmSilence = async (
-  client: GithubClient,
-  number: number,
-  seen: number,
-  signal: AbortSignal,
-): Promise<Reading<Command>> => {
-  if (seen > 0) return completeReading([]);
-  const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}';
-  const answer = await client.read({ route, parameters: { pull_number: number }, parse: parseWhole }, { signal, fresh: true });
-  if (!answer.ok) return incompleteReading([], answer.fault);
-  if (answer.value.comments === 0) return completeReading([]);
-  return incompleteReading([], senseless(`${client.shown} shows none of the comments on pull request ${number}.`).fault);
 };
 
 const firstLine = ({ body }: CommentShape): string => (body.split(/\r?\n/, 1)[0] ?? '').trim();

@@ -1,7 +1,8 @@
 import type { CommitSha, EnvironmentId } from '@eph/contract';
 import { z } from 'zod';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { type Refusal, senseless, toError, valueOf } from '../forge-http/answer.ts';
 import type { GithubClient } from './github-client.ts';
+import { whetherGone } from './repository.ts';
 import { type DeploymentShape, type DeploymentStatusShape, deploymentShape, deploymentStatusShape, loginOf } from './shapes.ts';
 
 /** The record of one environment, as GitHub shows it on pull requests and on the page of the repository. */
@@ -19,21 +20,30 @@ export interface Deployments {
   /** One record at this commit with this state, and no other of the environment. */
   ensure(wanted: WantedDeployment, signal: AbortSignal): Promise<void>;
   /** No record of the environment. */
-  remove(wanted: Pick<WantedDeployment, 'environment' | 'group'>, signal: AbortSignal): Promise<void>;
+  remove(about: DeploymentsOf, signal: AbortSignal): Promise<void>;
+  /** Lets go of what is known of an environment that is gone. */
+  forget(environment: EnvironmentId): void;
 }
 
+export type DeploymentsOf = Pick<WantedDeployment, 'environment' | 'group'>;
+
+/** What GitHub calls the task of a deployment that was made without one, as ours are. */
+const defaultTask = 'deploy';
+
+const parseDeployment = (body: unknown): DeploymentShape => deploymentShape.parse(body);
 const parseDeployments = (body: unknown): readonly DeploymentShape[] => z.array(deploymentShape).parse(body);
 const parseStatuses = (body: unknown): readonly DeploymentStatusShape[] => z.array(deploymentStatusShape).parse(body);
 
 /** Everything throws `EphError`. */
 export const createDeployments = (client: GithubClient): Deployments => {
-  /** Those of an environment, newest first. Others may have written the same into theirs. */
-  const readOwn = async ({ environment, group }: Pick<WantedDeployment, 'environment' | 'group'>, signal: AbortSignal) => {
-    const login = valueOf(await client.login(signal));
+  /** Those that are there as far as this process knows; of an environment that is not in it, nobody knows. */
+  const known = new Map<EnvironmentId, ReadonlySet<number>>();
+
+  const list = async (parameters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly DeploymentShape[]> => {
     const deployments = await client.list(
       {
         route: 'GET /repos/{owner}/{repo}/deployments',
-        parameters: { environment: group },
+        parameters,
         parse: parseDeployments,
         keyOf: ({ id }) => id,
         what: 'deployments',
@@ -41,12 +51,47 @@ export const createDeployments = (client: GithubClient): Deployments => {
       { signal, fresh: true },
     );
     if (!deployments.complete) throw toError(deployments.refusal);
-    return deployments.items.filter(
-      ({ payload, creator }) => loginOf(creator) === login && environmentOf(payload) === environment,
-    );
+    return deployments.items;
+  };
+
+  /** Those of an environment, newest first. Others may have written the same into theirs. */
+  const readOwn = async ({ environment, group }: DeploymentsOf, signal: AbortSignal): Promise<readonly DeploymentShape[]> => {
+    const login = valueOf(await client.login(signal));
+    const listed = await list({ environment: group }, signal);
+    if (listed.length === 0) await confirmNone(environment, group, signal);
+    const own = listed.filter(({ payload, creator }) => loginOf(creator) === login && environmentOf(payload) === environment);
+    known.set(environment, new Set(own.map(({ id }) => id)));
+    return own;
+  };
+
+  /**
+   * An empty list may be all that arrived, and GitHub counts deployments nowhere. So those that are known are asked for one by one;
+   * where nothing is known, the list has to be empty also when it is asked for in other words.
+   */
+  const confirmNone = async (environment: EnvironmentId, group: string, signal: AbortSignal): Promise<void> => {
+    const ids = known.get(environment);
+    const isShort =
+      ids === undefined
+        ? (await list({ environment: group, task: defaultTask }, signal)).length > 0
+        : (await Promise.all([...ids].map((id) => isThere(id, signal)))).includes(true);
+    if (isShort) throw toError(senseless(`${client.shown} shows none of the deployments to ${group}.`));
+  };
+
+  const isThere = async (id: number, signal: AbortSignal): Promise<boolean> => {
+    const route = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}';
+    const answer = await client.read({ route, parameters: { deployment_id: id }, parse: () => true }, { signal, fresh: true });
+    if (!answer.ok) await requireGone(answer, signal);
+    return answer.ok;
+  };
+
+  const requireGone = async (refusal: Refusal, signal: AbortSignal): Promise<void> => {
+    if ((await whetherGone(client, refusal, signal)).state !== 'gone') throw toError(refusal);
   };
 
   const create = async ({ environment, group, commit }: WantedDeployment, signal: AbortSignal): Promise<number | undefined> => {
+    const others = known.get(environment) ?? [];
+    // Whether there is one when no answer comes, nobody knows.
+    known.delete(environment);
     const answer = await client.send(
       'POST /repos/{owner}/{repo}/deployments',
       {
@@ -60,8 +105,12 @@ export const createDeployments = (client: GithubClient): Deployments => {
         required_contexts: [],
       },
       signal,
+      parseDeployment,
     );
-    if (answer.ok) return deploymentShape.parse(answer.value).id;
+    if (answer.ok) {
+      known.set(environment, new Set([...others, answer.value.id]));
+      return answer.value.id;
+    }
     // A commit that is gone shows nothing, and there is nothing to do.
     if (answer.fault.code === 'forge.refused' && !(await hasCommit(commit, signal))) return undefined;
     throw toError(answer);
@@ -96,7 +145,7 @@ export const createDeployments = (client: GithubClient): Deployments => {
     if ((await readState(id, signal))?.state !== 'inactive') await say(id, { state: 'inactive' }, signal);
     const route = 'DELETE /repos/{owner}/{repo}/deployments/{deployment_id}';
     const answer = await client.send(route, { deployment_id: id }, signal);
-    if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
+    if (!answer.ok) await requireGone(answer, signal);
   };
 
   return {
@@ -107,9 +156,10 @@ export const createDeployments = (client: GithubClient): Deployments => {
       if (id !== undefined) await ensureState(id, wanted, signal);
       for (const other of own) if (other.id !== id) await removeOne(other.id, signal);
     },
-    async remove(wanted, signal) {
-      for (const { id } of await readOwn(wanted, signal)) await removeOne(id, signal);
+    async remove(about, signal) {
+      for (const { id } of await readOwn(about, signal)) await removeOne(id, signal);
     },
+    forget: (environment) => void known.delete(environment),
   };
 };
 

@@ -54,6 +54,8 @@ export interface GithubClient {
   readLocation(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<string>>;
   /** A change. Never kept, never shared. */
   send(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<unknown>>;
+  /** A change whose answer says something that is needed. */
+  send<T>(route: string, parameters: Parameters, signal: AbortSignal, parse: Question<T>['parse']): Promise<Answer<T>>;
   /** Who writes what Eph writes here. */
   login(signal: AbortSignal): Promise<Answer<string>>;
 }
@@ -185,8 +187,11 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
           : { ok: true, value: String(location) };
       }),
 
-    send: (route, parameters, signal) =>
-      attempt(signal, async () => ({ ok: true, value: (await requestAs(route, { ...parameters, request: { signal } })).data })),
+    send: <T>(route: string, parameters: Parameters, signal: AbortSignal, parse?: Question<T>['parse']) =>
+      attempt<unknown>(signal, async () => {
+        const { data } = await requestAs(route, { ...parameters, request: { signal } });
+        return parse === undefined ? { ok: true, value: data } : decode(route, () => parse(data));
+      }),
 
     login: (signal) => attempt(signal, async () => ({ ok: true, value: await (await account()).login() })),
   };

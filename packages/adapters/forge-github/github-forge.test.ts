@@ -7,10 +7,12 @@ import { startShop } from './emulated-shop.fake.ts';
 import { createGithubIdentity } from './github-identity.ts';
 
 const pulls = 'pulls/list';
+/** What was opened then has been quiet for long. */
+const earlier = () => Date.now() - 3_600_000;
 
 describe('a pass over repositories in which nothing happened', () => {
   it('is one conditional request each and costs nothing', async () => {
-    const { github, token, create, signal } = await startShop();
+    const { github, token, create, signal } = await startShop({ github: { now: earlier } });
     github.populate({ owner: 'many', repositories: 20, pullRequestsEach: 10, labels: () => ['preview'] });
     const common = { baseUrl: github.url, auth: { token }, now: Date.now, random: Math.random, log: silentLog };
     const identity = createGithubIdentity(common);
@@ -27,7 +29,7 @@ describe('a pass over repositories in which nothing happened', () => {
   });
 
   it('is one conditional request per hundred pull requests where there are more', async () => {
-    const { github, forge, openPulls, signal } = await startShop();
+    const { github, forge, openPulls, signal } = await startShop({ github: { now: earlier } });
     openPulls(230);
     const first = await forge.sources(signal);
     expect(first).toMatchObject({ complete: true, items: { length: 230 } });
@@ -48,7 +50,7 @@ describe('a pass over repositories in which nothing happened', () => {
 
 describe('a list of pull requests', () => {
   it('tells what changed on its last page, at the price of that page', async () => {
-    const { github, forge, openPulls, signal } = await startShop();
+    const { github, forge, openPulls, signal } = await startShop({ github: { now: earlier } });
     const [oldest] = openPulls(230);
     const before = await forge.sources(signal);
     oldest?.label('preview');

@@ -49,7 +49,7 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
   const identity = options.identity ?? createGithubIdentity(options);
   const client = createGithubClient({ ...options, identity });
   const closing = new AbortController();
-  const pullSources = createPullSources(project, client);
+  const pullSources = createPullSources(project, client, options.now);
   const refSources = createRefSources(project, client);
   const memory = createObjectMemory();
   const exporting = new Set<string>();
@@ -76,6 +76,9 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
         pullSources.list(untilClosed(signal)),
         ...(withRefs ? [refSources.list('branch', untilClosed(signal)), refSources.list('tag', untilClosed(signal))] : []),
       ]);
+      // The whole repository cannot be seen: it may belong to another installation by now.
+      if (listings.some((listing) => !listing.complete && listing.refusal.meaning === 'gone'))
+        identity.forget(options.owner, options.repository);
       reading = toReading(listings, reading);
       return reading;
     },

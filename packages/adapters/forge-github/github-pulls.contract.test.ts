@@ -2,7 +2,6 @@ import { commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
 import { describePulls, type PullsHarness } from '@eph/engine/source/pulls.contract';
 import { describe } from 'vitest';
 import { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
-import { FakeActivity } from './activity.fake.ts';
 import { createGithubForge } from './github-forge.ts';
 
 const people = { author: 'alice', maintainer: 'bob', stranger: 'mallory' };
@@ -14,7 +13,6 @@ const createHarness = async (): Promise<PullsHarness> => {
   const repository = github.createRepository('acme/shop', { by: people.author });
   for (const login of [people.author, people.maintainer]) repository.grant(login, 'write');
   const fork = repository.fork(people.stranger);
-  const activity = new FakeActivity(now);
   const app = github.createApp();
   app.install('acme');
   const forge = createGithubForge({
@@ -24,7 +22,6 @@ const createHarness = async (): Promise<PullsHarness> => {
     repository: 'shop',
     auth: { appId: app.id, privateKey: app.privateKey },
     refs: true,
-    fetch: activity.fetch,
     now,
     random: Math.random,
     log: silentLog,
@@ -41,7 +38,7 @@ const createHarness = async (): Promise<PullsHarness> => {
     forge,
     people,
     commit: (branch, files, onto) =>
-      act(() => activity.push('acme/shop', branch, repository.push(branch, files, onto === undefined ? {} : { from: onto }))),
+      act(() => commitSha(repository.push(branch, files, onto === undefined ? {} : { from: onto }))),
     openPullRequest: ({ head, title }) => act(() => ref(repository.openPullRequest({ head, title, by: people.author }).number)),
     edit: (name, { draft, ...edit }) =>
       act(() => {
@@ -67,8 +64,7 @@ const createHarness = async (): Promise<PullsHarness> => {
     reconnect: () => act(() => github.failures.clear()),
     fork: {
       name: fork.fullName,
-      commit: (branch, files) =>
-        act(() => activity.push(fork.fullName, branch, commitSha(fork.push(branch, files, { by: people.stranger })))),
+      commit: (branch, files) => act(() => commitSha(fork.push(branch, files, { by: people.stranger }))),
       openPullRequest: ({ head, title }) =>
         act(() => ref(repository.openPullRequest({ head: `${people.stranger}:${head}`, title, by: people.stranger }).number)),
     },

@@ -3,6 +3,7 @@ import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import type { Report } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
+import type { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
 import { startShop } from './emulated-shop.fake.ts';
 import { createGithubReporter } from './github-reporter.ts';
 
@@ -38,6 +39,11 @@ const start = async () => {
     ensure: (report: Report) => reporter.ensure(report, signal),
     restart: () => void (reporter = createReporter()),
   };
+};
+
+/** The next such list arrives without anything in it. */
+const hideOnce = ({ failures }: GithubEmulator, path: RegExp): void => {
+  failures.add({ failure: { kind: 'empty-page' }, times: 1, match: { method: 'GET', path } });
 };
 
 const phases = ['Pending', 'Progressing', 'Ready', 'Degraded', 'Failed', 'Removing', 'Removed'] as const;
@@ -77,6 +83,20 @@ describe('the status of a commit', () => {
     const commit = commitSha('1'.repeat(40));
     await ensure(reportOn(1, { commit }, { commit }));
     expect(repository.deployments()).toEqual([]);
+  });
+});
+
+describe('a report whose answer got lost', () => {
+  const operations = ['issues/update-comment', 'repos/create-commit-status', 'repos/create-deployment'];
+
+  it.each(operations)('is not forgotten when things are as they were before %s', async (operation) => {
+    const { github, repository, commit, pull, reportOn, ensure } = await start();
+    await ensure(reportOn(1, { phase: 'Removing' }));
+    github.failures.add({ failure: { kind: 'reset' }, times: 1, takesEffect: true, match: { operation } });
+    await expect(ensure(reportOn(1))).rejects.toMatchObject({ code: 'report.failed' });
+    await ensure(reportOn(1, { phase: 'Removing' }));
+    expect(pull.comments().map(({ body }) => body.split('\n')[1])).toEqual(['Removing']);
+    expect([repository.statuses(commit)[0]?.state, repository.deployments()]).toEqual(['pending', []]);
   });
 });
 
@@ -125,6 +145,52 @@ describe('the deployment of an environment', () => {
     restart();
     await ensure(reportOn(1));
     expect(github.requests.entries.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+
+  it.each(['known', 'forgotten'])('is not left behind when the list arrives empty and it is %s', async (memory) => {
+    const { github, repository, reportOn, ensure, restart } = await start();
+    await ensure(reportOn(1));
+    if (memory === 'forgotten') restart();
+    hideOnce(github, /\/deployments\?/);
+    await expect(ensure(reportOn(1, { phase: 'Removed' }, { last: true }))).rejects.toMatchObject({ code: 'report.failed' });
+    expect(repository.deployments()).toHaveLength(1);
+    await ensure(reportOn(1, { phase: 'Removed' }, { last: true }));
+    expect(repository.deployments()).toEqual([]);
+  });
+
+  it('is not made again when the list arrives empty', async () => {
+    const { github, repository, reportOn, ensure } = await start();
+    await ensure(reportOn(1, { phase: 'Progressing' }));
+    hideOnce(github, /\/deployments\?/);
+    await expect(ensure(reportOn(1))).rejects.toMatchObject({ code: 'report.failed' });
+    await ensure(reportOn(1));
+    expect(repository.deployments()).toMatchObject([{ state: 'success' }]);
+  });
+
+  it('is found again when the answer to its creation got lost and the list arrives empty', async () => {
+    const { github, repository, reportOn, ensure } = await start();
+    github.failures.add({
+      failure: { kind: 'reset' },
+      times: 1,
+      takesEffect: true,
+      match: { operation: 'repos/create-deployment' },
+    });
+    await expect(ensure(reportOn(1))).rejects.toMatchObject({ code: 'report.failed' });
+    hideOnce(github, /\/deployments\?/);
+    await expect(ensure(reportOn(1, { phase: 'Removed' }, { last: true }))).rejects.toMatchObject({ code: 'report.failed' });
+    await ensure(reportOn(1, { phase: 'Removed' }, { last: true }));
+    expect(repository.deployments()).toEqual([]);
+  });
+
+  it('may be gone already when it is to go', async () => {
+    const { repository, forge, reportOn, ensure, signal } = await start();
+    await ensure(reportOn(1));
+    const [{ id } = { id: 0 }] = repository.deployments();
+    const route = '/repos/{owner}/{repo}/deployments/{deployment_id}';
+    await forge.client.send(`POST ${route}/statuses`, { deployment_id: id, state: 'inactive' }, signal);
+    await forge.client.send(`DELETE ${route}`, { deployment_id: id }, signal);
+    await ensure(reportOn(1, { phase: 'Removed' }, { last: true }));
+    expect(repository.deployments()).toEqual([]);
   });
 
   it('leaves those of others alone', async () => {
@@ -180,6 +246,38 @@ describe('a comment', () => {
     await ensure(reportOn(1, { phase: 'Failed' }));
     expect(pull.comments().map(({ body }) => body.split('\n')[1])).toEqual(['Failed']);
   });
+
+  it('is not taken for deleted when the list of comments arrives empty', async () => {
+    const { github, pull, reportOn, ensure, restart } = await start();
+    await ensure(reportOn(1));
+    restart();
+    hideOnce(github, /\/comments\?/);
+    await expect(ensure(reportOn(1, { phase: 'Failed' }))).rejects.toMatchObject({ code: 'report.failed' });
+    await ensure(reportOn(1, { phase: 'Failed' }));
+    expect(pull.comments().map(({ body }) => body.split('\n')[1])).toEqual(['Failed']);
+  });
+
+  it('stays deleted when the list of reactions arrives empty', async () => {
+    const { github, pull, reportOn, ensure, restart } = await start();
+    await ensure(reportOn(1));
+    for (const { id } of pull.comments()) pull.deleteComment(id);
+    restart();
+    hideOnce(github, /\/reactions\?/);
+    await expect(ensure(reportOn(1, { phase: 'Failed' }))).rejects.toMatchObject({ code: 'report.failed' });
+    await ensure(reportOn(1, { phase: 'Failed' }));
+    expect(pull.comments()).toEqual([]);
+  });
+
+  it.each(['issues/create-comment', 'repos/create-deployment'])(
+    'is reported again when the answer to %s is cut short',
+    async (operation) => {
+      const { github, repository, pull, reportOn, ensure } = await start();
+      github.failures.add({ failure: { kind: 'truncated', ending: 'clean' }, times: 1, match: { operation } });
+      await expect(ensure(reportOn(1))).rejects.toMatchObject({ code: 'report.failed' });
+      await ensure(reportOn(1));
+      expect([pull.comments().length, repository.deployments().length]).toEqual([1, 1]);
+    },
+  );
 
   it('does not suffer from what else fails', async () => {
     const { github, repository, commit, pull, reportOn, ensure } = await start();

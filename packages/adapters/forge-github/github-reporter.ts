@@ -22,7 +22,7 @@ export interface GithubReporterOptions {
   readonly deployments?: boolean;
 }
 
-/** What people see of an environment, as far as this process knows. */
+/** What people see of an environment, as far as this process knows: nothing of what is being written, which may fail either way. */
 interface Shown {
   comment?: CommentState;
   status?: string;
@@ -45,7 +45,9 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
     const number = parseNumber(report.source);
     if (number === undefined || !isCommenting) return;
     const wanted = { number, environment: report.environment, body: renderComment(report) };
-    shown.comment = await comments.ensure(wanted, shown.comment, signal);
+    const { comment } = shown;
+    delete shown.comment;
+    shown.comment = await comments.ensure(wanted, comment, signal);
   };
 
   const ensureShownStatus = async ({ commit, view }: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
@@ -59,6 +61,7 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
     };
     const mark = JSON.stringify([commit, status]);
     if (shown.status === mark) return;
+    delete shown.status;
     await ensureStatus(client, commit, status, signal);
     shown.status = mark;
   };
@@ -68,6 +71,7 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
     const wanted = toDeployment(report, computeStatus(report.view).description);
     const mark = JSON.stringify(wanted);
     if (shown.deployment === mark) return;
+    delete shown.deployment;
     if ('state' in wanted) await deployments.ensure(wanted, signal);
     else await deployments.remove(wanted, signal);
     shown.deployment = mark;
@@ -82,7 +86,9 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
       [ensureComment, ensureShownStatus, ensureDeployment].map((ensure) => ensure(report, shown, signal)),
     );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-    if (report.last) known.delete(environment);
+    if (!report.last) return;
+    known.delete(environment);
+    deployments.forget(environment);
   };
 
   return {

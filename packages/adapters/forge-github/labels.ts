@@ -1,8 +1,8 @@
 import { EphError } from '@eph/contract';
 import { z } from 'zod';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { senseless, toError, valueOf } from '../forge-http/answer.ts';
 import type { GithubClient, ListQuestion } from './github-client.ts';
-import { type EventShape, eventShape, labelShape } from './shapes.ts';
+import { type EventShape, eventShape, labelledShape } from './shapes.ts';
 
 /** The labels of pull requests, as wishes that are read and written. Everything throws `EphError`. */
 export interface Labels {
@@ -12,11 +12,7 @@ export interface Labels {
 }
 
 const parseEvents = (body: unknown): readonly EventShape[] => z.array(eventShape).parse(body);
-const parseLabels = (body: unknown): readonly string[] =>
-  z
-    .array(labelShape)
-    .parse(body)
-    .map(({ name }) => name);
+const parseLabelled = (body: unknown): z.output<typeof labelledShape> => labelledShape.parse(body);
 
 const eventsOf = (number: number): ListQuestion<EventShape> => ({
   route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/events',
@@ -26,23 +22,16 @@ const eventsOf = (number: number): ListQuestion<EventShape> => ({
   what: 'events',
 });
 
-const labelsOf = (number: number): ListQuestion<string> => ({
-  route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/labels',
-  parameters: { issue_number: number },
-  parse: parseLabels,
-  keyOf: (name) => name,
-  what: 'labels',
-});
-
 /** GitHub knows a label in any case. */
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 export const createLabels = (client: GithubClient): Labels => {
-  /** As GitHub spells it; undefined when it is not on the pull request. */
+  /** As GitHub spells it; undefined when it is not on the pull request, which shows all of its labels at once. */
   const find = async (number: number, label: string, signal: AbortSignal): Promise<string | undefined> => {
-    const labels = await client.list(labelsOf(number), { signal, fresh: true });
-    if (!labels.complete) throw toError(labels.refusal);
-    return labels.items.find((name) => isSame(name, label));
+    const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}';
+    const question = { route, parameters: { pull_number: number }, parse: parseLabelled };
+    const { labels } = valueOf(await client.read(question, { signal, fresh: true }));
+    return labels.map(({ name }) => name).find((name) => isSame(name, label));
   };
 
   /** From the newest page to the oldest: what is asked for is mostly on the first of them. */
@@ -51,6 +40,7 @@ export const createLabels = (client: GithubClient): Labels => {
     const first = valueOf(await client.readPage(question, 1, { signal, fresh: true }));
     for (let page = first.last ?? 1; page >= 1; page -= 1) {
       const { items } = page === 1 ? first : valueOf(await client.readPage(question, page, { signal, fresh: true }));
+      if (page > 1 && items.length === 0) throw toError(senseless(`A page of the events of ${client.shown} is missing.`));
       const found = items.findLast(wanted);
       if (found !== undefined) return found;
     }
@@ -63,7 +53,9 @@ export const createLabels = (client: GithubClient): Labels => {
       const isAbout = ({ event, label: about }: EventShape) =>
         (event === 'labeled' || event === 'unlabeled') && about !== undefined && isSame(about.name, label);
       const last = await findLast(number, isAbout, signal);
-      return last?.event === 'labeled' ? last.created_at : undefined;
+      // What is there was put there: without a word about it, the list is not all that happened.
+      if (last === undefined) throw toError(senseless(`${client.shown} does not say when pull request ${number} got its label.`));
+      return last.event === 'labeled' ? last.created_at : undefined;
     },
 
     async add(number, label, signal) {

@@ -1,10 +1,9 @@
 import { type EnvironmentId, isMarkedComment } from '@eph/contract';
-import { z } from 'zod';
 import { toError, valueOf } from '../forge-http/answer.ts';
 import { createTurns } from '../forge-http/turns.ts';
-import { commentsOf } from './commands.ts';
+import { readComments, readReactions } from './conversation.ts';
 import type { GithubClient } from './github-client.ts';
-import { type CommentShape, commentShape, loginOf, type ReactionShape, reactionShape } from './shapes.ts';
+import { type CommentShape, commentShape, loginOf } from './shapes.ts';
 
 /** The comment about one environment on one pull request. */
 export interface WantedComment {
@@ -24,7 +23,7 @@ export interface PullComments {
 /** In the order in which they are used. */
 const reactionContents = ['rocket', 'eyes', 'hooray', 'heart', '+1', 'laugh', 'confused', '-1'];
 
-const parseReactions = (body: unknown): readonly ReactionShape[] => z.array(reactionShape).parse(body);
+const parseComment = (body: unknown): CommentShape => commentShape.parse(body);
 
 /**
  * GitHub keeps no trace of a comment that was deleted. So our account leaves a reaction on the pull request for every environment that it
@@ -35,23 +34,14 @@ export const createPullComments = (client: GithubClient): PullComments => {
 
   const readOurs = async (number: number, signal: AbortSignal): Promise<readonly CommentShape[]> => {
     const login = valueOf(await client.login(signal));
-    const comments = await client.list(commentsOf(number), { signal, fresh: true });
+    const comments = await readComments(client, number, { signal, fresh: true });
     if (!comments.complete) throw toError(comments.refusal);
     return comments.items.filter(({ user, body }) => loginOf(user) === login && environmentOf(body) !== undefined);
   };
 
-  const readReactions = async (number: number, signal: AbortSignal): Promise<readonly string[]> => {
+  const readOurReactions = async (number: number, signal: AbortSignal): Promise<readonly string[]> => {
     const login = valueOf(await client.login(signal));
-    const reactions = await client.list(
-      {
-        route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/reactions',
-        parameters: { issue_number: number },
-        parse: parseReactions,
-        keyOf: ({ id }) => id,
-        what: 'reactions',
-      },
-      { signal, fresh: true },
-    );
+    const reactions = await readReactions(client, number, { signal, fresh: true });
     if (!reactions.complete) throw toError(reactions.refusal);
     return reactions.items.filter(({ user }) => loginOf(user) === login).map(({ content }) => content);
   };
@@ -71,8 +61,8 @@ export const createPullComments = (client: GithubClient): PullComments => {
 
   const write = async ({ number, body }: WantedComment, signal: AbortSignal): Promise<CommentState> => {
     const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
-    const answer = valueOf(await client.send(route, { issue_number: number, body }, signal));
-    return { id: commentShape.parse(answer).id, body };
+    const { id } = valueOf(await client.send(route, { issue_number: number, body }, signal, parseComment));
+    return { id, body };
   };
 
   const edit = async (wanted: WantedComment, id: number, signal: AbortSignal): Promise<CommentState> => {
@@ -96,7 +86,7 @@ export const createPullComments = (client: GithubClient): PullComments => {
 
   const findOrWrite = async (wanted: WantedComment, signal: AbortSignal): Promise<CommentState> => {
     const { number, environment } = wanted;
-    const [ours, reactions] = [await readOurs(number, signal), await readReactions(number, signal)];
+    const [ours, reactions] = [await readOurs(number, signal), await readOurReactions(number, signal)];
     const environments = new Set(ours.map((comment) => environmentOf(comment.body)));
     const present = ours.find((comment) => isMarkedComment(comment.body, environment));
     if (present === undefined && reactions.length > environments.size) return 'deleted';

@@ -24,8 +24,24 @@ const issues: ListQuestion<z.output<typeof issueShape>> = {
   what: 'issues',
 };
 
-export const createPullSources = (project: ProjectId, client: GithubClient): PullSources => {
+/** How long after a change GitHub may still miss another one of the same second. */
+const settlingMs = 5_000;
+
+export const createPullSources = (project: ProjectId, client: GithubClient, now: () => number): PullSources => {
   const checkDrop = createDropCheck('pull requests');
+  const unsettled = new WeakMap<Source, Source>();
+
+  /**
+   * Times have seconds, and a comment or a review in the one that was just read would change nothing that a list shows. So what changed
+   * just now looks different once it is certain that nothing followed.
+   */
+  const settle = (source: Source): Source => {
+    const { pull } = source;
+    if (pull === undefined || now() - Date.parse(pull.touched) >= settlingMs) return source;
+    const known = unsettled.get(source) ?? { ...source, pull: { ...pull, touched: `${pull.touched} just now` } };
+    unsettled.set(source, known);
+    return known;
+  };
 
   // Newest first: then a full page changes with whatever is added.
   const openPulls: ListQuestion<Source> = {
@@ -62,12 +78,15 @@ export const createPullSources = (project: ProjectId, client: GithubClient): Pul
   };
 
   return {
-    list: async (signal) => await checkDrop(await client.list(openPulls, { signal }), () => countOtherwise(signal)),
+    async list(signal) {
+      const listing = await client.list(openPulls, { signal });
+      return await checkDrop({ ...listing, items: listing.items.map(settle) }, () => countOtherwise(signal));
+    },
 
     async read(number, signal) {
       const answer = await client.read(onePull(number), { signal, fresh: true });
       if (!answer.ok) return await whetherGone(client, answer, signal);
-      return answer.value === 'closed' ? { state: 'gone' } : { state: 'present', source: answer.value };
+      return answer.value === 'closed' ? { state: 'gone' } : { state: 'present', source: settle(answer.value) };
     },
   };
 };

@@ -28,8 +28,15 @@ export const pullShape = z.object({
 });
 export type PullShape = z.output<typeof pullShape>;
 
-/** The counts that only one pull request shows. */
-export const wholePullShape = pullShape.extend({ changed_files: z.int(), comments: z.int() });
+/** The count that only one pull request shows. */
+export const wholePullShape = pullShape.extend({ changed_files: z.int() });
+
+/** How much was said about a pull request, as it says itself. */
+export const conversationShape = z.object({
+  comments: z.int(),
+  /** Older releases of Enterprise do not count them. */
+  reactions: z.object({ total_count: z.int() }).default({ total_count: 0 }),
+});
 
 /** Pull requests count as issues here. */
 export const repositoryShape = z.object({ open_issues_count: z.int() });
@@ -65,6 +72,10 @@ export const eventShape = z.object({
 });
 export type EventShape = z.output<typeof eventShape>;
 
+/** Of everything that happened to a pull request, its reviews included. */
+export const happeningShape = z.object({ event: z.string().default('') });
+export type HappeningShape = z.output<typeof happeningShape>;
+
 export const activityShape = z.object({ id: z.int(), ref: z.string(), after: sha, timestamp: z.string() });
 export type ActivityShape = z.output<typeof activityShape>;
 
@@ -82,7 +93,7 @@ export type ChangedFileShape = z.output<typeof changedFileShape>;
 
 export const permissionShape = z.object({ permission: z.string() });
 
-export const labelShape = z.object({ name: z.string() });
+export const labelledShape = pullShape.pick({ labels: true });
 
 export const checkRunShape = z.object({
   id: z.int(),

@@ -6,6 +6,10 @@ import type { AnswerTable } from '../forge-http/answer.ts';
  *   shape: incomplete. It was not GitLab that answered, or not all of the answer arrived.
  * - 200 with an empty list of open merge requests after more than two, or as the first answer of all: incomplete, unless the list of all
  *   merge requests, whatever their state, agrees.
+ * - 200 with an empty list of comments: incomplete, unless the merge request itself counts none. Of versions: incomplete. Of reactions:
+ *   believed when it is said three times.
+ * - 200 with an empty list of environments: the one that is known, or another list, is asked before anything is taken for gone.
+ * - 200 with a list of events that does not tell when a label was added that is there: incomplete.
  * - 404 for the list of merge requests: incomplete. GitLab says 404 of everything in a project that was deleted, made private or closed
  *   to the token.
  * - 404 for one merge request: gone, if the project can be read. Otherwise nothing follows.

@@ -14,6 +14,8 @@ export interface EnvironmentNotes {
   forget(environment: EnvironmentId): void;
 }
 
+const timesAsked = 3;
+
 /** A note as it was last seen; none where somebody deleted it. */
 interface Known {
   readonly number: number;
@@ -35,9 +37,15 @@ export const createEnvironmentNotes = (client: GitlabClient): EnvironmentNotes =
   const remember = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<void> =>
     void valueOf(await ensureAward(client, pathOf(number), keepsakeOf(environment), signal));
 
+  /** GitLab counts reactions nowhere, and an empty list may be all that arrived: that there is none has to be said again and again. */
+  const isRemembered = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<boolean> => {
+    for (let time = 0; time < timesAsked; time += 1)
+      if (valueOf(await hasAward(client, pathOf(number), keepsakeOf(environment), signal))) return true;
+    return false;
+  };
+
   const create = async (number: number, environment: EnvironmentId, body: string, signal: AbortSignal): Promise<Known> => {
-    const isDeleted = valueOf(await hasAward(client, pathOf(number), keepsakeOf(environment), signal));
-    if (isDeleted) return { number, note: undefined };
+    if (await isRemembered(number, environment, signal)) return { number, note: undefined };
     const { id } = valueOf(await client.send('POST', `${pathOf(number)}/notes`, { body }, parseWritten, signal));
     await remember(number, environment, signal);
     return { number, note: { id, body } };

@@ -1,6 +1,7 @@
 import type { CommitSha } from '@eph/contract';
 import { toError, valueOf } from '../forge-http/answer.ts';
 import { type GitlabClient, listOf, parseNothing, parserOf } from './gitlab-client.ts';
+import { isGone } from './presence.ts';
 import { type DeploymentShape, deploymentShape, type EnvironmentShape, environmentShape } from './shapes.ts';
 
 const environments = listOf('environments', environmentShape);
@@ -30,10 +31,31 @@ interface Address {
 }
 
 export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironments => {
-  const find = async (name: string, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
-    const listing = await client.list(`/environments?name=${encodeURIComponent(name)}`, environments, { signal, fresh: true });
+  /** The number of each as far as this process knows; of a name that is not in it, nobody knows. */
+  const known = new Map<string, number>();
+
+  const look = async (name: string, by: 'name' | 'search', signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
+    const listing = await client.list(`/environments?${by}=${encodeURIComponent(name)}`, environments, { signal, fresh: true });
     if (!listing.complete) throw toError(listing.refusal);
-    return listing.items.find((environment) => environment.name === name);
+    const found = listing.items.find((environment) => environment.name === name);
+    if (found !== undefined) known.set(name, found.id);
+    return found;
+  };
+
+  /**
+   * An empty list may be all that arrived, and GitLab counts environments nowhere. So one that is known is asked for by its number; where
+   * none is known, it must not be found in other words either.
+   */
+  const find = async (name: string, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
+    const found = await look(name, 'name', signal);
+    if (found !== undefined) return found;
+    const id = known.get(name);
+    return id === undefined ? await look(name, 'search', signal) : await readOne(id, signal);
+  };
+
+  const readOne = async (id: number, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
+    const answer = await client.read(`/environments/${id}`, parseEnvironment, { signal, fresh: true });
+    return !answer.ok && (await isGone(client, answer, signal)) ? undefined : valueOf(answer);
   };
 
   const readLastDeployment = async (name: string, signal: AbortSignal): Promise<DeploymentShape | undefined> => {
@@ -57,22 +79,27 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
 
   const sendUnlessGone = async (method: 'POST' | 'DELETE', path: string, signal: AbortSignal): Promise<void> => {
     const answer = await client.send(method, path, undefined, parseNothing, signal);
-    if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
+    if (!answer.ok && !(await isGone(client, answer, signal))) throw toError(answer);
   };
 
   /** Somebody else may make it at the same time: another ephd, most likely. */
   const create = async (name: string, address: Address, signal: AbortSignal): Promise<EnvironmentShape> => {
     const body = { name, ...address, tier: 'development' };
+    // Whether there is one when no answer comes, nobody knows.
+    known.delete(name);
     const answer = await client.send('POST', '/environments', body, parseEnvironment, signal);
-    if (answer.ok || answer.meaning !== 'refused') return valueOf(answer);
-    return (await find(name, signal)) ?? valueOf(answer);
+    if (!answer.ok && answer.meaning === 'refused') return (await look(name, 'name', signal)) ?? valueOf(answer);
+    const made = valueOf(answer);
+    known.set(name, made.id);
+    return made;
   };
 
   return {
     async ensure(wish, signal) {
       const { name, url } = wish;
       const address: Address = url.length <= addressLimit ? { external_url: url } : {};
-      const found = (await find(name, signal)) ?? (await create(name, address, signal));
+      // One that is there and was not shown cannot be made again.
+      const found = (await look(name, 'name', signal)) ?? (await create(name, address, signal));
       if (address.external_url !== undefined && found.external_url !== url)
         valueOf(await client.send('PUT', `/environments/${found.id}`, address, parseNothing, signal));
       await ensureDeployment(wish, signal);
@@ -84,6 +111,7 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
       const found = await find(name, signal);
       await stop(found, signal);
       if (found !== undefined) await sendUnlessGone('DELETE', `/environments/${found.id}`, signal);
+      known.delete(name);
     },
   };
 };

@@ -19,6 +19,8 @@ export interface GitlabApiOptions {
   readonly log: Log;
   /** Shared by everything that uses the same token; one of its own without it. */
   readonly gate?: Gate;
+  /** For what was made of the answers. */
+  readonly cacheLimitBytes?: number;
 }
 
 export interface GitlabClientOptions extends GitlabApiOptions {
@@ -92,6 +94,7 @@ export const createGitlabApi = (options: GitlabApiOptions, what: string): Gitlab
     shown,
     now,
     log,
+    cacheLimitBytes: options.cacheLimitBytes,
   });
 
   const readPage: GitlabApi['readPage'] = (path, { parsePage }, page, readOptions) => {

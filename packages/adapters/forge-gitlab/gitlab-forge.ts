@@ -15,10 +15,12 @@ import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
+import { createKeptListing } from '../forge-http/kept-listing.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
+import type { SharedLook } from '../forge-http/shared-look.ts';
 import { createGitlabClient, type GitlabClient, type GitlabClientOptions, parserOf } from './gitlab-client.ts';
 import { createGitlabPulls } from './gitlab-pulls.ts';
-import { hasCommit, parseNumber, toSource } from './merge-request-source.ts';
+import { hasCommit, parseNumber, pathOf, toSource } from './merge-request-source.ts';
 import { createOpenMergeRequests } from './open-merge-requests.ts';
 import { isGone } from './presence.ts';
 import { type MergeRequestShape, mergeRequestShape } from './shapes.ts';
@@ -30,6 +32,8 @@ export interface GitlabForgeOptions
   readonly log: Log;
   /** What is looked for; everything by default. Where only merge requests are wanted, an unchanged pass is one request. */
   readonly kinds?: readonly SourceKind[];
+  /** Of a group that the project is in: then a pass in which nothing changed is one request for all of its projects. */
+  readonly shared?: SharedLook | undefined;
 }
 
 export interface GitlabForge extends Forge, AsyncDisposable {
@@ -50,7 +54,14 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
   const { project, kinds = sourceKinds } = options;
   const client = createGitlabClient(options);
   const git = createGitForge({ ...options, location: client.location });
-  const readOpen = createOpenMergeRequests(client, options.now);
+  const open = createKeptListing({
+    read: createOpenMergeRequests(client, options.now),
+    shared: options.shared,
+    path: options.path,
+    pathOf: ({ references }) => (references === undefined ? undefined : pathOf(references)),
+    hasCommit,
+    now: options.now,
+  });
   let before: { readonly parts: readonly Reading<Source>[]; readonly whole: Reading<Source> } | undefined;
 
   const withoutCommit = ({ iid }: MergeRequestShape): Failure =>
@@ -61,6 +72,11 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
     const reading = await git.sources(signal);
     const items = reading.items.filter(({ ref }) => kinds.includes(ref.kind));
     return items.length === reading.items.length ? reading : { ...reading, items };
+  };
+
+  const listOpen = async (refs: Promise<Reading<Source>>, signal: AbortSignal, asOf?: number) => {
+    const kept = asOf === undefined ? undefined : await open.readUnchanged(asOf, signal);
+    return kept !== undefined && isAtTips(kept.items, (await refs).items) ? kept : await open.read(signal);
   };
 
   const toReading = withMemory((listing: Listing<MergeRequestShape>): Reading<Source> => {
@@ -97,12 +113,10 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
     refs: git.refs,
     pulls: createGitlabPulls(client),
 
-    async sources(signal) {
-      const [refs, merges] = await Promise.all([
-        readRefs(signal),
-        kinds.includes('pr') ? readOpen(signal).then(toReading) : nothing,
-      ]);
-      return combine([refs, merges]);
+    async sources(signal, asOf) {
+      const refs = readRefs(signal);
+      const merges = kinds.includes('pr') ? listOpen(refs, signal, asOf).then(toReading) : nothing;
+      return combine(await Promise.all([refs, merges]));
     },
 
     async source(ref, signal) {
@@ -116,6 +130,20 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
     watch: (wake, signal) => git.watch(wake, signal),
     [Symbol.asyncDispose]: () => git[Symbol.asyncDispose](),
   };
+};
+
+/**
+ * Whether merge requests are where the branches of their own project are. GitLab follows a push a moment later, and when a branch only
+ * went back it may leave the date of its merge request as it was.
+ */
+const isAtTips = (merges: readonly MergeRequestShape[], refs: readonly Source[]): boolean => {
+  const tips = new Map<string, string>(
+    refs.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]),
+  );
+  return merges.every(({ source_project_id: source, target_project_id: target, source_branch: branch, sha }) => {
+    // A merge request stays where it was when its branch is deleted.
+    return source !== target || (tips.get(branch) ?? sha) === sha;
+  });
 };
 
 /** Computes again only for another argument than the last. */

@@ -91,6 +91,17 @@ describe('approvals of merge requests', () => {
     expect(await forge.pulls.approvals(ref, second, signal)).toMatchObject({ complete: true, items: [] });
   });
 
+  it('are unknown when the versions answer with nothing', async () => {
+    await using workshop = await createWorkshop();
+    const commit = await open(workshop);
+    const given = {
+      approved_by: [{ user: { id: workshop.bob.user.id, username: 'bob' }, approved_at: new Date().toISOString() }],
+    };
+    answerWith(workshop, /\/approvals$/, given);
+    workshop.gitlab.failures.add({ failure: { kind: 'empty-page' }, match: { path: /\/versions/u } });
+    expect(await workshop.forge.pulls.approvals(ref, commit, signal)).toMatchObject({ complete: false, items: [] });
+  });
+
   it('are unknown where GitLab does not say when they were given', async () => {
     await using workshop = await createWorkshop();
     const commit = await open(workshop);
@@ -156,6 +167,15 @@ describe('checks of a commit', () => {
 });
 
 describe('labels of merge requests', () => {
+  it('move no time when the list of their changes arrives empty', async () => {
+    await using workshop = await createWorkshop();
+    await open(workshop);
+    workshop.alice.label(at, 'preview');
+    workshop.gitlab.failures.add({ failure: { kind: 'empty-page' }, match: { path: /resource_label_events/u } });
+    await expect(workshop.forge.pulls.labelledAt(ref, 'preview', signal)).rejects.toMatchObject({ code: 'forge.incomplete' });
+    expect(await workshop.forge.pulls.labelledAt(ref, 'none', signal)).toBeUndefined();
+  });
+
   it.each(['a,b', ' padded', '', 'x'.repeat(256), 'none'])('%j is none that GitLab would take as it is', async (label) => {
     await using workshop = await createWorkshop();
     await open(workshop);

@@ -49,6 +49,11 @@ const createWorld = async (options: Partial<GitlabReporterOptions> = {}) => {
   };
 };
 
+/** The next such list arrives without anything in it. */
+const hideOnce = ({ gitlab }: Workshop, pattern: RegExp): void => {
+  gitlab.failures.add({ failure: { kind: 'empty-page' }, match: { method: 'GET', path: pattern }, times: 1 });
+};
+
 const changes = ({ gitlab }: Workshop): readonly string[] => takeApiRequests(gitlab).filter((line) => !line.startsWith('GET'));
 
 describe('the status of a commit', () => {
@@ -133,6 +138,52 @@ describe('an environment of GitLab', () => {
     expect(gitlab.read.environments(path)).toMatchObject([{ state: 'stopped' }]);
     for (let time = 0; time < 2; time += 1) await world.start().ensure(report('Removed', { last: true }), signal);
     expect([gitlab.read.environments(path), gitlab.read.deployments(path)]).toEqual([[], []]);
+  });
+
+  it.each(['known', 'forgotten'])('is not left behind when the list arrives empty and it is %s', async (memory) => {
+    await using world = await createWorld();
+    const { gitlab, report, start } = world;
+    const reporter = start();
+    await reporter.ensure(report('Ready'), signal);
+    hideOnce(world.workshop, /\/environments\?name=/);
+    await (memory === 'known' ? reporter : start()).ensure(report('Removed', { last: true }), signal);
+    expect(gitlab.read.environments(path)).toEqual([]);
+  });
+
+  it('is not left behind when the answer to its creation got lost and the list arrives empty', async () => {
+    await using world = await createWorld();
+    const { gitlab, report } = world;
+    const reporter = world.start();
+    const match = { method: 'POST', path: /\/environments$/ };
+    gitlab.failures.add({ failure: { kind: 'reset' }, match, takesEffect: true, times: 1 });
+    await expect(reporter.ensure(report('Ready'), signal)).rejects.toMatchObject({ code: 'report.failed' });
+    hideOnce(world.workshop, /\/environments\?name=/);
+    await reporter.ensure(report('Removed', { last: true }), signal);
+    expect(gitlab.read.environments(path)).toEqual([]);
+  });
+
+  it('is one also when the list arrives empty', async () => {
+    await using world = await createWorld();
+    const { gitlab, report } = world;
+    await world.start().ensure(report('Progressing'), signal);
+    hideOnce(world.workshop, /\/environments\?name=/);
+    await world.start().ensure(report('Ready'), signal);
+    expect(gitlab.read.environments(path)).toMatchObject([{ state: 'available' }]);
+  });
+
+  it('is not taken for deleted while the project cannot be seen', async () => {
+    await using world = await createWorld();
+    const { gitlab, report } = world;
+    const reporter = world.start();
+    await reporter.ensure(report('Ready'), signal);
+    const hide = gitlab.failures.add({
+      failure: { kind: 'status', status: 404, body: '{}' },
+      match: { path: /acme%2Fweb%2Fshop(?:$|\/environments\/)/ },
+    });
+    await expect(reporter.ensure(report('Removed', { last: true }), signal)).rejects.toMatchObject({ code: 'report.failed' });
+    hide();
+    await reporter.ensure(report('Removed', { last: true }), signal);
+    expect(gitlab.read.environments(path)).toEqual([]);
   });
 
   it('leaves those of others alone', async () => {
@@ -223,5 +274,26 @@ describe('a reporter of GitLab', () => {
     await expect(reporter.ensure(report('Progressing'), signal)).rejects.toMatchObject({ code: 'report.failed' });
     await reporter.ensure(report('Ready'), signal);
     expect(gitlab.read.comments(at)).toHaveLength(1);
+  });
+
+  it('does not take an empty list of notes for one that somebody deleted', async () => {
+    await using world = await createWorld();
+    const { gitlab, report, workshop } = world;
+    await world.start().ensure(report('Progressing'), signal);
+    hideOnce(workshop, /\/notes\?/);
+    const reporter = world.start();
+    await expect(reporter.ensure(report('Ready'), signal)).rejects.toMatchObject({ code: 'report.failed' });
+    await reporter.ensure(report('Ready'), signal);
+    expect(gitlab.read.comments(at)).toMatchObject([{ body: expect.stringContaining('Ready') }]);
+  });
+
+  it('writes no note again that somebody deleted, also when the list of reactions arrives empty', async () => {
+    await using world = await createWorld();
+    const { gitlab, alice, report, workshop } = world;
+    await world.start().ensure(report('Progressing'), signal);
+    for (const { id } of gitlab.read.comments(at)) alice.deleteComment(at, id);
+    hideOnce(workshop, /\/award_emoji/);
+    await world.start().ensure(report('Ready'), signal);
+    expect(gitlab.read.comments(at)).toEqual([]);
   });
 });

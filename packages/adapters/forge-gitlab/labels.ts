@@ -1,5 +1,5 @@
 import { EphError } from '@eph/contract';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { senseless, toError, valueOf } from '../forge-http/answer.ts';
 import { type GitlabClient, listOf, parserOf } from './gitlab-client.ts';
 import { labelEventShape, mergeRequestShape } from './shapes.ts';
 
@@ -33,7 +33,11 @@ export const createLabels = (client: GitlabClient): Labels => {
         .filter((event) => event.label?.name === label)
         .toSorted((a, b) => a.id - b.id)
         .at(-1);
-      return last?.action === 'add' ? last.created_at : undefined;
+      if (last !== undefined) return last.action === 'add' ? last.created_at : undefined;
+      // What is there was put there: without a word about it, the list is not all that happened.
+      const { labels } = valueOf(await client.read(`/merge_requests/${number}`, parseLabelled, { signal, fresh: true }));
+      if (!labels.includes(label)) return undefined;
+      throw toError(senseless(`${client.shown} does not say when merge request ${number} got its label.`));
     },
 
     async add(number, label, signal) {

@@ -1,5 +1,6 @@
 import { commitSha, EphError, type ProjectId, type PullRequest, type Source, type SourceRef } from '@eph/contract';
-import type { MergeRequestShape } from './shapes.ts';
+import type { z } from 'zod';
+import type { MergeRequestShape, referencesShape } from './shapes.ts';
 
 /** The number of a merge request within its project, if the ref is one and could be one of GitLab's. */
 export const parseNumber = ({ kind, name }: SourceRef): number | undefined =>
@@ -11,6 +12,9 @@ export const requireNumber = (ref: SourceRef, shown: string): number => {
     throw new EphError('forge.refused', `${shown} has no merge request ${JSON.stringify(ref.name.slice(0, 40))}.`);
   return number;
 };
+
+/** Of its project, as GitLab calls it now. */
+export const pathOf = ({ full }: z.output<typeof referencesShape>): string => full.slice(0, full.lastIndexOf('!'));
 
 export interface LocatedMergeRequest extends MergeRequestShape {
   readonly sha: string;

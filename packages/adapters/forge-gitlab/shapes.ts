@@ -2,6 +2,9 @@ import { z } from 'zod';
 
 /** Of every answer only what is used; the rest is not kept. */
 
+/** With the path of the project, such as `group/project!1`. */
+export const referencesShape = z.object({ full: z.string() });
+
 const person = z.object({ id: z.int(), username: z.string() });
 
 export const mergeRequestShape = z.object({
@@ -19,6 +22,7 @@ export const mergeRequestShape = z.object({
   /** The head; null until GitLab has looked at it. */
   sha: z.string().nullable(),
   web_url: z.string(),
+  references: referencesShape.optional(),
   updated_at: z.string(),
   user_notes_count: z.int(),
 });

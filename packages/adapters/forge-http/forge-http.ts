@@ -14,7 +14,8 @@ export interface ForgeHttpOptions {
   readonly shown: string;
   readonly now: () => number;
   readonly log: Log;
-  readonly cacheLimitBytes?: number;
+  /** For what was made of the answers. */
+  readonly cacheLimitBytes?: number | undefined;
 }
 
 /** Turns the decoded body of an answer into what is needed of it; throws when it is not what it should be. */

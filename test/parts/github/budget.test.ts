@@ -151,6 +151,23 @@ describe('secondary limits', () => {
     now += 61_000;
     expect((await octokit.request(pulls, shop)).status).toBe(200);
   });
+
+  it('count what people are told about apart, and send away whoever told too much, nobody else', async () => {
+    const secondaryLimits = { ...githubSecondaryLimits, contentPerMinute: 2 };
+    await using github = await GithubEmulator.start({ secondaryLimits });
+    withPullRequest(github).repository.grant('bob', 'write');
+    const [octokit, other] = ['octocat', 'bob'].map((by) => octokitFor(github, github.createToken({ by })));
+    const comment = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
+    const write = (who = octokit) => who?.request(comment, { ...shop, issue_number: 1, body: 'hi' });
+    await write();
+    await write();
+    await expect(write()).rejects.toMatchObject({
+      status: 403,
+      response: { headers: { 'retry-after': expect.stringMatching(/^\d+$/), 'x-ratelimit-remaining': '4998' } },
+    });
+    await expect(octokit?.request(pulls, shop)).rejects.toMatchObject({ status: 403 });
+    expect((await write(other))?.status).toBe(201);
+  });
 });
 
 describe('pages', () => {

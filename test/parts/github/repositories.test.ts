@@ -47,6 +47,20 @@ describe('a repository that moved', () => {
     expect((await octokit.request('GET /installation/repositories')).data.total_count).toBe(0);
     await expect(octokit.request(get, { owner: 'acme', repo: 'shop' })).rejects.toMatchObject({ status: 404 });
   });
+
+  it('leads an App that followed it to the installation of its new owner', async () => {
+    await using github = await GithubEmulator.start();
+    github.createOrganization('globex');
+    const repository = github.createRepository('acme/shop', { private: true });
+    const app = github.createApp();
+    const find = () =>
+      octokitForApp(github, app).request('GET /repos/{owner}/{repo}/installation', { owner: 'acme', repo: 'shop' });
+    app.install('acme');
+    repository.transfer('globex');
+    await expect(find()).rejects.toMatchObject({ status: 404 });
+    const { id } = app.install('globex');
+    expect((await find()).data).toMatchObject({ id, account: { login: 'globex' } });
+  });
 });
 
 describe('a repository that is gone', () => {

@@ -181,6 +181,11 @@ export class EmulatedRepository {
     addStatus(this.#world, this.#repository, { sha, state, context, description: null, targetUrl: null, creator });
   }
 
+  /** From now on, what happens to branches is listed this much later; `Infinity` for never. */
+  delayActivities(ms: number): void {
+    this.#repository.activityDelayMs = ms;
+  }
+
   /** Registers a webhook, as an administrator does on the settings page. */
   addHook(url: string, { secret, events = ['*'] }: { readonly secret?: string; readonly events?: readonly string[] } = {}): void {
     const target = { type: 'repository', id: this.id } as const;

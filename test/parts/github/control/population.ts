@@ -3,7 +3,7 @@ import { signatureOf } from '../state/account.ts';
 import { openPullRequest } from '../state/issue-acts.ts';
 import { ensureLabel, setLabels } from '../state/label-acts.ts';
 import { branchRef } from '../state/repository.ts';
-import { createRepository } from '../state/repository-acts.ts';
+import { addBranch, createRepository } from '../state/repository-acts.ts';
 import type { World } from '../state/world.ts';
 import { person } from './person.ts';
 
@@ -30,7 +30,7 @@ export const populate = (world: World, population: Population): void => {
       const headRef = `change-${pull}`;
       const author = signatureOf(by, world.now());
       const { sha } = repository.network.commit({ parents: [parent], files: {}, author, message: `Change ${pull} of ${name}` });
-      repository.refs.set(branchRef(headRef), sha);
+      addBranch(world, repository, headRef, sha, by);
       const spec = { headRepository: repository, headRef, baseRef: 'main', title: `Change ${pull}`, body: null, draft: false };
       const opened = openPullRequest(world, repository, { ...spec, author: by });
       const labels = (population.labels?.(pull, index) ?? []).map((label) => ensureLabel(world, repository, label));

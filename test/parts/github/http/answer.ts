@@ -8,8 +8,21 @@ export type Answer =
       readonly modifiedAt?: number;
     }
   | { readonly kind: 'page'; readonly total: number; readonly render: (from: number, to: number) => unknown }
+  | {
+      readonly kind: 'cursor-page';
+      readonly list: CursorList;
+      readonly render: (from: number, to: number) => Promise<readonly unknown[]>;
+    }
   | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly contentType: string; readonly modifiedAt?: number }
   | { readonly kind: 'empty'; readonly status: number; readonly headers: Headers };
+
+export interface CursorList {
+  readonly ids: readonly number[];
+  readonly ascending: boolean;
+}
+
+/** Once it is decided which part of a list is shown. */
+export type RenderedAnswer = Exclude<Answer, { readonly kind: 'page' | 'cursor-page' }>;
 
 export type Headers = Readonly<Record<string, string>>;
 
@@ -41,6 +54,20 @@ export const page = <T>(
   total: items.length,
   render: async (from, to) => wrap(await Promise.all(items.slice(from, to).map(show)), to === 0 ? 0 : items.length),
 });
+
+/** A list that is walked from entry to entry, because it grows while it is walked. The items come in the order of their ids. */
+export const cursorPage = <T extends { readonly id: number }>(
+  items: readonly T[],
+  direction: 'asc' | 'desc',
+  show: (item: T) => unknown,
+): Answer => {
+  const ordered = direction === 'asc' ? items : items.toReversed();
+  return {
+    kind: 'cursor-page',
+    list: { ids: ordered.map(({ id }) => id), ascending: direction === 'asc' },
+    render: async (from, to) => Promise.all(ordered.slice(from, to).map(show)),
+  };
+};
 
 interface FieldError {
   readonly resource: string;

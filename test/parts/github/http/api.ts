@@ -5,10 +5,10 @@ import type { Credentials } from '../state/credentials.ts';
 import { fullName, type Repository } from '../state/repository.ts';
 import { actorOf, budgetOf, maySee, type Viewer } from '../state/viewer.ts';
 import type { World } from '../state/world.ts';
-import { type Answer, notFound, Problem } from './answer.ts';
+import { type Answer, notFound, Problem, type RenderedAnswer } from './answer.ts';
 import { authorize } from './authorization.ts';
 import { EntityTags, isUnchanged } from './conditional.ts';
-import { linkHeader, pageWindow } from './pagination.ts';
+import { cursorWindow, pageWindow, type Window } from './pagination.ts';
 import type { RateLimits } from './rate-limits.ts';
 import { type Reply, ReplyWriter } from './reply.ts';
 import type { Match, Router } from './router.ts';
@@ -120,7 +120,7 @@ export class GithubApi {
       ifModifiedSince: asked.headers['if-modified-since'],
     };
     const spoilt = asked.emptyPage || asked.incompleteResults;
-    const known = spoilt ? undefined : this.#tags.recall(key, version);
+    const known = spoilt || asked.match.route?.changesWithTime === true ? undefined : this.#tags.recall(key, version);
     if (known !== undefined && isUnchanged(condition, known.etag, known.modifiedAt))
       return this.#writer.notModified(asked, known.etag, known.modifiedAt);
 
@@ -135,7 +135,7 @@ export class GithubApi {
   }
 
   /** The answer of the route, turned to plain JSON and compared with the description. */
-  async #handle(asked: Asked): Promise<Answer> {
+  async #handle(asked: Asked): Promise<RenderedAnswer> {
     const { match, parsed, viewer, repository } = asked;
     const { world, credentials, limits } = this.#parts;
     const answer = await match.route?.handle({
@@ -150,19 +150,25 @@ export class GithubApi {
       actor: actorOf(viewer),
     });
     if (answer === undefined) throw notFound();
-    const rendered = answer.kind === 'page' ? await this.#renderPage(asked, answer) : answer;
+    const rendered = await this.#render(asked, answer);
     const isJson = rendered.kind === 'json';
     const status = 'status' in rendered ? rendered.status : 200;
     this.#parts.conformance.checkAnswer(match.operation, asked.where, status, isJson ? rendered.body : undefined);
     return rendered;
   }
 
-  async #renderPage(asked: Asked, answer: Extract<Answer, { kind: 'page' }>): Promise<Answer> {
-    const window = pageWindow(asked.parsed.query);
+  async #render(asked: Asked, answer: Answer): Promise<RenderedAnswer> {
+    if (answer.kind !== 'page' && answer.kind !== 'cursor-page') return answer;
     if (asked.emptyPage) return { kind: 'json', status: 200, body: await answer.render(0, 0), headers: {} };
-    const link = linkHeader(this.#linkBase(asked), window, answer.total);
-    const body = await answer.render(window.from, window.to);
+    const { from, to, link } = this.#windowOf(asked, answer);
+    const body = await answer.render(from, to);
     return { kind: 'json', status: 200, body, headers: link === undefined ? {} : { link } };
+  }
+
+  #windowOf(asked: Asked, answer: Exclude<Answer, RenderedAnswer>): Window {
+    const { query } = asked.parsed;
+    const url = this.#linkBase(asked);
+    return answer.kind === 'page' ? pageWindow(url, query, answer.total) : cursorWindow(url, query, answer.list);
   }
 
   #linkBase({ url, repository, match }: Asked): URL {
@@ -174,13 +180,15 @@ export class GithubApi {
   /** The repository of the path: 404 if it is hidden from the viewer, a redirect if it has moved. */
   #findRepository(request: ApiRequest, match: Match, viewer: Viewer): Repository | undefined {
     const { owner, repo } = match.path;
-    // An App looks for its installation in repositories that it cannot see otherwise.
-    if (owner === undefined || repo === undefined || match.route?.access.kind === 'app') return undefined;
+    if (owner === undefined || repo === undefined) return undefined;
     const { world } = this.#parts;
     const present = world.repository(owner, repo);
+    // An App looks for its installation in repositories that it cannot see otherwise.
+    const isForApps = match.route?.access.kind === 'app';
+    if (present !== undefined && isForApps) return undefined;
     if (present !== undefined && maySee(viewer, present)) return present;
     const moved = present === undefined ? world.movedRepository(owner, repo) : undefined;
-    if (moved === undefined || !maySee(viewer, moved)) throw notFound();
+    if (moved === undefined || !(isForApps || maySee(viewer, moved))) throw notFound();
     const rest = (this.describedPath(request.url) ?? '').split('/').slice(4).join('/');
     const location = `${world.urls.api}/repositories/${moved.id}${rest === '' ? '' : `/${rest}`}${request.url.search}`;
     const isRead = request.method === 'GET' || request.method === 'HEAD';

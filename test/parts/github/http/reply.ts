@@ -2,7 +2,7 @@ import type { Repository } from '../state/repository.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { budgetOf } from '../state/viewer.ts';
 import type { World } from '../state/world.ts';
-import { type Answer, type Headers, Problem } from './answer.ts';
+import { type Headers, Problem, type RenderedAnswer } from './answer.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Match } from './router.ts';
 
@@ -40,8 +40,7 @@ export class ReplyWriter {
     this.#enterprise = enterprise;
   }
 
-  reply(asked: Answered, answer: Answer): Reply {
-    if (answer.kind === 'page') throw new Error('A page is rendered before it is sent.');
+  reply(asked: Answered, answer: RenderedAnswer): Reply {
     const type = answer.kind === 'bytes' ? answer.contentType : 'application/json; charset=utf-8';
     const modifiedAt = answer.kind === 'empty' ? undefined : answer.modifiedAt;
     const own = answer.kind === 'bytes' ? {} : answer.headers;
@@ -153,7 +152,7 @@ const scopeHeaders = ({ token }: Extract<Viewer, { kind: 'user' }>): Headers => 
     : { 'github-authentication-token-expiration': new Date(token.expiresAt).toISOString().replace(/T(.*)\..*/, ' $1 UTC') }),
 });
 
-const bodyOf = (answer: Exclude<Answer, { kind: 'page' }>): Buffer => {
+const bodyOf = (answer: RenderedAnswer): Buffer => {
   if (answer.kind === 'bytes') return answer.bytes;
   return answer.kind === 'empty' ? Buffer.alloc(0) : Buffer.from(JSON.stringify(answer.body));
 };

@@ -51,6 +51,8 @@ export interface Route {
   readonly access: Access;
   /** Which budget pays: `none` for the question how much is left. */
   readonly budget: 'core' | 'search' | 'none';
+  /** What it answers may change though nothing happened. */
+  readonly changesWithTime?: boolean;
   readonly handle: (call: UntypedCall) => Answer | Promise<Answer>;
 }
 

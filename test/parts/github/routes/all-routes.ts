@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts';
 import { accountRoutes } from './account-routes.ts';
+import { activityRoutes } from './activity-routes.ts';
 import { appRoutes } from './app-routes.ts';
 import { commentRoutes } from './comment-routes.ts';
 import { contentRoutes } from './content-routes.ts';
@@ -20,6 +21,7 @@ export const allRoutes = (tokenLifeMs: number, newToken: () => string): readonly
   ...issueRoutes,
   ...commentRoutes,
   ...refRoutes,
+  ...activityRoutes,
   ...contentRoutes,
   ...statusRoutes,
   ...deploymentRoutes,

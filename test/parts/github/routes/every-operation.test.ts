@@ -133,6 +133,7 @@ const steps: readonly Step[] = [
   ['git/create-ref', ({ sha }) => ({ ...shop, ref: 'refs/heads/preview/x', sha })],
   ['git/update-ref', onCommit('sha', { ref: 'heads/preview/x', force: true })],
   ['git/delete-ref', inShop({ ref: 'heads/preview/x' })],
+  ['repos/list-activities', inShop({ ref: 'feature', time_period: 'day', per_page: 1 })],
   ['git/get-tag', ({ tag }) => ({ ...shop, tag_sha: tag })],
   ['repos/get-commit', onCommit('ref')],
   ['repos/list-commits', inShop({ sha: 'feature' })],

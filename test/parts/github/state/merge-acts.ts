@@ -10,7 +10,7 @@ export const mergePull = (world: World, pull: PullRequest, by: Account): string 
   pull.merged = { at: world.now(), by, commit };
   recordEvent(world, pull, { event: 'merged', commit, actor: by });
   closeIssue(world, pull, by);
-  updateRef(world, pull.repository, branchRef(pull.baseRef), commit, by);
+  updateRef(world, pull.repository, branchRef(pull.baseRef), commit, by, 'pr_merge');
   return commit;
 };
 

@@ -1,10 +1,19 @@
 import type { Account } from './account.ts';
+import type { ActivityType } from './activity.ts';
+import { recordActivity } from './activity-acts.ts';
 import { closeIssue, recordEvent, touchIssue } from './issue-acts.ts';
 import { branchRef, pullRequests, type Repository } from './repository.ts';
 import type { World } from './world.ts';
 
-/** Moves, creates or (without a commit) deletes a ref, and all that follows from it for pull requests and webhooks. */
-export const updateRef = (world: World, repository: Repository, ref: string, after: string | undefined, by: Account): void => {
+/** Moves, creates or (without a commit) deletes a ref, and all that follows from it for activities, pull requests and webhooks. */
+export const updateRef = (
+  world: World,
+  repository: Repository,
+  ref: string,
+  after: string | undefined,
+  by: Account,
+  forward: 'push' | 'pr_merge' = 'push',
+): void => {
   const before = repository.refs.get(ref);
   if (before === after) return;
   if (after === undefined) repository.refs.delete(ref);
@@ -13,6 +22,8 @@ export const updateRef = (world: World, repository: Repository, ref: string, aft
   world.touch(repository);
 
   const forced = isForced(repository, before, after);
+  const type = activityType(before, after, forced) ?? forward;
+  recordActivity(world, repository, { type, ref, before, after, actor: by });
   const refType = ref.startsWith('refs/tags/') ? 'tag' : 'branch';
   const event = { repository, sender: by };
   if (before === undefined || after === undefined) {
@@ -21,6 +32,13 @@ export const updateRef = (world: World, repository: Repository, ref: string, aft
   }
   world.emit({ ...event, kind: 'push', ref, before, after, forced });
   if (refType === 'branch') followBranch(world, repository, ref, after, forced, by);
+};
+
+/** Of a move that is more than one forward. */
+const activityType = (before: string | undefined, after: string | undefined, forced: boolean): ActivityType | undefined => {
+  if (before === undefined) return 'branch_creation';
+  if (after === undefined) return 'branch_deletion';
+  return forced ? 'force_push' : undefined;
 };
 
 /** A tag object has no ancestors. */

@@ -1,5 +1,6 @@
 import type { FileContent } from '../git/git-objects.ts';
 import { type Account, signatureOf } from './account.ts';
+import { recordActivity } from './activity-acts.ts';
 import { closeIssue } from './issue-acts.ts';
 import { branchRef, pullRequests, type Repository } from './repository.ts';
 import type { World } from './world.ts';
@@ -19,7 +20,7 @@ export const createRepository = (world: World, spec: NewRepository): Repository 
   if (spec.files !== undefined) {
     const author = signatureOf(spec.by, world.now());
     const { sha } = repository.network.commit({ parents: [], files: spec.files, author, message: 'Initial commit' });
-    repository.refs.set(branchRef(spec.defaultBranch), sha);
+    addBranch(world, repository, spec.defaultBranch, sha, spec.by);
   }
   if (spec.by !== spec.owner) repository.collaborators.set(spec.by.id, 'admin');
   world.addRepository(repository);
@@ -27,7 +28,14 @@ export const createRepository = (world: World, spec: NewRepository): Repository 
   return repository;
 };
 
-/** With the branches and tags of its parent, and none of its pull requests. */
+/** Puts a branch there before anybody watches: no webhook tells of it. */
+export const addBranch = (world: World, repository: Repository, name: string, sha: string, by: Account): void => {
+  const ref = branchRef(name);
+  repository.refs.set(ref, sha);
+  recordActivity(world, repository, { type: 'branch_creation', ref, before: undefined, after: sha, actor: by });
+};
+
+/** With the branches and tags of its parent, and none of its pull requests or of what happened to its branches. */
 export const forkRepository = (world: World, parent: Repository, owner: Account, name: string): Repository => {
   const spec = { owner, name, private: parent.private, defaultBranch: parent.defaultBranch };
   const fork = blankRepository(world, spec, parent);
@@ -54,6 +62,8 @@ const blankRepository = (
     parent,
     forks: new Set(),
     refs: new Map(),
+    activities: [],
+    activityDelayMs: 0,
     issues: new Map(),
     labels: new Map(),
     collaborators: new Map(),

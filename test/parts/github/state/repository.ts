@@ -1,5 +1,6 @@
 import type { GitNetwork } from '../git/git-network.ts';
 import type { Account } from './account.ts';
+import type { Activity } from './activity.ts';
 import type { CheckRun, CommitStatus, Deployment, DeploymentEnvironment } from './commit-report.ts';
 import type { Hook } from './hook.ts';
 import type { IssueEvent, Label, Reaction, Review } from './issue.ts';
@@ -19,6 +20,10 @@ export interface Repository {
   readonly forks: Set<Repository>;
   /** Full names such as `refs/heads/main`; a tag may point to a tag object. */
   readonly refs: Map<string, string>;
+  /** Newest last. */
+  readonly activities: Activity[];
+  /** How long after it happened an activity is listed. */
+  activityDelayMs: number;
   readonly issues: Map<number, Issue>;
   /** By name in lower case: GitHub ignores case here. */
   readonly labels: Map<string, Label>;

@@ -99,7 +99,8 @@ export class GitlabApi {
 
   async #respond(request: Received, match: Match | Refusal | undefined, id: string, emptyPages: boolean): Promise<Answer> {
     const throttle = this.#parts.rateLimit.count(this.#tokenOf(request)?.user.username ?? '');
-    const own = { 'x-request-id': id, ...throttle.headers };
+    // By its own watch, as all times that it tells.
+    const own = { date: new Date(this.#parts.state.now()).toUTCString(), 'x-request-id': id, ...throttle.headers };
     if (throttle.answer !== undefined) return { ...throttle.answer, headers: { ...throttle.answer.headers, ...own } };
     const answer = await this.#answerOrRefuse(request, match, emptyPages);
     return conditional(request, { ...answer, headers: { ...answer.headers, ...own } });

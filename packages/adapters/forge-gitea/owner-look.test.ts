@@ -1,0 +1,124 @@
+import { silentLog } from '@eph/contract';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWith } from '../../../test/parts/describe-with.ts';
+import { gitea } from '../../../test/parts/gitea.ts';
+import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
+import { GiteaFront } from './gitea-front.fake.ts';
+import { type Bench, GiteaWorkshop } from './gitea-workshop.fake.ts';
+import { createOwnerLook } from './owner-look.ts';
+
+const { signal } = new AbortController();
+const patience = { timeout: 60_000, interval: 100 };
+const searches = expect.stringMatching(/^GET \/repos\/issues\/search\?/);
+
+/** Three repositories with a pull request each, of which the first is private and has one from a fork as well. */
+describeWith(gitea, 'a pass over the repositories of an organisation of Gitea', () => {
+  let workshop: GiteaWorkshop;
+  let front: GiteaFront;
+  let benches: readonly [Bench, Bench, Bench];
+  let shop: GiteaRepository;
+  let fork: GiteaRepository;
+  /** By our watch; Gitea has its own. */
+  let now = Date.now();
+
+  beforeAll(async () => {
+    workshop = await GiteaWorkshop.start();
+    front = await GiteaFront.start(workshop.server.port);
+    const clocked = { now: () => now, random: Math.random, log: silentLog };
+    const shared = createOwnerLook({ ...clocked, baseUrl: front.url, token: workshop.bot.token }, 'acme');
+    const createBench = () => workshop.createBench({ shared, now: () => now });
+    benches = [await createBench(), await createBench(), await createBench()];
+    for (const { repository } of benches) {
+      for (const label of ['preview', 'demo']) await repository.createLabel(label);
+      await repository.pushFiles('topic', { 'a.txt': 'a' });
+      await repository.openPullRequest('topic');
+    }
+    shop = benches[0].repository;
+    await shop.createBranch('next');
+    fork = await shop.as(workshop.mallory).fork();
+    await fork.pushFiles('foreign', { 'b.txt': 'b' });
+    await shop.as(workshop.mallory).openPullRequest('mallory:foreign');
+    await shop.send('PATCH', '', { private: true });
+  }, 300_000);
+  afterAll(async () => {
+    for (const bench of benches) await bench[Symbol.asyncDispose]();
+    await front[Symbol.asyncDispose]();
+    await workshop.stop();
+  });
+
+  /** Which repositories were read, and what was asked for all of them. */
+  const pass = async () => {
+    now += 1;
+    const asOf = now;
+    for (const each of [front, ...benches.map((bench) => bench.front)]) each.takeApiRequests();
+    const readings = await Promise.all(benches.map(({ forge }) => forge.sources(signal, asOf)));
+    const read = benches.flatMap((bench, index) => (bench.front.takeApiRequests().length === 0 ? [] : [index]));
+    return { readings, read, looks: front.takeApiRequests() };
+  };
+
+  const settle = async () => {
+    for (const { repository } of benches) workshop.setUpdated(repository, new Date(Date.now() - 3_600_000));
+    await expect.poll(async () => (await pass()).read, patience).toEqual([]);
+  };
+
+  it('is one request when nothing changed, and gives equal readings', async () => {
+    await settle();
+    const { readings, read, looks } = await pass();
+    expect({ read, looks }).toEqual({ read: [], looks: [searches] });
+    const afresh = await Promise.all(benches.map(({ forge }) => forge.sources(signal)));
+    expect(readings.map(({ complete, mark }) => ({ complete, mark }))).toEqual(
+      afresh.map(({ mark }) => ({ complete: true, mark })),
+    );
+  });
+
+  const acts: Readonly<Record<string, () => Promise<unknown>>> = {
+    'adds a label': () => shop.addLabels(1, 'preview'),
+    'takes a label away': () => shop.removeLabel(1, 'preview'),
+    'sets labels': () => shop.setLabels(1, 'preview', 'demo'),
+    'changes the title': () => shop.editPullRequest(1, { title: 'Another' }),
+    'makes it a draft': () => shop.editPullRequest(1, { title: 'WIP: Another' }),
+    'changes the base': () => shop.editPullRequest(1, { base: 'next' }),
+    'writes a comment': () => shop.addComment(1, '/deploy'),
+    'writes a review': () => shop.as(workshop.bob).addReview(1, 'COMMENT', 'Why?'),
+    approves: () => shop.as(workshop.bob).addReview(1, 'APPROVED'),
+    pushes: () => shop.pushFiles('topic', { 'a.txt': 'b' }),
+    'pushes with force': () => shop.pushFiles('topic', { 'c.txt': 'c' }, { onto: 'main' }),
+    'pushes to the fork': () => fork.pushFiles('foreign', { 'b.txt': 'c' }),
+    closes: () => shop.closePullRequest(1),
+    reopens: () => shop.reopenPullRequest(1),
+    'opens another': () => shop.openPullRequest('topic', 'Again'),
+  };
+  it.each(Object.entries(acts))('reads the one repository where somebody %s', async (_act, act) => {
+    await settle();
+    await act();
+    // Gitea follows a push a moment later.
+    await expect.poll(async () => (await pass()).read, patience).toEqual([0]);
+  });
+
+  it('finds what moves no date when it reads everything, after ten minutes', async () => {
+    await settle();
+    const labelsOf = ({ readings }: Awaited<ReturnType<typeof pass>>) =>
+      readings[0]?.items.find(({ ref }) => ref.kind === 'pr' && ref.name === '1')?.pull?.labels;
+    const labels = await shop.send<readonly { readonly id: number; readonly name: string }[]>('GET', '/labels');
+    const idOf = (name: string) => labels.find((label) => label.name === name)?.id;
+    await shop.send('PATCH', `/labels/${idOf('preview')}`, { name: 'renamed' });
+    await shop.send('DELETE', `/labels/${idOf('demo')}`);
+    expect(labelsOf(await pass())).toEqual(['demo', 'preview']);
+    now += 10 * 60_000;
+    expect(labelsOf(await pass())).toEqual(['renamed']);
+  });
+
+  it('reads every repository where the look fails', async () => {
+    await settle();
+    for (const substitute of [
+      { status: 502 },
+      { status: 200, body: '[]' },
+      { status: 200, headers: { 'x-total-count': '7' }, body: '[]' },
+    ]) {
+      front.substitute = () => substitute;
+      expect((await pass()).read).toEqual([0, 1, 2]);
+    }
+    front.substitute = () => undefined;
+    expect((await pass()).read).toEqual([]);
+  });
+});

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import type { ParseAnswer } from '../forge-http/forge-http.ts';
+import { parseLinks } from '../forge-http/read-pages.ts';
+import { type ChangedPage, createSharedLook, type SharedLook } from '../forge-http/shared-look.ts';
+import { createGiteaApi, type GiteaApiOptions, parseCounted } from './gitea-client.ts';
+import { listOf } from './shapes.ts';
+
+const parseIssues = listOf(z.object({ id: z.int(), repository: z.object({ full_name: z.string() }) }));
+
+const parseChanged =
+  (page: string): ParseAnswer<ChangedPage> =>
+  (body, headers) => {
+    const { items, total } = parseCounted(parseIssues(body), headers);
+    const next = parseLinks(headers.get('link')).has('next') ? String(Number(page) + 1) : undefined;
+    const changed = items.map(({ id, repository }) => ({ id, path: repository.full_name }));
+    return { items: changed, next, total, readAtMs: Date.parse(headers.get('date') ?? '') };
+  };
+
+/**
+ * Of all repositories of an organisation or user that Eph can see, private ones included. Called a search, but without words to look for
+ * it is answered from the database and not from an index that lags.
+ */
+export const createOwnerLook = (options: GiteaApiOptions, owner: string): SharedLook => {
+  const api = createGiteaApi(options, owner);
+  // No more than Gitea hands out at once: it counts pages by what is asked for.
+  const everything = `type=pulls&state=all&owner=${encodeURIComponent(owner)}&limit=50`;
+  return createSharedLook({
+    readPage: (since, page, signal) =>
+      api.read(`/repos/issues/search?${everything}&since=${since.toISOString()}&page=${page}`, parseChanged(page), signal),
+    shown: api.shown,
+    now: options.now,
+  });
+};

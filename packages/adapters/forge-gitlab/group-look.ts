@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import type { ParseAnswer } from '../forge-http/forge-http.ts';
+import { type ChangedPage, createSharedLook, type SharedLook } from '../forge-http/shared-look.ts';
+import { createGitlabApi, type GitlabApiOptions, listOf } from './gitlab-client.ts';
+import { pathOf } from './merge-request-source.ts';
+import { referencesShape } from './shapes.ts';
+
+const mergeRequests = listOf('merge requests', z.object({ id: z.int(), references: referencesShape }));
+
+const parseChanged: ParseAnswer<ChangedPage> = (body, headers) => {
+  const { items, ...position } = mergeRequests.parsePage(body, headers);
+  const changed = items.map(({ id, references }) => ({ id, path: pathOf(references) }));
+  return { items: changed, ...position, readAtMs: Date.parse(headers.get('date') ?? '') };
+};
+
+/** Of all projects of a group and the groups in it. Users have no such list: GitLab knows no group of their name. */
+export const createGroupLook = (options: GitlabApiOptions, group: string): SharedLook => {
+  // No address is asked for twice: each has another date.
+  const api = createGitlabApi({ ...options, cacheLimitBytes: 0 }, group);
+  const path = `/groups/${encodeURIComponent(group)}/merge_requests`;
+  const everything = 'scope=all&state=all&non_archived=false&order_by=updated_at&per_page=100';
+  return createSharedLook({
+    readPage: (since, page, signal) =>
+      api.read(`${path}?${everything}&updated_after=${since.toISOString()}&page=${page}`, parseChanged, { signal, fresh: true }),
+    shown: api.shown,
+    now: options.now,
+  });
+};

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { GithubEmulator } from './github-emulator.ts';
+import { octokitFor, octokitForApp } from './octokit-clients.ts';
+
+const shop = { owner: 'acme', repo: 'shop' };
+const activities = 'GET /repos/{owner}/{repo}/activity';
+const noCommit = '0'.repeat(40);
+
+/** A repository whose clock goes on by a second with everything that happens. */
+const start = async () => {
+  let now = Date.parse('2026-01-05T09:00:00Z');
+  const github = await GithubEmulator.start({ now: () => now });
+  const repository = github.createRepository('acme/shop', { private: true });
+  const octokit = octokitFor(github, github.createToken());
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  const push = (branch: string, text: string, options: { from?: string; by?: string } = {}) => {
+    pass(1_000);
+    return repository.push(branch, { 'a.txt': text }, options);
+  };
+  const list = async (query: object = {}) => (await octokit.request(activities, { ...shop, ...query })).data;
+  const told = async (query: object = {}) => (await list(query)).map((one) => `${one.activity_type} ${one.ref}`);
+  return { github, repository, octokit, pass, push, list, told, [Symbol.asyncDispose]: () => github.stop() };
+};
+
+const cursor = (link: string | undefined, rel: string): string | undefined =>
+  new RegExp(`<([^>]+)>; rel="${rel}"`).exec(link ?? '')?.[1];
+
+describe('the activities of a repository', () => {
+  it('are what happened to its branches, newest first, with commits, times and people', async () => {
+    await using town = await start();
+    const { repository, push, pass, list } = town;
+    const main = repository.refs.get('refs/heads/main');
+    const first = push('feature', '1', { by: 'ada' });
+    const second = push('feature', '2', { by: 'ada' });
+    const other = push('feature', '3', { by: 'grace', from: 'main' });
+    pass(1_000);
+    const merge = repository.openPullRequest({ head: 'feature' }).merge({ by: 'olga' });
+    repository.deleteBranch('feature', { by: 'olga' });
+    repository.pushTag('v1');
+    repository.deleteTag('v1');
+    expect(await list()).toMatchObject([
+      { activity_type: 'branch_deletion', ref: 'refs/heads/feature', before: other, after: noCommit, actor: { login: 'olga' } },
+      { activity_type: 'pr_merge', ref: 'refs/heads/main', before: main, after: merge, actor: { login: 'olga' } },
+      { activity_type: 'force_push', ref: 'refs/heads/feature', before: second, after: other, actor: { login: 'grace' } },
+      { activity_type: 'push', before: first, after: second, timestamp: '2026-01-05T09:00:02Z', actor: { login: 'ada' } },
+      { activity_type: 'branch_creation', before: noCommit, after: first, timestamp: '2026-01-05T09:00:01Z' },
+      { activity_type: 'branch_creation', ref: 'refs/heads/main', before: noCommit, after: main, actor: { login: 'octocat' } },
+    ]);
+  });
+
+  it('include what is done through the API, by whoever does it', async () => {
+    await using town = await start();
+    const { github, repository, push, list } = town;
+    const sha = push('feature', '1');
+    const app = github.createApp({ slug: 'eph' });
+    const installed = octokitForApp(github, app, app.install('acme'));
+    await installed.request('POST /repos/{owner}/{repo}/git/refs', { ...shop, ref: 'refs/heads/preview/x', sha });
+    const ref = { ...shop, ref: 'heads/preview/x' };
+    const main = repository.refs.get('refs/heads/main') ?? '';
+    await installed.request('PATCH /repos/{owner}/{repo}/git/refs/{ref}', { ...ref, sha: main, force: true });
+    await installed.request('DELETE /repos/{owner}/{repo}/git/refs/{ref}', ref);
+    const seen = await list({ ref: 'preview/x' });
+    expect(seen.map((one) => [one.activity_type, one.after, one.actor?.login])).toEqual([
+      ['branch_deletion', noCommit, 'eph[bot]'],
+      ['force_push', main, 'eph[bot]'],
+      ['branch_creation', sha, 'eph[bot]'],
+    ]);
+  });
+
+  it('belong to one repository: a fork begins without any', async () => {
+    await using town = await start();
+    const { github, repository, push, told } = town;
+    push('feature', '1');
+    const fork = repository.fork('mallory');
+    const octokit = octokitFor(github, github.createToken({ by: 'mallory' }));
+    const inFork = () => octokit.request(activities, { owner: 'mallory', repo: 'shop' });
+    expect((await inFork()).data).toEqual([]);
+    fork.push('patch', { x: '1' }, { by: 'mallory' });
+    expect((await inFork()).data).toMatchObject([{ ref: 'refs/heads/patch', actor: { login: 'mallory' } }]);
+    expect(await told()).not.toContain('branch_creation refs/heads/patch');
+  });
+
+  it('can be asked for by branch, kind, person and time', async () => {
+    await using town = await start();
+    const { pass, push, told } = town;
+    push('feature', '1', { by: 'ada' });
+    pass(3 * 24 * 3_600_000);
+    push('feature', '2', { by: 'Grace' });
+    push('feature-2', '1', { by: 'ada' });
+    for (const ref of ['feature', 'refs/heads/feature'])
+      expect(await told({ ref })).toEqual(['push refs/heads/feature', 'branch_creation refs/heads/feature']);
+    expect(await told({ ref: 'nowhere' })).toEqual([]);
+    expect(await told({ activity_type: 'push' })).toEqual(['push refs/heads/feature']);
+    expect(await told({ activity_type: 'merge_queue_merge' })).toEqual([]);
+    expect(await told({ actor: 'grace' })).toEqual(['push refs/heads/feature']);
+    expect(await told({ actor: 'nobody' })).toEqual([]);
+    expect(await told({ time_period: 'day', actor: 'ada' })).toEqual(['branch_creation refs/heads/feature-2']);
+    expect(await told({ time_period: 'week' })).toHaveLength(4);
+    pass(24 * 3_600_000);
+    expect(await told({ time_period: 'day' })).toEqual([]);
+    expect(await told({ direction: 'asc', ref: 'feature' })).toEqual([
+      'branch_creation refs/heads/feature',
+      'push refs/heads/feature',
+    ]);
+  });
+
+  it.each(['asc', 'desc'] as const)('come in pages from entry to entry (%s), whatever is added meanwhile', async (direction) => {
+    await using town = await start();
+    const { octokit, push } = town;
+    const all = Array.from({ length: 5 }, (_, index) => push('feature', String(index)));
+    const first = await octokit.request(activities, { ...shop, ref: 'feature', per_page: 2, direction });
+    const seen = first.data.map(({ after }) => after);
+    expect(cursor(first.headers.link, 'prev')).toBeUndefined();
+    push('other', '1');
+    const second = await octokit.request(cursor(first.headers.link, 'next') ?? '');
+    const third = await octokit.request(cursor(second.headers.link, 'next') ?? '');
+    for (const { data } of [second, third]) seen.push(...(data as { after: string }[]).map(({ after }) => after));
+    expect(direction === 'asc' ? seen : seen.toReversed()).toEqual(all);
+    expect(cursor(third.headers.link, 'next')).toBeUndefined();
+    const back = await octokit.request(cursor(third.headers.link, 'prev') ?? '');
+    expect(back.data).toEqual(second.data);
+    expect((await octokit.request(cursor(back.headers.link, 'prev') ?? '')).data).toEqual(first.data);
+  });
+
+  it('refuse a cursor that is none, two at once, and parameters that GitHub does not have', async () => {
+    await using town = await start();
+    const { github, octokit, push, list } = town;
+    push('feature', '1');
+    const { headers } = await octokit.request(activities, { ...shop, per_page: 1 });
+    const after = new URL(cursor(headers.link, 'next') ?? '').searchParams.get('after') ?? '';
+    for (const query of [{ after: 'x' }, { before: '2' }, { after, before: after }])
+      await expect(list(query)).rejects.toMatchObject({ status: 422 });
+    expect(github.takeViolations()).toEqual([]);
+    for (const query of [{ page: 2 }, { activity_type: 'tag_creation' }, { time_period: 'decade' }])
+      await expect(list(query)).rejects.toMatchObject({ status: 400 });
+    expect(github.takeViolations()).toHaveLength(3);
+  });
+
+  it('are for those who may read the contents', async () => {
+    await using town = await start();
+    const { github } = town;
+    const app = github.createApp({ permissions: { issues: 'read' } });
+    const installation = app.install('acme');
+    await expect(octokitForApp(github, app, installation).request(activities, shop)).rejects.toMatchObject({ status: 403 });
+    await expect(octokitFor(github).request(activities, shop)).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('cost nothing while they are the same, and are never the same only because nothing happened since', async () => {
+    await using town = await start();
+    const { github, octokit, pass, push } = town;
+    push('feature', '1');
+    const { headers } = await octokit.request(activities, { ...shop, time_period: 'day' });
+    const conditional = { ...shop, time_period: 'day', headers: { 'if-none-match': headers.etag } } as const;
+    github.requests.clear();
+    await expect(octokit.request(activities, conditional)).rejects.toMatchObject({ status: 304 });
+    expect(github.requests.total.points).toBe(0);
+    pass(24 * 3_600_000);
+    expect((await octokit.request(activities, conditional)).data).toEqual([]);
+  });
+
+  it('may be listed late or never, with the time at which they happened', async () => {
+    await using town = await start();
+    const { repository, pass, push, list, told } = town;
+    repository.delayActivities(60_000);
+    push('feature', '1');
+    expect(await told({ ref: 'feature' })).toEqual([]);
+    pass(60_000);
+    expect(await list({ ref: 'feature' })).toMatchObject([{ timestamp: '2026-01-05T09:00:01Z' }]);
+    repository.delayActivities(Number.POSITIVE_INFINITY);
+    push('feature', '2');
+    pass(365 * 24 * 3_600_000);
+    expect(await list({ ref: 'feature' })).toHaveLength(1);
+  });
+
+  it('can come empty on command', async () => {
+    await using town = await start();
+    town.github.failures.add({ failure: { kind: 'empty-page' }, match: { operation: 'repos/list-activities' }, times: 1 });
+    expect(await town.list()).toEqual([]);
+    expect(await town.list()).toHaveLength(1);
+  });
+});
