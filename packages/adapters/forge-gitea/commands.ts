@@ -7,7 +7,7 @@ import { readWriters } from './permissions.ts';
 import { readTimeline } from './pull-events.ts';
 import { computeHeadsAtComments } from './push-history.ts';
 import { readPull } from './repository.ts';
-import { type CommentShape, commentShape, listOf } from './shapes.ts';
+import { type CommentShape, commentShape, listOf, type PullShape } from './shapes.ts';
 
 const listedComments = {
   parse: listOf(commentShape),
@@ -15,10 +15,15 @@ const listedComments = {
   what: 'comments',
 };
 
-/** All comments on a pull request, oldest first. */
-export const readComments = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<CommentShape>> => {
+/** All comments on a pull request, oldest first. Whoever reads the pull request as well says how. */
+export const readComments = async (
+  client: GiteaClient,
+  number: number,
+  signal: AbortSignal,
+  readIt = () => readPull(client, number, signal),
+): Promise<Listing<CommentShape>> => {
   const listing = await client.list(`/issues/${number}/comments`, listedComments, signal);
-  return listing.complete && listing.items.length === 0 ? await confirmSilence(client, number, listing, signal) : listing;
+  return listing.complete && listing.items.length === 0 ? await confirmSilence(client, listing, readIt, signal) : listing;
 };
 
 /**
@@ -27,18 +32,18 @@ export const readComments = async (client: GiteaClient, number: number, signal: 
  */
 const confirmSilence = async (
   client: GiteaClient,
-  number: number,
   silence: Listing<CommentShape>,
+  readIt: () => Promise<Answer<PullShape>>,
   signal: AbortSignal,
 ): Promise<Listing<CommentShape>> => {
   const doubt = (refusal: Refusal): Listing<CommentShape> => ({ complete: false, items: [], refusal });
-  const pull = await readPull(client, number, signal);
+  const pull = await readIt();
   if (!pull.ok) return doubt(pull);
   if (pull.value.comments === 0) return silence;
   const timeline = await readTimeline(client, pull.value, signal);
   if (!timeline.complete) return doubt(timeline.refusal);
   if (!timeline.items.some(({ type }) => type === 'comment')) return silence;
-  return doubt(senseless(`${client.shown} shows none of the comments on pull request ${number}.`));
+  return doubt(senseless(`${client.shown} shows none of the comments on pull request ${pull.value.number}.`));
 };
 
 /** As `Pulls.commands`. A pull request with comments and without any of them costs one request. */

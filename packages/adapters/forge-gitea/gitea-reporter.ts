@@ -111,7 +111,7 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
     anticipate(report, signal) {
       const about = aboutOf(report);
       if (about !== undefined && shown.get(report.environment)?.comment === undefined)
-        ahead.begin(report.environment, () => comments.look(about, signal));
+        ahead.begin(report.environment, () => comments.look(about, signal, true));
     },
 
     async ensure(report, signal) {

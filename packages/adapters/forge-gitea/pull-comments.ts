@@ -1,11 +1,11 @@
 import { type CommitSha, commitSha, type EnvironmentId, isMarkedComment } from '@eph/contract';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { type Answer, toError, valueOf } from '../forge-http/answer.ts';
 import { readComments } from './commands.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
 import { computeHeads } from './push-history.ts';
 import { readPull } from './repository.ts';
-import { type CommentShape, parseAccount, parseCreatedComment, parseNothing } from './shapes.ts';
+import { type CommentShape, type PullShape, parseAccount, parseCreatedComment, parseNothing } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
 /** The comment about one environment on one pull request. */
@@ -22,8 +22,8 @@ export interface WantedComment {
 export type CommentState = { readonly id: number; readonly body: string } | 'deleted';
 
 export interface PullComments {
-  /** Needs no body. Only the first report has to look. */
-  look(about: Omit<WantedComment, 'body'>, signal: AbortSignal): Promise<CommentState | 'unwritten'>;
+  /** Only the first report has to look; who does so ahead asks everything at once. */
+  look(about: Omit<WantedComment, 'body'>, signal: AbortSignal, isAhead?: boolean): Promise<CommentState | 'unwritten'>;
   /** Makes the comment say what is wanted, given what is known of it. */
   ensure(wanted: WantedComment, known: CommentState | 'unwritten', signal: AbortSignal): Promise<CommentState>;
 }
@@ -41,9 +41,13 @@ export const createPullComments = (client: GiteaClient): PullComments => {
     return login;
   };
 
-  const find = async ({ number, environment }: About, signal: AbortSignal): Promise<CommentShape | undefined> => {
+  const find = async (
+    { number, environment }: About,
+    signal: AbortSignal,
+    readIt = () => readPull(client, number, signal),
+  ): Promise<CommentShape | undefined> => {
     const ours = await readLogin(signal);
-    const comments = await readComments(client, number, signal);
+    const comments = await readComments(client, number, signal, readIt);
     if (!comments.complete) throw toError(comments.refusal);
     return comments.items.find(({ user, body }) => user.login === ours && isMarkedComment(body, environment));
   };
@@ -68,30 +72,37 @@ export const createPullComments = (client: GiteaClient): PullComments => {
     return statuses.items.some((status) => status.context === context);
   };
 
-  /**
-   * Gitea keeps no trace of a comment that was deleted. But a status is written after every comment and nobody can delete it: where
-   * there is one, there was a comment.
-   */
-  const wasWritten = async ({ number, commit, context }: About, signal: AbortSignal): Promise<boolean> => {
-    const [isShown, heads] = await Promise.all([hasStatus(commit, context, signal), readHeads(number, signal)]);
-    if (isShown) return true;
-    const earlier = heads.filter((head) => head !== commit).slice(0, mostHeads);
-    for (const head of earlier) if (await hasStatus(commitSha(head), context, signal)) return true;
-    return false;
-  };
-
-  const readHeads = async (number: number, signal: AbortSignal): Promise<readonly string[]> => {
-    const pull = valueOf(await readPull(client, number, signal));
-    const timeline = await readTimeline(client, pull, signal);
+  const readHeads = async (pull: Answer<PullShape>, signal: AbortSignal): Promise<readonly string[]> => {
+    const timeline = await readTimeline(client, valueOf(pull), signal);
     if (!timeline.complete) throw toError(timeline.refusal);
     return computeHeads(timeline.items);
   };
 
+  /** What a look may have to ask. */
+  const questionsAbout = (about: About, signal: AbortSignal) => {
+    const { number, commit, context } = about;
+    const readIt = once(() => readPull(client, number, signal));
+    return {
+      comment: once(() => find(about, signal, readIt)),
+      isShown: once(() => hasStatus(commit, context, signal)),
+      heads: once(async () => await readHeads(await readIt(), signal)),
+    };
+  };
+
   return {
-    async look(about, signal) {
-      const found = await find(about, signal);
+    /**
+     * Gitea keeps no trace of a comment that was deleted. But a status is written after every comment and nobody can delete it: where
+     * there is one, there was a comment.
+     */
+    async look(about, signal, isAhead = false) {
+      const { comment, isShown, heads } = questionsAbout(about, signal);
+      if (isAhead) await Promise.allSettled([comment(), isShown(), heads()]);
+      const found = await comment();
       if (found !== undefined) return { id: found.id, body: found.body };
-      return (await wasWritten(about, signal)) ? 'deleted' : 'unwritten';
+      if (await isShown()) return 'deleted';
+      const earlier = (await heads()).filter((head) => head !== about.commit).slice(0, mostHeads);
+      for (const head of earlier) if (await hasStatus(commitSha(head), about.context, signal)) return 'deleted';
+      return 'unwritten';
     },
 
     async ensure(wanted, known, signal) {
@@ -99,5 +110,14 @@ export const createPullComments = (client: GiteaClient): PullComments => {
       if (known === 'unwritten') return await write(wanted, signal);
       return known.body === wanted.body ? known : await edit(wanted, known.id, signal);
     },
+  };
+};
+
+/** Asked when it is needed for the first time. */
+const once = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
+  let asked: Promise<T> | undefined;
+  return () => {
+    asked ??= ask();
+    return asked;
   };
 };

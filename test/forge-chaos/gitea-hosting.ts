@@ -1,0 +1,154 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createGiteaForge } from '@eph/adapters/forge-gitea/gitea-forge';
+import { createGiteaReporter } from '@eph/adapters/forge-gitea/gitea-reporter';
+import { createGate } from '@eph/adapters/forge-http/gate';
+import { projectId, silentLog } from '@eph/contract';
+import { computeCommitStatus } from '@eph/engine/report/commit-status';
+import type { Failure } from '../parts/emulation/failures.ts';
+import { gitea } from '../parts/gitea.ts';
+import type { GiteaRepository } from '../parts/gitea-repository.ts';
+import { FailingFront } from './failing-front.ts';
+import type { Hosting, SeenPull, Setting } from './hosting.ts';
+import { commonMishaps, type Mishap, toRules } from './mishaps.ts';
+import { renderComment } from './reports.ts';
+import { label, specOf, type Wish } from './wishes.ts';
+
+const ownMishaps: readonly Mishap<Failure>[] = [
+  { failure: { kind: 'status', status: 429, headers: { 'retry-after': '1' }, body: 'Retry later\n' }, share: 0.012 },
+];
+
+/** Pushes come to the history of a pull request a moment later. */
+const [notedWithinMs, lookEveryMs] = [60_000, 20];
+
+/** A real server; what is true of its pull requests is what people did to them. */
+export const startGitea = async ({ seed, now, random }: Setting): Promise<Hosting> => {
+  const server = await gitea.start();
+  const [alice, mallory, bot] = [
+    await server.createUser('alice'),
+    await server.createUser('mallory'),
+    await server.createUser('eph-bot'),
+  ];
+  await server.createOrganisation('acme');
+  const repository = await server.createRepository('acme', 'shop');
+  await repository.addCollaborator(alice, 'write');
+  await repository.addCollaborator(bot, 'admin');
+  await repository.createLabel(label);
+  const front = await FailingFront.start(server.port, seed);
+  const folder = await mkdtemp(join(tmpdir(), 'eph-forge-chaos-'));
+  const commits = new Map<string, Wish>();
+  const branches = new Map<number, string>();
+  const pulls = new Map<number, SeenPull>();
+  let pushes = 0;
+
+  const look = (number: number): SeenPull => {
+    const pull = pulls.get(number);
+    if (pull === undefined) throw new Error(`nobody opened pull request ${number}`);
+    return pull;
+  };
+  const change = (number: number, changes: Partial<SeenPull>): void => void pulls.set(number, { ...look(number), ...changes });
+
+  const push = async (branch: string, wish: Wish): Promise<string> => {
+    pushes += 1;
+    const files = { 'eph.yaml': specOf(wish), 'count.txt': String(pushes) };
+    const commit = await repository.as(alice).pushFiles(branch, files);
+    commits.set(commit, wish);
+    return commit;
+  };
+
+  const forge = createGiteaForge({
+    project: projectId('shop'),
+    baseUrl: front.url,
+    owner: repository.owner,
+    repository: repository.name,
+    token: bot.token,
+    folder: join(folder, 'data'),
+    now,
+    random,
+    log: silentLog,
+    // The clock stands still while anybody waits.
+    gate: createGate({ shown: 'Gitea', now, random, log: silentLog, patienceMs: 0 }),
+  });
+
+  return {
+    forge,
+    reporter: createGiteaReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus, now }),
+
+    async open(branch, wish) {
+      const commit = await push(branch, wish);
+      const { number } = await repository.as(alice).openPullRequest(branch);
+      branches.set(number, branch);
+      pulls.set(number, { isOpen: true, isDraft: false, labels: [], commit });
+      return number;
+    },
+    async push(number, wish) {
+      const commit = await push(branches.get(number) ?? '', wish);
+      await untilNoted(repository, number, commit);
+      change(number, { commit });
+    },
+    async label(number) {
+      await repository.addLabels(number, label);
+      change(number, { labels: [label] });
+    },
+    async unlabel(number) {
+      if (look(number).labels.length > 0) await repository.removeLabel(number, label);
+      change(number, { labels: [] });
+    },
+    async close(number) {
+      await repository.closePullRequest(number);
+      change(number, { isOpen: false });
+    },
+    async reopen(number) {
+      await repository.reopenPullRequest(number);
+      change(number, { isOpen: true });
+    },
+    async setDraft(number, isDraft) {
+      await repository.editPullRequest(number, { title: `${isDraft ? 'WIP: ' : ''}${branches.get(number)}` });
+      change(number, { isDraft });
+    },
+    async comment(number, text, by) {
+      await repository.as(by === 'a member' ? alice : mallory).addComment(number, text);
+    },
+    deleteComment: (_number, id) => repository.deleteComment(id),
+
+    look,
+    wishOf: (commit) => commits.get(commit),
+    reports: async (number) => (await repository.readComments(number)).filter(({ user }) => user.login === bot.name),
+    // It keeps no such list.
+    deployed: () => undefined,
+
+    get requests() {
+      return front.requests;
+    },
+    get faults() {
+      return front.faults;
+    },
+    startStorm() {
+      for (const rule of toRules([...commonMishaps, ...ownMishaps])) front.failures.add(rule);
+    },
+    endStorm: () => front.failures.clear(),
+
+    async [Symbol.asyncDispose]() {
+      await forge[Symbol.asyncDispose]();
+      await front[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+      await server.stop();
+    },
+  };
+};
+
+/** What is commanded before belongs to the commit before. */
+const untilNoted = async (repository: GiteaRepository, number: number, commit: string): Promise<void> => {
+  const until = Date.now() + notedWithinMs;
+  for (let page = 1; Date.now() < until; ) {
+    const path = `/issues/${number}/timeline?limit=50&page=${page}`;
+    const events = await repository.send<{ readonly type: string; readonly body: string }[] | null>('GET', path);
+    if (events?.some(({ type, body }) => type === 'pull_push' && body.includes(commit)) === true) return;
+    const isLast = events === null || events.length === 0;
+    page = isLast ? 1 : page + 1;
+    if (isLast) await pause(lookEveryMs);
+  }
+  throw new Error(`Gitea did not note ${commit} on pull request ${number}`);
+};

@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createGitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
+import { createGitlabReporter } from '@eph/adapters/forge-gitlab/gitlab-reporter';
+import { createGate } from '@eph/adapters/forge-http/gate';
+import { projectId, silentLog } from '@eph/contract';
+import { computeCommitStatus } from '@eph/engine/report/commit-status';
+import type { Failure } from '../parts/emulation/failures.ts';
+import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
+import type { Hosting, Setting } from './hosting.ts';
+import { commonMishaps, type Mishap, toRules } from './mishaps.ts';
+import { renderComment } from './reports.ts';
+import { label, specOf, type Wish } from './wishes.ts';
+
+const path = 'acme/shop';
+
+const ownMishaps: readonly Mishap<Failure>[] = [
+  { failure: { kind: 'status', status: 429, headers: { 'retry-after': '1' }, body: 'Retry later\n' }, share: 0.012 },
+];
+
+export const startGitlab = async ({ seed, now, random }: Setting): Promise<Hosting> => {
+  const gitlab = await GitlabEmulator.start({ seed, now });
+  const [alice, mallory] = [gitlab.person('alice'), gitlab.person('mallory')];
+  await alice.createProject(path, { visibility: 'public', files: { 'README.md': 'Read me.\n' } });
+  const token = gitlab.projectToken(path, 'maintainer');
+  const folder = await mkdtemp(join(tmpdir(), 'eph-forge-chaos-'));
+  const commits = new Map<string, Wish>();
+  const branches = new Map<number, string>();
+  let pushes = 0;
+
+  const at = (iid: number) => ({ project: path, iid });
+
+  const push = async (branch: string, wish: Wish): Promise<void> => {
+    pushes += 1;
+    const commit = await alice.push(path, branch, { 'eph.yaml': specOf(wish), 'count.txt': String(pushes) });
+    commits.set(commit, wish);
+  };
+
+  const forge = createGitlabForge({
+    project: projectId('shop'),
+    baseUrl: gitlab.url,
+    path,
+    token,
+    folder: join(folder, 'data'),
+    kinds: ['pr'],
+    now,
+    random,
+    log: silentLog,
+    // The clock stands still while anybody waits.
+    gate: createGate({ shown: 'GitLab', now, random, log: silentLog, patienceMs: 0 }),
+  });
+
+  return {
+    forge,
+    reporter: createGitlabReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus }),
+
+    async open(branch, wish) {
+      await push(branch, wish);
+      const { iid } = await alice.openMergeRequest(path, { source: branch });
+      branches.set(iid, branch);
+      return iid;
+    },
+    push: (number, wish) => push(branches.get(number) ?? '', wish),
+    label: (number) => alice.label(at(number), label),
+    unlabel: (number) => alice.unlabel(at(number), label),
+    close: (number) => alice.close(at(number)),
+    reopen: (number) => alice.reopen(at(number)),
+    setDraft: (number, isDraft) => (isDraft ? alice.markDraft(at(number)) : alice.markReady(at(number))),
+    comment: (number, text, by) => void (by === 'a member' ? alice : mallory).comment(at(number), text),
+    deleteComment: (number, id) => alice.deleteComment(at(number), id),
+
+    look(number) {
+      const { state, draft, sha } = gitlab.read.mergeRequest(at(number));
+      return { isOpen: state === 'opened', isDraft: draft, labels: gitlab.read.labels(at(number)), commit: sha };
+    },
+    wishOf: (commit) => commits.get(commit),
+    reports: (number) => gitlab.read.comments(at(number)).filter(({ author }) => author.startsWith('project_')),
+    deployed() {
+      const newest = new Map(gitlab.read.deployments(path).map(({ environment, sha }) => [environment.name, sha]));
+      return gitlab.read.environments(path).map(({ name }) => newest.get(name) ?? `nothing in ${name}`);
+    },
+
+    get requests() {
+      return gitlab.requests.total.requests;
+    },
+    get faults() {
+      return gitlab.requests.total.failures;
+    },
+    startStorm() {
+      for (const rule of toRules([...commonMishaps, ...ownMishaps])) gitlab.failures.add(rule);
+    },
+    endStorm: () => gitlab.failures.clear(),
+
+    async [Symbol.asyncDispose]() {
+      await forge[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+      await gitlab[Symbol.asyncDispose]();
+    },
+  };
+};

@@ -1,0 +1,52 @@
+import type { Reporter } from '@eph/engine/report/reporter';
+import type { Forge } from '@eph/engine/source/forge';
+import type { Wish } from './wishes.ts';
+
+/** What a forge is started with. */
+export interface Setting {
+  readonly seed: number;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+/** A pull request as it really is, whatever anybody is told about it. */
+export interface SeenPull {
+  readonly isOpen: boolean;
+  readonly isDraft: boolean;
+  readonly labels: readonly string[];
+  readonly commit: string;
+}
+
+export interface WrittenReport {
+  readonly id: number;
+  readonly body: string;
+}
+
+/** A forge with one repository: what people do to it and see in it, and what Eph gets of it. */
+export interface Hosting extends AsyncDisposable {
+  readonly forge: Forge;
+  readonly reporter: Reporter;
+
+  open(branch: string, wish: Wish): Promise<number>;
+  push(number: number, wish: Wish): Promise<void>;
+  label(number: number): Promise<void> | void;
+  unlabel(number: number): Promise<void> | void;
+  close(number: number): Promise<void> | void;
+  reopen(number: number): Promise<void> | void;
+  setDraft(number: number, isDraft: boolean): Promise<void> | void;
+  comment(number: number, text: string, by: 'a member' | 'a stranger'): Promise<void> | void;
+  deleteComment(number: number, id: number): Promise<void> | void;
+
+  look(number: number): SeenPull;
+  /** What commits ask for in their `eph.yaml`; undefined of one that is just being pushed. */
+  wishOf(commit: string): Wish | undefined;
+  /** The comments that Eph wrote. */
+  reports(number: number): Promise<readonly WrittenReport[]> | readonly WrittenReport[];
+  /** The commits of what the forge itself lists as deployed; undefined of one that keeps no such list. */
+  deployed(): readonly string[] | undefined;
+
+  readonly requests: number;
+  readonly faults: number;
+  startStorm(): void;
+  endStorm(): void;
+}

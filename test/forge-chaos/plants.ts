@@ -1,0 +1,37 @@
+import { completeReading } from '@eph/contract';
+import type { Forge } from '@eph/engine/source/forge';
+
+/** A fault put in on purpose, around the adapter: a run that does not find it proves nothing. */
+export type Plant = (forge: Forge) => Forge;
+
+/** Takes what could be read of a list for all of it. */
+const believeWhatArrived: Plant = (forge) => ({
+  ...forge,
+  sources: async (signal) => completeReading((await forge.sources(signal)).items),
+});
+
+/** Takes an outage for a deletion. */
+const takeSilenceForGone: Plant = (forge) => ({
+  ...forge,
+  source: async (ref, signal) => {
+    const answer = await forge.source(ref, signal);
+    return answer.state === 'unknown' ? { state: 'gone' } : answer;
+  },
+});
+
+/** Asks for comments, and takes silence for nobody having said a thing. */
+const takeSilenceForNoCommands: Plant = (forge) => {
+  const { pulls } = forge;
+  if (pulls === undefined) return forge;
+  const commands: typeof pulls.commands = async (...args) => completeReading((await pulls.commands(...args)).items);
+  return { ...forge, pulls: { ...pulls, commands } };
+};
+
+export const plants = {
+  none: (forge) => forge,
+  'truncated-is-complete': believeWhatArrived,
+  'outage-is-gone': takeSilenceForGone,
+  'outage-is-silence': takeSilenceForNoCommands,
+} as const satisfies { readonly [name: string]: Plant };
+
+export type PlantName = keyof typeof plants;

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { describeWith } from '../parts/describe-with.ts';
+import { gitea } from '../parts/gitea.ts';
+import { runForgeChaos } from './forge-chaos.ts';
+
+describeWith(gitea, 'a real Gitea behind something that fails and cuts short', () => {
+  it('makes Eph destroy nothing wrongly and leave nothing behind', { timeout: 300_000 }, async () => {
+    const { signal } = new AbortController();
+    const result = await runForgeChaos({ forge: 'gitea', steps: 40, seed: 7, print: () => undefined, signal });
+    expect(result.violations, result.history.join('\n')).toEqual([]);
+    expect(result).toMatchObject({ steps: 40, settles: 1, converged: 1 });
+    expect(result.faults / result.requests).toBeGreaterThan(0.05);
+  });
+});
