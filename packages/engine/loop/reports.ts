@@ -1,12 +1,5 @@
-import {
-  type CommitSha,
-  type EnvironmentId,
-  type Failure,
-  isSameView,
-  type ProjectId,
-  type ReportView,
-  toFailure,
-} from '@eph/contract';
+import { hash } from 'node:crypto';
+import { type CommitSha, type EnvironmentId, type Failure, type ProjectId, type ReportView, toFailure } from '@eph/contract';
 import type { Clock } from './clock.ts';
 import { Queue } from './queue.ts';
 
@@ -25,7 +18,8 @@ export class Reports<R extends Report> {
   readonly #anticipate: ((report: R, signal: AbortSignal) => void) | undefined;
   readonly #stopping = new AbortController();
   readonly #pending = new Map<EnvironmentId, R>();
-  readonly #delivered = new Map<EnvironmentId, R>();
+  /** The mark of the newest report of each; the reports themselves would be a large part of all that is remembered. */
+  readonly #newest = new Map<EnvironmentId, string>();
   /** Environments whose pending report is their last. */
   readonly #last = new Set<EnvironmentId>();
 
@@ -60,10 +54,9 @@ export class Reports<R extends Report> {
           return;
         }
         queue.forget(id);
-        this.#delivered.set(id, report);
         if (this.#pending.get(id) !== report) return queue.add(id);
         this.#pending.delete(id);
-        if (this.#last.delete(id)) this.#delivered.delete(id);
+        if (this.#last.delete(id)) this.#newest.delete(id);
       },
     );
     this.#queue = queue;
@@ -73,8 +66,10 @@ export class Reports<R extends Report> {
 
   publish(report: R): void {
     const { environment } = report;
-    const newest = this.#pending.get(environment) ?? this.#delivered.get(environment);
-    if (newest !== undefined && newest.commit === report.commit && isSameView(newest.view, report.view)) return;
+    const newest = this.#newest.get(environment);
+    const mark = markOf(report);
+    if (newest === mark) return;
+    this.#newest.set(environment, mark);
     this.#pending.set(environment, report);
     this.#last.delete(environment);
     // Nobody waits for news as for this, and nothing newer is to be expected.
@@ -88,7 +83,7 @@ export class Reports<R extends Report> {
   conclude(report: R): void {
     this.publish(report);
     if (this.#pending.has(report.environment)) this.#last.add(report.environment);
-    else this.#delivered.delete(report.environment);
+    else this.#newest.delete(report.environment);
   }
 
   idle(): Promise<void> {
@@ -100,3 +95,5 @@ export class Reports<R extends Report> {
     return this.#queue.close();
   }
 }
+
+const markOf = ({ commit, view }: Report): string => hash('sha256', `${commit} ${JSON.stringify(view)}`, 'base64');
