@@ -10,16 +10,10 @@ import {
 } from '@eph/contract';
 import { ManualClock } from '@eph/engine/loop/clock.fake';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ConfiguredForge, type ConfiguredOrganisation, type ConfiguredProject, plainProject } from './config.ts';
+import { type ConfiguredOrganisation, type ConfiguredProject, plainProject } from './config.ts';
+import { forgeCalled } from './forge.fake.ts';
 import { chooseRepositories, Organisations, toProjects } from './organisations.ts';
 
-const forgeCalled = (name: string): ConfiguredForge => ({
-  name,
-  type: 'gitlab',
-  url: 'https://git.example.org',
-  credentials: { token: { value: 'x', secret: true } },
-  webhookSecret: undefined,
-});
 const work = forgeCalled('work');
 
 const organisation = (owner: string, changes: Partial<ConfiguredOrganisation> = {}): ConfiguredOrganisation => ({

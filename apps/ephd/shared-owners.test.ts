@@ -1,15 +1,9 @@
 import { projectId } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { type ConfiguredForge, plainProject } from './config.ts';
+import { forgeCalled } from './forge.fake.ts';
 import { computeSharedOwners } from './shared-owners.ts';
 
-const forgeCalled = (name: string): ConfiguredForge => ({
-  name,
-  type: 'gitlab',
-  url: 'https://git.example.org',
-  credentials: { token: { value: 'x', secret: true } },
-  webhookSecret: undefined,
-});
 const [work, home] = [forgeCalled('work'), forgeCalled('home')];
 
 const ownersOf = (...paths: readonly (readonly [forge: ConfiguredForge | undefined, path: string])[]) => {

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { parseWhole, runCommand } from '../chaos-command.ts';
 import { type ForgeChaosOptions, hostings, runForgeChaos } from './forge-chaos.ts';
 import { type PlantName, plants } from './plants.ts';
 
@@ -18,12 +19,6 @@ Exit status: 0 nothing was destroyed wrongly or left behind, 1 something was, 2 
 
 type Options = Omit<ForgeChaosOptions, 'print' | 'signal'>;
 
-const whole = (text: string | undefined, fallback: number): number => {
-  const value = text === undefined ? fallback : Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new TypeError(`${text} is not a whole number above zero`);
-  return value;
-};
-
 const oneOf = <Name extends string>(names: { readonly [name in Name]: unknown }, text: string): Name => {
   if (!Object.hasOwn(names, text)) throw new TypeError(`${text} is none of ${Object.keys(names).join(', ')}`);
   return text as Name;
@@ -34,43 +29,27 @@ const parse = (): Options | 'help' => {
   const { values } = parseArgs({ options: { steps: text, seed: text, forge: text, plant: text, help: { type: 'boolean' } } });
   if (values.help === true) return 'help';
   return {
-    steps: whole(values.steps, 10_000),
-    seed: whole(values.seed, randomInt(1, 1_000_000)),
+    steps: parseWhole(values.steps, 10_000),
+    seed: parseWhole(values.seed, randomInt(1, 1_000_000)),
     forge: oneOf<keyof typeof hostings>(hostings, values.forge ?? 'github'),
     plant: oneOf<PlantName>(plants, values.plant ?? 'none'),
   };
 };
 
-const main = async (): Promise<number> => {
-  let options: ReturnType<typeof parse>;
-  try {
-    options = parse();
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
-    return 2;
-  }
-  if (options === 'help') {
-    console.log(help);
-    return 0;
-  }
-  const { forge, seed, plant } = options;
-  console.log(`${forge}, ${options.steps} steps, seed ${seed}${plant === 'none' ? '' : `, with ${plant} planted`}`);
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
-  const { signal } = interrupted;
-  const result = await runForgeChaos({ ...options, print: console.log, signal }).catch((error: unknown) => {
-    if (signal.aborted) return undefined;
-    throw error;
-  });
-  if (result === undefined) return 130;
-  const { steps, requests, faults, pulls, removals, settles, converged, violations, history } = result;
-  if (violations.length > 0) console.log(history.join('\n'));
-  for (const { invariant, message } of violations) console.log(`violated: ${invariant}: ${message}`);
-  console.log(
-    `steps ${steps}, pull requests ${pulls}, requests ${requests}, faults injected ${faults}, removals ${removals}, ` +
-      `converged ${converged} of ${settles}, ${violations.length === 0 ? 'nothing destroyed wrongly, nothing left behind' : 'violated'}`,
-  );
-  return violations.length === 0 ? 0 : 1;
-};
-
-process.exitCode = await main();
+process.exitCode = await runCommand({
+  help,
+  parse,
+  async run(options, signal) {
+    const { forge, seed, plant } = options;
+    console.log(`${forge}, ${options.steps} steps, seed ${seed}${plant === 'none' ? '' : `, with ${plant} planted`}`);
+    const result = await runForgeChaos({ ...options, print: console.log, signal });
+    const { steps, requests, faults, pulls, removals, settles, converged, violations, history } = result;
+    if (violations.length > 0) console.log(history.join('\n'));
+    for (const { invariant, message } of violations) console.log(`violated: ${invariant}: ${message}`);
+    console.log(
+      `steps ${steps}, pull requests ${pulls}, requests ${requests}, faults injected ${faults}, removals ${removals}, ` +
+        `converged ${converged} of ${settles}, ${violations.length === 0 ? 'nothing destroyed wrongly, nothing left behind' : 'violated'}`,
+    );
+    return violations.length === 0 ? 0 : 1;
+  },
+});

@@ -4,6 +4,7 @@ import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { ManualClock } from '@eph/engine/loop/clock.fake';
 import { Engine } from '@eph/engine/loop/engine';
+import { letTimePass } from '@eph/engine/loop/passing-time.fake';
 import { silentTelemetry } from '@eph/engine/loop/telemetry';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
@@ -101,15 +102,7 @@ export class Town implements AsyncDisposable {
 
   /** Lets the loop run for a while: everything that falls due is looked at. */
   async live(seconds: number): Promise<void> {
-    const end = this.clock.now() + seconds * 1000;
-    for (;;) {
-      await this.engine.idle();
-      const due = this.clock.nextDue();
-      if (due === undefined || due > end) break;
-      this.clock.advance(Math.max(0, due - this.clock.now()));
-    }
-    this.clock.advance(Math.max(0, end - this.clock.now()));
-    await this.engine.idle();
+    await letTimePass(this.engine, this.clock, seconds);
   }
 
   /** An operator looks at what is held back and lets go of what nobody wants. */

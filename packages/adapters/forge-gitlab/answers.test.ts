@@ -1,8 +1,9 @@
-import { projectId, type SourceRef, silentLog } from '@eph/contract';
+import type { SourceRef } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Script, type ScriptedAnswer, ScriptedForge } from '../forge-http/scripted-forge.fake.ts';
 import { gitlabAnswers } from './answers.ts';
-import { createGitlabForge, type GitlabForge } from './gitlab-forge.ts';
+import type { GitlabForge } from './gitlab-forge.ts';
+import { createScriptedGitlab } from './scripted-gitlab.fake.ts';
 
 const { signal } = new AbortController();
 const merge: SourceRef = { kind: 'pr', name: '7' };
@@ -14,20 +15,9 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** A forge that has seen nothing yet; it looks at merge requests alone. */
 const createForge = (script: Script): GitlabForge => {
   server.script = script;
-  return createGitlabForge({
-    project: projectId('shop'),
-    baseUrl: server.url,
-    path: 'acme/shop',
-    token: 'glpat-of-nobody-at-all',
-    folder: '/nonexistent',
-    kinds: ['pr'],
-    now: Date.now,
-    random: () => 0,
-    log: silentLog,
-  });
+  return createScriptedGitlab(server);
 };
 
 const mergeRequest = (iid: number, changes: object = {}) => ({

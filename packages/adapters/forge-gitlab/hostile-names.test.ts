@@ -1,8 +1,8 @@
-import { projectId, type SourceRef, silentLog } from '@eph/contract';
+import type { SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { ScriptedForge } from '../forge-http/scripted-forge.fake.ts';
-import { createGitlabForge } from './gitlab-forge.ts';
 import { createWorkshop, path } from './gitlab-workshop.fake.ts';
+import { createScriptedGitlab } from './scripted-gitlab.fake.ts';
 
 const { signal } = new AbortController();
 const long = 100_000;
@@ -35,17 +35,7 @@ describe.each(names)('%s', (_, name) => {
     await using server = await ScriptedForge.start();
     const all = [mergeRequest(1, name), mergeRequest(2, 'main')];
     server.script = () => ({ headers: { 'x-next-page': '', 'x-total': '2' }, body: all });
-    const forge = createGitlabForge({
-      project: projectId('shop'),
-      baseUrl: server.url,
-      path: 'acme/shop',
-      token: 'glpat-of-nobody-at-all',
-      folder: '/nonexistent',
-      kinds: ['pr'],
-      now: Date.now,
-      random: () => 0,
-      log: silentLog,
-    });
+    const forge = createScriptedGitlab(server);
     const { complete, items } = await forge.sources(signal);
     expect(complete).toBe(true);
     expect(items.map(({ ref, pull }) => [ref.name, pull?.head, pull?.base, pull?.title])).toEqual([

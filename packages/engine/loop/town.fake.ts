@@ -20,6 +20,7 @@ import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forg
 import { ManualClock } from './clock.fake.ts';
 import { Engine } from './engine.ts';
 import type { Known } from './memory.ts';
+import { letTimePass } from './passing-time.fake.ts';
 import { silentTelemetry } from './telemetry.ts';
 
 export const shop = projectId('shop');
@@ -103,15 +104,7 @@ export class Town {
 
   /** Lets the loop run for a while: everything that falls due is looked at. */
   async live(seconds: number): Promise<void> {
-    const end = this.clock.now() + seconds * 1000;
-    for (;;) {
-      await this.engine.idle();
-      const due = this.clock.nextDue();
-      if (due === undefined || due > end) break;
-      this.clock.advance(Math.max(0, due - this.clock.now()));
-    }
-    this.clock.advance(Math.max(0, end - this.clock.now()));
-    await this.engine.idle();
+    await letTimePass(this.engine, this.clock, seconds);
   }
 
   async restart(projects?: readonly ProjectId[]): Promise<void> {
