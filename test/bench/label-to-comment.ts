@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { findQuietPort } from '../e2e/quiet-ports.ts';
 import { RunningEphd } from '../e2e/running-ephd.ts';
-import { gitea } from '../parts/gitea.ts';
+import { type GiteaOptions, gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
 import type { GiteaServer } from '../parts/gitea-server.ts';
 import { getCommand } from '../parts/part.ts';
 import { until } from './bench-ephd.ts';
-import { atMost, type Figure, median, missing } from './figure.ts';
+import { atMost, type Figure, median, missing, reported } from './figure.ts';
 
 const rounds = 7;
 const restMs = 1_000;
@@ -32,11 +32,21 @@ const service = `import { createServer } from 'node:http';
 createServer((_, response) => response.end('good')).listen(Number(process.env.PORT), '127.0.0.1');
 `;
 
-/** On a real Gitea: from the moment the label is there until the comment says that it is ready, over what a person would do: start it, look, comment. */
+/**
+ * On a real Gitea: from the moment the label is there until the comment says that it is ready, over what a person would do: start it,
+ * look, comment. Its webhooks leave at once, as the guide recommends; how long it takes otherwise is only reported.
+ */
 export const measureLabelToComment = async (): Promise<readonly Figure[]> => {
   const finding = gitea.find();
   if (!finding.found) return [missing('label-to-comment', `Gitea is missing: ${getCommand('gitea')}`)];
-  const server = await gitea.start();
+  return [
+    atMost('label-to-comment', await measureOn({ isUntuned: false }), 1.5),
+    reported('label-to-comment-untuned', await measureOn({ isUntuned: true })),
+  ];
+};
+
+const measureOn = async (options: GiteaOptions): Promise<number> => {
+  const server = await gitea.start(options);
   const folder = await mkdtemp(join(tmpdir(), 'eph-bench-'));
   try {
     const repository = await server.createRepository(server.admin.name, 'shop', { 'eph.yaml': spec, 'web.mjs': service });
@@ -44,7 +54,7 @@ export const measureLabelToComment = async (): Promise<readonly Figure[]> => {
     await writeFile(join(folder, 'web.mjs'), service);
     const ephd = await startHooked(server, repository, folder);
     try {
-      return [await compare(repository, folder)];
+      return await compare(repository, folder);
     } finally {
       await ephd.stop();
     }
@@ -54,7 +64,7 @@ export const measureLabelToComment = async (): Promise<readonly Figure[]> => {
   }
 };
 
-const compare = async (repository: GiteaRepository, folder: string): Promise<Figure> => {
+const compare = async (repository: GiteaRepository, folder: string): Promise<number> => {
   const ours: number[] = [];
   const byHand: number[] = [];
   const manual = await open(repository, 'by-hand');
@@ -72,7 +82,7 @@ const compare = async (repository: GiteaRepository, folder: string): Promise<Fig
     ours.push(labelTook);
     byHand.push(startTook + commentTook);
   }
-  return atMost('label-to-comment', median(ours) / median(byHand), 1.5);
+  return median(ours) / median(byHand);
 };
 
 const open = async (repository: GiteaRepository, branch: string): Promise<number> => {

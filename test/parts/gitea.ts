@@ -22,17 +22,22 @@ const program: GoProgram = {
 };
 const adminName = 'eph-admin';
 
-export const gitea: Part<void, GiteaServer> = {
+export interface GiteaOptions {
+  /** The queues as Gitea comes with them: webhooks wait in them. */
+  readonly isUntuned: boolean;
+}
+
+export const gitea: Part<GiteaOptions | void, GiteaServer> = {
   name: 'gitea',
   purpose: 'Gitea server, a forge with pull requests and webhooks',
   find: () => findGoProgram(program, process.env),
   get: (progress, signal) => getGoProgram('gitea', program, progress, signal),
-  start: async () => {
+  start: async (options) => {
     const finding = findGoProgram(program, process.env);
     if (!finding.found) throw new Error(`Gitea is missing: ${finding.reason}`);
     const folder = createPartFolder('gitea');
     try {
-      return await startIn(folder, finding.where);
+      return await startIn(folder, finding.where, options?.isUntuned === true ? '' : promptQueues);
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
       throw error;
@@ -40,12 +45,12 @@ export const gitea: Part<void, GiteaServer> = {
   },
 };
 
-const startIn = async (folder: string, command: string): Promise<GiteaServer> => {
+const startIn = async (folder: string, command: string, queues: string): Promise<GiteaServer> => {
   const configurationFile = join(folder, 'app.ini');
   const password = randomBytes(16).toString('hex');
   const common = { command, folder, asOurselves: true };
   const run = (...args: string[]): Promise<void> => runPartCommand({ ...common, args: [...args, '--config', configurationFile] });
-  await writeFile(configurationFile, configuration(folder, command, 0));
+  await writeFile(configurationFile, configuration(folder, command, 0, queues));
   await run('migrate');
   const account = ['--username', adminName, '--password', password, '--email', `${adminName}@example.com`];
   await run('admin', 'user', 'create', '--admin', '--must-change-password=false', ...account);
@@ -59,7 +64,7 @@ const startIn = async (folder: string, command: string): Promise<GiteaServer> =>
       stopSignal: 'SIGTERM',
     });
   const { port, server } = await startOnFreePort(async (port) => {
-    await writeFile(configurationFile, configuration(folder, command, port));
+    await writeFile(configurationFile, configuration(folder, command, port, queues));
     return { port, server: await startServer(port) };
   });
   try {
@@ -81,10 +86,16 @@ const knows = async (port: number, authorization: string): Promise<boolean> => {
 };
 
 /**
- * The limits are those that Gitea comes with; what nobody here looks at is off. A queue on disk is looked at every two seconds at
- * worst before a webhook leaves; one in memory hands it over at once, and a batch of one waits for no others.
+ * A queue on disk is looked at every two seconds at worst before a webhook leaves; one in memory hands it over at once, and a batch of
+ * one waits for no others.
  */
-const configuration = (folder: string, command: string, port: number): string => `
+const promptQueues = `[queue]
+TYPE = channel
+[queue.webhook_sender]
+BATCH_LENGTH = 1`;
+
+/** The limits are those that Gitea comes with; what nobody here looks at is off. */
+const configuration = (folder: string, command: string, port: number, queues: string): string => `
 ${process.getuid?.() === 0 ? 'I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true' : ''}
 WORK_PATH = ${folder}
 RUN_MODE = prod
@@ -107,10 +118,7 @@ ALLOWED_HOST_LIST = loopback
 DEFAULT_BRANCH = main
 [indexer]
 ISSUE_INDEXER_TYPE = db
-[queue]
-TYPE = channel
-[queue.webhook_sender]
-BATCH_LENGTH = 1
+${queues}
 [picture]
 DISABLE_GRAVATAR = true
 [actions]
