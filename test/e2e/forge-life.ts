@@ -40,8 +40,11 @@ export const expectWholeLife = async (site: Site, forge: ForgeHarness, app: () =
   expect((await site.environment(environment.id)).name).toBe(environment.name);
 
   await change.setDraft(true);
+  // The commit shows that ephd has looked since.
+  const third = await change.push(app());
+  await site.untilReady(source, third);
+  expect((await site.environment(environment.id)).name).toBe(environment.name);
   await change.setDraft(false);
-  expect((await site.environment(environment.id)).phase).toBe('Ready');
 
   await change.takeBack();
   await site.untilGone(source);
@@ -49,13 +52,13 @@ export const expectWholeLife = async (site: Site, forge: ForgeHarness, app: () =
   await untilReported(change, (text) => /removed/i.test(text));
 
   await change.ask();
-  await site.untilReady(source, second);
+  await site.untilReady(source, third);
   await change.close();
   await site.untilGone(source);
   expect(site.services()).toEqual([]);
 
   await change.reopen();
-  await site.untilReady(source, second);
+  await site.untilReady(source, third);
 };
 
 const untilReported = (change: Change, says: (text: string) => boolean): Promise<true> =>
