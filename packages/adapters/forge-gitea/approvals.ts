@@ -1,6 +1,7 @@
-import { type CommitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
+import type { CommitSha, Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
 import { senseless } from '../forge-http/answer.ts';
+import { judgeApprovals } from '../forge-http/approvals.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readWriters } from './permissions.ts';
@@ -14,18 +15,12 @@ export const readApprovals = async (
   number: number,
   commit: CommitSha,
   signal: AbortSignal,
-): Promise<Reading<Approval>> => {
-  const reviews = await readCountedReviews(client, number, signal);
-  if (!reviews.complete) return incompleteReading([], reviews.refusal.fault);
-  const approvals = computeApprovals(reviews.items, commit);
-  const writers = await readWriters(
-    client,
-    approvals.map(({ author }) => author),
-    signal,
-  );
-  if (!writers.ok) return incompleteReading([], writers.fault);
-  return completeReading(approvals.filter(({ author }) => writers.value.has(author)));
-};
+): Promise<Reading<Approval>> =>
+  judgeApprovals({
+    reviews: await readCountedReviews(client, number, signal),
+    compute: (items) => computeApprovals(items, commit),
+    readWriters: (people) => readWriters(client, people, signal),
+  });
 
 /** An empty list may be all that arrived: the pull request itself says how many reviews it has. */
 const readCountedReviews = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {

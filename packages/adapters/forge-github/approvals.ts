@@ -1,7 +1,8 @@
-import { type CommitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
+import type { CommitSha, Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
 import { z } from 'zod';
 import { senseless } from '../forge-http/answer.ts';
+import { judgeApprovals } from '../forge-http/approvals.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GithubClient, ListQuestion } from './github-client.ts';
 import { readWriters } from './permissions.ts';
@@ -16,18 +17,12 @@ export const readApprovals = async (
   number: number,
   commit: CommitSha,
   signal: AbortSignal,
-): Promise<Reading<Approval>> => {
-  const reviews = await readReviews(client, number, signal);
-  if (!reviews.complete) return incompleteReading([], reviews.refusal.fault);
-  const approvals = computeApprovals(reviews.items, commit);
-  const writers = await readWriters(
-    client,
-    approvals.map(({ author }) => author),
-    signal,
-  );
-  if (!writers.ok) return incompleteReading([], writers.fault);
-  return completeReading(approvals.filter(({ author }) => writers.value.has(author)));
-};
+): Promise<Reading<Approval>> =>
+  judgeApprovals({
+    reviews: await readReviews(client, number, signal),
+    compute: (items) => computeApprovals(items, commit),
+    readWriters: (people) => readWriters(client, people, signal),
+  });
 
 /** An empty list may be all that arrived, and GitHub counts reviews nowhere: what happened to the pull request must not name any. */
 const readReviews = async (client: GithubClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {

@@ -1,0 +1,21 @@
+import { completeReading, incompleteReading, type Reading } from '@eph/contract';
+import type { Approval } from '@eph/engine/source/pulls';
+import type { Answer } from './answer.ts';
+import type { Listing } from './read-pages.ts';
+
+export interface ApprovalQuestions<Review> {
+  readonly reviews: Listing<Review>;
+  /** What the reviews alone say, whoever wrote them. */
+  readonly compute: (reviews: readonly Review[]) => readonly Approval[];
+  readonly readWriters: (people: readonly string[]) => Promise<Answer<ReadonlySet<string>>>;
+}
+
+/** As `Pulls.approvals`: everybody can approve, and only people who may write count. */
+export const judgeApprovals = async <Review>(questions: ApprovalQuestions<Review>): Promise<Reading<Approval>> => {
+  const { reviews, compute, readWriters } = questions;
+  if (!reviews.complete) return incompleteReading([], reviews.refusal.fault);
+  const approvals = compute(reviews.items);
+  const writers = await readWriters(approvals.map(({ author }) => author));
+  if (!writers.ok) return incompleteReading([], writers.fault);
+  return completeReading(approvals.filter(({ author }) => writers.value.has(author)));
+};
