@@ -32,6 +32,7 @@ import { RouteTable } from './route-table.ts';
 import { readServerKey } from './server-key.ts';
 import { createMetrics } from './telemetry.ts';
 import { createWebhookRoutes } from './webhooks/webhook-routes.ts';
+import { Stops } from './wishes/stops.ts';
 import { createWishRoutes } from './wishes/wish-routes.ts';
 import { Wishes } from './wishes/wishes.ts';
 
@@ -179,6 +180,13 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
   };
 
   const stopping = new AbortController();
+  const wishes = new Wishes({
+    projects: forges.all,
+    consider: (source, signal) => leadingEngine().consider(source, signal),
+    wake: (id) => engine?.wakeProject(id),
+    log,
+  });
+  stack.use(new Stops({ projects: forges.all, wishes, isLeading: () => engine !== undefined, clock: systemClock, log }));
   const api = createApi(
     {
       environments: createEnvironmentRoutes({
@@ -190,12 +198,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
         providerOf: (name) => (name === provider.name ? provider : undefined),
       }),
       wishes: createWishRoutes({
-        wishes: new Wishes({
-          projects: forges.all,
-          consider: (source, signal) => leadingEngine().consider(source, signal),
-          wake: (id) => engine?.wakeProject(id),
-          log,
-        }),
+        wishes,
         find: (text) =>
           findEnvironment(text, leadingEngine().environments(), { urlOf, aliasOf: (known) => routes.aliasOf(known.id) }),
       }),

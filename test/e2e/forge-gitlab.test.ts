@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
 import type { Person } from '../parts/gitlab/person.ts';
 import { eventually } from './eventually.ts';
@@ -13,12 +13,7 @@ const project = 'acme/team/shop';
 const secret = 'a secret of webhooks';
 
 describe('the life of an environment on GitLab', () => {
-  it.each([
-    ['with webhooks', true],
-    ['without', false],
-  ])('is wished for by a label and reported in one note, %s', { timeout: 180_000 }, async (_, hooked) => {
-    await using gitlab = await GitlabEmulator.start();
-    await using site = await Site.create();
+  const start = async (gitlab: GitlabEmulator, site: Site, hooked: boolean) => {
     const alice = gitlab.person('alice');
     await alice.createProject(project, { files: { 'README.md': 'a shop' } });
     const config = join(site.folder, 'ephd.yaml');
@@ -37,8 +32,33 @@ describe('the life of an environment on GitLab', () => {
     await site.start({ projects: [], args: ['--config', config], env });
     if (hooked) alice.addWebhook(project, `http://127.0.0.1:${hookPort}/webhooks/gitlab`, secret);
     const forge = onGitlab(gitlab, alice);
-    await expectWholeLife(site, hooked ? forge : passingAfterEachStep(site, forge), labelledApp);
+    return { alice, forge: hooked ? forge : passingAfterEachStep(site, forge) };
+  };
+
+  it.each([
+    ['with webhooks', true],
+    ['without', false],
+  ])('is wished for by a label and reported in one note, %s', { timeout: 180_000 }, async (_, hooked) => {
+    await using gitlab = await GitlabEmulator.start();
+    await using site = await Site.create();
+    const { forge } = await start(gitlab, site, hooked);
+    await expectWholeLife(site, forge, labelledApp);
     await eventually('GitLab shows the one environment', () => environmentStates(gitlab).join() === 'available');
+  });
+
+  it('ends with the stop button of GitLab, which takes the label away', { timeout: 180_000 }, async () => {
+    await using gitlab = await GitlabEmulator.start();
+    await using site = await Site.create();
+    const { alice, forge } = await start(gitlab, site, false);
+    const { change, commit } = await forge.open(labelledApp());
+    await change.ask();
+    const { name } = await site.untilReady(change.source, commit);
+    await eventually('GitLab shows it', () => gitlab.read.deployments(project).length === 1);
+    alice.pressStop(project, `review/${name}`);
+    await site.untilGone(change.source);
+    expect(site.services()).toEqual([]);
+    await eventually('GitLab shows none', () => environmentStates(gitlab).length === 0);
+    expect(gitlab.read.mergeRequest({ project, iid: Number(change.source) }).labels).toEqual([]);
   });
 });
 

@@ -19,9 +19,16 @@ export interface EnvironmentWish {
 export interface GitlabEnvironments {
   ensure(wish: EnvironmentWish, signal: AbortSignal): Promise<void>;
   ensureStopped(name: string, signal: AbortSignal): Promise<void>;
+  /** Those that should stand and were stopped by somebody else. */
+  listStoppedByOthers(signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Somebody stopped it, and it stands all the same: the next to ensure it starts it again. */
+  resume(name: string): void;
   /** Stopped first: GitLab deletes no other. Its deployments go with it. */
   ensureDeleted(name: string, signal: AbortSignal): Promise<void>;
 }
+
+/** What they are all called: GitLab shows them as one group. */
+export const reviewPrefix = 'review/';
 
 /** Longer ones are refused. */
 const addressLimit = 255;
@@ -33,6 +40,11 @@ interface Address {
 export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironments => {
   /** The number of each as far as this process knows; of a name that is not in it, nobody knows. */
   const known = new Map<string, number>();
+  /**
+   * Those that should be available, and whether they were seen so: only then somebody else can have stopped them since. GitLab starts one
+   * again a moment after the answer to its new deployment.
+   */
+  const standing = new Map<string, { readonly isSeen: boolean }>();
 
   const look = async (name: string, by: 'name' | 'search', signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
     const listing = await client.list(`/environments?${by}=${encodeURIComponent(name)}`, environments, { signal, fresh: true });
@@ -63,11 +75,16 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     return valueOf(await client.readPage(path, deployments, '1', { signal, fresh: true })).items[0];
   };
 
-  const ensureDeployment = async ({ name, answering }: EnvironmentWish, signal: AbortSignal): Promise<void> => {
+  /** Also starts one that is stopped, which nothing else does. */
+  const ensureDeployment = async (
+    { name, answering }: EnvironmentWish,
+    { state }: EnvironmentShape,
+    signal: AbortSignal,
+  ): Promise<void> => {
     if (answering === undefined) return;
     const { commit, ref, isTag } = answering;
     const last = await readLastDeployment(name, signal);
-    if (last?.sha === commit && last.status === 'success') return;
+    if (last?.sha === commit && last.status === 'success' && state === 'available') return;
     const body = { environment: name, sha: commit, ref, tag: isTag, status: 'success' };
     valueOf(await client.send('POST', '/deployments', body, parseNothing, signal));
   };
@@ -100,14 +117,35 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
       const address: Address = url.length <= addressLimit ? { external_url: url } : {};
       // One that is there and was not shown cannot be made again.
       const found = (await look(name, 'name', signal)) ?? (await create(name, address, signal));
+      const isAvailable = found.state === 'available';
+      // What somebody stopped stays so until it is decided what follows from it.
+      if (!isAvailable && standing.get(name)?.isSeen === true) return;
+      standing.set(name, { isSeen: isAvailable });
       if (address.external_url !== undefined && found.external_url !== url)
         valueOf(await client.send('PUT', `/environments/${found.id}`, address, parseNothing, signal));
-      await ensureDeployment(wish, signal);
+      await ensureDeployment(wish, found, signal);
     },
 
-    ensureStopped: async (name, signal) => await stop(await find(name, signal), signal),
+    async ensureStopped(name, signal) {
+      standing.delete(name);
+      await stop(await find(name, signal), signal);
+    },
+
+    async listStoppedByOthers(signal) {
+      if (standing.size === 0) return new Set();
+      for (const [name, { isSeen }] of standing)
+        if (!isSeen && (await find(name, signal))?.state === 'available') standing.set(name, { isSeen: true });
+      const listing = await client.list(`/environments?states=stopped&search=${reviewPrefix}`, environments, { signal });
+      // What broke off is heard the next time.
+      return new Set(listing.items.map(({ name }) => name).filter((name) => standing.get(name)?.isSeen === true));
+    },
+
+    resume(name) {
+      if (standing.has(name)) standing.set(name, { isSeen: false });
+    },
 
     async ensureDeleted(name, signal) {
+      standing.delete(name);
       const found = await find(name, signal);
       await stop(found, signal);
       if (found !== undefined) await sendUnlessGone('DELETE', `/environments/${found.id}`, signal);

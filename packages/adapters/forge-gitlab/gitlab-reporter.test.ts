@@ -54,6 +54,13 @@ const hideOnce = ({ gitlab }: Workshop, pattern: RegExp): void => {
   gitlab.failures.add({ failure: { kind: 'empty-page' }, match: { method: 'GET', path: pattern }, times: 1 });
 };
 
+/** An environment that somebody else made. */
+const createForeign = async ({ gitlab, alice }: Workshop, called: string): Promise<void> => {
+  const headers = { 'private-token': gitlab.personalToken(alice), 'content-type': 'application/json' };
+  const body = JSON.stringify({ name: called, external_url: 'https://example.com' });
+  await fetch(`${gitlab.url}/api/v4/projects/${encodeURIComponent(path)}/environments`, { method: 'POST', headers, body });
+};
+
 const changes = ({ gitlab }: Workshop): readonly string[] => takeApiRequests(gitlab).filter((line) => !line.startsWith('GET'));
 
 describe('the status of a commit', () => {
@@ -188,10 +195,8 @@ describe('an environment of GitLab', () => {
 
   it('leaves those of others alone', async () => {
     await using world = await createWorld();
-    const { gitlab, alice, report } = world;
-    const headers = { 'private-token': gitlab.personalToken(alice), 'content-type': 'application/json' };
-    const body = JSON.stringify({ name: `review/${name}-2`, external_url: 'https://example.com' });
-    await fetch(`${gitlab.url}/api/v4/projects/${encodeURIComponent(path)}/environments`, { method: 'POST', headers, body });
+    const { gitlab, report } = world;
+    await createForeign(world.workshop, `review/${name}-2`);
     await world.start().ensure(report('Ready'), signal);
     await world.start().ensure(report('Removed', { last: true }), signal);
     expect(gitlab.read.environments(path)).toMatchObject([{ name: `review/${name}-2`, state: 'available' }]);
@@ -295,5 +300,100 @@ describe('a reporter of GitLab', () => {
     hideOnce(workshop, /\/award_emoji/);
     await world.start().ensure(report('Ready'), signal);
     expect(gitlab.read.comments(at)).toEqual([]);
+  });
+});
+
+describe('the stop button of GitLab', () => {
+  const standing = async () => {
+    const world = await createWorld();
+    const reporter = world.start();
+    await reporter.ensure(world.report('Ready'), signal);
+    const asked: SourceRef[] = [];
+    const follow = (answer: () => boolean | Promise<never> = () => true, of = reporter) =>
+      of.followStops?.(async (source) => {
+        asked.push(source);
+        return await answer();
+      }, signal);
+    const states = () => world.gitlab.read.environments(path).map(({ state }) => state);
+    const press = () => world.alice.pressStop(path, `review/${name}`);
+    return { ...world, world, reporter, asked, follow, states, press };
+  };
+
+  it('is a wish to take down the environment, also in the eyes of later reports', async () => {
+    const { world, report, reporter, asked, follow, states, press } = await standing();
+    await using _ = world;
+    await follow();
+    expect(asked).toEqual([]);
+    press();
+    for (const phase of ['Degraded', 'Ready'] as const) await reporter.ensure(report(phase), signal);
+    expect(states()).toEqual(['stopped']);
+    await follow();
+    expect(asked).toEqual([{ kind: 'pr', name: '1' }]);
+    await reporter.ensure(report('Removing'), signal);
+    await follow();
+    await reporter.ensure(report('Removed', { last: true }), signal);
+    await follow();
+    expect(asked).toHaveLength(1);
+    expect(states()).toEqual([]);
+  });
+
+  it('does nothing where only people can take it down: it is shown as it is', async () => {
+    const { world, commit, gitlab, asked, follow, states, press } = await standing();
+    await using _ = world;
+    press();
+    await follow(() => false);
+    expect(states()).toEqual(['available']);
+    expect(gitlab.read.deployments(path).map(({ sha }) => sha)).toEqual([commit, commit]);
+    await follow();
+    expect(asked).toHaveLength(1);
+    press();
+    await follow();
+    expect(asked).toHaveLength(2);
+  });
+
+  it('is seen again when the wish could not be written', async () => {
+    const { world, asked, follow, states, press } = await standing();
+    await using _ = world;
+    press();
+    await expect(follow(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
+    expect(states()).toEqual(['stopped']);
+    await follow();
+    expect(asked).toHaveLength(2);
+  });
+
+  it('is not taken for pressed when Eph stopped it and it came back', async () => {
+    const { world, report, reporter, start, asked, follow, states } = await standing();
+    await using _ = world;
+    await reporter.ensure(report('Removing'), signal);
+    await reporter.ensure(report('Ready'), signal);
+    expect(states()).toEqual(['available']);
+    await follow();
+    await reporter.ensure(report('Removing'), signal);
+    const restarted = start();
+    await restarted.ensure(report('Progressing'), signal);
+    await follow(() => true, restarted);
+    await restarted.ensure(report('Ready'), signal);
+    expect(states()).toEqual(['available']);
+    await follow(() => true, restarted);
+    expect(asked).toEqual([]);
+  });
+
+  it('is looked for with one request, and with none where nothing stands', async () => {
+    const { world, gitlab, start, follow } = await standing();
+    await using _ = world;
+    takeApiRequests(gitlab);
+    await follow();
+    expect(takeApiRequests(gitlab)).toHaveLength(1);
+    await follow(() => true, start());
+    expect(takeApiRequests(gitlab)).toEqual([]);
+  });
+
+  it('of the environments of others is none of our business', async () => {
+    const { world, alice, asked, follow } = await standing();
+    await using _ = world;
+    await createForeign(world.workshop, 'review/theirs');
+    alice.pressStop(path, 'review/theirs');
+    await follow();
+    expect(asked).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { type AddToBatch, createBatchQueue } from '../forge-git/batch-queue.ts';
 import { valueOf } from '../forge-http/answer.ts';
 import { ensureCommitStatus, type ShownStatus } from './commit-statuses.ts';
 import { createEnvironmentNotes } from './environment-notes.ts';
-import { createGitlabEnvironments } from './environments.ts';
+import { createGitlabEnvironments, reviewPrefix } from './environments.ts';
 import { type GitlabClient, parserOf } from './gitlab-client.ts';
 import { parseNumber } from './merge-request-source.ts';
 import { isGone } from './presence.ts';
@@ -59,7 +59,7 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
 
   const ensureEnvironment = async (report: Report, ref: string | undefined, signal: AbortSignal): Promise<void> => {
     const { view, source, commit, last } = report;
-    const name = `review/${view.name}`;
+    const name = nameOf(view);
     if (last) return await environments.ensureDeleted(name, signal);
     if (view.phase === 'Removing' || view.phase === 'Removed') return await environments.ensureStopped(name, signal);
     const isAnswering = view.phase === 'Ready' && ref !== undefined;
@@ -104,7 +104,28 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
     }
   };
 
+  /** Whoever writes a newer report shows it as well. */
+  const showAgain = async (report: Report, signal: AbortSignal): Promise<void> => {
+    const { environment, view } = report;
+    environments.resume(nameOf(view));
+    if (queues.has(environment)) return;
+    written.delete(environment);
+    await writeInTurn(report, signal);
+  };
+
   return {
+    async followStops(takeDown, signal) {
+      const stopped = await environments.listStoppedByOthers(signal);
+      const meant = [...written.values()].filter(({ view }) => stopped.has(nameOf(view)));
+      const outcomes = await Promise.allSettled(
+        meant.map(async (report) => {
+          if (!(await takeDown(report.source))) await showAgain(report, signal);
+        }),
+      );
+      const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+    },
+
     async ensure(report, signal) {
       try {
         await writeInTurn(report, signal);
@@ -115,6 +136,8 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
     },
   };
 };
+
+const nameOf = ({ name }: ReportView): string => `${reviewPrefix}${name}`;
 
 /** While something may answer there. */
 const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);

@@ -2,12 +2,14 @@ import type { FileChanges } from '../emulation/bare-repository.ts';
 import { approve, unapprove } from './state/approvals.ts';
 import { addAward } from './state/awards.ts';
 import type { Group, JobStatus, MergeRequest, Project, Role, User, Visibility } from './state/entities.ts';
+import { stopEnvironment } from './state/environments.ts';
 import { type MergeRequestUpdate, mergeMergeRequest, openMergeRequest, updateMergeRequest } from './state/merge-requests.ts';
 import { addNote, deleteNote, editNote, findNote } from './state/notes.ts';
 import { addPipeline } from './state/pipelines.ts';
 import { addHook } from './state/project-hooks.ts';
 import { addMember, createProject, deleteProject, ensureGroup, moveProject, removeMember } from './state/projects.ts';
 import { createTag, deleteBranch, deleteTag, push } from './state/refs.ts';
+import { noRecord } from './state/refusal.ts';
 import type { GitlabState } from './state/state.ts';
 
 /** A merge request by where it is. */
@@ -199,6 +201,13 @@ export class Person {
 
   editComment(at: MergeRequestAt, note: number, body: string): void {
     editNote(this.#state, this.user, findNote(this.#merge(at), String(note)), body);
+  }
+
+  /** The stop button of an environment's page. */
+  pressStop(project: string, name: string): void {
+    const found = [...this.#project(project).environments.values()].find((environment) => environment.name === name);
+    if (found === undefined) throw noRecord();
+    stopEnvironment(this.#state, found);
   }
 
   deleteComment(at: MergeRequestAt, note: number): void {
