@@ -9,6 +9,8 @@ export default defineConfig({
     maxWorkers: 2,
     reporters: ['default', './test/parts/skipped-reporter.ts'],
     testTimeout: 30_000,
+    // What is waited for comes; how soon, a busy machine decides.
+    expect: { poll: { timeout: 25_000 } },
     hookTimeout: 60_000,
   },
 });

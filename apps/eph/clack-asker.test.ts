@@ -19,7 +19,7 @@ const sitDown = (): {
   const screen = new FakeStream({ isTTY: true });
   const asker = createClackAsker(keyboard, screen);
   const type = async (afterText: string, ...keys: readonly string[]): Promise<void> => {
-    await expect.poll(() => stripVTControlCharacters(screen.text), { timeout: 20_000 }).toContain(afterText);
+    await expect.poll(() => stripVTControlCharacters(screen.text)).toContain(afterText);
     for (const key of keys) {
       keyboard.write(key);
       // Each key is an event of its own, as it is on a terminal.

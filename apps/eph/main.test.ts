@@ -110,7 +110,7 @@ describe('the program as a process', () => {
     expect(JSON.parse((await run(['open', 'shop', '--json'], variables)).out)).toMatchObject({ opened: false });
     ephd.environments = [fakeEnvironment()];
     expect((await run(['open', 'shop'], variables)).out).toBe(`${url}\n`);
-    await expect.poll(opened, { timeout: 20_000 }).toBe(`${url}/\n`);
+    await expect.poll(opened).toBe(`${url}/\n`);
   });
 
   it('validates what comes in through a pipe', async () => {

@@ -66,5 +66,5 @@ export const sayRaw = async (port: number, bytes: string): Promise<string> => {
 
 /** For what happens by itself, on a machine that may be busy. */
 export const expectSoon = <T>(read: () => T): ReturnType<typeof expect.poll<T>> => {
-  return expect.poll(read, { timeout: 20_000 });
+  return expect.poll(read);
 };

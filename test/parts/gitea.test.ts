@@ -72,11 +72,11 @@ describeWith(gitea, 'gitea', () => {
     const { number } = await repository.openPullRequest('tune');
     const head = async (): Promise<string> => (await repository.readPullRequest(number)).head.sha;
     const second = await repository.pushFiles('tune', { 'a.txt': '2', 'b.txt': undefined });
-    await expect.poll(head, { timeout: 20_000 }).toBe(second);
+    await expect.poll(head).toBe(second);
     const forced = await repository.pushFiles('tune', { 'a.txt': '3' }, { onto: first });
-    await expect.poll(head, { timeout: 20_000 }).toBe(forced);
+    await expect.poll(head).toBe(forced);
     const back = await repository.pushFiles('tune', {}, { onto: second });
-    await expect.poll(head, { timeout: 20_000 }).toBe(back);
+    await expect.poll(head).toBe(back);
     const files = await repository.send<{ readonly path: string }[]>('GET', '/contents?ref=tune');
     expect(files.map(({ path }) => path)).toEqual(['README.md', 'a.txt']);
   });
@@ -135,7 +135,7 @@ describeWith(gitea, 'gitea', () => {
     await repository.pushFiles('hooked', { 'hook.txt': 'bait\n' });
     const { number } = await repository.openPullRequest('hooked');
     await repository.addLabels(number, 'preview');
-    await expect.poll(() => deliveries.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => deliveries.length).toBe(1);
     const [{ headers, body } = { headers: {}, body: '' }] = deliveries;
     expect(headers).toMatchObject({
       'x-gitea-event': 'pull_request',

@@ -55,7 +55,7 @@ describeWith(postgres, 'postgres', () => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     expect(processesIn(folder)).not.toEqual([]);
     child.kill('SIGKILL');
-    await expect.poll(() => processesIn(folder), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => processesIn(folder)).toEqual([]);
   });
 });
 

@@ -139,7 +139,7 @@ describe('reading objects', () => {
     const { origin, children, read } = await start({ idleMs: 20 });
     const id = await origin.blob('text');
     expect(await read(id)).toBe('text');
-    await expect.poll(() => children[0]?.signalCode ?? children[0]?.exitCode, { timeout: 10_000 }).not.toBeNull();
+    await expect.poll(() => children[0]?.signalCode ?? children[0]?.exitCode).not.toBeNull();
     expect(await read(id)).toBe('text');
     expect(children).toHaveLength(2);
   });

@@ -90,7 +90,7 @@ describeWith(gitea, 'reports on Gitea', () => {
       return asked.filter((line) => /^GET .*\/comments\b/.test(line));
     };
     reporter.anticipate?.(reportOn(pull, { phase: 'Progressing' }), signal);
-    await expect.poll(listings, { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(listings).toHaveLength(1);
     expect(asked.filter((line) => !line.startsWith('GET'))).toEqual([]);
     expect(await repository.readComments(number)).toEqual([]);
     await reporter.ensure(reportOn(pull), signal);
