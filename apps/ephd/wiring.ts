@@ -186,7 +186,8 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     wake: (id) => engine?.wakeProject(id),
     log,
   });
-  stack.use(new Stops({ projects: forges.all, wishes, isLeading: () => engine !== undefined, clock: systemClock, log }));
+  const living = () => new Set(engine?.environments().map(({ project }) => project));
+  stack.use(new Stops({ projects: forges.all, living, wishes, clock: systemClock, log }));
   const api = createApi(
     {
       environments: createEnvironmentRoutes({

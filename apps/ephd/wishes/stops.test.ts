@@ -14,11 +14,12 @@ class Panel {
   readonly looks: ProjectId[] = [];
   readonly takenDown: Unwished[] = [];
   readonly shownAgain: ProjectId[] = [];
-  isLeading = true;
+  living: readonly string[] = [];
   refusal: EphError | undefined;
 
   start(...names: readonly string[]): Stops {
     const ids = names.map(projectId);
+    this.living = names;
     const stops = new Stops({
       projects: new Map([
         [projectId('plain'), { reporter: withoutButton }],
@@ -31,7 +32,7 @@ class Panel {
           return { project, source: ref, environment: '0'.repeat(16), changes: [], because: 'nobody asks for it' };
         },
       },
-      isLeading: () => this.isLeading,
+      living: () => new Set(this.living.map(projectId)),
       clock: this.clock,
       log: silentLog,
     });
@@ -98,25 +99,27 @@ describe('stops', () => {
     expect(panel.takenDown).toHaveLength(1);
   });
 
-  it('are looked for in turn, however many projects there are, and only by who leads', async () => {
+  it('are looked for in turn, however many projects there are, and only where environments are', async () => {
     const panel = new Panel();
-    panel.start('shop', 'blog', 'docs');
-    await panel.pass(30);
-    expect(panel.looks).toEqual(['shop', 'blog', 'docs', 'shop', 'blog', 'docs']);
-    panel.isLeading = false;
-    await panel.pass(30);
-    expect(panel.looks).toHaveLength(6);
+    panel.start('shop', 'blog', 'docs', 'wiki');
+    await panel.pass(42);
+    expect(panel.looks).toEqual(['shop', 'blog', 'docs', 'wiki', 'shop']);
+    panel.living = ['docs'];
+    await panel.pass(60);
+    expect(panel.looks.slice(5)).toEqual(['blog', 'docs', 'wiki', 'docs', 'docs', 'docs']);
 
     const crowd = new Panel();
     crowd.start(...Array.from({ length: 2_000 }, (_, index) => `shop-${index}`));
-    await crowd.pass(10);
-    expect(crowd.looks).toHaveLength(50);
+    await crowd.pass(60);
+    expect(crowd.looks).toHaveLength(41);
   });
 
   it('are not looked for where there is no button, nor after the end', async () => {
     const none = new Panel();
-    none.start();
-    expect(none.clock.nextDue()).toBeUndefined();
+    none.start('shop');
+    none.living = ['plain'];
+    await none.pass(60);
+    expect(none.looks).toEqual([]);
     const panel = new Panel();
     await panel.start('shop')[Symbol.asyncDispose]();
     await panel.pass(60);

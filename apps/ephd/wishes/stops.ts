@@ -5,32 +5,30 @@ import type { Wishes } from './wishes.ts';
 
 export interface StopsOptions {
   readonly projects: ReadonlyMap<ProjectId, { readonly reporter: Reporter }>;
+  /** Those that have environments; none unless this ephd reconciles. */
+  readonly living: () => ReadonlySet<ProjectId>;
   readonly wishes: Pick<Wishes, 'takeDown'>;
-  /** Only who reconciles knows what stands where. */
-  readonly isLeading: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Every project has its turn so often, and with many projects no request follows another any sooner. */
-const roundMs = 15_000;
-const leastMs = 200;
+/** Every project has its turn so often. */
+const roundMs = 20_000;
+/** With many projects a round takes longer: no look follows another any sooner. */
+const leastMs = 1_000;
 
 /** Follows the stop buttons of forges. No forge tells when somebody presses one, so it is looked for, one project after another. */
 export class Stops implements AsyncDisposable {
   readonly #options: StopsOptions;
-  readonly #followed: readonly (readonly [ProjectId, FollowingReporter])[];
   readonly #stopping = new AbortController();
-  #next = 0;
+  /** Whose turn is still to come, and how long after the one before. */
+  #round: { readonly left: ProjectId[]; readonly pauseMs: number } = { left: [], pauseMs: roundMs };
   #cancel: Cancel | undefined;
   #looking: Promise<void> = Promise.resolve();
 
   constructor(options: StopsOptions) {
     this.#options = options;
-    this.#followed = [...options.projects].flatMap(([id, { reporter }]) =>
-      isFollowing(reporter) ? [[id, reporter] as const] : [],
-    );
-    this.#plan();
+    this.#wait();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -39,21 +37,30 @@ export class Stops implements AsyncDisposable {
     await this.#looking;
   }
 
-  #plan(): void {
-    const count = this.#followed.length;
-    if (count === 0 || this.#stopping.signal.aborted) return;
-    this.#cancel = this.#options.clock.after(Math.max(leastMs, roundMs / count), () => {
-      this.#looking = this.#look(this.#next).finally(() => this.#plan());
-      this.#next = (this.#next + 1) % count;
+  #wait(): void {
+    this.#cancel = this.#options.clock.after(this.#round.pauseMs, () => {
+      this.#looking = this.#next();
     });
   }
 
-  async #look(index: number): Promise<void> {
-    const [id, reporter] = this.#followed[index] ?? [];
-    if (id === undefined || reporter === undefined || !this.#options.isLeading()) return;
+  async #next(): Promise<void> {
+    if (this.#round.left.length === 0) this.#round = this.#beginRound();
+    const id = this.#round.left.shift();
+    if (id !== undefined) await this.#look(id);
+    if (!this.#stopping.signal.aborted) this.#wait();
+  }
+
+  #beginRound() {
+    const { projects, living } = this.#options;
+    const alive = living();
+    const left = [...projects].flatMap(([id, { reporter }]) => (reporter.followStops !== undefined && alive.has(id) ? [id] : []));
+    return { left, pauseMs: Math.max(leastMs, roundMs / Math.max(1, left.length)) };
+  }
+
+  async #look(id: ProjectId): Promise<void> {
     const { signal } = this.#stopping;
     try {
-      await reporter.followStops((ref) => this.#takeDown(id, ref, signal), signal);
+      await this.#options.projects.get(id)?.reporter.followStops?.((ref) => this.#takeDown(id, ref, signal), signal);
     } catch (error) {
       // The loop speaks to the same forge, and says so to people when it cannot.
       if (!signal.aborted) this.#options.log.debug({ project: id, ...toFailure(error) }, 'stops could not be followed');
@@ -63,8 +70,9 @@ export class Stops implements AsyncDisposable {
   async #takeDown(project: ProjectId, ref: SourceRef, signal: AbortSignal): Promise<boolean> {
     const about = { project, source: sourceKey(ref) };
     try {
-      const { because } = await this.#options.wishes.takeDown({ project, ref }, false, signal);
-      this.#options.log.info({ ...about, because }, 'stopped on the forge');
+      const { changes } = await this.#options.wishes.takeDown({ project, ref }, false, signal);
+      // What is on its way out is found stopped for a while.
+      if (changes.length > 0) this.#options.log.info(about, 'stopped on the forge');
       return true;
     } catch (error) {
       if (!isEphError(error) || error.code !== 'api.conflict') throw error;
@@ -73,7 +81,3 @@ export class Stops implements AsyncDisposable {
     }
   }
 }
-
-type FollowingReporter = Reporter & Required<Pick<Reporter, 'followStops'>>;
-
-const isFollowing = (reporter: Reporter): reporter is FollowingReporter => reporter.followStops !== undefined;

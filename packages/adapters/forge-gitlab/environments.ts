@@ -133,11 +133,16 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
 
     async listStoppedByOthers(signal) {
       if (standing.size === 0) return new Set();
-      for (const [name, { isSeen }] of standing)
-        if (!isSeen && (await find(name, signal))?.state === 'available') standing.set(name, { isSeen: true });
-      const listing = await client.list(`/environments?states=stopped&search=${reviewPrefix}`, environments, { signal });
-      // What broke off is heard the next time.
-      return new Set(listing.items.map(({ name }) => name).filter((name) => standing.get(name)?.isSeen === true));
+      // Of those that are stopped a project may have thousands.
+      const listing = await client.list(`/environments?states=available&search=${reviewPrefix}`, environments, { signal });
+      if (!listing.complete) throw toError(listing.refusal);
+      const available = new Set(listing.items.map(({ name }) => name));
+      const others = [...standing.keys()].filter((name) => !available.has(name));
+      // A list may arrive with less in it than there is.
+      for (const name of others) if ((await find(name, signal))?.state === 'available') available.add(name);
+      const stopped = others.filter((name) => !available.has(name) && standing.get(name)?.isSeen === true);
+      for (const name of standing.keys()) if (available.has(name)) standing.set(name, { isSeen: true });
+      return new Set(stopped);
     },
 
     resume(name) {

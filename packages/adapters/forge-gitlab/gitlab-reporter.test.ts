@@ -361,6 +361,18 @@ describe('the stop button of GitLab', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('counts also when the environment was deleted after it, and not when a list only lacks it', async () => {
+    const { world, alice, asked, follow, press } = await standing();
+    await using _ = world;
+    hideOnce(world.workshop, /\/environments\?states=/);
+    await follow();
+    expect(asked).toEqual([]);
+    press();
+    alice.deleteEnvironment(path, `review/${name}`);
+    await follow();
+    expect(asked).toHaveLength(1);
+  });
+
   it('is not taken for pressed when Eph stopped it and it came back', async () => {
     const { world, report, reporter, start, asked, follow, states } = await standing();
     await using _ = world;

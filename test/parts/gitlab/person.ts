@@ -1,8 +1,8 @@
 import type { FileChanges } from '../emulation/bare-repository.ts';
 import { approve, unapprove } from './state/approvals.ts';
 import { addAward } from './state/awards.ts';
-import type { Group, JobStatus, MergeRequest, Project, Role, User, Visibility } from './state/entities.ts';
-import { stopEnvironment } from './state/environments.ts';
+import type { Environment, Group, JobStatus, MergeRequest, Project, Role, User, Visibility } from './state/entities.ts';
+import { deleteEnvironment, stopEnvironment } from './state/environments.ts';
 import { type MergeRequestUpdate, mergeMergeRequest, openMergeRequest, updateMergeRequest } from './state/merge-requests.ts';
 import { addNote, deleteNote, editNote, findNote } from './state/notes.ts';
 import { addPipeline } from './state/pipelines.ts';
@@ -205,9 +205,12 @@ export class Person {
 
   /** The stop button of an environment's page. */
   pressStop(project: string, name: string): void {
-    const found = [...this.#project(project).environments.values()].find((environment) => environment.name === name);
-    if (found === undefined) throw noRecord();
-    stopEnvironment(this.#state, found);
+    stopEnvironment(this.#state, this.#environment(project, name));
+  }
+
+  /** One that is stopped. */
+  deleteEnvironment(project: string, name: string): void {
+    deleteEnvironment(this.#state, this.#project(project), this.#environment(project, name));
   }
 
   deleteComment(at: MergeRequestAt, note: number): void {
@@ -244,6 +247,12 @@ export class Person {
 
   #update(at: MergeRequestAt, update: MergeRequestUpdate): void {
     updateMergeRequest(this.#state, this.user, this.#merge(at), update);
+  }
+
+  #environment(project: string, name: string): Environment {
+    const found = [...this.#project(project).environments.values()].find((environment) => environment.name === name);
+    if (found === undefined) throw noRecord();
+    return found;
   }
 
   #project(path: string): Project {
