@@ -69,6 +69,14 @@ export const startGitlab = async ({ seed, now, random }: Setting): Promise<Hosti
     setDraft: (number, isDraft) => (isDraft ? alice.markDraft(at(number)) : alice.markReady(at(number))),
     comment: (number, text, by) => void (by === 'a member' ? alice : mallory).comment(at(number), text),
     deleteComment: (number, id) => alice.deleteComment(at(number), id),
+    pressStop(number) {
+      const names = gitlab.read
+        .deployments(path)
+        .flatMap(({ ref, environment }) => (ref === branches.get(number) ? environment.name : []));
+      const standing = gitlab.read.environments(path).find(({ name, state }) => state === 'available' && names.includes(name));
+      if (standing !== undefined) alice.pressStop(path, standing.name);
+      return standing !== undefined;
+    },
 
     look(number) {
       const { state, draft, sha } = gitlab.read.mergeRequest(at(number));
@@ -78,7 +86,9 @@ export const startGitlab = async ({ seed, now, random }: Setting): Promise<Hosti
     reports: (number) => gitlab.read.comments(at(number)).filter(({ author }) => author.startsWith('project_')),
     deployed() {
       const newest = new Map(gitlab.read.deployments(path).map(({ environment, sha }) => [environment.name, sha]));
-      return gitlab.read.environments(path).map(({ name }) => newest.get(name) ?? `nothing in ${name}`);
+      return gitlab.read
+        .environments(path)
+        .map(({ name, state }) => (state === 'available' && newest.get(name)) || `nothing in ${name}, which is ${state}`);
     },
 
     get requests() {

@@ -36,6 +36,8 @@ export interface Hosting extends AsyncDisposable {
   setDraft(number: number, isDraft: boolean): Promise<void> | void;
   comment(number: number, text: string, by: 'a member' | 'a stranger'): Promise<void> | void;
   deleteComment(number: number, id: number): Promise<void> | void;
+  /** Where forges have a stop button for what they list as deployed; false when there is nothing to stop. */
+  pressStop?(number: number): boolean;
 
   look(number: number): SeenPull;
   /** What commits ask for in their `eph.yaml`; undefined of one that is just being pushed. */

@@ -42,6 +42,9 @@ export class People {
       { what: 'comment on', weight: 4, to: 'open', perform: (number) => hosting.comment(number, 'Looks good.', 'a member') },
       { what: 'delete the report of', weight: 1, to: 'open', perform: (number) => this.#silence(number) },
       { what: 'think about', weight: 10, to: 'open', perform: () => undefined },
+      ...(hosting.pressStop === undefined
+        ? []
+        : [{ what: 'stop', weight: 6, to: 'open' as const, perform: this.#stop.bind(this) }]),
     ];
   }
 
@@ -94,6 +97,10 @@ export class People {
   async #command(number: number): Promise<void> {
     await this.#hosting.comment(number, command, 'a member');
     this.#witness.commanded(number);
+  }
+
+  #stop(number: number): void {
+    if (this.#hosting.pressStop?.(number) === true) this.#witness.stopped(number);
   }
 
   async #silence(number: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { type EnvironmentId, projectId } from '@eph/contract';
+import { type EnvironmentId, projectId, silentLog } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
@@ -10,6 +10,8 @@ import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
 import type { Report } from '@eph/engine/report/reporter';
 import { Configuration } from '@eph/engine/source/configuration';
+import { Stops } from '../../apps/ephd/wishes/stops.ts';
+import { Wishes } from '../../apps/ephd/wishes/wishes.ts';
 import type { Random } from '../simulate/random.ts';
 import type { Hosting, Setting } from './hosting.ts';
 import type { Plant } from './plants.ts';
@@ -27,6 +29,7 @@ export class Town implements AsyncDisposable {
   readonly infrastructure = createFakeInfrastructure();
   /** The last that was delivered, by environment. */
   readonly reports = new Map<EnvironmentId, Report>();
+  readonly #stops: Stops;
 
   private constructor(hosting: Hosting, clock: ManualClock, random: Random, plant: Plant) {
     this.hosting = hosting;
@@ -69,9 +72,26 @@ export class Town implements AsyncDisposable {
       deliver: async (report, signal) => {
         await hosting.reporter.ensure(report, signal);
         this.reports.set(report.environment, report);
+        if (report.last) this.witness.shown(Number(report.source.name));
       },
       anticipate: (report, signal) => hosting.reporter.anticipate?.(report, signal),
       changed: () => undefined,
+    });
+    const wishes = new Wishes({
+      projects: new Map([[shop, { forge: hosting.forge }]]),
+      consider: (source, signal) => this.engine.consider(source, signal),
+      wake: () => this.wake(),
+      log: silentLog,
+    });
+    this.#stops = new Stops({
+      projects: new Map([[shop, hosting]]),
+      living: () => new Set([shop]),
+      wishes: {
+        takeDown: (unwished, force, signal) =>
+          this.witness.takingDown(Number(unwished.ref.name), () => wishes.takeDown(unwished, force, signal)),
+      },
+      clock,
+      log: silentLog,
     });
   }
 
@@ -87,6 +107,7 @@ export class Town implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stops[Symbol.asyncDispose]();
     await this.engine.close();
     await this.hosting[Symbol.asyncDispose]();
   }

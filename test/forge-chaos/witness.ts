@@ -29,7 +29,7 @@ export class Witness {
   /** Counts what people did; between two acts everything stays as it is. */
   #moment = 0;
   /** What something is being done to this very moment: it is as it was, or as it will be. */
-  #acting: number | 'all' | undefined;
+  readonly #acting: (number | 'all')[] = [];
   /** How each pull request is since the last act on it. */
   readonly #states = new Map<number, { readonly isOpen: boolean; readonly isWanted: boolean }>();
   /** When each was last closed, and when it last wanted no environment, up to that act. */
@@ -37,6 +37,8 @@ export class Witness {
   readonly #unwantedAt = new Map<number, number>();
   /** The commit that a member last commanded. */
   readonly #commanded = new Map<number, string>();
+  /** Whose environment somebody stopped where the forge shows it, and which goes or is shown again. */
+  readonly #stopped = new Set<number>();
   /** When its source was last asked for. */
   readonly #askedAt = new Map<number, number>();
   #lastCount = 0;
@@ -55,9 +57,9 @@ export class Witness {
 
   /** Gives back how to say that it is done. */
   acting(on: number | 'all'): () => void {
-    this.#acting = on;
+    this.#acting.push(on);
     return () => {
-      this.#acting = undefined;
+      this.#acting.splice(this.#acting.indexOf(on), 1);
     };
   }
 
@@ -68,6 +70,27 @@ export class Witness {
 
   commanded(number: number): void {
     this.#commanded.set(number, this.#hosting.look(number).commit);
+  }
+
+  stopped(number: number): void {
+    this.#stopped.add(number);
+  }
+
+  /** A report shows it as what it is. */
+  shown(number: number): void {
+    this.#stopped.delete(number);
+  }
+
+  /** Eph takes an environment down, as one of the people would. */
+  async takingDown<T>(number: number, takeDown: () => Promise<T>): Promise<T> {
+    if (!this.#stopped.has(number)) this.accuse('nothing is destroyed that is wanted', `nobody stopped pull request ${number}`);
+    const done = this.acting(number);
+    try {
+      return await takeDown();
+    } finally {
+      this.acted(number);
+      done();
+    }
   }
 
   /** After everything that people did to a pull request. */
@@ -155,11 +178,11 @@ export class Witness {
   }
 
   #isQuietSince(moment: number): boolean {
-    return this.#acting === undefined && this.#moment === moment;
+    return this.#acting.length === 0 && this.#moment === moment;
   }
 
   #isSettled(number: number): boolean {
-    return this.#acting !== number;
+    return !this.#acting.includes(number);
   }
 }
 

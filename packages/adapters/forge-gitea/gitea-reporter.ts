@@ -1,7 +1,7 @@
-import { type EnvironmentId, EphError, isEphError, type ReportView } from '@eph/contract';
+import type { EnvironmentId, ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
 import { createLookAhead } from '../forge-http/look-ahead.ts';
-import { createTurns } from '../forge-http/turns.ts';
+import { createReportTurns, reachable } from '../forge-http/report-turns.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { type CommentState, createPullComments } from './pull-comments.ts';
@@ -36,8 +36,6 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
   const { client, renderComment, computeStatus, now = Date.now, comments: isCommenting = true } = options;
   const comments = createPullComments(client);
   const shown = new Map<EnvironmentId, Shown>();
-  const wanted = new Map<EnvironmentId, Report>();
-  const inTurn = createTurns();
   const ahead = createLookAhead<CommentState | 'unwritten'>(now);
 
   const shownOf = (environment: EnvironmentId): Shown => {
@@ -96,44 +94,17 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
     if (report.last) shown.delete(report.environment);
   };
 
-  /** Reports about one environment follow one another, and only the newest still counts when its turn comes. */
-  const writeInTurn = async (report: Report, signal: AbortSignal): Promise<void> => {
-    const { environment } = report;
-    wanted.set(environment, report);
-    try {
-      await inTurn(environment, () => write(wanted.get(environment) ?? report, signal));
-    } finally {
-      if (wanted.get(environment) === report) wanted.delete(environment);
-    }
-  };
+  const { ensure } = createReportTurns(write);
 
   return {
+    ensure,
+
     anticipate(report, signal) {
       const about = aboutOf(report);
       if (about !== undefined && shown.get(report.environment)?.comment === undefined)
         ahead.begin(report.environment, () => comments.look(about, signal, true));
     },
-
-    async ensure(report, signal) {
-      try {
-        await writeInTurn(report, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw reportError(error);
-      }
-    },
   };
 };
 
 const contextOf = ({ name }: ReportView): string => `eph/${name}`;
-
-/** While something answers there. */
-const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);
-
-const reportError = (error: unknown): unknown => {
-  if (!isEphError(error) || error.code === 'report.failed') return error;
-  return new EphError('report.failed', `The report could not be written: ${error.message}`, {
-    cause: error,
-    ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
-  });
-};

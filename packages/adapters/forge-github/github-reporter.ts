@@ -1,6 +1,6 @@
-import { type EnvironmentId, EphError, isEphError, type ReportView } from '@eph/contract';
+import type { EnvironmentId, ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { createTurns } from '../forge-http/turns.ts';
+import { createReportTurns, reachable } from '../forge-http/report-turns.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
 import { createDeployments, type WantedDeployment } from './deployments.ts';
 import type { GithubClient } from './github-client.ts';
@@ -38,8 +38,6 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
   const comments = createPullComments(client);
   const deployments = createDeployments(client);
   const known = new Map<EnvironmentId, Shown>();
-  const newest = new Map<EnvironmentId, Report>();
-  const inTurn = createTurns();
 
   const ensureComment = async (report: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
     const number = parseNumber(report.source);
@@ -91,25 +89,9 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
     deployments.forget(environment);
   };
 
-  return {
-    async ensure(report, signal) {
-      const { environment } = report;
-      newest.set(environment, report);
-      try {
-        // Only the newest report still counts when its turn comes.
-        await inTurn(environment, () => write(newest.get(environment) ?? report, signal));
-      } catch (error) {
-        signal.throwIfAborted();
-        throw reportError(error);
-      } finally {
-        if (newest.get(environment) === report) newest.delete(environment);
-      }
-    },
-  };
+  const { ensure } = createReportTurns(write);
+  return { ensure };
 };
-
-/** While something answers there. */
-const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);
 
 const deploymentStates: { readonly [phase in ReportView['phase']]: WantedDeployment['state'] | undefined } = {
   Pending: 'queued',
@@ -130,12 +112,4 @@ const toDeployment = (
   const state = deploymentStates[view.phase];
   if (state === undefined || last) return { environment, group };
   return { environment, group, commit, state, description, url: reachable.has(view.phase) ? view.url : '' };
-};
-
-const reportError = (error: unknown): unknown => {
-  if (!isEphError(error) || error.code === 'report.failed') return error;
-  return new EphError('report.failed', `The report could not be written: ${error.message}`, {
-    cause: error,
-    ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
-  });
 };

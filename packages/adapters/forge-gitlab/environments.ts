@@ -21,8 +21,8 @@ export interface GitlabEnvironments {
   ensureStopped(name: string, signal: AbortSignal): Promise<void>;
   /** Those that should stand and were stopped by somebody else. */
   listStoppedByOthers(signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Somebody stopped it, and it stands all the same: the next to ensure it starts it again. */
-  resume(name: string): void;
+  /** Somebody stopped it, and it stands all the same. Where nothing answers, it is only started once something does. */
+  resume(wish: EnvironmentWish, signal: AbortSignal): Promise<void>;
   /** Stopped first: GitLab deletes no other. Its deployments go with it. */
   ensureDeleted(name: string, signal: AbortSignal): Promise<void>;
 }
@@ -36,6 +36,8 @@ const addressLimit = 255;
 interface Address {
   readonly external_url?: string;
 }
+
+const addressOf = (url: string): Address => (url.length <= addressLimit ? { external_url: url } : {});
 
 export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironments => {
   /** The number of each as far as this process knows; of a name that is not in it, nobody knows. */
@@ -111,19 +113,31 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     return made;
   };
 
+  /** One that is there and was not shown cannot be made again. */
+  const findOrCreate = async ({ name, url }: EnvironmentWish, signal: AbortSignal): Promise<EnvironmentShape> =>
+    (await look(name, 'name', signal)) ?? (await create(name, addressOf(url), signal));
+
+  const update = async (wish: EnvironmentWish, found: EnvironmentShape, signal: AbortSignal): Promise<void> => {
+    const address = addressOf(wish.url);
+    if (address.external_url !== undefined && found.external_url !== wish.url)
+      valueOf(await client.send('PUT', `/environments/${found.id}`, address, parseNothing, signal));
+    await ensureDeployment(wish, found, signal);
+  };
+
   return {
     async ensure(wish, signal) {
-      const { name, url } = wish;
-      const address: Address = url.length <= addressLimit ? { external_url: url } : {};
-      // One that is there and was not shown cannot be made again.
-      const found = (await look(name, 'name', signal)) ?? (await create(name, address, signal));
-      const isAvailable = found.state === 'available';
+      const found = await findOrCreate(wish, signal);
+      const isSeen = found.state === 'available';
       // What somebody stopped stays so until it is decided what follows from it.
-      if (!isAvailable && standing.get(name)?.isSeen === true) return;
-      standing.set(name, { isSeen: isAvailable });
-      if (address.external_url !== undefined && found.external_url !== url)
-        valueOf(await client.send('PUT', `/environments/${found.id}`, address, parseNothing, signal));
-      await ensureDeployment(wish, found, signal);
+      if (!isSeen && standing.get(wish.name)?.isSeen === true) return;
+      standing.set(wish.name, { isSeen });
+      await update(wish, found, signal);
+    },
+
+    async resume(wish, signal) {
+      const found = await findOrCreate(wish, signal);
+      await update(wish, found, signal);
+      standing.set(wish.name, { isSeen: found.state === 'available' });
     },
 
     async ensureStopped(name, signal) {
@@ -132,21 +146,19 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     },
 
     async listStoppedByOthers(signal) {
-      if (standing.size === 0) return new Set();
+      const before = new Map(standing);
+      if (before.size === 0) return new Set();
       // Of those that are stopped a project may have thousands.
       const listing = await client.list(`/environments?states=available&search=${reviewPrefix}`, environments, { signal });
       if (!listing.complete) throw toError(listing.refusal);
       const available = new Set(listing.items.map(({ name }) => name));
-      const others = [...standing.keys()].filter((name) => !available.has(name));
+      const others = [...before.keys()].filter((name) => !available.has(name));
       // A list may arrive with less in it than there is.
       for (const name of others) if ((await find(name, signal))?.state === 'available') available.add(name);
-      const stopped = others.filter((name) => !available.has(name) && standing.get(name)?.isSeen === true);
-      for (const name of standing.keys()) if (available.has(name)) standing.set(name, { isSeen: true });
-      return new Set(stopped);
-    },
-
-    resume(name) {
-      if (standing.has(name)) standing.set(name, { isSeen: false });
+      // What was written meanwhile is newer than what was read.
+      const unwritten = [...before].filter(([name, was]) => standing.get(name) === was);
+      for (const [name] of unwritten) if (available.has(name)) standing.set(name, { isSeen: true });
+      return new Set(unwritten.flatMap(([name, { isSeen }]) => (isSeen && !available.has(name) ? [name] : [])));
     },
 
     async ensureDeleted(name, signal) {

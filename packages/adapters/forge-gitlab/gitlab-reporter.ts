@@ -1,10 +1,10 @@
-import { type EnvironmentId, EphError, isEphError, isSameView, type ReportView, sourceKey } from '@eph/contract';
+import { type EnvironmentId, isSameView, type ReportView, sourceKey } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { type AddToBatch, createBatchQueue } from '../forge-git/batch-queue.ts';
 import { valueOf } from '../forge-http/answer.ts';
+import { createReportTurns, reachable } from '../forge-http/report-turns.ts';
 import { ensureCommitStatus, type ShownStatus } from './commit-statuses.ts';
 import { createEnvironmentNotes } from './environment-notes.ts';
-import { createGitlabEnvironments, reviewPrefix } from './environments.ts';
+import { createGitlabEnvironments, type EnvironmentWish, reviewPrefix } from './environments.ts';
 import { type GitlabClient, parserOf } from './gitlab-client.ts';
 import { parseNumber } from './merge-request-source.ts';
 import { isGone } from './presence.ts';
@@ -30,7 +30,6 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
   const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
   const notes = createEnvironmentNotes(client);
   const environments = createGitlabEnvironments(client);
-  const queues = new Map<EnvironmentId, Queue>();
   /** What people see already. */
   const written = new Map<EnvironmentId, Report>();
 
@@ -58,13 +57,11 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
   };
 
   const ensureEnvironment = async (report: Report, ref: string | undefined, signal: AbortSignal): Promise<void> => {
-    const { view, source, commit, last } = report;
-    const name = nameOf(view);
-    if (last) return await environments.ensureDeleted(name, signal);
-    if (view.phase === 'Removing' || view.phase === 'Removed') return await environments.ensureStopped(name, signal);
-    const isAnswering = view.phase === 'Ready' && ref !== undefined;
-    const answering = isAnswering ? { commit, ref, isTag: source.kind === 'tag' } : undefined;
-    await environments.ensure({ name, url: view.url, answering }, signal);
+    const { view, last } = report;
+    const wish = toWish(report, ref);
+    if (last) return await environments.ensureDeleted(wish.name, signal);
+    if (view.phase === 'Removing' || view.phase === 'Removed') return await environments.ensureStopped(wish.name, signal);
+    await environments.ensure(wish, signal);
   };
 
   /** What one place refuses is still shown in the others. */
@@ -84,68 +81,37 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
     else written.set(environment, report);
   };
 
-  /** Of several reports about one environment only the last still counts. */
-  const createQueue = (): Queue => ({
-    add: createBatchQueue(async (reports, signal) => {
-      for (const report of reports.slice(-1)) await write(report, signal);
-    }),
-    users: 0,
-  });
-
-  const writeInTurn = async (report: Report, signal: AbortSignal): Promise<void> => {
-    const queue = queues.get(report.environment) ?? createQueue();
-    queues.set(report.environment, queue);
-    queue.users += 1;
-    try {
-      await queue.add(report, signal);
-    } finally {
-      queue.users -= 1;
-      if (queue.users === 0) queues.delete(report.environment);
-    }
-  };
-
-  /** Whoever writes a newer report shows it as well. */
-  const showAgain = async (report: Report, signal: AbortSignal): Promise<void> => {
-    const { environment, view } = report;
-    environments.resume(nameOf(view));
-    if (queues.has(environment)) return;
-    written.delete(environment);
-    await writeInTurn(report, signal);
-  };
+  const { ensure, between } = createReportTurns(write);
 
   return {
+    ensure,
+
     async followStops(takeDown, signal) {
       const stopped = await environments.listStoppedByOthers(signal);
       const meant = [...written.values()].filter(({ view }) => stopped.has(nameOf(view)));
       const outcomes = await Promise.allSettled(
         meant.map(async (report) => {
-          if (!(await takeDown(report.source))) await showAgain(report, signal);
+          if (await takeDown(report.source)) return;
+          await between(report.environment, async () => {
+            // Of a newer report the next look thinks anew.
+            if (written.get(report.environment) !== report) return;
+            await environments.resume(toWish(report, await readRef(report, signal)), signal);
+          });
         }),
       );
       const failed = outcomes.find((outcome) => outcome.status === 'rejected');
       if (failed !== undefined) throw failed.reason;
-    },
-
-    async ensure(report, signal) {
-      try {
-        await writeInTurn(report, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw reportError(error);
-      }
     },
   };
 };
 
 const nameOf = ({ name }: ReportView): string => `${reviewPrefix}${name}`;
 
-/** While something may answer there. */
-const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);
-
-interface Queue {
-  readonly add: AddToBatch<Report, void>;
-  users: number;
-}
+const toWish = ({ view, source, commit }: Report, ref: string | undefined): EnvironmentWish => {
+  const isAnswering = view.phase === 'Ready' && ref !== undefined;
+  const answering = isAnswering ? { commit, ref, isTag: source.kind === 'tag' } : undefined;
+  return { name: nameOf(view), url: view.url, answering };
+};
 
 const isSameReport = (a: Report, b: Report | undefined): boolean =>
   b !== undefined &&
@@ -153,10 +119,3 @@ const isSameReport = (a: Report, b: Report | undefined): boolean =>
   a.last === b.last &&
   sourceKey(a.source) === sourceKey(b.source) &&
   isSameView(a.view, b.view);
-
-const reportError = (error: unknown): unknown => {
-  if (!isEphError(error) || error.code === 'report.failed') return error;
-  const { message, retryAfterMs } = error;
-  const options = { cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-  return new EphError('report.failed', `The report could not be written: ${message}`, options);
-};
