@@ -72,7 +72,7 @@ export class Town implements AsyncDisposable {
       deliver: async (report, signal) => {
         await hosting.reporter.ensure(report, signal);
         this.reports.set(report.environment, report);
-        if (report.last) this.witness.shown(Number(report.source.name));
+        if (report.last) this.witness.gone(Number(report.source.name));
       },
       anticipate: (report, signal) => hosting.reporter.anticipate?.(report, signal),
       changed: () => undefined,

@@ -37,7 +37,7 @@ export class Witness {
   readonly #unwantedAt = new Map<number, number>();
   /** The commit that a member last commanded. */
   readonly #commanded = new Map<number, string>();
-  /** Whose environment somebody stopped where the forge shows it, and which goes or is shown again. */
+  /** Whose environment somebody stopped where the forge shows it. */
   readonly #stopped = new Set<number>();
   /** When its source was last asked for. */
   readonly #askedAt = new Map<number, number>();
@@ -76,8 +76,8 @@ export class Witness {
     this.#stopped.add(number);
   }
 
-  /** A report shows it as what it is. */
-  shown(number: number): void {
+  /** The next environment is another, which nobody stopped yet. */
+  gone(number: number): void {
     this.#stopped.delete(number);
   }
 
