@@ -1,7 +1,8 @@
 import type { CommitSha, Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
-import { senseless } from '../forge-http/answer.ts';
+import type { Answer } from '../forge-http/answer.ts';
 import { judgeApprovals } from '../forge-http/approvals.ts';
+import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readWriters } from './permissions.ts';
@@ -22,15 +23,14 @@ export const readApprovals = async (
     readWriters: (people) => readWriters(client, people, signal),
   });
 
-/** An empty list may be all that arrived: the pull request itself says how many reviews it has. */
+/** The pull request itself says how many reviews it has. */
 const readCountedReviews = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {
-  const reviews = await readReviews(client, number, signal);
-  if (!reviews.complete || reviews.items.length > 0) return reviews;
-  const pull = await readPull(client, number, signal);
-  if (!pull.ok) return { complete: false, items: [], refusal: pull };
-  if (pull.value.review_comments === 0) return reviews;
-  const refusal = senseless(`${client.shown} shows none of the reviews of pull request ${number}.`);
-  return { complete: false, items: [], refusal };
+  const count = async (): Promise<Answer<number>> => {
+    const pull = await readPull(client, number, signal);
+    return pull.ok ? { ok: true, value: pull.value.review_comments } : pull;
+  };
+  const doubt = `${client.shown} shows none of the reviews of pull request ${number}.`;
+  return await confirmEmpty(await readReviews(client, number, signal), count, doubt);
 };
 
 const verdicts = new Set(['APPROVED', 'REQUEST_CHANGES']);

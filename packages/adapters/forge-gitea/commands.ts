@@ -1,6 +1,7 @@
 import { commitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
 import type { Command } from '@eph/engine/source/pulls';
-import { type Answer, type Refusal, senseless } from '../forge-http/answer.ts';
+import { type Answer, senseless } from '../forge-http/answer.ts';
+import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readWriters } from './permissions.ts';
@@ -23,27 +24,17 @@ export const readComments = async (
   readIt = () => readPull(client, number, signal),
 ): Promise<Listing<CommentShape>> => {
   const listing = await client.list(`/issues/${number}/comments`, listedComments, signal);
-  return listing.complete && listing.items.length === 0 ? await confirmSilence(client, listing, readIt, signal) : listing;
+  const doubt = `${client.shown} shows none of the comments on pull request ${number}.`;
+  return await confirmEmpty(listing, async () => await countComments(client, await readIt(), signal), doubt);
 };
 
-/**
- * An empty list may be all that arrived: the pull request itself says how many comments it has. It may count reviews with them; then all
- * that happened to it tells the difference.
- */
-const confirmSilence = async (
-  client: GiteaClient,
-  silence: Listing<CommentShape>,
-  readIt: () => Promise<Answer<PullShape>>,
-  signal: AbortSignal,
-): Promise<Listing<CommentShape>> => {
-  const doubt = (refusal: Refusal): Listing<CommentShape> => ({ complete: false, items: [], refusal });
-  const pull = await readIt();
-  if (!pull.ok) return doubt(pull);
-  if (pull.value.comments === 0) return silence;
+/** A pull request may count reviews with its comments; then all that happened to it tells the difference. */
+const countComments = async (client: GiteaClient, pull: Answer<PullShape>, signal: AbortSignal): Promise<Answer<number>> => {
+  if (!pull.ok) return pull;
+  if (pull.value.comments === 0) return { ok: true, value: 0 };
   const timeline = await readTimeline(client, pull.value, signal);
-  if (!timeline.complete) return doubt(timeline.refusal);
-  if (!timeline.items.some(({ type }) => type === 'comment')) return silence;
-  return doubt(senseless(`${client.shown} shows none of the comments on pull request ${pull.value.number}.`));
+  if (!timeline.complete) return timeline.refusal;
+  return { ok: true, value: timeline.items.filter(({ type }) => type === 'comment').length };
 };
 
 /** As `Pulls.commands`. A pull request with comments and without any of them costs one request. */

@@ -1,8 +1,9 @@
 import type { CommitSha, Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
 import { z } from 'zod';
-import { senseless } from '../forge-http/answer.ts';
+import type { Answer } from '../forge-http/answer.ts';
 import { judgeApprovals } from '../forge-http/approvals.ts';
+import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GithubClient, ListQuestion } from './github-client.ts';
 import { readWriters } from './permissions.ts';
@@ -24,15 +25,15 @@ export const readApprovals = async (
     readWriters: (people) => readWriters(client, people, signal),
   });
 
-/** An empty list may be all that arrived, and GitHub counts reviews nowhere: what happened to the pull request must not name any. */
+/** GitHub counts reviews nowhere: what happened to the pull request names each. */
 const readReviews = async (client: GithubClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {
-  const reviews = await client.list(reviewsOf(number), { signal });
-  if (!reviews.complete || reviews.items.length > 0) return reviews;
-  const happened = await client.list(happenedTo(number), { signal, fresh: true });
-  if (!happened.complete) return { complete: false, items: [], refusal: happened.refusal };
-  if (!happened.items.some(({ event }) => event === 'reviewed')) return reviews;
-  const refusal = senseless(`${client.shown} shows none of the reviews of pull request ${number}.`);
-  return { complete: false, items: [], refusal };
+  const count = async (): Promise<Answer<number>> => {
+    const happened = await client.list(happenedTo(number), { signal, fresh: true });
+    if (!happened.complete) return happened.refusal;
+    return { ok: true, value: happened.items.filter(({ event }) => event === 'reviewed').length };
+  };
+  const doubt = `${client.shown} shows none of the reviews of pull request ${number}.`;
+  return await confirmEmpty(await client.list(reviewsOf(number), { signal }), count, doubt);
 };
 
 const reviewsOf = (number: number): ListQuestion<ReviewShape> => ({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { senseless } from '../forge-http/answer.ts';
+import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GithubClient, ListQuestion, ReadOptions } from './github-client.ts';
 import { type CommentShape, commentShape, conversationShape, type ReactionShape, reactionShape } from './shapes.ts';
@@ -8,7 +8,6 @@ type Counts = z.output<typeof conversationShape>;
 
 const parseComments = (body: unknown): readonly CommentShape[] => z.array(commentShape).parse(body);
 const parseReactions = (body: unknown): readonly ReactionShape[] => z.array(reactionShape).parse(body);
-const parseCounts = (body: unknown): Counts => conversationShape.parse(body);
 
 const commentsOf = (number: number): ListQuestion<CommentShape> => ({
   route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/comments',
@@ -34,7 +33,7 @@ export const readComments = (client: GithubClient, number: number, options: Read
 export const readReactions = (client: GithubClient, number: number, options: ReadOptions): Promise<Listing<ReactionShape>> =>
   readCounted(client, number, reactionsTo(number), ({ reactions }) => reactions.total_count, options);
 
-/** An empty list may be all that arrived: the pull request itself says how many there are. */
+/** The pull request itself says how many there are. */
 const readCounted = async <T>(
   client: GithubClient,
   number: number,
@@ -42,13 +41,10 @@ const readCounted = async <T>(
   countOf: (counts: Counts) => number,
   options: ReadOptions,
 ): Promise<Listing<T>> => {
-  const listing = await client.list(question, options);
-  if (!listing.complete || listing.items.length > 0) return listing;
   const route = 'GET /repos/{owner}/{repo}/issues/{issue_number}';
-  const counted = { route, parameters: { issue_number: number }, parse: parseCounts };
-  const answer = await client.read(counted, { signal: options.signal, fresh: true });
-  if (!answer.ok) return { complete: false, items: [], refusal: answer };
-  if (countOf(answer.value) === 0) return listing;
-  const refusal = senseless(`${client.shown} shows none of the ${question.what} on pull request ${number}.`);
-  return { complete: false, items: [], refusal };
+  const parse = (body: unknown): number => countOf(conversationShape.parse(body));
+  const count = () =>
+    client.read({ route, parameters: { issue_number: number }, parse }, { signal: options.signal, fresh: true });
+  const doubt = `${client.shown} shows none of the ${question.what} on pull request ${number}.`;
+  return await confirmEmpty(await client.list(question, options), count, doubt);
 };
