@@ -19,8 +19,8 @@ export interface EnvironmentWish {
 export interface GitlabEnvironments {
   ensure(wish: EnvironmentWish, signal: AbortSignal): Promise<void>;
   ensureStopped(name: string, signal: AbortSignal): Promise<void>;
-  /** Those that should stand and were stopped by somebody else. */
-  listStoppedByOthers(signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Those that should stand and do not. Only of one that was seen standing it is certain that somebody else stopped it. */
+  listStopped(signal: AbortSignal): Promise<ReadonlyMap<string, { readonly isSeen: boolean }>>;
   /** Somebody stopped it, and it stands all the same. Where nothing answers, it is only started once something does. */
   resume(wish: EnvironmentWish, signal: AbortSignal): Promise<void>;
   /** Stopped first: GitLab deletes no other. Its deployments go with it. */
@@ -145,9 +145,9 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
       await stop(await find(name, signal), signal);
     },
 
-    async listStoppedByOthers(signal) {
+    async listStopped(signal) {
       const before = new Map(standing);
-      if (before.size === 0) return new Set();
+      if (before.size === 0) return before;
       // Of those that are stopped a project may have thousands.
       const listing = await client.list(`/environments?states=available&search=${reviewPrefix}`, environments, { signal });
       if (!listing.complete) throw toError(listing.refusal);
@@ -158,7 +158,7 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
       // What was written meanwhile is newer than what was read.
       const unwritten = [...before].filter(([name, was]) => standing.get(name) === was);
       for (const [name] of unwritten) if (available.has(name)) standing.set(name, { isSeen: true });
-      return new Set(unwritten.flatMap(([name, { isSeen }]) => (isSeen && !available.has(name) ? [name] : [])));
+      return new Map(unwritten.filter(([name]) => !available.has(name)));
     },
 
     async ensureDeleted(name, signal) {

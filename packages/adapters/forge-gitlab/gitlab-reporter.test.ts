@@ -390,6 +390,19 @@ describe('the stop button of GitLab', () => {
     expect(asked).toEqual([]);
   });
 
+  it('is undone where nobody had seen the environment standing, and counts the next time', async () => {
+    const { world, report, reporter, asked, follow, states, press } = await standing();
+    await using _ = world;
+    for (const phase of ['Removing', 'Ready'] as const) await reporter.ensure(report(phase), signal);
+    press();
+    await follow();
+    expect([asked, states()]).toEqual([[], ['available']]);
+    await follow();
+    press();
+    await follow();
+    expect(asked).toHaveLength(1);
+  });
+
   it('is looked for with one request, and with none where nothing stands', async () => {
     const { world, gitlab, start, follow } = await standing();
     await using _ = world;

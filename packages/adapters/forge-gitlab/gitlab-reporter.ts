@@ -87,11 +87,14 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
     ensure,
 
     async followStops(takeDown, signal) {
-      const stopped = await environments.listStoppedByOthers(signal);
+      const stopped = await environments.listStopped(signal);
       const meant = [...written.values()].filter(({ view }) => stopped.has(nameOf(view)));
       const outcomes = await Promise.allSettled(
         meant.map(async (report) => {
-          if (await takeDown(report.source)) return;
+          const isByOthers = stopped.get(nameOf(report.view))?.isSeen === true;
+          if (isByOthers && (await takeDown(report.source))) return;
+          // Nothing but an answer starts it again, and then the report that tells of it does.
+          if (!isByOthers && report.view.phase !== 'Ready') return;
           await between(report.environment, async () => {
             // Of a newer report the next look thinks anew.
             if (written.get(report.environment) !== report) return;
