@@ -24,11 +24,11 @@ const seams = [
   'desired/generator',
   'report/reporter',
   'loop/clock',
-  'loop/event-log',
-  'loop/lease',
+  'history/event-log',
+  'history/lease',
 ];
 
-const stages = ['source', 'values', 'images', 'desired', 'plan', 'provider', 'status', 'report'];
+const stages = ['source', 'values', 'images', 'desired', 'plan', 'provider', 'status', 'report', 'history'];
 
 /** Where a program begins: everything that ships is reached from here. */
 const entries = ['^apps/[^/]+/main\\.ts$', '^apps/eph/build\\.ts$', '^apps/ephd/demo/main\\.ts$'];

@@ -1,4 +1,4 @@
-import type { Lease, LeaseState } from '@eph/engine/loop/lease';
+import type { Lease, LeaseState } from '@eph/engine/history/lease';
 
 /** Leads while the lease says so. Transitions run one after the other: never two loops, never one half stopped. */
 export class Leadership {

@@ -1,12 +1,12 @@
 import { environmentName } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { createKnown } from './known.fake.ts';
+import { createReadyRecord } from './environment-record.fake.ts';
 import { RouteTable } from './route-table.ts';
 
 describe('the routes of the gateway', () => {
   it('lead to the component that gets the traffic, and redirect the alias to the name', () => {
     const table = new RouteTable();
-    const known = createKnown('preview/login');
+    const known = createReadyRecord('preview/login');
     table.update(known);
     expect(table.find(known.name)).toEqual({
       state: 'open',
@@ -19,7 +19,7 @@ describe('the routes of the gateway', () => {
 
   it('say what an environment that does not answer yet waits for', () => {
     const table = new RouteTable();
-    const known = createKnown('preview/login', {
+    const known = createReadyRecord('preview/login', {
       observed: undefined,
       status: { phase: 'Progressing', summary: 'api is starting', conditions: [] },
       actions: [{ type: 'wait', code: 'component.not_ready', reason: 'api is starting' }],
@@ -30,8 +30,8 @@ describe('the routes of the gateway', () => {
 
   it('leave an alias that two could have with the one that was there first, and pass it on when that one goes', () => {
     const table = new RouteTable();
-    const first = createKnown('preview/a');
-    const second = createKnown('preview-a');
+    const first = createReadyRecord('preview/a');
+    const second = createReadyRecord('preview-a');
     table.update(first);
     table.update(second);
     expect(table.find('shop-preview-a')).toEqual({ state: 'alias', target: first.name });
@@ -49,12 +49,12 @@ describe('the routes of the gateway', () => {
 
   it('never let an alias take the place of a name', () => {
     const table = new RouteTable();
-    const named = createKnown('preview/x', { name: environmentName('shop-preview-y') });
+    const named = createReadyRecord('preview/x', { name: environmentName('shop-preview-y') });
     table.update(named);
-    table.update(createKnown('preview/y'));
+    table.update(createReadyRecord('preview/y'));
     expect(table.find('shop-preview-y')).toMatchObject({ state: 'open' });
     const late = new RouteTable();
-    late.update(createKnown('preview/y'));
+    late.update(createReadyRecord('preview/y'));
     late.update(named);
     expect(late.find('shop-preview-y')).toMatchObject({ state: 'open', environment: named.name });
     expect(late.ownerOf('shop-preview-y')).toBe(named.id);
@@ -64,9 +64,9 @@ describe('the routes of the gateway', () => {
 
   it('follow an environment whose name is read back', () => {
     const table = new RouteTable();
-    const known = createKnown('preview/a');
+    const known = createReadyRecord('preview/a');
     table.update(known);
-    const renamed = createKnown('preview/a', { name: environmentName('shop-other-name-1234') });
+    const renamed = createReadyRecord('preview/a', { name: environmentName('shop-other-name-1234') });
     table.update(renamed);
     expect(table.find(known.name)).toBeUndefined();
     expect(table.find('shop-preview-a')).toEqual({ state: 'alias', target: renamed.name });

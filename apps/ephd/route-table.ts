@@ -1,5 +1,5 @@
 import { type EnvironmentId, type EnvironmentName, toDnsLabel } from '@eph/contract';
-import type { Known } from '@eph/engine/loop/memory';
+import type { EnvironmentRecord } from '@eph/engine/loop/memory';
 import type { Route, Routes } from '@eph/gateway';
 
 /**
@@ -26,7 +26,7 @@ export class RouteTable implements Routes {
     return this.#claimantOf(alias) === id && !this.#byName.has(alias) ? alias : undefined;
   }
 
-  update(known: Known): void {
+  update(known: EnvironmentRecord): void {
     const alias = toDnsLabel(`${known.project}-${known.ref.name}`);
     const before = this.#labels.get(known.id);
     if (before !== undefined && before.name !== known.name) this.#byName.delete(before.name);
@@ -65,7 +65,7 @@ export class RouteTable implements Routes {
   }
 }
 
-const computeRoute = (known: Known): Route => {
+const computeRoute = (known: EnvironmentRecord): Route => {
   const entry = known.observed?.components.find((component) => component.entry);
   const address = entry?.current?.health === 'ready' ? entry.outputs['url'] : undefined;
   if (address !== undefined && URL.canParse(address)) {

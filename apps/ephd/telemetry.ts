@@ -1,6 +1,6 @@
 import { type Failure, type Phase, phases } from '@eph/contract';
+import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
-import type { EventLog } from '@eph/engine/loop/event-log';
 import type { Telemetry } from '@eph/engine/loop/telemetry';
 import type { SeenRequest } from '@eph/gateway';
 import type { Logger } from 'pino';

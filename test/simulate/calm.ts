@@ -1,5 +1,5 @@
 import { commitSha } from '@eph/contract';
-import type { Known } from '@eph/engine/loop/memory';
+import type { EnvironmentRecord } from '@eph/engine/loop/memory';
 import { composeText } from '@eph/engine/report/text';
 import { composeView } from '@eph/engine/report/view';
 import { describeProgress } from './calls.ts';
@@ -46,7 +46,7 @@ const waitForReports = async (town: Town, random: Random, note: (line: string) =
   }
 };
 
-const reportOf = (known: Known): string =>
+const reportOf = (known: EnvironmentRecord): string =>
   composeText(
     composeView({
       ...known,

@@ -11,9 +11,9 @@ import {
   type StatusView,
   type WhyView,
 } from '@eph/contract';
+import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
-import type { EventLog } from '@eph/engine/loop/event-log';
-import type { Known } from '@eph/engine/loop/memory';
+import type { EnvironmentRecord } from '@eph/engine/loop/memory';
 import type { Provider } from '@eph/engine/provider/provider';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
@@ -41,8 +41,8 @@ const whole = (text: string | undefined, fallback: number, most: number): number
 
 export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono => {
   const { engine, events } = options;
-  const find = (text: string): Known => findEnvironment(text, engine().environments(), options);
-  const view = (known: Known): ReturnType<typeof viewEnvironment> => viewEnvironment(known, options);
+  const find = (text: string): EnvironmentRecord => findEnvironment(text, engine().environments(), options);
+  const view = (known: EnvironmentRecord): ReturnType<typeof viewEnvironment> => viewEnvironment(known, options);
 
   return new Hono()
     .get('/environments', (c) => c.json({ environments: engine().environments().map(view) }))
@@ -107,7 +107,7 @@ async function* labelled(component: ComponentName, lines: AsyncIterable<string> 
 }
 
 const chooseComponents = (
-  known: Known,
+  known: EnvironmentRecord,
   asked: string | undefined,
 ): readonly { readonly name: ComponentName; readonly provider: string }[] => {
   const components = known.observed?.components ?? [];
@@ -119,7 +119,7 @@ const chooseComponents = (
 };
 
 /** By id, name or alias. */
-export const findEnvironment = (text: string, all: readonly Known[], { aliasOf }: Addresses): Known => {
+export const findEnvironment = (text: string, all: readonly EnvironmentRecord[], { aliasOf }: Addresses): EnvironmentRecord => {
   const found = all.find((known) => known.id === text || known.name === text) ?? all.find((known) => aliasOf(known) === text);
   if (found !== undefined) return found;
   const near = closest(

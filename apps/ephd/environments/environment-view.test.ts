@@ -1,6 +1,6 @@
 import { type Condition, commitSha, type EnvironmentStatus } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { createKnown } from '../known.fake.ts';
+import { createReadyRecord } from '../environment-record.fake.ts';
 import { viewEnvironment } from './environment-view.ts';
 
 const addresses = { urlOf: (name: string) => `http://${name}.localhost`, aliasOf: () => undefined };
@@ -20,7 +20,7 @@ const statusAt = (observedGeneration: string, phase: EnvironmentStatus['phase'],
 };
 
 describe('the headline of an environment', () => {
-  const known = createKnown('preview/x');
+  const known = createReadyRecord('preview/x');
   const commit = known.source?.commit ?? '';
   const before = commitSha('c'.repeat(40));
 

@@ -1,13 +1,13 @@
 import type { EnvironmentStatus, EnvironmentView } from '@eph/contract';
-import type { Known } from '@eph/engine/loop/memory';
+import type { EnvironmentRecord } from '@eph/engine/loop/memory';
 
 export interface Addresses {
   readonly urlOf: (name: string) => string;
-  readonly aliasOf: (known: Known) => string | undefined;
+  readonly aliasOf: (known: EnvironmentRecord) => string | undefined;
 }
 
 /** An environment as the API shows it. */
-export const viewEnvironment = (known: Known, { urlOf, aliasOf }: Addresses): EnvironmentView => ({
+export const viewEnvironment = (known: EnvironmentRecord, { urlOf, aliasOf }: Addresses): EnvironmentView => ({
   id: known.id,
   name: known.name,
   alias: aliasOf(known) ?? null,
@@ -25,7 +25,7 @@ export const viewEnvironment = (known: Known, { urlOf, aliasOf }: Addresses): En
  * Between the moment a new commit is noticed and the first look at it, the status still speaks of the commit before. Next to the new
  * commit it must not be taken for an answer about that one.
  */
-const computeHeadline = ({ source, status }: Known): Pick<EnvironmentStatus, 'phase' | 'summary'> => {
+const computeHeadline = ({ source, status }: EnvironmentRecord): Pick<EnvironmentStatus, 'phase' | 'summary'> => {
   if (status === undefined) return { phase: 'Pending', summary: 'just noticed' };
   const isAboutAnother = source !== undefined && status.conditions.some((one) => one.observedGeneration !== source.commit);
   if (status.phase !== 'Ready' || !isAboutAnother) return { phase: status.phase, summary: status.summary };

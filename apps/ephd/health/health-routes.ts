@@ -1,5 +1,5 @@
+import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
-import type { EventLog } from '@eph/engine/loop/event-log';
 import { Hono } from 'hono';
 import type { Registry } from 'prom-client';
 import type { Leadership } from '../leadership.ts';

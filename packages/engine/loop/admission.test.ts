@@ -9,7 +9,7 @@ import {
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { Admission } from './admission.ts';
-import { createKnown, Memory } from './memory.ts';
+import { createRecord, Memory } from './memory.ts';
 
 const teams: Readonly<Record<string, string | undefined>> = {
   shop: 'storefront',
@@ -36,7 +36,7 @@ const remember = (memory: Memory, number: number, project: string, exists: boole
   };
   const observed = exists ? observedEnvironment({ identity, components: [component], complete: true }) : undefined;
   const decision = { state: 'wanted', because: '', spec: 'missing' } as const;
-  memory.remember(createKnown({ id, project: projectId(project), ref, name, decision, source: undefined, observed }));
+  memory.remember(createRecord({ id, project: projectId(project), ref, name, decision, source: undefined, observed }));
   return id;
 };
 

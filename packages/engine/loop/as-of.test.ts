@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Forge } from '../source/forge.ts';
-import { shop, Town } from './town.fake.ts';
+import { EngineHarness, shop } from './engine-harness.fake.ts';
 
 /** A town whose forge notes as of when it was asked. */
-const watch = (): { readonly town: Town; readonly takeAsked: () => readonly (number | undefined)[] } => {
-  const town = new Town().start();
+const watch = (): { readonly town: EngineHarness; readonly takeAsked: () => readonly (number | undefined)[] } => {
+  const town = new EngineHarness().start();
   const asked: (number | undefined)[] = [];
   const forge: Forge = town.forge;
   const read = forge.sources.bind(forge);

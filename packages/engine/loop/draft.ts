@@ -19,7 +19,7 @@ import type { Findings } from '../status/summarize.ts';
 import { computeEnvironment, type EnvironmentInput, explainEnvironment } from '../values/environment.ts';
 import { Preparations } from '../values/prepare.ts';
 import type { Admission } from './admission.ts';
-import type { Decision, Known, Terms } from './memory.ts';
+import type { Decision, EnvironmentRecord, Terms } from './memory.ts';
 import { newIdentity } from './names.ts';
 import type { Neighbours } from './neighbours.ts';
 import { projectOf, type World } from './world.ts';
@@ -123,7 +123,7 @@ export class Drafts {
   }
 
   /** Where the values of an environment come from. Throws where that cannot be said. */
-  async explainValues(known: Known | undefined, signal: AbortSignal): Promise<ExplainedValues> {
+  async explainValues(known: EnvironmentRecord | undefined, signal: AbortSignal): Promise<ExplainedValues> {
     const { decision, source } = known ?? {};
     const parsed = decision?.state === 'wanted' && decision.spec !== 'missing' ? decision.spec : undefined;
     if (known === undefined || source === undefined || parsed?.ok !== true)

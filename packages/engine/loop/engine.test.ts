@@ -1,7 +1,7 @@
 import { type EnvironmentId, EphError } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import type { Known } from './memory.ts';
-import { branch, oneService, shop, Town } from './town.fake.ts';
+import { branch, EngineHarness, oneService, shop } from './engine-harness.fake.ts';
+import type { EnvironmentRecord } from './memory.ts';
 
 const twoServices = `version: "1.0"
 name: shop
@@ -18,7 +18,7 @@ const settle = 60;
 
 describe('the life of an environment', () => {
   it('comes with its branch, follows its commits and goes with it', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     const first = town.push('preview/login');
     await town.live(settle);
     expect(town.running()).toEqual({ 'preview/login/web': first });
@@ -38,14 +38,14 @@ describe('the life of an environment', () => {
   });
 
   it('is not made for a branch no trigger asks for', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('main');
     await town.live(settle);
     expect(town.engine.environments()).toEqual([]);
   });
 
   it('keeps its name when the server key is lost and the template changes', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('preview/a');
     await town.live(settle);
     const { name, id } = town.only();
@@ -58,7 +58,7 @@ describe('the life of an environment', () => {
   });
 
   it('starts a component only when what it refers to is ready, and passes on its output', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('preview/two', twoServices);
     await town.live(0.5);
     expect(town.running()).toEqual({ 'preview/two/api': 'nothing' });
@@ -72,7 +72,7 @@ describe('the life of an environment', () => {
   });
 
   it('keeps the old version of what others use until they have moved on', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('preview/two', twoServices);
     await town.live(settle);
     town.behaviourOf = (component) => (component.name === 'web' && component.commit === second ? 'never ready' : 'gets ready');
@@ -92,7 +92,7 @@ describe('the life of an environment', () => {
   });
 
   it('removes a component that is no longer in the file, and only after the rest has settled', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('preview/two', twoServices);
     await town.live(settle);
     const commit = town.push('preview/two', oneService);
@@ -103,7 +103,7 @@ describe('the life of an environment', () => {
 
 describe('doubt', () => {
   it('deletes nothing when Git cannot be read', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('preview/a');
     await town.live(settle);
     town.repository.delete(branch('preview/a'));
@@ -116,7 +116,7 @@ describe('doubt', () => {
   });
 
   it('deletes nothing on a listing that lies: the one source is read again first', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('preview/a');
     await town.live(settle);
     town.forgeOptions = { lose: () => ({ sources: [], admitted: false }) };
@@ -125,7 +125,7 @@ describe('doubt', () => {
   });
 
   it('leaves everything as it is after a restart without an answer from Git, and still shows it', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('preview/a');
     await town.live(settle);
     town.forgeOptions = { disturb: () => Promise.reject(new EphError('forge.unreachable', 'no answer')) };
@@ -136,7 +136,7 @@ describe('doubt', () => {
   });
 
   it('makes nothing while a provider cannot say what it holds', async () => {
-    const town = new Town();
+    const town = new EngineHarness();
     town.providerOptions = {
       disturb: (operation) => (operation === 'list' ? Promise.reject(new Error('down')) : Promise.resolve()),
     };
@@ -150,7 +150,7 @@ describe('doubt', () => {
   });
 
   it('shows a file it cannot understand on that environment alone', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('preview/good');
     town.push('preview/bad', 'version: "1.0"\nname: shop\nprocces: {}\n');
     await town.live(settle);
@@ -162,7 +162,7 @@ describe('doubt', () => {
   });
 
   it('keeps what runs when a new commit breaks the file, also where only the file said that it is wanted', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     const triggers = 'triggers: [{ type: git_branch, patterns: ["feature/*"] }]\n';
     const good = town.push('feature/a', `${triggers}${oneService}`);
     await town.live(settle);
@@ -183,7 +183,7 @@ describe('doubt', () => {
   });
 
   it('keeps what runs when a new commit breaks the file', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     const good = town.push('preview/a');
     await town.live(settle);
     town.push('preview/a', ': not yaml [');
@@ -194,8 +194,8 @@ describe('doubt', () => {
 });
 
 describe('the deletion guard', () => {
-  const many = async (): Promise<Town> => {
-    const town = new Town().start();
+  const many = async (): Promise<EngineHarness> => {
+    const town = new EngineHarness().start();
     town.push('main');
     for (let index = 0; index < 20; index += 1) town.push(`preview/${index}`);
     await town.live(settle);
@@ -220,7 +220,7 @@ describe('the deletion guard', () => {
   });
 
   it('removes nothing when nothing at all is left of a project', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     for (const name of ['a', 'b', 'c']) town.push(`preview/${name}`);
     await town.live(settle);
     for (const name of ['a', 'b', 'c']) town.repository.delete(branch(`preview/${name}`));
@@ -244,7 +244,7 @@ describe('the deletion guard', () => {
   it('lets go of the hold when the source comes back', async () => {
     const town = await many();
     await town.live(settle);
-    const back = town.engine.environments()[0] as Known;
+    const back = town.engine.environments()[0] as EnvironmentRecord;
     town.push(back.ref.name);
     await town.live(settle);
     expect(town.engine.memory.get(back.id)).toMatchObject({ held: false });
@@ -252,7 +252,7 @@ describe('the deletion guard', () => {
   });
 
   it('holds environments of a project that is not configured any more', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     town.push('preview/a');
     await town.live(settle);
     await town.restart([]);
@@ -268,7 +268,7 @@ describe('the deletion guard', () => {
 
 describe('effort', () => {
   it('looks at unchanged environments without calling the provider for any of them', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     for (let index = 0; index < 50; index += 1) town.push(`preview/${index}`);
     await town.live(settle);
     const before = { ...town.provider.calls };
@@ -278,7 +278,7 @@ describe('effort', () => {
   });
 
   it('makes the next pass soon when somebody is at work, also on a quiet week-end', async () => {
-    const town = new Town();
+    const town = new EngineHarness();
     town.clock.advance(5 * 24 * 3600 * 1000);
     expect(new Date(town.clock.now()).getUTCDay()).toBe(6);
     town.start();
@@ -295,7 +295,7 @@ describe('effort', () => {
   });
 
   it('stops an apply that a newer commit has made pointless', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     const gate = Promise.withResolvers<void>();
     town.providerOptions = {
       disturb: (operation, moment) => (operation === 'ensure' && moment === 'before' ? gate.promise : Promise.resolve()),
@@ -314,7 +314,7 @@ describe('effort', () => {
   });
 
   it('tries again after a failure, later each time, and other environments do not notice', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     let failures = 0;
     town.providerOptions = {
       disturb: (operation, moment, environment) => {
@@ -334,7 +334,7 @@ describe('effort', () => {
   });
 
   it('plans nothing for a branch that has no environment and whose file nobody understands', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     await town.live(1);
     town.push('main', ': [');
     const before = town.provider.calls.list;
@@ -345,7 +345,7 @@ describe('effort', () => {
   });
 
   it('plans without doing', async () => {
-    const town = new Town().start();
+    const town = new EngineHarness().start();
     await town.live(1);
     town.push('preview/a');
     const { plans } = await town.engine.plan(new AbortController().signal);

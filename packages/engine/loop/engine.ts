@@ -14,7 +14,7 @@ import { passIntervalMs } from './cadence.ts';
 import type { Cancel } from './clock.ts';
 import type { ExplainedValues } from './draft.ts';
 import type { Considered } from './judge.ts';
-import { type Known, Memory } from './memory.ts';
+import { type EnvironmentRecord, Memory } from './memory.ts';
 import { Queue } from './queue.ts';
 import { Reconciler } from './reconcile.ts';
 import { Reports } from './reports.ts';
@@ -129,7 +129,7 @@ export class Engine {
     this.#queue.add('pass');
   }
 
-  environments(): readonly Known[] {
+  environments(): readonly EnvironmentRecord[] {
     return [...this.memory.environments()];
   }
 

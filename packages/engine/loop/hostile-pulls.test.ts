@@ -1,7 +1,7 @@
 import { commentMarker, environmentId } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { renderMarkdown } from '../report/markdown.ts';
-import { branch, Town } from './town.fake.ts';
+import { branch, EngineHarness } from './engine-harness.fake.ts';
 
 const settle = 60;
 const spec = `version: "1.0"
@@ -16,22 +16,22 @@ process:
     web: { command: run web }
 `;
 
-const create = (head = 'work'): Town => {
-  const town = new Town();
+const create = (head = 'work'): EngineHarness => {
+  const town = new EngineHarness();
   town.repository.push(branch('main'), { 'eph.yaml': spec });
   town.repository.push(branch(head), { 'eph.yaml': spec, 'work.txt': '1' });
   return town;
 };
 
 /** Everything people were told, as they read it on a forge. */
-const commentsOf = (town: Town): readonly string[] => town.views.map((view) => renderMarkdown(view, { marker }));
+const commentsOf = (town: EngineHarness): readonly string[] => town.views.map((view) => renderMarkdown(view, { marker }));
 const marker = commentMarker(environmentId('0123456789abcdef'));
 
 /** As much as forges take. */
 const commentLimit = 65_536;
 const long = 100_000;
 
-const expectSmall = (town: Town): void => {
+const expectSmall = (town: EngineHarness): void => {
   const told = [...commentsOf(town), ...town.reports, ...town.events.map(({ message }) => message)];
   const explained = town.engine.environments().flatMap(({ id }) => town.engine.explain(id) ?? []);
   expect(told.length).toBeGreaterThan(0);

@@ -11,14 +11,14 @@ import {
   type SourceKind,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { createKnown, type Decided, Decisions, type Known, Memory } from './memory.ts';
+import { createRecord, type Decided, Decisions, type EnvironmentRecord, Memory } from './memory.ts';
 
 const shop = projectId('shop');
 const name = (text: string): EnvironmentName => environmentName(text);
 const id = (number: number) => environmentId(String(number).padStart(16, '0'));
 
-const known = (number: number, changes: Partial<Known> = {}): Known => ({
-  ...createKnown({
+const known = (number: number, changes: Partial<EnvironmentRecord> = {}): EnvironmentRecord => ({
+  ...createRecord({
     id: id(number),
     project: shop,
     ref: { kind: 'branch', name: `preview/${number}` },

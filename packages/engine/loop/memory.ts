@@ -46,7 +46,7 @@ export interface Terms {
 }
 
 /** An environment as far as it is known: what Git wished last, what the provider showed last, what follows from both. */
-export interface Known {
+export interface EnvironmentRecord {
   readonly id: EnvironmentId;
   readonly project: ProjectId;
   readonly ref: SourceRef;
@@ -84,7 +84,9 @@ export interface Known {
 }
 
 /** An environment that has just been met. */
-export const createKnown = (met: Pick<Known, 'id' | 'project' | 'ref' | 'name' | 'decision' | 'source' | 'observed'>): Known => ({
+export const createRecord = (
+  met: Pick<EnvironmentRecord, 'id' | 'project' | 'ref' | 'name' | 'decision' | 'source' | 'observed'>,
+): EnvironmentRecord => ({
   ...met,
   head: met.source?.commit,
   actions: [],
@@ -156,13 +158,13 @@ const isSame = (a: Source, b: Source | undefined): boolean => b !== undefined &&
 export interface ProjectMemory {
   /** As of the last look. */
   decided: Decisions;
-  readonly environments: Map<EnvironmentId, Known>;
+  readonly environments: Map<EnvironmentId, EnvironmentRecord>;
   readonly released: Set<EnvironmentId>;
   faults: readonly Failure[];
   /** At least one complete pass has been made since the start. */
   surveyed: boolean;
   /** Every environment, in the order of the last listing, when that left nothing to do. */
-  atRest: readonly Known[] | undefined;
+  atRest: readonly EnvironmentRecord[] | undefined;
   /** The last pass found everything at rest, and nothing has been looked at since. */
   verified: boolean;
   /** When something other than a pass last asked for a look. */
@@ -178,7 +180,7 @@ export type Snapshot = Reading<ObservedEnvironment> | 'as before';
  */
 export class Memory {
   readonly #projects = new Map<ProjectId, ProjectMemory>();
-  readonly #environments = new Map<EnvironmentId, Known>();
+  readonly #environments = new Map<EnvironmentId, EnvironmentRecord>();
   readonly #names = new Map<EnvironmentName, EnvironmentId>();
   readonly #snapshots = new Map<ProjectId, Snapshot>();
   /** Names of environments that the last complete pass saw and nobody has met yet. */
@@ -202,28 +204,28 @@ export class Memory {
     return project;
   }
 
-  get(id: EnvironmentId): Known | undefined {
+  get(id: EnvironmentId): EnvironmentRecord | undefined {
     return this.#environments.get(id);
   }
 
   /** In order of first sight. */
-  environments(): Iterable<Known> {
+  environments(): Iterable<EnvironmentRecord> {
     return this.#environments.values();
   }
 
-  remember(known: Known): void {
+  remember(known: EnvironmentRecord): void {
     this.#environments.set(known.id, known);
     this.project(known.project).environments.set(known.id, known);
     if (!this.isNameTaken(known.name, known.id)) this.#names.set(known.name, known.id);
   }
 
-  rename(known: Known, name: EnvironmentName): void {
+  rename(known: EnvironmentRecord, name: EnvironmentName): void {
     if (this.#names.get(known.name) === known.id) this.#names.delete(known.name);
     known.name = name;
     this.#names.set(name, known.id);
   }
 
-  forget(known: Known): void {
+  forget(known: EnvironmentRecord): void {
     this.#environments.delete(known.id);
     const project = this.project(known.project);
     project.environments.delete(known.id);

@@ -8,7 +8,7 @@ import {
   providerName,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { createKnown, type Known, Memory } from './memory.ts';
+import { createRecord, type EnvironmentRecord, Memory } from './memory.ts';
 import { Neighbours } from './neighbours.ts';
 
 const shop = projectId('shop');
@@ -19,7 +19,7 @@ class Street {
   readonly neighbours = new Neighbours(this.memory, (label) => this.#ids.get(label.replace(/-alias$/, '')));
   readonly #ids = new Map<string, EnvironmentId>();
 
-  settle(name: string, exists = true): Known {
+  settle(name: string, exists = true): EnvironmentRecord {
     const id = environmentId(String(this.#ids.size).padStart(16, '0'));
     const ref = { kind: 'branch', name } as const;
     const identity = { id, name: environmentName(name), project: shop, source: ref, createdAt: '' };
@@ -34,7 +34,7 @@ class Street {
       outputs: { url: `http://${name}` },
       usage: null,
     };
-    const known = createKnown({
+    const known = createRecord({
       ...identity,
       ref,
       source: undefined,

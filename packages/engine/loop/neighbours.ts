@@ -1,5 +1,5 @@
 import type { EnvironmentId } from '@eph/contract';
-import type { Known, Memory } from './memory.ts';
+import type { EnvironmentRecord, Memory } from './memory.ts';
 
 /** What another environment publishes. */
 export interface Published {
@@ -12,7 +12,7 @@ export interface Published {
 export class Neighbours {
   readonly #memory: Memory;
   readonly #ownerOf: (label: string) => EnvironmentId | undefined;
-  readonly #referrers = new Set<Known>();
+  readonly #referrers = new Set<EnvironmentRecord>();
 
   constructor(memory: Memory, ownerOf: (label: string) => EnvironmentId | undefined) {
     this.#memory = memory;
@@ -20,14 +20,14 @@ export class Neighbours {
   }
 
   /** What it refers to now. */
-  refer(known: Known, namespaces: readonly string[]): void {
+  refer(known: EnvironmentRecord, namespaces: readonly string[]): void {
     known.namespaces = namespaces;
     if (namespaces.length > 0) this.#referrers.add(known);
     else this.#referrers.delete(known);
   }
 
   /** Everybody who refers to this one, by the name it has or had. */
-  referrersOf(known: Known): readonly Known[] {
+  referrersOf(known: EnvironmentRecord): readonly EnvironmentRecord[] {
     const leadsHere = (label: string): boolean => label === known.name || this.#ownerOf(label) === known.id;
     return [...this.#referrers].filter((other) => other !== known && other.namespaces.some(leadsHere));
   }
@@ -40,14 +40,14 @@ export class Neighbours {
     return { outputs, refersBack: this.#leadsTo(known, asker) };
   }
 
-  #find(label: string): Known | undefined {
+  #find(label: string): EnvironmentRecord | undefined {
     const id = this.#ownerOf(label);
     return id === undefined ? undefined : this.#memory.get(id);
   }
 
-  #leadsTo(from: Known, target: EnvironmentId): boolean {
+  #leadsTo(from: EnvironmentRecord, target: EnvironmentId): boolean {
     const left = [from];
-    const seen = new Set<Known>();
+    const seen = new Set<EnvironmentRecord>();
     for (let known = left.pop(); known !== undefined; known = left.pop()) {
       if (known.id === target) return true;
       if (seen.has(known)) continue;

@@ -5,7 +5,7 @@ import { composeView } from '../report/view.ts';
 import { type Findings, summarize } from '../status/summarize.ts';
 import type { Admission } from './admission.ts';
 import type { Draft, Remarks } from './draft.ts';
-import type { Known, Memory } from './memory.ts';
+import type { EnvironmentRecord, Memory } from './memory.ts';
 import type { Neighbours } from './neighbours.ts';
 import { nowOf, type Wakes, type World } from './world.ts';
 
@@ -30,7 +30,7 @@ export class Outcomes {
   }
 
   /** The one place where the outcome of a look becomes status, log, event, report and the time of the next look. */
-  conclude(known: Known, outcome: Outcome): void {
+  conclude(known: EnvironmentRecord, outcome: Outcome): void {
     const before = known.status;
     this.#memory.project(known.project).verified = false;
     known.observed = outcome.observed;
@@ -79,7 +79,7 @@ export class Outcomes {
   }
 
   /** Says what was done. */
-  account(known: Known, results: readonly ActionResult[]): void {
+  account(known: EnvironmentRecord, results: readonly ActionResult[]): void {
     for (const result of results) {
       const fault = result.state === 'failed' ? result.failure : undefined;
       this.#world.telemetry.acted(known.id, known.name, result.action, fault);
@@ -89,7 +89,7 @@ export class Outcomes {
     }
   }
 
-  farewell(known: Known): void {
+  farewell(known: EnvironmentRecord): void {
     const existed = known.observed !== undefined;
     for (const other of this.#neighbours.referrersOf(known)) this.#wakes.environment(other.id);
     this.#neighbours.refer(known, []);
@@ -104,12 +104,12 @@ export class Outcomes {
     this.#world.changed(known.id);
   }
 
-  record(type: EventType, known: Known, message: string): void {
+  record(type: EventType, known: EnvironmentRecord, message: string): void {
     const details = { name: known.name, source: sourceKey(known.ref), commit: known.source?.commit ?? null };
     this.#world.record({ at: nowOf(this.#world), type, project: known.project, environment: known.id, message, details });
   }
 
-  #report(known: Known, last: boolean, outcome?: Outcome): void {
+  #report(known: EnvironmentRecord, last: boolean, outcome?: Outcome): void {
     const commit = known.source?.commit ?? known.reportedCommit;
     if (commit === undefined) return;
     known.reportedCommit = commit;

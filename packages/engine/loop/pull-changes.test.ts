@@ -1,7 +1,7 @@
 import { EphError, type SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { FakeRepository } from '../source/forge.fake.ts';
-import { branch, shop, Town } from './town.fake.ts';
+import { branch, EngineHarness, shop } from './engine-harness.fake.ts';
 
 const settle = 60;
 const hour = 3600;
@@ -15,14 +15,14 @@ process:
 const byLabel = asking('{ type: pr_label, labels: [preview] }');
 
 /** A town with a branch `main` and a branch `work` that pull requests come from. */
-const create = (spec: string, town = new Town()): Town => {
+const create = (spec: string, town = new EngineHarness()): EngineHarness => {
   town.repository.push(branch('main'), { 'eph.yaml': spec });
   town.repository.push(branch('work'), { 'eph.yaml': spec, 'src/work.txt': '1' });
   return town;
 };
 
 /** Does this once, right before the one source is read again. */
-const beforeLastLook = (town: Town, act: () => void): void => {
+const beforeLastLook = (town: EngineHarness, act: () => void): void => {
   town.forgeOptions = {
     disturb: (operation) => {
       if (operation !== 'source') return Promise.resolve();
@@ -33,7 +33,7 @@ const beforeLastLook = (town: Town, act: () => void): void => {
   };
 };
 
-type Act = (town: Town, ref: SourceRef) => void;
+type Act = (town: EngineHarness, ref: SourceRef) => void;
 
 describe('a pull request that stops asking for its environment', () => {
   const ways: readonly (readonly [how: string, spec: string, stop: Act, goOn: Act])[] = [
@@ -69,7 +69,7 @@ describe('a pull request that stops asking for its environment', () => {
     ],
   ];
 
-  const start = async (spec: string): Promise<{ readonly town: Town; readonly ref: SourceRef }> => {
+  const start = async (spec: string): Promise<{ readonly town: EngineHarness; readonly ref: SourceRef }> => {
     const town = create(spec);
     const commit = town.repository.headOf('work', null);
     if (commit !== undefined) town.repository.point(branch('same'), commit);
@@ -180,7 +180,7 @@ describe('a pull request that is changed between two looks', () => {
 
 describe('labels that are toggled a thousand times in a minute', () => {
   /** A webhook after every toggle, and whatever falls due meanwhile. */
-  const toggle = async (town: Town, ref: SourceRef, rounds: number): Promise<void> => {
+  const toggle = async (town: EngineHarness, ref: SourceRef, rounds: number): Promise<void> => {
     const { pullRequests } = town.repository;
     for (let round = 0; round < rounds; round += 1) {
       const label = round % 2 === 0 ? 'preview' : 'preview:keep';
@@ -218,7 +218,7 @@ describe('labels that are toggled a thousand times in a minute', () => {
 
 describe('a token that is revoked in the middle', () => {
   const revoked = new EphError('forge.refused', 'the credentials are not valid, or not any more; give Eph new ones');
-  const revoke = (town: Town, ...operations: readonly string[]): void => {
+  const revoke = (town: EngineHarness, ...operations: readonly string[]): void => {
     town.forgeOptions = {
       disturb: (operation) =>
         operations.length === 0 || operations.includes(operation) ? Promise.reject(revoked) : Promise.resolve(),
@@ -293,7 +293,7 @@ describe('a repository that was deleted or made private', () => {
 });
 
 /** The watch of its forge is ahead of ours, or behind. */
-class SkewedTown extends Town {
+class SkewedHarness extends EngineHarness {
   skewMs = 0;
   override readonly repository = new FakeRepository(shop, () => this.clock.now() + this.skewMs);
 }
@@ -302,7 +302,7 @@ describe('watches that disagree', () => {
   it.each([5 * 60, -5 * 60, 12 * hour, -1800])(
     'by %i s move the end of an environment by as much and no more',
     async (seconds) => {
-      const town = new SkewedTown();
+      const town = new SkewedHarness();
       town.skewMs = seconds * 1000;
       create(byLabel, town).start();
       const ref = town.repository.pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h'] });
@@ -315,7 +315,7 @@ describe('watches that disagree', () => {
   );
 
   it('by more than an environment may live end it at once, once, and say so', async () => {
-    const town = new SkewedTown();
+    const town = new SkewedHarness();
     town.skewMs = -2 * hour * 1000;
     create(byLabel, town).start();
     town.repository.pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h'] });

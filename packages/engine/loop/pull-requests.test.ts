@@ -1,6 +1,6 @@
 import { EphError } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { branch, Town } from './town.fake.ts';
+import { branch, EngineHarness } from './engine-harness.fake.ts';
 
 const settle = 60;
 
@@ -14,8 +14,8 @@ process:
 const byLabel = asking('{ type: pr_label, labels: [preview] }');
 
 /** A town whose main branch holds this file, with a branch `work` that a pull request comes from. */
-const create = (spec: string): Town => {
-  const town = new Town();
+const create = (spec: string): EngineHarness => {
+  const town = new EngineHarness();
   town.repository.push(branch('main'), { 'eph.yaml': spec });
   town.repository.push(branch('work'), { 'eph.yaml': spec, 'work.txt': '1' });
   return town;
@@ -209,11 +209,11 @@ describe('a pull request', () => {
 
 describe('a pull request from a fork', () => {
   const evil = asking('{ type: pr_label, labels: [preview] }', ', env: { SECRET: "${TOKEN:-none}" }');
-  const open = (town: Town): ReturnType<Town['repository']['pullRequests']['open']> => {
+  const open = (town: EngineHarness): ReturnType<EngineHarness['repository']['pullRequests']['open']> => {
     town.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': evil });
     return town.repository.pullRequests.open({ head: 'patch', fork: 'mallory/shop', author: 'mallory', labels: ['preview'] });
   };
-  const secretsOf = (town: Town): unknown[] =>
+  const secretsOf = (town: EngineHarness): unknown[] =>
     [...town.infrastructure.environments.values()].flatMap(({ slots }) =>
       [...slots.values()].map(({ current }) => JSON.stringify(current?.component.values)),
     );

@@ -27,7 +27,7 @@ import { Admission } from './admission.ts';
 import { type Draft, Drafts, type ExplainedValues } from './draft.ts';
 import { describeExpiry, type Expiry, findExpiry } from './expiry.ts';
 import { type Considered, Judge } from './judge.ts';
-import type { Decision, Known, Memory } from './memory.ts';
+import type { Decision, EnvironmentRecord, Memory } from './memory.ts';
 import { chooseNewName } from './names.ts';
 import { Neighbours } from './neighbours.ts';
 import { isWhole, Outcomes, unreadable } from './outcome.ts';
@@ -217,7 +217,7 @@ export class Reconciler {
   }
 
   async #update(
-    known: Known,
+    known: EnvironmentRecord,
     decision: Decision & { state: 'wanted' },
     seen: ObservedEnvironment | undefined,
     signal: AbortSignal,
@@ -254,7 +254,7 @@ export class Reconciler {
 
   /** When it has lived long enough; asked of the forge again only when something about it changed. */
   async #expiryOf(
-    known: Known,
+    known: EnvironmentRecord,
     source: Source,
     { spec, terms }: Decision & { state: 'wanted' },
     signal: AbortSignal,
@@ -279,7 +279,7 @@ export class Reconciler {
 
   /** Takes away what asks for it; Git then says that it goes. */
   async #expire(
-    known: Known,
+    known: EnvironmentRecord,
     expiry: Expiry,
     draft: Draft,
     seen: ObservedEnvironment | undefined,
@@ -311,7 +311,7 @@ export class Reconciler {
     for (const known of this.#memory.project(id).environments.values()) this.#hear(known);
   }
 
-  #hear(known: Known): void {
+  #hear(known: EnvironmentRecord): void {
     const { told: before, decision } = known;
     const told = this.#drafts.configurationOf(known.project);
     if (before === undefined || before === told) return;
@@ -332,7 +332,7 @@ export class Reconciler {
   }
 
   /** Shows whoever asked with a comment that it was seen. */
-  async #acknowledge({ source, name, decision }: Known, signal: AbortSignal): Promise<void> {
+  async #acknowledge({ source, name, decision }: EnvironmentRecord, signal: AbortSignal): Promise<void> {
     const command = decision.state === 'wanted' ? decision.terms?.command : undefined;
     if (source === undefined || command === undefined || this.#acknowledged.has(command.id)) return;
     try {
@@ -345,7 +345,11 @@ export class Reconciler {
   }
 
   /** Nothing is removed, not even a component, on the strength of a commit that is no longer the source's. */
-  async #withoutDoubtfulRemovals(known: Known, actions: readonly Action[], signal: AbortSignal): Promise<readonly Action[]> {
+  async #withoutDoubtfulRemovals(
+    known: EnvironmentRecord,
+    actions: readonly Action[],
+    signal: AbortSignal,
+  ): Promise<readonly Action[]> {
     if (!actions.some((action) => action.type === 'destroy')) return actions;
     const answer = await this.#forgeOf(known.project).source(known.ref, signal);
     if (answer.state === 'present' && answer.source.commit === known.head) return actions;
@@ -353,7 +357,7 @@ export class Reconciler {
   }
 
   async #remove(
-    known: Known,
+    known: EnvironmentRecord,
     decision: Decision & { state: 'unwanted' },
     seen: ObservedEnvironment | undefined,
     signal: AbortSignal,
@@ -388,7 +392,7 @@ export class Reconciler {
   }
 
   /** The last look before a removal: the one source, read past every cache. */
-  async #doubtAboutRemoval(known: Known, signal: AbortSignal): Promise<Failure | undefined> {
+  async #doubtAboutRemoval(known: EnvironmentRecord, signal: AbortSignal): Promise<Failure | undefined> {
     if (!this.#world.projects.has(known.project)) return undefined;
     const answer = await this.#forgeOf(known.project).source(known.ref, signal);
     if (answer.state === 'gone') return undefined;

@@ -11,7 +11,15 @@ import {
 import { printSource } from '../desired/printed-names.ts';
 import type { GuardAnswer } from '../plan/guard.ts';
 import type { Judge } from './judge.ts';
-import { createKnown, type Decided, type Decision, type Decisions, type Known, type Memory, unwanted } from './memory.ts';
+import {
+  createRecord,
+  type Decided,
+  type Decision,
+  type Decisions,
+  type EnvironmentRecord,
+  type Memory,
+  unwanted,
+} from './memory.ts';
 import { chooseNewName } from './names.ts';
 import type { Outcomes } from './outcome.ts';
 import type { Wakes, World } from './world.ts';
@@ -97,7 +105,7 @@ export class Surveys {
     memory.verified = false;
     memory.faults = [...survey.sources.faults, ...survey.observed.faults];
     this.#world.telemetry.projectRead(id, memory.faults);
-    const listed: Known[] = [];
+    const listed: EnvironmentRecord[] = [];
     for (const seen of survey.observed.items) {
       const decided = survey.decided.get(seen.identity.source);
       const known =
@@ -151,7 +159,7 @@ export class Surveys {
     { source: { commit: head }, made: source, decision }: Decided,
     seen: ObservedEnvironment | undefined,
     survey: Survey,
-  ): Known | undefined {
+  ): EnvironmentRecord | undefined {
     const known = this.#memory.get(id);
     if (known === undefined) {
       // Until every provider has answered, it may exist under a name that is still to be read back, or its name may be another's.
@@ -230,8 +238,8 @@ export class Surveys {
     decision: Decision,
     source: Source | undefined,
     observed: ObservedEnvironment | undefined,
-  ): Known {
-    const known = createKnown({ id, project, ref, name, decision, source, observed });
+  ): EnvironmentRecord {
+    const known = createRecord({ id, project, ref, name, decision, source, observed });
     this.#memory.remember(known);
     return known;
   }

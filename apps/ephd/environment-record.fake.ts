@@ -1,12 +1,12 @@
 import { commitSha, componentName, environmentId, environmentName, projectId, providerName, revision } from '@eph/contract';
 import { identify } from '@eph/engine/desired/identity';
-import { createKnown as createNewKnown, type Known } from '@eph/engine/loop/memory';
+import { createRecord, type EnvironmentRecord } from '@eph/engine/loop/memory';
 
 const shop = projectId('shop');
 const commit = commitSha('a'.repeat(40));
 
 /** An environment as the loop knows it: ready, with one component, unless told otherwise. */
-export const createKnown = (branch: string, overrides: Partial<Known> = {}): Known => {
+export const createReadyRecord = (branch: string, overrides: Partial<EnvironmentRecord> = {}): EnvironmentRecord => {
   const ref = { kind: 'branch', name: branch } as const;
   const id = environmentId(identify(shop, ref));
   const name = environmentName(`shop-${id}`);
@@ -18,7 +18,7 @@ export const createKnown = (branch: string, overrides: Partial<Known> = {}): Kno
     since: '2026-01-05T09:00:00.000Z',
   } as const;
   return {
-    ...createNewKnown({
+    ...createRecord({
       id,
       project: shop,
       ref,

@@ -19,7 +19,7 @@ import { Configuration } from '../source/configuration.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
 import { ManualClock } from './clock.fake.ts';
 import { Engine } from './engine.ts';
-import type { Known } from './memory.ts';
+import type { EnvironmentRecord } from './memory.ts';
 import { letTimePass } from './passing-time.fake.ts';
 import { silentTelemetry } from './telemetry.ts';
 
@@ -34,7 +34,7 @@ process:
 `;
 
 /** A repository, an infrastructure and a clock that outlive the engine, and an engine that can be replaced at any time. */
-export class Town {
+export class EngineHarness {
   readonly clock = new ManualClock();
   readonly repository = new FakeRepository(shop, () => this.clock.now());
   readonly infrastructure = createFakeInfrastructure();
@@ -116,10 +116,10 @@ export class Town {
     return this.repository.push(branch(name), { 'eph.yaml': spec });
   }
 
-  only(): Known {
+  only(): EnvironmentRecord {
     const all = this.engine.environments();
     expect(all).toHaveLength(1);
-    return all[0] as Known;
+    return all[0] as EnvironmentRecord;
   }
 
   /** What really exists: component → commit that has the traffic. */
