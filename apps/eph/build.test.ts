@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildCli } from './build.ts';
-import { fakeEnvironment, startFakeEphd } from './ephd.fake.ts';
+import { fakeEnvironment, fakeLogLine, startFakeEphd } from './ephd.fake.ts';
 import packageJson from './package.json' with { type: 'json' };
 
 const execute = promisify(execFile);
@@ -25,7 +25,7 @@ describe('the bundle', () => {
   it('works without any package beside it', async () => {
     await using ephd = await startFakeEphd();
     ephd.environments = [fakeEnvironment()];
-    ephd.logs = [{ component: 'web', line: 'hello' }];
+    ephd.logs = [fakeLogLine('web', 'hello')];
     const server = ['--server', ephd.address];
     expect(await eph('list', ...server)).toContain('shop-serene-ocean-4207');
     expect(await eph('status', 'shop', ...server)).toContain('COMPONENT');

@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import {
   type ConfigView,
   configViewSchema,
+  type EnvironmentDetailView,
   type EnvironmentView,
   type EventListView,
+  environmentDetailSchema,
   environmentListSchema,
-  environmentSchema,
   errorSchema,
   eventListSchema,
   type LogLine,
@@ -30,6 +31,7 @@ import { AnswerTimeout, type Body, type Method, readBody, send } from './transpo
 export interface LogQuery {
   readonly component?: string | undefined;
   readonly tail?: number | undefined;
+  readonly since?: string | undefined;
   readonly follow: boolean;
 }
 
@@ -71,8 +73,8 @@ export class Client {
   }
 
   /** @param id its id, name or alias */
-  readEnvironment(id: string, signal?: AbortSignal): Promise<EnvironmentView> {
-    return this.#read(['environments', id], environmentSchema, { signal });
+  readEnvironment(id: string, signal?: AbortSignal): Promise<EnvironmentDetailView> {
+    return this.#read(['environments', id], environmentDetailSchema, { signal });
   }
 
   readWhy(id: string): Promise<WhyView> {
@@ -127,10 +129,11 @@ export class Client {
   }
 
   /** Ends quietly when `signal` aborts. */
-  async *readLogs(id: string, { component, tail, follow }: LogQuery, signal: AbortSignal): AsyncGenerator<LogLine> {
+  async *readLogs(id: string, { component, tail, since, follow }: LogQuery, signal: AbortSignal): AsyncGenerator<LogLine> {
     const query = {
       ...(component === undefined ? {} : { component }),
       ...(tail === undefined ? {} : { tail: String(tail) }),
+      ...(since === undefined ? {} : { since }),
       ...(follow ? { follow: 'true' } : {}),
     };
     try {

@@ -4,10 +4,10 @@ import { buffer } from 'node:stream/consumers';
 import {
   type ConfigView,
   configViewSchema,
-  type EnvironmentView,
+  type EnvironmentDetailView,
   type EventListView,
+  environmentDetailSchema,
   environmentListSchema,
-  environmentSchema,
   errorSchema,
   eventListSchema,
   type LogLine,
@@ -30,7 +30,7 @@ export interface FakeEphd extends AsyncDisposable {
   readonly address: string;
   /** What was asked, as `METHOD path`. */
   readonly requests: readonly string[];
-  environments: readonly EnvironmentView[];
+  environments: readonly EnvironmentDetailView[];
   events: EventListView;
   why: readonly string[];
   plan: PlanView;
@@ -115,9 +115,9 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     sendJson(response, validationSchema.parse(fake.validation));
   }
 
-  function answerAbout(environment: EnvironmentView, part = '', query: URLSearchParams, response: ServerResponse): void {
+  function answerAbout(environment: EnvironmentDetailView, part = '', query: URLSearchParams, response: ServerResponse): void {
     const { id, name } = environment;
-    if (part === '') return sendJson(response, environmentSchema.parse(environment));
+    if (part === '') return sendJson(response, environmentDetailSchema.parse(environment));
     if (part === 'why') return sendJson(response, whySchema.parse({ id, name, lines: [...fake.why] } satisfies WhyView));
     if (part === 'events') return sendJson(response, eventListSchema.parse(fake.events));
     if (part === 'config') return sendJson(response, configViewSchema.parse({ ...fake.config, id, name }));
@@ -153,7 +153,7 @@ const at = '2026-11-15T09:00:00.000Z';
 const commit = '1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d';
 
 /** A ready environment with a web and a database; `changes` win. */
-export const fakeEnvironment = (changes: Partial<EnvironmentView> = {}): EnvironmentView => ({
+export const fakeEnvironment = (changes: Partial<EnvironmentDetailView> = {}): EnvironmentDetailView => ({
   id: '0123456789abcdef',
   name: 'shop-serene-ocean-4207',
   alias: 'shop-preview-login',
@@ -174,13 +174,16 @@ export const fakeEnvironment = (changes: Partial<EnvironmentView> = {}): Environ
       observedGeneration: commit,
     },
   ],
-  components: [fakeComponent({ name: 'web', entry: true, dependsOn: ['db'] }), fakeComponent({ name: 'db', usage: null })],
+  components: [
+    fakeComponent({ name: 'web', entry: true, dependsOn: ['db'] }),
+    fakeComponent({ name: 'db', parts: [], usage: null }),
+  ],
   ...changes,
 });
 
 export const fakeComponent = (
-  changes: Partial<EnvironmentView['components'][number]> = {},
-): EnvironmentView['components'][number] => ({
+  changes: Partial<EnvironmentDetailView['components'][number]> = {},
+): EnvironmentDetailView['components'][number] => ({
   name: 'web',
   provider: 'process',
   entry: false,
@@ -188,9 +191,18 @@ export const fakeComponent = (
   current: { revision: 'aaaaaaaaaaaaaaaa', commit, health: 'ready', message: '', since: at },
   next: null,
   retiring: false,
+  upstream: null,
   outputs: {},
+  parts: [{ instance: 'a1', image: null, restarts: 2, message: '' }],
   usage: { cpuSeconds: 1.25, memoryBytes: 44_040_192 },
   ...changes,
+});
+
+export const fakeLogLine = (component: string, text: string, at: string | null = null): LogLine => ({
+  component,
+  at,
+  part: 'a1',
+  text,
 });
 
 /** Nothing had to be done. */

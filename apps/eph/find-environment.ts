@@ -1,14 +1,14 @@
-import { closest, dnsLabel, type EnvironmentView, sourceKey } from '@eph/contract';
+import { closest, dnsLabel, type EnvironmentDetailView, type EnvironmentView, sourceKey } from '@eph/contract';
 import type { Client } from './client.ts';
 import { CommandFailure } from './command-failure.ts';
 import { exitCodes } from './exit-codes.ts';
 import { noEnvironments } from './status-view.ts';
 
 /** By id, name, alias, branch or tag, or the beginning of one of them that fits no other. */
-export const findEnvironment = async (client: Client, text: string): Promise<EnvironmentView> => {
+export const findEnvironment = async (client: Client, text: string): Promise<EnvironmentDetailView> => {
   // Ids, names and aliases are DNS labels. Anything else must not get into a path: `..` would ask for something different.
   const exact = dnsLabel.test(text) ? await readIfThere(client, text) : undefined;
-  return exact ?? chooseEnvironment(await client.listEnvironments(), text);
+  return exact ?? client.readEnvironment(chooseEnvironment(await client.listEnvironments(), text).id);
 };
 
 /** For commands that are mostly about one: the one there is, while there is only one. */
@@ -20,7 +20,7 @@ export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentVi
   return first;
 };
 
-const readIfThere = async (client: Client, text: string): Promise<EnvironmentView | undefined> => {
+const readIfThere = async (client: Client, text: string): Promise<EnvironmentDetailView | undefined> => {
   try {
     return await client.readEnvironment(text);
   } catch (error) {

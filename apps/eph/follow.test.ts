@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeEphd, fakeComponent, fakeEnvironment, startFakeEphd } from './ephd.fake.ts';
+import { type FakeEphd, fakeComponent, fakeEnvironment, fakeLogLine, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { eph, type Session, type SessionOptions, startEph } from './terminal.fake.ts';
 
@@ -27,31 +27,29 @@ const until = async (check: () => unknown): Promise<void> => {
 
 describe('logs', () => {
   it('shows what is there, each line with its component', async () => {
-    ephd.logs = [
-      { component: 'web', line: 'listening' },
-      { component: 'database', line: 'ready' },
-      { component: 'web', line: 'GET /' },
-    ];
+    ephd.logs = [fakeLogLine('web', 'listening'), fakeLogLine('database', 'ready'), fakeLogLine('web', 'GET /')];
     const { code, out } = await eph(['logs', 'preview/login', '--server', ephd.address]);
     expect(code).toBe(exitCodes.ok);
     expect(out).toBe('web | listening\ndatabase | ready\nweb      | GET /\n');
   });
 
   it('asks for one component, and for so many lines', async () => {
-    ephd.logs = [
-      { component: 'web', line: 'listening' },
-      { component: 'db', line: 'ready' },
-    ];
+    ephd.logs = [fakeLogLine('web', 'listening'), fakeLogLine('db', 'ready')];
     const { out } = await eph(['logs', 'shop', '--component', 'db', '--tail', '5', '--server', ephd.address]);
     expect(out).toBe('ready\n');
     expect(ephd.requests.at(-1)).toBe('GET /api/v1/environments/0123456789abcdef/logs?component=db&tail=5');
   });
 
+  it('asks for what was written since a time, and prints the time of each line', async () => {
+    ephd.logs = [fakeLogLine('web', 'before'), fakeLogLine('web', 'after', '2026-11-15T09:04:00.000Z')];
+    const args = ['logs', 'shop', '--since', '10m', '--timestamps', '--server', ephd.address];
+    expect((await eph(args)).out).toBe('web | - before\nweb | 2026-11-15T09:04:00Z after\n');
+    expect(ephd.requests.at(-1)).toBe('GET /api/v1/environments/0123456789abcdef/logs?since=10m');
+    expect((await eph([...args, '-c', 'web'])).out).toBe('- before\n2026-11-15T09:04:00Z after\n');
+  });
+
   it('prints one JSON document per line for programs', async () => {
-    ephd.logs = [
-      { component: 'web', line: 'a "quoted"\x1b[2J' },
-      { component: 'db', line: '' },
-    ];
+    ephd.logs = [fakeLogLine('web', 'a "quoted"\x1b[2J'), fakeLogLine('db', '')];
     const { out } = await eph(['logs', 'shop', '--json', '--server', ephd.address]);
     expect(
       out
@@ -63,7 +61,7 @@ describe('logs', () => {
 
   it('lets a service neither clear the screen nor colour it, unless asked to or piped', async () => {
     const line = '\x1b[31mred\x1b[0m\t\x1b[2Jgone\x1b]0;title\x07';
-    ephd.logs = [{ component: 'web', line }];
+    ephd.logs = [fakeLogLine('web', line)];
     const args = ['logs', 'shop', '-c', 'web', '--server', ephd.address];
     expect((await eph(args, { isTTY: true })).out).toBe('red\t\\x1b[2Jgone\\x1b]0;title\\x07\n');
     expect((await eph([...args, '--raw'], { isTTY: true })).out).toBe(`${line}\n`);
@@ -71,10 +69,10 @@ describe('logs', () => {
   });
 
   it('follows until Ctrl-C, which is a good end', async () => {
-    ephd.logs = [{ component: 'web', line: 'before' }];
+    ephd.logs = [fakeLogLine('web', 'before')];
     const session = start(['logs', 'shop', '-f']);
     await until(() => session.stdout.text.includes('before'));
-    ephd.log({ component: 'web', line: 'after' });
+    ephd.log(fakeLogLine('web', 'after'));
     await until(() => session.stdout.text.includes('after'));
     session.interrupt();
     expect(await session.ended).toBe(exitCodes.ok);

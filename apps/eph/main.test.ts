@@ -4,8 +4,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { environmentListSchema } from '@eph/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeEphd, fakeEnvironment, startFakeEphd } from './ephd.fake.ts';
+import { type FakeEphd, fakeEnvironment, fakeLogLine, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import packageJson from './package.json' with { type: 'json' };
 
@@ -67,7 +68,7 @@ describe('the program as a process', () => {
     const { out, err } = await run(['status', 'shop'], { FORCE_COLOR: '1', TERM: 'xterm-256color' });
     expect(out).toContain('shop-serene-ocean-4207  Ready');
     expect(out + err).not.toContain('\x1b');
-    expect(JSON.parse((await run(['list', '--json'])).out)).toStrictEqual({ environments: ephd.environments });
+    expect(JSON.parse((await run(['list', '--json'])).out)).toStrictEqual(environmentListSchema.parse(ephd));
   });
 
   it('delivers all of a long answer', async () => {
@@ -78,7 +79,7 @@ describe('the program as a process', () => {
   });
 
   it('ends quietly when nobody reads on', async () => {
-    ephd.logs = Array.from({ length: 20_000 }, (_, index) => ({ component: 'web', line: `line ${index} ${'x'.repeat(100)}` }));
+    ephd.logs = Array.from({ length: 20_000 }, (_, index) => fakeLogLine('web', `line ${index} ${'x'.repeat(100)}`));
     const child = start(['logs', 'shop', '--follow']);
     const errors = text(child.stderr);
     await once(child.stdout, 'data');
@@ -88,7 +89,7 @@ describe('the program as a process', () => {
   });
 
   it.each([[['logs', 'shop', '-f']], [['status', '--watch']]])('ends %j well with Ctrl-C', async (args) => {
-    ephd.logs = [{ component: 'web', line: 'shop' }];
+    ephd.logs = [fakeLogLine('web', 'shop')];
     const child = start(args);
     const output = Promise.all([text(child.stderr), once(child, 'exit')]);
     await once(child.stdout, 'data');

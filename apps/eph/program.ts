@@ -104,6 +104,8 @@ class Program {
       .option('-f, --follow', 'go on with what they write from now on, until Ctrl-C')
       .option('-c, --component <name>', 'only this one')
       .option('-n, --tail <lines>', 'at most so many of the newest lines of each', parseCount)
+      .option('--since <time>', 'only lines written since, for instance 10m or 2026-01-05T09:00:00Z')
+      .option('--timestamps', 'put the time before each line; - where it is not known')
       .option('--raw', 'leave control characters as they are, also on a terminal')
       .action((name: string, options: LogsOptions) =>
         this.#finish(async (context) => (await import('./commands/logs.ts')).logs(context, name, options)),

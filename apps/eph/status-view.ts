@@ -1,4 +1,4 @@
-import type { EnvironmentView, Health, Phase } from '@eph/contract';
+import type { EnvironmentDetailView, EnvironmentView, Health, Phase } from '@eph/contract';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { formatAge, formatBytes, formatCpu, shortCommit } from './figures.ts';
 import type { Output, Style } from './output.ts';
@@ -8,6 +8,7 @@ import { type Cell, type Column, renderTable } from './table.ts';
 /** Environments as text. */
 
 type ComponentView = EnvironmentView['components'][number];
+type ComponentDetail = EnvironmentDetailView['components'][number];
 
 const phaseStyles: Readonly<Record<Phase, Style>> = {
   Pending: 'busy',
@@ -30,7 +31,7 @@ export const exitCodeOf = ({ phase, conditions }: EnvironmentView): ExitCode => 
 };
 
 /** One environment, everything known about it. */
-export const renderEnvironment = (out: Output, environment: EnvironmentView, now: number): string[] => {
+export const renderEnvironment = (out: Output, environment: EnvironmentDetailView, now: number): string[] => {
   const { name, phase, summary, components, conditions } = environment;
   const lines = [`${out.paint('strong', safeLine(name))}  ${out.paint(phaseStyles[phase], phase)}`];
   if (summary !== '') lines.push(safeLine(summary));
@@ -62,23 +63,24 @@ const componentColumns: readonly Column[] = [
   { title: 'HEALTH' },
   { title: 'FOR', align: 'right' },
   { title: 'COMMIT' },
+  { title: 'RESTARTS', align: 'right' },
   { title: 'CPU', align: 'right' },
   { title: 'MEMORY', align: 'right' },
   { title: 'NOTE', shrinks: true },
 ];
 
-const renderComponents = (out: Output, components: readonly ComponentView[], now: number): string[] =>
+const renderComponents = (out: Output, components: readonly ComponentDetail[], now: number): string[] =>
   renderTable(
     out,
     componentColumns,
     components.flatMap((component) =>
-      versionsOf(component).map(({ label, version, note, usage }) => [
+      versionsOf(component).map(({ label, version, note }, row) => [
         label,
         component.provider,
         healthCell(version?.health),
         formatAge(version?.since ?? null, now),
         shortCommit(version?.commit),
-        ...usageCells(usage),
+        ...(row === 0 ? figureCells(component) : ['', '', '']),
         note,
       ]),
     ),
@@ -88,24 +90,25 @@ interface VersionRow {
   readonly label: string;
   readonly version: NonNullable<ComponentView['current']> | null;
   readonly note: string;
-  readonly usage: ComponentView['usage'];
 }
 
 /** While a new version is on its way, a component is two lines: the one with the traffic, and the one that will take over. */
-const versionsOf = ({ name, current, next, retiring, usage }: ComponentView): readonly VersionRow[] => {
+const versionsOf = ({ name, current, next, retiring }: ComponentView): readonly VersionRow[] => {
   const rows: VersionRow[] = [];
   const note = [current?.message, retiring ? 'an older version is on its way out' : ''].filter(Boolean).join('; ');
-  if (current !== null || next === null) rows.push({ label: name, version: current, note, usage });
-  if (next !== null)
-    rows.push({ label: `${name} (next)`, version: next, note: next.message, usage: current === null ? usage : null });
+  if (current !== null || next === null) rows.push({ label: name, version: current, note });
+  if (next !== null) rows.push({ label: `${name} (next)`, version: next, note: next.message });
   return rows;
 };
 
 const healthCell = (health: Health | undefined): Cell =>
   health === undefined ? 'absent' : { text: health, style: healthStyles[health] };
 
-const usageCells = (usage: ComponentView['usage']): readonly Cell[] =>
-  usage === null ? ['', ''] : [formatCpu(usage.cpuSeconds), formatBytes(usage.memoryBytes)];
+/** Of all versions together. */
+const figureCells = ({ parts, usage }: ComponentDetail): readonly Cell[] => [
+  parts.length === 0 ? '' : String(parts.reduce((sum, { restarts }) => sum + restarts, 0)),
+  ...(usage === null ? ['', ''] : [formatCpu(usage.cpuSeconds), formatBytes(usage.memoryBytes)]),
+];
 
 const conditionColumns: readonly Column[] = [
   { title: 'CONDITION' },
@@ -132,8 +135,6 @@ const overviewColumns: readonly Column[] = [
   { title: 'ENVIRONMENT' },
   { title: 'STATE' },
   { title: 'COMMIT' },
-  { title: 'CPU', align: 'right' },
-  { title: 'MEMORY', align: 'right' },
   { title: 'NOTE', shrinks: true },
 ];
 
@@ -143,33 +144,17 @@ export const renderOverview = (out: Output, environments: readonly EnvironmentVi
     out,
     overviewColumns,
     environments.flatMap((environment) => [
-      [
-        environment.name,
-        phaseCell(environment.phase),
-        shortCommit(environment.commit),
-        ...usageCells(sumUsage(environment.components)),
-        environment.summary,
-      ],
+      [environment.name, phaseCell(environment.phase), shortCommit(environment.commit), environment.summary],
       ...environment.components.flatMap((component) =>
-        versionsOf(component).map(({ label, version, note, usage }) => [
+        versionsOf(component).map(({ label, version, note }) => [
           `  ${label}`,
           healthCell(version?.health),
           shortCommit(version?.commit),
-          ...usageCells(usage),
           note,
         ]),
       ),
     ]),
   );
-
-const sumUsage = (components: readonly ComponentView[]): ComponentView['usage'] => {
-  const known = components.flatMap(({ usage }) => (usage === null ? [] : [usage]));
-  if (known.length === 0) return null;
-  return known.reduce((sum, { cpuSeconds, memoryBytes }) => ({
-    cpuSeconds: sum.cpuSeconds + cpuSeconds,
-    memoryBytes: sum.memoryBytes + memoryBytes,
-  }));
-};
 
 /** One line per thing that can change, under a key that stays. What moves all the time, such as CPU seconds, is left out. */
 export const describeStates = (environments: readonly EnvironmentView[]): ReadonlyMap<string, string> => {

@@ -27,6 +27,7 @@ export const createReadyRecord = (branch: string, overrides: Partial<Environment
       source: { project: shop, ref, commit },
       observed: {
         identity: { id, name, project: shop, source: ref, createdAt: '2026-01-05T09:00:00.000Z' },
+        held: false,
         complete: true,
         mark: '',
         components: [
@@ -38,8 +39,8 @@ export const createReadyRecord = (branch: string, overrides: Partial<Environment
             current: version,
             next: null,
             retiring: false,
+            upstream: 'http://127.0.0.1:4000',
             outputs: { url: 'http://127.0.0.1:4000' },
-            usage: null,
           },
         ],
       },

@@ -56,11 +56,25 @@ export interface ObservedComponent {
   readonly next: ComponentVersion | null;
   /** An older version still runs because others may use its outputs. The next `ensure` of the current revision stops it. */
   readonly retiring: boolean;
-  /** Of the current version. `url` is where the gateway sends traffic. */
+  /** Where the gateway reaches the current version, such as `http://127.0.0.1:4000`; null while nothing can be reached. */
+  readonly upstream: string | null;
+  /** What the current version publishes for references. */
   readonly outputs: { readonly [key: string]: string };
-  readonly usage: Usage | null;
+  /** Present only in readings that ask for it. */
+  readonly parts?: readonly Part[];
 }
 
+/** A process, container or pod that runs a version of a component. */
+export interface Part {
+  readonly instance: string;
+  /** Null where nothing is run from an image. */
+  readonly image: string | null;
+  readonly restarts: number;
+  /** Why it last ended or is not ready; empty when there is nothing to say. */
+  readonly message: string;
+}
+
+/** What a component uses at the moment of the call. */
 export interface Usage {
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
@@ -69,24 +83,22 @@ export interface Usage {
 export interface ObservedEnvironment {
   readonly identity: Identity;
   readonly components: readonly ObservedComponent[];
+  /** The deletion guard keeps this environment until an operator releases it. */
+  readonly held: boolean;
   /** False when part of this environment could not be read; nothing in it is then taken as absent. */
   readonly complete: boolean;
-  /** Equal marks mean that nothing but usage differs: over unchanged environments, a pass compares one string each. */
+  /** Equal marks mean equal environments, parts aside: over unchanged environments, a pass compares one string each. */
   readonly mark: string;
 }
 
 /** An environment with its mark. A provider that has a cheaper one, such as a version counter, may put its own. */
 export const observedEnvironment = (seen: Omit<ObservedEnvironment, 'mark'>): ObservedEnvironment => ({
   ...seen,
-  mark: digest(`${seen.complete ? '' : 'incomplete\n'}${seen.components.map(markOf).join('\n')}`),
+  mark: digest(`${seen.complete ? '' : 'incomplete\n'}${seen.held ? 'held\n' : ''}${seen.components.map(markOf).join('\n')}`),
 });
 
-/** The mark of a whole listing: the same for the same environments that look the same, in the same order. */
-export const markListing = (environments: readonly ObservedEnvironment[]): string =>
-  digest(environments.map(({ identity, mark }) => `${identity.id} ${mark}`).join('\n'));
-
-const markOf = ({ name, current, next, retiring, outputs }: ObservedComponent): string =>
-  JSON.stringify([name, markVersion(current), markVersion(next), retiring, ...Object.entries(outputs).flat()]);
+const markOf = ({ name, current, next, retiring, upstream, outputs }: ObservedComponent): string =>
+  JSON.stringify([name, markVersion(current), markVersion(next), retiring, upstream, ...Object.entries(outputs).flat()]);
 
 const markVersion = (version: ComponentVersion | null): string | null =>
   version === null ? null : `${version.revision} ${version.health} ${version.message}`;

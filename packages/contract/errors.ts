@@ -29,6 +29,7 @@ export const errorCodes = {
   'component.refused': 'stall',
   'component.not_ready': 'wait',
   'component.draining': 'wait',
+  'component.removing': 'wait',
   'checkout.refused': 'stall',
   'checkout.failed': 'retry',
   'disk.full': 'retry',

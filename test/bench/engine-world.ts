@@ -1,4 +1,4 @@
-import { completeReading, markListing, type ObservedEnvironment, projectId, type Reading, type Source } from '@eph/contract';
+import { completeReading, type ObservedEnvironment, projectId, type Reading, type Source } from '@eph/contract';
 import type { Generator } from '@eph/engine/desired/generator';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
@@ -30,7 +30,7 @@ class ListedProvider extends FakeProvider {
 
   async freeze(): Promise<readonly ObservedEnvironment[]> {
     const { items } = await super.list({ all: true });
-    this.#listings = [completeReading(items, markListing(items)), completeReading(structuredClone(items), markListing(items))];
+    this.#listings = [completeReading(items), completeReading(structuredClone(items))];
     return items;
   }
 

@@ -2,7 +2,6 @@ import {
   completeReading,
   type EnvironmentId,
   type Identity,
-  markListing,
   type ObservedEnvironment,
   type ProjectId,
   projectId,
@@ -36,7 +35,7 @@ class WatchedProvider extends FakeProvider {
     const kept = 'project' in scope ? [this.#keptOf(scope.project)] : [...this.#kept.values()];
     const items = kept.flatMap((environments) => [...environments.values()]);
     this.calls.list += 1;
-    return completeReading(items, markListing(items));
+    return completeReading(items);
   }
 
   override async ensure(...args: Parameters<FakeProvider['ensure']>): Promise<void> {

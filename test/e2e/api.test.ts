@@ -2,9 +2,12 @@ import { get } from 'node:http';
 import {
   configViewSchema,
   type EnvironmentView,
+  environmentDetailSchema,
+  environmentListSchema,
   environmentSchema,
   errorSchema,
   eventListSchema,
+  type LogLine,
   logLineSchema,
   planSchema,
   specJsonSchema,
@@ -49,16 +52,21 @@ describe('the API', () => {
   });
 
   it('shows components with their health, addresses and use', async () => {
-    const measured = await eventually('the services are measured', async () => {
-      await site.api('/hooks/git', { method: 'POST' });
-      const seen = await site.environment(environment.id);
-      return seen.components.every((component) => component.usage !== null) ? seen : undefined;
-    });
-    for (const { current, outputs, usage } of measured.components) {
+    const { components } = await site.read(`/api/v1/environments/${environment.id}`, environmentDetailSchema);
+    expect(components).toHaveLength(2);
+    for (const { current, upstream, outputs, parts, usage } of components) {
       expect(current).toMatchObject({ health: 'ready', commit: environment.commit });
-      expect(outputs).toMatchObject({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) });
+      expect(upstream).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+      expect(outputs).toMatchObject({ url: upstream });
+      expect(parts).toEqual([{ instance: expect.stringMatching(/./), image: null, restarts: 0, message: '' }]);
       expect(usage?.memoryBytes).toBeGreaterThan(1024 * 1024);
     }
+  });
+
+  it('measures nothing for the list', async () => {
+    const list = await site.api('/api/v1/environments');
+    expect(environmentListSchema.parse(JSON.parse(list.body)).environments).toHaveLength(1);
+    expect(list.body).not.toMatch(/"(usage|parts)"/);
   });
 
   it('says where every value comes from', async () => {
@@ -106,13 +114,22 @@ describe('the API', () => {
   it('hands out logs, and goes on with what is written from now on', async () => {
     const tail = await site.api(`/api/v1/environments/${environment.id}/logs?component=web`);
     expect(tail.headers['content-type']).toContain('text/event-stream');
-    expect(parseEvents(tail.body)).toEqual([{ component: 'web', line: `answering for ${environment.commit}` }]);
+    const line = { component: 'web', part: expect.stringMatching(/./), text: `answering for ${environment.commit}` };
+    expect(parseEvents(tail.body)).toMatchObject([line]);
+    expect(Date.parse(parseEvents(tail.body)[0]?.at ?? '')).toBeLessThanOrEqual(Date.now());
 
     const follow = new LogStream(site.apiPort, `/api/v1/environments/${environment.id}/logs?follow=true`);
     await eventually('both tails have come', () => follow.lines.length === 2);
     await site.visit(environment.name, { path: '/say/hello' });
-    await eventually('the new line has come', () => follow.lines.some((one) => one.component === 'web' && one.line === 'hello'));
+    await eventually('the new line has come', () => follow.lines.some((one) => one.component === 'web' && one.text === 'hello'));
     follow.close();
+
+    const since = async (time: string): Promise<readonly string[]> =>
+      parseEvents((await site.api(`/api/v1/environments/${environment.id}/logs?component=web&since=${time}`)).body).map(
+        ({ text }) => text,
+      );
+    expect(await since('1h')).toEqual([line.text, 'hello']);
+    expect(await since(new Date(Date.now() + 5_000).toISOString())).toEqual([]);
   });
 
   it('says what health and metrics it has', async () => {
@@ -154,6 +171,10 @@ describe('the API', () => {
   it('refuses logs of a component that is not there, and a release of what is not held', async () => {
     const logs = await site.api(`/api/v1/environments/${environment.id}/logs?component=db`);
     expect([logs.status, logs.body.includes('web')]).toEqual([404, true]);
+    for (const since of ['yesterday', '10', '', '2026-13-01', '2026']) {
+      const refused = await site.api(`/api/v1/environments/${environment.id}/logs?since=${since}`);
+      expect([since, refused.status, refused.body.includes('10m')]).toEqual([since, 400, true]);
+    }
     expect((await site.api(`/api/v1/environments/${environment.id}/release`, { method: 'POST' })).status).toBe(409);
   });
 
@@ -203,11 +224,11 @@ describe('a project behind an address', () => {
   });
 });
 
-const parseEvents = (body: string): readonly unknown[] =>
+const parseEvents = (body: string): readonly LogLine[] =>
   [...body.matchAll(/^data: (.*)$/gm)].map(([, data]) => logLineSchema.parse(JSON.parse(data ?? '')));
 
 class LogStream {
-  readonly lines: { readonly component: string; readonly line: string }[] = [];
+  readonly lines: LogLine[] = [];
   readonly #request;
 
   constructor(port: number, path: string) {

@@ -2,6 +2,7 @@ import type { LogLine } from '@eph/contract';
 import type { LogQuery } from '../client.ts';
 import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { formatTime } from '../figures.ts';
 import { findEnvironment } from '../find-environment.ts';
 import { safeLine, safeLogLine } from '../safe-text.ts';
 
@@ -9,14 +10,16 @@ export interface LogsOptions {
   readonly follow?: boolean;
   readonly component?: string;
   readonly tail?: number;
+  readonly since?: string;
+  readonly timestamps?: boolean;
   readonly raw?: boolean;
 }
 
 export const logs = async (context: Context, name: string, options: LogsOptions): Promise<ExitCode> => {
   const { client, out, err, json } = context;
-  const { component, tail, follow = false } = options;
+  const { component, tail, since, follow = false } = options;
   const { id } = await findEnvironment(client, name);
-  const query: LogQuery = { component, tail, follow };
+  const query: LogQuery = { component, tail, since, follow };
   const signal = follow ? context.interruption() : new AbortController().signal;
   const render = createRender(context, options);
   for await (const line of client.readLogs(id, query, signal)) {
@@ -28,13 +31,17 @@ export const logs = async (context: Context, name: string, options: LogsOptions)
 };
 
 /** Into a pipe the lines go as the service wrote them; a terminal would obey what is in them. */
-const createRender = ({ out }: Context, { component, raw = false }: LogsOptions): ((line: LogLine) => string) => {
-  const clean = raw || !out.isTerminal ? (line: string): string => line : safeLogLine;
-  if (component !== undefined) return ({ line }) => clean(line);
+const createRender = (
+  { out }: Context,
+  { component, timestamps = false, raw = false }: LogsOptions,
+): ((line: LogLine) => string) => {
+  const clean = raw || !out.isTerminal ? (text: string): string => text : safeLogLine;
+  const timeOf = ({ at }: LogLine): string => (timestamps ? `${at === null ? '-' : formatTime(at)} ` : '');
+  if (component !== undefined) return (line) => `${timeOf(line)}${clean(line.text)}`;
   let width = 0;
-  return (entry) => {
-    const label = safeLine(entry.component);
+  return (line) => {
+    const label = safeLine(line.component);
     width = Math.max(width, label.length);
-    return `${out.paint('faint', `${label.padEnd(width)} |`)} ${clean(entry.line)}`;
+    return `${out.paint('faint', `${label.padEnd(width)} |`)} ${timeOf(line)}${clean(line.text)}`;
   };
 };

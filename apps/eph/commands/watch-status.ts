@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EnvironmentView } from '@eph/contract';
+import type { EnvironmentDetailView, EnvironmentView } from '@eph/contract';
 import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
@@ -10,7 +10,7 @@ import { describeStates, noEnvironments, renderEnvironment, renderOverview } fro
 
 /** What one look at ephd brought. */
 type Look =
-  | { readonly state: 'seen'; readonly environments: readonly EnvironmentView[] }
+  | { readonly state: 'seen'; readonly environments: readonly EnvironmentView[]; readonly only?: EnvironmentDetailView }
   | { readonly state: 'lost'; readonly message: string };
 
 type Show = (look: Look) => Promise<void>;
@@ -20,15 +20,18 @@ export const watchStatus = async (context: Context, name: string | undefined, in
   const { client, err } = context;
   const signal = context.interruption();
   const watched = name === undefined ? undefined : await findEnvironment(client, name);
-  const show = chooseShow(context, watched !== undefined);
-  const look = async (): Promise<readonly EnvironmentView[]> =>
-    watched === undefined ? client.listEnvironments(signal) : [await client.readEnvironment(watched.id, signal)];
+  const show = chooseShow(context);
+  const look = async (): Promise<Look> => {
+    if (watched === undefined) return { state: 'seen', environments: await client.listEnvironments(signal) };
+    const only = await client.readEnvironment(watched.id, signal);
+    return { state: 'seen', environments: [only], only };
+  };
 
   // The first look may fail like any other command; only then is there something to come back to.
   let first = true;
   while (!signal.aborted) {
     try {
-      await show({ state: 'seen', environments: await look() });
+      await show(await look());
     } catch (error) {
       if (signal.aborted) break;
       if (!(error instanceof CommandFailure)) throw error;
@@ -45,9 +48,9 @@ export const watchStatus = async (context: Context, name: string | undefined, in
   return exitCodes.ok;
 };
 
-const chooseShow = (context: Context, one: boolean): Show => {
-  if (context.json) return showJsonChanges(context, one);
-  return context.out.isTerminal ? showScreen(context, one) : showChanges(context);
+const chooseShow = (context: Context): Show => {
+  if (context.json) return showJsonChanges(context);
+  return context.out.isTerminal ? showScreen(context) : showChanges(context);
 };
 
 const clearScreen = '\x1b[2J';
@@ -58,11 +61,11 @@ const clearRestOfScreen = '\x1b[J';
 const wrapOff = '\x1b[?7l';
 const wrapOn = '\x1b[?7h';
 
-const showScreen = ({ out, now }: Context, one: boolean): Show => {
+const showScreen = ({ out, now }: Context): Show => {
   let body: readonly string[] = [];
   let start = clearScreen;
   return async (look) => {
-    if (look.state === 'seen') body = renderBody(look.environments);
+    if (look.state === 'seen') body = renderBody(look);
     const title = `${formatTime(now())}  Ctrl-C ends`;
     const heading =
       look.state === 'seen' ? out.paint('faint', title) : out.paint('bad', safeLine(look.message.split('\n')[0] ?? ''));
@@ -73,10 +76,9 @@ const showScreen = ({ out, now }: Context, one: boolean): Show => {
     start = '';
   };
 
-  function renderBody(environments: readonly EnvironmentView[]): readonly string[] {
-    const [environment] = environments;
-    if (environment === undefined) return [noEnvironments];
-    return one ? renderEnvironment(out, environment, now()) : renderOverview(out, environments);
+  function renderBody({ environments, only }: Extract<Look, { state: 'seen' }>): readonly string[] {
+    if (only !== undefined) return renderEnvironment(out, only, now());
+    return environments.length === 0 ? [noEnvironments] : renderOverview(out, environments);
   }
 };
 
@@ -109,12 +111,12 @@ const changedLines = (before: ReadonlyMap<string, string>, after: ReadonlyMap<st
 ];
 
 /** One JSON document per line, whenever something other than CPU and memory has changed. */
-const showJsonChanges = ({ out }: Context, one: boolean): Show => {
+const showJsonChanges = ({ out }: Context): Show => {
   let before = '';
   return async (look) => {
     if (look.state === 'lost') return;
     const after = JSON.stringify(look.environments, (key, value: unknown) => (key === 'usage' ? undefined : value));
-    if (after !== before) await out.jsonLine(one ? look.environments[0] : { environments: look.environments });
+    if (after !== before) await out.jsonLine(look.only ?? { environments: look.environments });
     before = after;
   };
 };

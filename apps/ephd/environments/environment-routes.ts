@@ -2,22 +2,27 @@ import {
   type ComponentName,
   type ConfigView,
   closest,
+  type EnvironmentId,
   EphError,
   type EventListView,
   environmentId,
   type LogLine,
+  type ObservedComponent,
   type PlanView,
+  type ProviderName,
+  parseDuration,
   redact,
   type StatusView,
+  type Usage,
   type WhyView,
 } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { EnvironmentRecord } from '@eph/engine/loop/memory';
-import type { Provider } from '@eph/engine/provider/provider';
+import type { LogEntry, Provider } from '@eph/engine/provider/provider';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import { type Addresses, viewEnvironment } from './environment-view.ts';
+import { type Addresses, viewDetail, viewEnvironment } from './environment-view.ts';
 import { mergeStreams } from './merge-streams.ts';
 
 export interface EnvironmentRoutesOptions extends Addresses {
@@ -39,6 +44,19 @@ const whole = (text: string | undefined, fallback: number, most: number): number
   return Math.min(number, most);
 };
 
+const parseSince = (text: string | undefined): Date | undefined => {
+  if (text === undefined) return undefined;
+  const seconds = parseDuration(text);
+  const time = seconds === undefined ? Date.parse(/^\d{4}-\d\d-\d\d/.test(text) ? text : '') : Date.now() - seconds * 1000;
+  const since = new Date(time);
+  if (Number.isNaN(since.getTime()))
+    throw new EphError(
+      'api.bad_request',
+      `since ${JSON.stringify(text)} is neither a time such as 2026-01-05T09:00:00Z nor a duration such as 10m`,
+    );
+  return since;
+};
+
 export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono => {
   const { engine, events } = options;
   const find = (text: string): EnvironmentRecord => findEnvironment(text, engine().environments(), options);
@@ -49,7 +67,8 @@ export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono
     .get('/environments/:id', async (c) => {
       const known = find(c.req.param('id'));
       const observed = (await engine().look(known.id, c.req.raw.signal)) ?? known.observed;
-      return c.json(view({ ...known, observed }));
+      const usageOf = await readUsage(known.id, observed?.components ?? [], options, c.req.raw.signal);
+      return c.json(viewDetail({ ...known, observed }, usageOf, options));
     })
     .get('/environments/:id/status', (c) => {
       const { id, name, phase, summary, url, conditions } = view(find(c.req.param('id')));
@@ -87,23 +106,47 @@ export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono
     })
     .get('/environments/:id/logs', (c) => {
       const known = find(c.req.param('id'));
-      const tail = whole(c.req.query('tail'), 100, 100_000);
+      const since = parseSince(c.req.query('since'));
+      const tail = whole(c.req.query('tail'), since === undefined ? 100 : mostLines, mostLines);
       const follow = c.req.query('follow') === 'true';
       const wanted = chooseComponents(known, c.req.query('component'));
       return streamSSE(c, async (stream) => {
         const gone = new AbortController();
         stream.onAbort(() => gone.abort());
         const signal = AbortSignal.any([gone.signal, options.closing]);
+        const logOptions = { tail, follow, signal, ...(since && { since }) };
         const logs = wanted.map(({ name, provider }) =>
-          labelled(name, options.providerOf(provider)?.logs(known.id, name, { tail, follow, signal })),
+          labelled(name, options.providerOf(provider)?.logs(known.id, name, logOptions)),
         );
         for await (const line of mergeStreams(logs)) await stream.writeSSE({ data: JSON.stringify(line) });
       });
     });
 };
 
-async function* labelled(component: ComponentName, lines: AsyncIterable<string> | undefined): AsyncIterable<LogLine> {
-  for await (const line of lines ?? []) yield { component, line: redact(line) };
+const mostLines = 100_000;
+const usageTimeoutMs = 5_000;
+
+/** Asks every provider that has one of the components; one that does not answer costs nothing but its figures. */
+const readUsage = async (
+  id: EnvironmentId,
+  components: readonly ObservedComponent[],
+  { providerOf }: EnvironmentRoutesOptions,
+  signal: AbortSignal,
+): Promise<(component: ObservedComponent) => Usage | undefined> => {
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(usageTimeoutMs)]);
+  const read = async (name: ProviderName) =>
+    [
+      name,
+      await providerOf(name)
+        ?.usage(id, inTime)
+        .catch(() => undefined),
+    ] as const;
+  const usages = new Map(await Promise.all([...new Set(components.map(({ provider }) => provider))].map(read)));
+  return ({ provider, name }) => usages.get(provider)?.get(name);
+};
+
+async function* labelled(component: ComponentName, entries: AsyncIterable<LogEntry> | undefined): AsyncIterable<LogLine> {
+  for await (const { at, part, text } of entries ?? []) yield { component, at, part, text: redact(text) };
 }
 
 const chooseComponents = (

@@ -1,4 +1,4 @@
-import type { EnvironmentStatus, EnvironmentView } from '@eph/contract';
+import type { EnvironmentDetailView, EnvironmentStatus, EnvironmentView, ObservedComponent, Usage } from '@eph/contract';
 import type { EnvironmentRecord } from '@eph/engine/loop/memory';
 
 export interface Addresses {
@@ -19,6 +19,21 @@ export const viewEnvironment = (known: EnvironmentRecord, { urlOf, aliasOf }: Ad
   createdAt: known.observed?.identity.createdAt ?? null,
   conditions: [...(known.status?.conditions ?? [])],
   components: (known.observed?.components ?? []).map((component) => ({ ...component, dependsOn: [...component.dependsOn] })),
+});
+
+/** The same with what runs for its components and what that uses. */
+export const viewDetail = (
+  known: EnvironmentRecord,
+  usageOf: (component: ObservedComponent) => Usage | undefined,
+  addresses: Addresses,
+): EnvironmentDetailView => ({
+  ...viewEnvironment(known, addresses),
+  components: (known.observed?.components ?? []).map((component) => ({
+    ...component,
+    dependsOn: [...component.dependsOn],
+    parts: [...(component.parts ?? [])],
+    usage: usageOf(component) ?? null,
+  })),
 });
 
 /**

@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Event } from '../event.ts';
 import { commitSha, componentName, environmentId, environmentName, projectId, providerName, revision } from '../ids.ts';
 import type { Plan } from '../plan.ts';
-import { type EnvironmentView, environmentSchema, eventListSchema, planSchema, statusSchema } from './environments.ts';
+import {
+  type EnvironmentDetailView,
+  environmentDetailSchema,
+  environmentSchema,
+  eventListSchema,
+  planSchema,
+  statusSchema,
+} from './environments.ts';
 
 const version = {
   revision: 'f'.repeat(32),
@@ -12,7 +19,7 @@ const version = {
   since: '2026-01-05T09:00:00.000Z',
 } as const;
 
-const environment: EnvironmentView = {
+const environment: EnvironmentDetailView = {
   id: '0'.repeat(16),
   name: 'shop-serene-ocean-4207',
   alias: 'shop-preview-login',
@@ -42,7 +49,9 @@ const environment: EnvironmentView = {
       current: version,
       next: null,
       retiring: false,
+      upstream: 'http://127.0.0.1:1',
       outputs: { url: 'http://127.0.0.1:1' },
+      parts: [{ instance: 'a1', image: null, restarts: 2, message: 'it exited with 1' }],
       usage: { cpuSeconds: 1.5, memoryBytes: 1024 },
     },
   ],
@@ -96,7 +105,7 @@ const event: Event = {
 
 describe('an answer of the API', () => {
   it.each([
-    ['about an environment', environmentSchema, environment],
+    ['about an environment', environmentDetailSchema, environment],
     [
       'about a plan, with every kind of action',
       planSchema,
@@ -111,8 +120,15 @@ describe('an answer of the API', () => {
     expect(environment).toMatchObject(statusSchema.parse(environment));
   });
 
+  it('about all environments shows neither parts nor usage', () => {
+    const [component] = environmentSchema.parse(environment).components;
+    expect(component).toHaveProperty('upstream');
+    expect(component).not.toHaveProperty('parts');
+    expect(component).not.toHaveProperty('usage');
+  });
+
   it('of a newer ephd may say more than a client knows', () => {
-    expect(environmentSchema.parse({ ...environment, owner: 'ann' })).toEqual(environment);
+    expect(environmentDetailSchema.parse({ ...environment, owner: 'ann' })).toEqual(environment);
   });
 
   it.each([

@@ -29,9 +29,11 @@ const component = z.object({
   current: version.nullable(),
   next: version.nullable(),
   retiring: z.boolean(),
+  upstream: z.string().nullable(),
   outputs: z.record(z.string(), z.string()),
-  usage: z.object({ cpuSeconds: z.number(), memoryBytes: z.number() }).nullable(),
 });
+
+const part = z.object({ instance: z.string(), image: z.string().nullable(), restarts: z.number(), message: z.string() });
 
 export const environmentSchema = z.object({
   id: z.string(),
@@ -49,6 +51,18 @@ export const environmentSchema = z.object({
   components: z.array(component),
 });
 export type EnvironmentView = z.output<typeof environmentSchema>;
+
+/** One environment, read from its providers at the moment. */
+export const environmentDetailSchema = environmentSchema.extend({
+  components: z.array(
+    component.extend({
+      parts: z.array(part),
+      /** Null when the provider could not measure it. */
+      usage: z.object({ cpuSeconds: z.number(), memoryBytes: z.number() }).nullable(),
+    }),
+  ),
+});
+export type EnvironmentDetailView = z.output<typeof environmentDetailSchema>;
 
 export const environmentListSchema = z.object({ environments: z.array(environmentSchema) });
 
@@ -105,7 +119,13 @@ export const eventListSchema = z.object({
 export type EventListView = z.output<typeof eventListSchema>;
 
 /** One line of a log stream: the data of a server-sent event. */
-export const logLineSchema = z.object({ component: z.string(), line: z.string() });
+export const logLineSchema = z.object({
+  component: z.string(),
+  /** Null where the provider does not know. */
+  at: z.string().nullable(),
+  part: z.string(),
+  text: z.string(),
+});
 export type LogLine = z.output<typeof logLineSchema>;
 
 export const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });

@@ -31,10 +31,10 @@ const remember = (memory: Memory, number: number, project: string, exists: boole
     current: null,
     next: null,
     retiring: false,
+    upstream: null,
     outputs: {},
-    usage: null,
   };
-  const observed = exists ? observedEnvironment({ identity, components: [component], complete: true }) : undefined;
+  const observed = exists ? observedEnvironment({ identity, components: [component], held: false, complete: true }) : undefined;
   const decision = { state: 'wanted', because: '', spec: 'missing' } as const;
   memory.remember(createRecord({ id, project: projectId(project), ref, name, decision, source: undefined, observed }));
   return id;

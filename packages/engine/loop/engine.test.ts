@@ -67,7 +67,7 @@ describe('the life of an environment', () => {
     const slots = town.infrastructure.environments.get(town.only().id)?.slots;
     const api = [...(slots ?? [])].find(([component]) => component === 'api')?.[1].current?.component;
     const web = [...(slots ?? [])].find(([component]) => component === 'web')?.[1].current?.component;
-    expect(web?.values['env']).toMatchObject({ API: `http://api.test/${api?.revision}` });
+    expect(web?.values['env']).toMatchObject({ API: `http://api.process.test/${api?.revision}` });
     expect(town.only().status?.phase).toBe('Ready');
   });
 

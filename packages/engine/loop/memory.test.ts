@@ -39,6 +39,7 @@ const seen = (number: number, called: string): ObservedEnvironment => ({
     createdAt: '2026-01-05T09:00:00.000Z',
   },
   components: [],
+  held: false,
   complete: true,
   mark: '',
 });

@@ -31,15 +31,15 @@ class Street {
       current: null,
       next: null,
       retiring: false,
+      upstream: null,
       outputs: { url: `http://${name}` },
-      usage: null,
     };
     const known = createRecord({
       ...identity,
       ref,
       source: undefined,
       decision: { state: 'wanted', because: '', spec: 'missing' },
-      observed: exists ? observedEnvironment({ identity, components: [web], complete: true }) : undefined,
+      observed: exists ? observedEnvironment({ identity, components: [web], held: false, complete: true }) : undefined,
     });
     this.#ids.set(name, id);
     this.memory.remember(known);

@@ -171,7 +171,7 @@ export class Reconciler {
 
   /** An environment as its providers see it this moment, for whoever wants to know how much it uses; nothing follows from it. */
   async look(id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> {
-    const { items } = await this.#observe({ environment: id }, signal);
+    const { items } = await this.#observe({ environment: id, parts: true }, signal);
     return items[0];
   }
 
@@ -458,8 +458,9 @@ export class Reconciler {
     this.#wakes.project(id);
   }
 
-  #observe(scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> {
-    return observe(this.#world.providers.values(), scope, signal);
+  async #observe(scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> {
+    const { items, incomplete } = await observe(this.#world.providers.values(), scope, signal);
+    return { items, complete: incomplete.size === 0, faults: [...incomplete.values()] };
   }
 
   #forgeOf(id: ProjectId): Forge {

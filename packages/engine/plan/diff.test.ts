@@ -61,8 +61,8 @@ const see = (name: string, changes: Partial<ObservedComponent> = {}): ObservedCo
   current: at(1),
   next: null,
   retiring: false,
+  upstream: null,
   outputs: {},
-  usage: null,
   ...changes,
 });
 
@@ -75,6 +75,7 @@ const environment = (...components: ObservedComponent[]): ObservedEnvironment =>
     createdAt: '2026-01-05T08:00:00.000Z',
   },
   components,
+  held: false,
   complete: true,
   mark: '',
 });

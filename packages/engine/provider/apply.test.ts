@@ -102,6 +102,24 @@ describe('a plan made real', () => {
     expect(steps).toEqual([]);
   });
 
+  it('knows a component by provider and name: one that moves is on both', async () => {
+    const revisions = new Map<string, string>();
+    const providers = ['here', 'there'].map((name): FakeProvider => {
+      const ensure = (_: Identity, wanted: ResolvedComponent): Promise<void> => {
+        revisions.set(name, wanted.revision);
+        return Promise.resolve();
+      };
+      return Object.assign(new FakeProvider(createFakeInfrastructure(), { name, now: () => 0 }), { ensure });
+    });
+    const components = providers.map(({ name }, index) => ({ ...component('web', index + 1), provider: name }));
+    const actions = [create('web', 'there'), create('web', 'here')];
+    const byName = new Map(providers.map((provider) => [provider.name, provider]));
+    const results = await apply({ identity, actions, components, providers: byName }, new AbortController().signal);
+    expect(results.map(({ state }) => state)).toEqual(['done', 'done']);
+    expect(revisions.get('here')).toBe(component('web', 1).revision);
+    expect(revisions.get('there')).toBe(component('web', 2).revision);
+  });
+
   it('may be repeated', async () => {
     const { run, existing } = setUp();
     await run(create('web'));
@@ -169,6 +187,17 @@ describe('a failure', () => {
     expect(existing()).toEqual(['web', 'api']);
   });
 
+  it('of a removal that takes time stops those behind it, too', async () => {
+    const { run, existing } = setUp((step) =>
+      step === 'remove before' ? Promise.reject(new EphError('component.removing', 'it waits for its volume')) : undefined,
+    );
+    await run(create('web'), create('api'));
+    expect(await run(destroy('web'), destroy('api'))).toMatchObject([
+      { state: 'failed', failure: { code: 'component.removing', disposition: 'wait' } },
+    ]);
+    expect(existing()).toEqual(['web', 'api']);
+  });
+
   it('after the effect took hold is a failure, and the effect stays', async () => {
     const { run, existing } = setUp((step) =>
       step === 'ensure after' ? Promise.reject(new Error('connection lost')) : undefined,
@@ -179,13 +208,13 @@ describe('a failure', () => {
 
   it.each<readonly [string, Action, string, string]>([
     ['a provider that is not here', create('web', 'kubernetes'), 'provider.unknown', 'there is no provider kubernetes here'],
-    ['a component that was not resolved', create('cache'), 'internal', 'the plan names cache, which was not resolved'],
+    ['a component that was not resolved', create('cache'), 'internal', 'the plan names cache on process, which was not resolved'],
   ])('is what comes of %s', async (_, action, code, message) => {
     expect(await setUp().run(action)).toMatchObject([{ state: 'failed', failure: { code, message } }]);
   });
 });
 
-describe('a plan that a newer wish overtakes', () => {
+describe('a plan that is superseded', () => {
   it('is not begun', async () => {
     const { run, existing, abort } = setUp();
     abort.abort();

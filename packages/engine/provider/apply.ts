@@ -47,18 +47,22 @@ const perform = async (
     const provider = input.providers.get(action.provider);
     if (provider === undefined) throw new EphError('provider.unknown', `there is no provider ${action.provider} here`);
     if (action.type === 'destroy') await provider.remove(input.identity, action.component, signal);
-    else await provider.ensure(input.identity, resolved(action.component, input.components), signal);
+    else await provider.ensure(input.identity, resolved(action, input.components), signal);
     return { action, state: 'done' };
   } catch (error) {
     const failure = signal.aborted
-      ? toFailure(new EphError('plan.superseded', 'stopped, because a newer wish arrived'))
+      ? toFailure(new EphError('plan.superseded', 'stopped, because a newer commit or request arrived'))
       : toFailure(error);
     return { action, state: 'failed', failure };
   }
 };
 
-const resolved = (name: string, components: readonly ResolvedComponent[]): ResolvedComponent => {
-  const component = components.find((one) => one.name === name);
-  if (component === undefined) throw new EphError('internal', `the plan names ${name}, which was not resolved`);
+/** A component that moves has the same name on two providers. */
+const resolved = (
+  { component: name, provider }: Pick<ResolvedComponent, 'provider'> & { readonly component: ResolvedComponent['name'] },
+  components: readonly ResolvedComponent[],
+): ResolvedComponent => {
+  const component = components.find((one) => one.name === name && one.provider === provider);
+  if (component === undefined) throw new EphError('internal', `the plan names ${name} on ${provider}, which was not resolved`);
   return component;
 };

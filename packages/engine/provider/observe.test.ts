@@ -17,7 +17,7 @@ import {
   revision,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { observe } from './observe.ts';
+import { type Observation, observe } from './observe.ts';
 import { createFakeInfrastructure, FakeProvider } from './provider.fake.ts';
 import type { Provider } from './provider.ts';
 
@@ -48,8 +48,8 @@ const component = (name: string, changes: Partial<ObservedComponent> = {}): Obse
   current: version,
   next: null,
   retiring: false,
+  upstream: 'http://127.0.0.1:1',
   outputs: { url: 'http://127.0.0.1:1' },
-  usage: null,
   ...changes,
 });
 
@@ -57,77 +57,113 @@ const environment = (
   number: number,
   components: readonly ObservedComponent[],
   changes: Partial<ObservedEnvironment> = {},
-): ObservedEnvironment => observedEnvironment({ identity: identity(number), components, complete: true, ...changes });
+): ObservedEnvironment =>
+  observedEnvironment({ identity: identity(number), components, held: false, complete: true, ...changes });
 
-/** A provider that says the same whenever it is asked. */
-const saying = (reading: Reading<ObservedEnvironment> | Error): Provider =>
-  Object.assign(new FakeProvider(createFakeInfrastructure(), { now: () => 0 }), {
-    list: () => (reading instanceof Error ? Promise.reject(reading) : Promise.resolve(reading)),
+type Answer = Reading<ObservedEnvironment> | Error;
+
+/** Providers called a, b, … that give these answers whenever they are asked. */
+const read = (...answers: readonly Answer[]): Promise<Observation> => {
+  const providers = answers.map((answer, index): Provider => {
+    const provider = new FakeProvider(createFakeInfrastructure(), { name: String.fromCharCode(97 + index), now: () => 0 });
+    const list = () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer));
+    return Object.assign(provider, { list });
   });
+  return observe(providers, { all: true }, signal);
+};
 
-const look = (...readings: (Reading<ObservedEnvironment> | Error)[]): Promise<Reading<ObservedEnvironment>> =>
-  observe(readings.map(saying), { all: true }, signal);
+const namesOf = ({ items }: Observation): readonly string[] => items.map(({ identity }) => identity.name);
 
 const fault = failure('provider.unreachable', 'no answer');
 
 describe('what all providers hold', () => {
   it('is nothing, completely, without providers', async () => {
-    expect(await look()).toEqual(completeReading([]));
+    expect(await read()).toEqual({ items: [], incomplete: new Map() });
   });
 
-  it('is what the only provider says', async () => {
-    const reading = completeReading([environment(1, [component('web')])]);
-    expect(await look(reading)).toEqual(reading);
+  it('is what the only provider lists, without a copy', async () => {
+    const items = [environment(1, [component('web')])];
+    expect((await read(completeReading(items))).items).toBe(items);
+    expect((await read(completeReading([]), completeReading(items), completeReading([]))).items).toBe(items);
   });
 
-  it('is put together environment by environment', async () => {
-    const { items, complete } = await look(
+  it('is joined environment by environment, components in the order of the providers', async () => {
+    const { items, incomplete } = await read(
       completeReading([environment(1, [component('web')]), environment(2, [component('web')])]),
-      completeReading([environment(1, [component('bucket')]), environment(3, [component('bucket')])]),
+      completeReading([environment(3, [component('bucket')]), environment(1, [component('bucket')])]),
+      completeReading([environment(1, [component('queue')])]),
     );
-    expect(complete).toBe(true);
+    expect(incomplete.size).toBe(0);
     expect(items.map((one) => [one.identity.name, one.components.map((part) => part.name)])).toEqual([
-      ['shop-1', ['web', 'bucket']],
+      ['shop-1', ['web', 'bucket', 'queue']],
       ['shop-2', ['web']],
       ['shop-3', ['bucket']],
     ]);
   });
 
+  it('has a component twice that two providers hold', async () => {
+    const [a, b] = [component('web'), component('web', { provider: providerName('b') })];
+    const { items } = await read(completeReading([environment(1, [a])]), completeReading([environment(1, [b])]));
+    expect(items.map(({ components }) => components)).toEqual([[a, b]]);
+  });
+
   it.each([
-    ['first', 0],
-    ['last', 1],
-  ])('carries the older name, also if the older one comes %s', async (_, older) => {
-    const names = ['old', 'new'].map((name, index) => ({
-      ...identity(1),
-      name: environmentName(name),
-      createdAt: `2026-01-0${index + 1}T09:00:00.000Z`,
-    }));
-    const readings = (older === 0 ? names : names.toReversed()).map((one) =>
-      completeReading([environment(1, [], { identity: one })]),
-    );
-    expect((await look(...readings)).items[0]?.identity.name).toBe('old');
+    ['the older one', '2026-01-01', 'zebra', '2026-01-02', 'apple', 'zebra'],
+    ['of two of one age the first in the alphabet', '2026-01-01', 'zebra', '2026-01-01', 'apple', 'apple'],
+  ])('has one identity: %s, whoever lists it first', async (_, dayA, nameA, dayB, nameB, expected) => {
+    const answers = [
+      { createdAt: `${dayA}T09:00:00.000Z`, name: environmentName(nameA) },
+      { createdAt: `${dayB}T09:00:00.000Z`, name: environmentName(nameB) },
+    ].map((changes) => completeReading([environment(1, [], { identity: identity(1, changes) })]));
+    expect(namesOf(await read(...answers))).toEqual([expected]);
+    expect(namesOf(await read(...answers.toReversed()))).toEqual([expected]);
   });
 
-  it.each<readonly [string, Reading<ObservedEnvironment> | Error, object]>([
-    ['says so', incompleteReading([environment(2, [])], fault), { code: 'provider.unreachable' }],
-    ['breaks its contract and throws', new Error('down'), { code: 'internal', message: 'Error: down' }],
-  ])('is incomplete when one provider %s, and the rest still counts', async (_, broken, expected) => {
-    const reading = await look(completeReading([environment(1, [component('web')])]), broken);
-    expect(reading.complete).toBe(false);
-    expect(reading.items.map((one) => one.identity.name)).toContain('shop-1');
-    expect(reading.faults).toMatchObject([expected]);
+  it('is held if any provider holds it', async () => {
+    const held = completeReading([environment(1, [], { held: true })]);
+    const free = completeReading([environment(1, [])]);
+    expect((await read(free, held)).items).toMatchObject([{ held: true }]);
+    expect((await read(held, free)).items).toMatchObject([{ held: true }]);
+    expect((await read(free, free)).items).toMatchObject([{ held: false }]);
   });
 
-  it('is incomplete when the only provider throws', async () => {
-    expect(await look(new Error('down'))).toMatchObject({ items: [], complete: false, faults: [{ code: 'internal' }] });
+  it('has a mark that changes with the mark of any provider', async () => {
+    const answer = (name: string) => completeReading([environment(1, [component(name)])]);
+    const markOf = async (...answers: Answer[]) => (await read(...answers)).items[0]?.mark;
+    const before = await markOf(answer('web'), answer('api'));
+    expect(await markOf(answer('web'), answer('api'))).toBe(before);
+    expect(await markOf(answer('web'), answer('mail'))).not.toBe(before);
+    expect(await markOf(answer('mail'), answer('api'))).not.toBe(before);
+    expect(await markOf(answer('web'))).not.toBe(before);
+  });
+
+  it.each<readonly [string, Answer, object]>([
+    ['could not read everything', incompleteReading([environment(2, [])], fault), { code: 'provider.unreachable' }],
+    ['has several reasons', incompleteReading([], fault, fault, fault), { message: 'no answer (and 2 more)' }],
+    ['gives no reason', incompleteReading([]), { code: 'provider.incomplete' }],
+    ['breaks its contract and rejects', new Error('down'), { code: 'internal', message: 'Error: down' }],
+  ])('names the provider that %s, and has what the others list', async (_, broken, expected) => {
+    const observed = await read(completeReading([environment(1, [component('web')])]), broken);
+    expect(namesOf(observed)).toContain('shop-1');
+    expect([...observed.incomplete]).toEqual([['b', expect.objectContaining(expected)]]);
+    expect([...(await read(broken)).incomplete.keys()]).toEqual(['a']);
+  });
+
+  it('names a provider that throws at once', async () => {
+    const thrower = Object.assign(new FakeProvider(createFakeInfrastructure(), { now: () => 0 }), {
+      list: () => {
+        throw new Error('down');
+      },
+    });
+    expect([...(await observe([thrower], { all: true }, signal)).incomplete.keys()]).toEqual(['process']);
   });
 
   it('is incomplete for one environment when one provider could not read its share of it', async () => {
-    const { items, complete } = await look(
+    const { items, incomplete } = await read(
       completeReading([environment(1, [component('web')]), environment(2, [])]),
       completeReading([environment(1, [], { complete: false })]),
     );
-    expect(complete).toBe(true);
+    expect(incomplete.size).toBe(0);
     expect(items.map((one) => one.complete)).toEqual([false, true]);
   });
 
@@ -135,9 +171,9 @@ describe('what all providers hold', () => {
     const infrastructure = createFakeInfrastructure();
     const provider = new FakeProvider(infrastructure, { now: () => 0 });
     for (const number of [1, 2])
-      infrastructure.environments.set(identity(number).id, { identity: identity(number), slots: new Map() });
+      infrastructure.environments.set(identity(number).id, { identity: identity(number), slots: new Map(), held: false });
     const other = identity(3, { project: projectId('blog') });
-    infrastructure.environments.set(other.id, { identity: other, slots: new Map() });
+    infrastructure.environments.set(other.id, { identity: other, slots: new Map(), held: false });
     const names = async (scope: Parameters<Provider['list']>[0]): Promise<readonly string[]> =>
       (await observe([provider], scope, signal)).items.map((one) => one.identity.name);
     expect(await names({ all: true })).toEqual(['shop-1', 'shop-2', 'shop-3']);
@@ -146,14 +182,14 @@ describe('what all providers hold', () => {
   });
 });
 
-describe('two looks at one environment', () => {
+describe('two readings of one environment', () => {
   const before = environment(1, [component('web'), component('api')]);
   const after = (changes: Partial<ObservedComponent>, more: Partial<ObservedEnvironment> = {}): ObservedEnvironment =>
     environment(1, [component('web', changes), component('api')], more);
 
   it.each<readonly [string, ObservedEnvironment | undefined, ObservedEnvironment | undefined]>([
     ['nothing changed', before, structuredClone(before)],
-    ['only its appetite changed', before, after({ usage: { cpuSeconds: 5, memoryBytes: 1 } })],
+    ['only its parts were asked for', before, after({ parts: [{ instance: 'a', image: null, restarts: 1, message: '' }] })],
     ['nothing was there and nothing is', undefined, undefined],
   ])('have the same mark when %s', (_, a, b) => {
     expect(b?.mark).toBe(a?.mark);
@@ -163,6 +199,8 @@ describe('two looks at one environment', () => {
     ['it is gone', undefined],
     ['a component is gone', environment(1, [component('web')])],
     ['a component is another one', environment(1, [component('web'), component('mail')])],
+    ['it is held', after({}, { held: true })],
+    ['it is reached elsewhere', after({ upstream: 'http://127.0.0.1:2' })],
     ['part of it could not be read', after({}, { complete: false })],
     ['a version took over', after({ current: { ...version, revision: revision('2'.repeat(16)) } })],
     ['its health changed', after({ current: { ...version, health: 'failing' } })],

@@ -6,22 +6,24 @@ import {
   environmentId,
   environmentName,
   type Identity,
+  isEphError,
   type ObservedComponent,
   type ObservedEnvironment,
+  type Part,
   projectId,
   type ResolvedComponent,
   revision,
 } from '@eph/contract';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Provider } from './provider.ts';
+import type { LogEntry, Provider } from './provider.ts';
 
-export type WishedBehaviour = 'gets ready' | 'never ready' | 'crashes';
+export type RequestedBehaviour = 'gets ready' | 'never ready' | 'crashes';
 
-/** What the suite wants of a component; the harness turns it into values that its provider understands. */
-export interface Wish {
+/** What the suite asks of a component; the harness turns it into values that its provider understands. */
+export interface ComponentRequest {
   readonly name: ComponentName;
   readonly commit: CommitSha;
-  readonly behaviour: WishedBehaviour;
+  readonly behaviour: RequestedBehaviour;
 }
 
 export interface ProviderHarness extends AsyncDisposable {
@@ -30,9 +32,11 @@ export interface ProviderHarness extends AsyncDisposable {
   /** The provider is killed and another one takes its place: everything in memory is lost, the infrastructure stays. */
   restart(): Promise<void>;
   /** Values that show the behaviour. A component that starts logs the line `started <commit>`. */
-  values(wish: Wish): ResolvedComponent['values'];
+  values(request: ComponentRequest): ResolvedComponent['values'];
   /** Values that the provider refuses, or why there are none. */
   readonly refusedValues: ResolvedComponent['values'] | { readonly none: string };
+  /** What parts are run from; nothing is run from an image if absent. */
+  readonly image?: string;
   /** Lets time pass until the check holds; fails if it never does. */
   until(check: () => Promise<boolean>): Promise<void>;
 }
@@ -60,68 +64,70 @@ const api = componentName('api');
 
 /** One behaviour suite for every provider. */
 export const describeProvider = (create: () => Promise<ProviderHarness>): void => {
-  const start = async (): Promise<World> => {
+  const start = async (): Promise<ProviderFixture> => {
     const harness = await create();
     onTestFinished(() => harness[Symbol.asyncDispose]());
-    return new World(harness);
+    return new ProviderFixture(harness);
   };
 
   it('holds nothing at first', async () => {
     const { provider } = await start();
+    expect(provider.type).toMatch(/^[a-z][a-z0-9-]*$/);
     expect(await provider.list({ all: true }, never)).toMatchObject({ items: [], complete: true, faults: [] });
   });
 
   it('makes a component, which becomes current by itself once it is ready', async () => {
-    const world = await start();
-    const wanted = world.version(web, 1, { entry: true, dependsOn: [api] });
-    await world.provider.ensure(shop, wanted, never);
-    await world.untilCurrent(shop, wanted);
-    const environment = await world.environment(shop);
+    const fixture = await start();
+    const wanted = fixture.version(web, 1, { entry: true, dependsOn: [api] });
+    await fixture.ensure(shop, wanted);
+    await fixture.untilCurrent(shop, wanted);
+    const environment = await fixture.environment(shop);
     expect(environment).toMatchObject({ identity: shop, complete: true });
     const [component] = environment?.components ?? [];
-    expect(component).toMatchObject({ name: web, provider: world.provider.name, entry: true, dependsOn: [api], next: null });
+    expect(component).toMatchObject({ name: web, provider: fixture.provider.name, entry: true, dependsOn: [api], next: null });
     expect(component?.retiring).toBe(false);
     expect(component?.current).toMatchObject({ commit: wanted.commit, health: 'ready', message: '' });
-    expect(component?.outputs.url).toMatch(/^http:/);
+    expect(component?.upstream).toMatch(/^http:/);
   });
 
   it('lists a component from the moment that ensure returned', async () => {
-    const world = await start();
-    const wanted = world.version(web, 1, { behaviour: 'never ready' });
-    await world.provider.ensure(shop, wanted, never);
-    const component = await world.component(shop, web);
-    expect(component).toMatchObject({ current: null, next: { revision: wanted.revision, commit: wanted.commit }, outputs: {} });
+    const fixture = await start();
+    const wanted = fixture.version(web, 1, { behaviour: 'never ready' });
+    await fixture.ensure(shop, wanted);
+    const component = await fixture.component(shop, web);
+    expect(component).toMatchObject({ current: null, next: { revision: wanted.revision, commit: wanted.commit } });
+    expect(component).toMatchObject({ upstream: null, outputs: {} });
     expect(component?.next?.health).not.toBe('ready');
   });
 
   it('starts nothing a second time for a revision that is next or current', async () => {
-    const world = await start();
-    const slow = world.version(web, 1, { behaviour: 'never ready' });
-    await world.provider.ensure(shop, slow, never);
-    await world.provider.ensure(shop, slow, never);
-    const good = world.version(api, 1);
-    await world.provider.ensure(shop, good, never);
-    await world.provider.ensure(shop, good, never);
-    await world.untilCurrent(shop, good);
-    const before = await world.component(shop, api);
-    await world.provider.ensure(shop, good, never);
-    expect(await world.component(shop, api)).toMatchObject({ current: before?.current, next: null, outputs: before?.outputs });
-    expect(await world.starts(shop, good)).toBe(1);
-    expect(await world.starts(shop, slow)).toBe(1);
+    const fixture = await start();
+    const slow = fixture.version(web, 1, { behaviour: 'never ready' });
+    await fixture.ensure(shop, slow);
+    await fixture.ensure(shop, slow);
+    const good = fixture.version(api, 1);
+    await fixture.ensure(shop, good);
+    await fixture.ensure(shop, good);
+    await fixture.untilCurrent(shop, good);
+    const before = await fixture.component(shop, api);
+    await fixture.ensure(shop, good);
+    expect(await fixture.component(shop, api)).toMatchObject({ current: before?.current, next: null, outputs: before?.outputs });
+    expect(await fixture.starts(shop, good)).toBe(1);
+    expect(await fixture.starts(shop, slow)).toBe(1);
   });
 
   it('updates: the old version serves until the new one is ready, and goes when the new one is ensured again', async () => {
-    const world = await start();
-    const [old, fresh] = [world.version(web, 1), world.version(web, 2)];
-    await world.provider.ensure(shop, old, never);
-    await world.untilCurrent(shop, old);
-    await world.provider.ensure(shop, fresh, never);
-    const during = await world.component(shop, web);
+    const fixture = await start();
+    const [old, fresh] = [fixture.version(web, 1), fixture.version(web, 2)];
+    await fixture.ensure(shop, old);
+    await fixture.untilCurrent(shop, old);
+    await fixture.ensure(shop, fresh);
+    const during = await fixture.component(shop, web);
     expect([old.revision, fresh.revision]).toContain(during?.current?.revision);
-    await world.untilCurrent(shop, fresh);
-    expect(await world.component(shop, web)).toMatchObject({ next: null, retiring: true });
-    await world.provider.ensure(shop, fresh, never);
-    expect(await world.component(shop, web)).toMatchObject({
+    await fixture.untilCurrent(shop, fresh);
+    expect(await fixture.component(shop, web)).toMatchObject({ next: null, retiring: true });
+    await fixture.ensure(shop, fresh);
+    expect(await fixture.component(shop, web)).toMatchObject({
       current: { revision: fresh.revision },
       next: null,
       retiring: false,
@@ -129,67 +135,71 @@ export const describeProvider = (create: () => Promise<ProviderHarness>): void =
   });
 
   it('leaves the old version serving when the new one never gets ready, and says why', async () => {
-    const world = await start();
-    const [old, broken] = [world.version(web, 1), world.version(web, 2, { behaviour: 'never ready' })];
-    await world.provider.ensure(shop, old, never);
-    await world.untilCurrent(shop, old);
-    const before = await world.component(shop, web);
-    await world.provider.ensure(shop, broken, never);
-    await world.untilFailing(shop, broken);
-    const after = await world.component(shop, web);
+    const fixture = await start();
+    const [old, broken] = [fixture.version(web, 1), fixture.version(web, 2, { behaviour: 'never ready' })];
+    await fixture.ensure(shop, old);
+    await fixture.untilCurrent(shop, old);
+    const before = await fixture.component(shop, web);
+    await fixture.ensure(shop, broken);
+    await fixture.untilFailing(shop, broken);
+    const after = await fixture.component(shop, web);
     expect(after).toMatchObject({ current: before?.current, outputs: before?.outputs, next: { revision: broken.revision } });
     expect(after?.next?.message).not.toBe('');
   });
 
   it('never hands over to a version that crashes', async () => {
-    const world = await start();
-    const [old, broken] = [world.version(web, 1), world.version(web, 2, { behaviour: 'crashes' })];
-    await world.provider.ensure(shop, old, never);
-    await world.untilCurrent(shop, old);
-    await world.provider.ensure(shop, broken, never);
-    await world.untilFailing(shop, broken);
-    expect(await world.component(shop, web)).toMatchObject({ current: { revision: old.revision, health: 'ready' } });
+    const fixture = await start();
+    const [old, broken] = [fixture.version(web, 1), fixture.version(web, 2, { behaviour: 'crashes' })];
+    await fixture.ensure(shop, old);
+    await fixture.untilCurrent(shop, old);
+    await fixture.ensure(shop, broken);
+    await fixture.untilFailing(shop, broken);
+    expect(await fixture.component(shop, web)).toMatchObject({ current: { revision: old.revision, health: 'ready' } });
   });
 
   it('goes back to the current version while another is on its way', async () => {
-    const world = await start();
-    const [old, broken] = [world.version(web, 1), world.version(web, 2, { behaviour: 'never ready' })];
-    await world.provider.ensure(shop, old, never);
-    await world.untilCurrent(shop, old);
-    const before = await world.component(shop, web);
-    await world.provider.ensure(shop, broken, never);
-    await world.provider.ensure(shop, old, never);
-    expect(await world.component(shop, web)).toMatchObject({ current: before?.current, next: null, retiring: false });
-    expect(await world.starts(shop, old)).toBe(1);
+    const fixture = await start();
+    const [old, broken] = [fixture.version(web, 1), fixture.version(web, 2, { behaviour: 'never ready' })];
+    await fixture.ensure(shop, old);
+    await fixture.untilCurrent(shop, old);
+    const before = await fixture.component(shop, web);
+    await fixture.ensure(shop, broken);
+    await fixture.ensure(shop, old);
+    expect(await fixture.component(shop, web)).toMatchObject({ current: before?.current, next: null, retiring: false });
+    expect(await fixture.starts(shop, old)).toBe(1);
   });
 
   it('replaces a version that is still on its way', async () => {
-    const world = await start();
-    const [stuck, fresh] = [world.version(web, 1, { behaviour: 'never ready' }), world.version(web, 2)];
-    await world.provider.ensure(shop, stuck, never);
-    await world.provider.ensure(shop, fresh, never);
-    await world.untilCurrent(shop, fresh);
-    await world.provider.ensure(shop, fresh, never);
-    expect(await world.component(shop, web)).toMatchObject({ next: null, retiring: false });
+    const fixture = await start();
+    const [stuck, fresh] = [fixture.version(web, 1, { behaviour: 'never ready' }), fixture.version(web, 2)];
+    await fixture.ensure(shop, stuck);
+    await fixture.ensure(shop, fresh);
+    await fixture.untilCurrent(shop, fresh);
+    await fixture.ensure(shop, fresh);
+    expect(await fixture.component(shop, web)).toMatchObject({ next: null, retiring: false });
   });
 
   it('goes back to a version that was superseded', async () => {
-    const world = await start();
-    const [old, fresh] = [world.version(web, 1), world.version(web, 2)];
+    const fixture = await start();
+    const [old, fresh] = [fixture.version(web, 1), fixture.version(web, 2)];
     for (const wanted of [old, fresh, old]) {
-      await world.provider.ensure(shop, wanted, never);
-      await world.untilCurrent(shop, wanted);
+      await fixture.ensure(shop, wanted);
+      await fixture.untilCurrent(shop, wanted);
     }
-    await world.provider.ensure(shop, old, never);
-    expect(await world.component(shop, web)).toMatchObject({ current: { revision: old.revision }, next: null, retiring: false });
+    await fixture.ensure(shop, old);
+    expect(await fixture.component(shop, web)).toMatchObject({
+      current: { revision: old.revision },
+      next: null,
+      retiring: false,
+    });
   });
 
   it('lists what is in scope', async () => {
-    const world = await start();
-    await world.provider.ensure(shop, world.version(web, 1), never);
-    await world.provider.ensure(blog, world.version(web, 1), never);
+    const fixture = await start();
+    await fixture.ensure(shop, fixture.version(web, 1));
+    await fixture.ensure(blog, fixture.version(web, 1));
     const ids = async (scope: Parameters<Provider['list']>[0]): Promise<string[]> =>
-      (await world.provider.list(scope, never)).items.map(({ identity }) => identity.id).toSorted();
+      (await fixture.provider.list(scope, never)).items.map(({ identity }) => identity.id).toSorted();
     expect(await ids({ all: true })).toEqual([shop.id, blog.id]);
     expect(await ids({ project: blog.project })).toEqual([blog.id]);
     expect(await ids({ environment: shop.id })).toEqual([shop.id]);
@@ -197,173 +207,246 @@ export const describeProvider = (create: () => Promise<ProviderHarness>): void =
   });
 
   it('keeps the name that an environment was created with', async () => {
-    const world = await start();
-    await world.provider.ensure(shop, world.version(web, 1), never);
+    const fixture = await start();
+    await fixture.ensure(shop, fixture.version(web, 1));
     const renamed = { ...shop, name: environmentName('another-name-1'), createdAt: '2027-01-01T00:00:00.000Z' };
-    await world.provider.ensure(renamed, world.version(api, 1), never);
-    expect((await world.environment(shop))?.identity).toEqual(shop);
-    await world.restart();
-    expect((await world.environment(shop))?.identity).toEqual(shop);
+    await fixture.ensure(renamed, fixture.version(api, 1));
+    expect((await fixture.environment(shop))?.identity).toEqual(shop);
+    await fixture.restart();
+    expect((await fixture.environment(shop))?.identity).toEqual(shop);
   });
 
   it('makes several components of one environment at once', async () => {
-    const world = await start();
-    const wanted = ['web', 'api', 'worker', 'db'].map((name) => world.version(componentName(name), 1));
-    await Promise.all(wanted.map((component) => world.provider.ensure(shop, component, never)));
-    for (const component of wanted) await world.untilCurrent(shop, component);
-    expect((await world.environment(shop))?.components).toHaveLength(4);
+    const fixture = await start();
+    const wanted = ['web', 'api', 'worker', 'db'].map((name) => fixture.version(componentName(name), 1));
+    await Promise.all(wanted.map((component) => fixture.ensure(shop, component)));
+    for (const component of wanted) await fixture.untilCurrent(shop, component);
+    expect((await fixture.environment(shop))?.components).toHaveLength(4);
   });
 
   it('removes one component and leaves the others', async () => {
-    const world = await start();
-    const [first, second] = [world.version(web, 1), world.version(api, 1)];
-    await world.provider.ensure(shop, first, never);
-    await world.provider.ensure(shop, second, never);
-    await world.untilCurrent(shop, second);
-    await world.provider.remove(shop, web, never);
-    expect((await world.environment(shop))?.components.map(({ name }) => name)).toEqual([api]);
-    expect(await world.component(shop, api)).toMatchObject({ current: { revision: second.revision, health: 'ready' } });
+    const fixture = await start();
+    const [first, second] = [fixture.version(web, 1), fixture.version(api, 1)];
+    await fixture.ensure(shop, first);
+    await fixture.ensure(shop, second);
+    await fixture.untilCurrent(shop, second);
+    await fixture.remove(shop, web);
+    expect((await fixture.environment(shop))?.components.map(({ name }) => name)).toEqual([api]);
+    expect(await fixture.component(shop, api)).toMatchObject({ current: { revision: second.revision, health: 'ready' } });
   });
 
   it('removes the environment with its last component', async () => {
-    const world = await start();
-    for (const name of [web, api]) await world.provider.ensure(shop, world.version(name, 1), never);
-    await Promise.all([web, api].map((name) => world.provider.remove(shop, name, never)));
-    expect(await world.provider.list({ all: true }, never)).toMatchObject({ items: [], complete: true, faults: [] });
+    const fixture = await start();
+    for (const name of [web, api]) await fixture.ensure(shop, fixture.version(name, 1));
+    await Promise.all([web, api].map((name) => fixture.remove(shop, name)));
+    expect(await fixture.provider.list({ all: true }, never)).toMatchObject({ items: [], complete: true, faults: [] });
   });
 
   it('succeeds in removing what is not there, again and again', async () => {
-    const world = await start();
-    await world.provider.remove(shop, web, never);
-    await world.provider.ensure(shop, world.version(web, 1), never);
-    await world.provider.remove(shop, api, never);
-    expect(await world.component(shop, web)).toBeDefined();
-    await world.provider.remove(shop, web, never);
-    await world.provider.remove(shop, web, never);
-    expect(await world.environment(shop)).toBeUndefined();
+    const fixture = await start();
+    await fixture.remove(shop, web);
+    await fixture.ensure(shop, fixture.version(web, 1));
+    await fixture.remove(shop, api);
+    expect(await fixture.component(shop, web)).toBeDefined();
+    await fixture.remove(shop, web);
+    await fixture.remove(shop, web);
+    expect(await fixture.environment(shop)).toBeUndefined();
   });
 
   it('makes again what was removed, under the name it is given then', async () => {
-    const world = await start();
-    await world.provider.ensure(shop, world.version(web, 1), never);
-    await world.provider.remove(shop, web, never);
+    const fixture = await start();
+    await fixture.ensure(shop, fixture.version(web, 1));
+    await fixture.remove(shop, web);
     const renamed = { ...shop, name: environmentName('another-name-1') };
-    const again = world.version(web, 1);
-    await world.provider.ensure(renamed, again, never);
-    await world.untilCurrent(shop, again);
-    expect((await world.environment(shop))?.identity).toEqual(renamed);
+    const again = fixture.version(web, 1);
+    await fixture.ensure(renamed, again);
+    await fixture.untilCurrent(shop, again);
+    expect((await fixture.environment(shop))?.identity).toEqual(renamed);
   });
 
-  it('lists the same world after it was killed and started again', async () => {
-    const world = await start();
+  it('lists the same after it was killed and started again', async () => {
+    const fixture = await start();
     const [good, stuck] = [
-      world.version(web, 1, { entry: true, dependsOn: [api] }),
-      world.version(api, 1, { behaviour: 'never ready' }),
+      fixture.version(web, 1, { entry: true, dependsOn: [api] }),
+      fixture.version(api, 1, { behaviour: 'never ready' }),
     ];
-    await world.provider.ensure(shop, good, never);
-    await world.provider.ensure(shop, stuck, never);
-    await world.untilCurrent(shop, good);
-    const before = await world.component(shop, web);
-    await world.restart();
-    const after = await world.component(shop, web);
-    expect({ ...after, usage: null }).toEqual({ ...before, usage: null });
-    expect(await world.component(shop, api)).toMatchObject({ current: null, next: { revision: stuck.revision } });
-    for (const component of [good, stuck]) await world.provider.ensure(shop, component, never);
-    expect(await world.starts(shop, good)).toBe(1);
-    expect(await world.starts(shop, stuck)).toBe(1);
+    await fixture.ensure(shop, good);
+    await fixture.ensure(shop, stuck);
+    await fixture.untilCurrent(shop, good);
+    const before = await fixture.component(shop, web);
+    await fixture.restart();
+    expect(await fixture.component(shop, web)).toEqual(before);
+    expect(await fixture.component(shop, api)).toMatchObject({ current: null, next: { revision: stuck.revision } });
+    for (const component of [good, stuck]) await fixture.ensure(shop, component);
+    expect(await fixture.starts(shop, good)).toBe(1);
+    expect(await fixture.starts(shop, stuck)).toBe(1);
   });
 
   it('goes on with an update after it was killed and started again', async () => {
-    const world = await start();
-    const [old, fresh] = [world.version(web, 1), world.version(web, 2)];
-    await world.provider.ensure(shop, old, never);
-    await world.untilCurrent(shop, old);
-    await world.provider.ensure(shop, fresh, never);
-    await world.restart();
-    await world.untilCurrent(shop, fresh);
-    await world.restart();
-    expect(await world.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring: true });
-    await world.provider.ensure(shop, fresh, never);
-    expect(await world.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring: false });
-    expect(await world.starts(shop, fresh)).toBe(1);
+    const fixture = await start();
+    const [old, fresh] = [fixture.version(web, 1), fixture.version(web, 2)];
+    await fixture.ensure(shop, old);
+    await fixture.untilCurrent(shop, old);
+    await fixture.ensure(shop, fresh);
+    await fixture.restart();
+    await fixture.untilCurrent(shop, fresh);
+    await fixture.restart();
+    expect(await fixture.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring: true });
+    await fixture.ensure(shop, fresh);
+    expect(await fixture.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring: false });
+    expect(await fixture.starts(shop, fresh)).toBe(1);
   });
 
   it('removes what it made before it was killed', async () => {
-    const world = await start();
-    await world.provider.ensure(shop, world.version(web, 1), never);
-    await world.restart();
-    await world.provider.remove(shop, web, never);
-    await world.restart();
-    expect(await world.provider.list({ all: true }, never)).toMatchObject({ items: [], complete: true, faults: [] });
+    const fixture = await start();
+    await fixture.ensure(shop, fixture.version(web, 1));
+    await fixture.restart();
+    await fixture.remove(shop, web);
+    await fixture.restart();
+    expect(await fixture.provider.list({ all: true }, never)).toMatchObject({ items: [], complete: true, faults: [] });
   });
 
   it('leaves something that can be completed when it is aborted', async () => {
-    const world = await start();
-    const wanted = world.version(web, 1);
-    await expect(world.provider.ensure(shop, wanted, AbortSignal.abort())).rejects.toThrow('abort');
-    await world.provider.ensure(shop, wanted, never);
-    await world.untilCurrent(shop, wanted);
-    await expect(world.provider.remove(shop, web, AbortSignal.abort())).rejects.toThrow('abort');
-    await world.provider.remove(shop, web, never);
-    expect(await world.environment(shop)).toBeUndefined();
+    const fixture = await start();
+    const wanted = fixture.version(web, 1);
+    await expect(fixture.provider.ensure(shop, wanted, AbortSignal.abort())).rejects.toThrow('abort');
+    await fixture.ensure(shop, wanted);
+    await fixture.untilCurrent(shop, wanted);
+    await expect(fixture.provider.remove(shop, web, AbortSignal.abort())).rejects.toThrow('abort');
+    await fixture.remove(shop, web);
+    expect(await fixture.environment(shop)).toBeUndefined();
   });
 
   it('brings back a component whose removal was aborted', async () => {
-    const world = await start();
-    const wanted = world.version(web, 1);
-    await world.provider.ensure(shop, wanted, never);
-    await world.untilCurrent(shop, wanted);
+    const fixture = await start();
+    const wanted = fixture.version(web, 1);
+    await fixture.ensure(shop, wanted);
+    await fixture.untilCurrent(shop, wanted);
     const abort = new AbortController();
-    const removal = world.provider.remove(shop, web, abort.signal);
+    const removal = fixture.provider.remove(shop, web, abort.signal);
     abort.abort();
     await removal.catch(() => 'aborted');
-    await world.provider.ensure(shop, wanted, never);
-    await world.untilCurrent(shop, wanted);
-    expect(await world.component(shop, web)).toMatchObject({ current: { health: 'ready' } });
+    await fixture.ensure(shop, wanted);
+    await fixture.untilCurrent(shop, wanted);
+    expect(await fixture.component(shop, web)).toMatchObject({ current: { health: 'ready' } });
   });
 
   it('refuses values that it does not understand, and makes nothing of them', async (context) => {
-    const world = await start();
-    const values = world.harness.refusedValues;
+    const fixture = await start();
+    const values = fixture.harness.refusedValues;
     if ('none' in values && typeof values.none === 'string') return context.skip(values.none);
-    const refused = { ...world.version(web, 1), values: values as ResolvedComponent['values'] };
-    await expect(world.provider.ensure(shop, refused, never)).rejects.toMatchObject({ code: 'component.refused' });
-    expect((await world.component(shop, web))?.next ?? null).toBeNull();
+    const refused = { ...fixture.version(web, 1), values: values as ResolvedComponent['values'] };
+    await expect(fixture.provider.ensure(shop, refused, never)).rejects.toMatchObject({ code: 'component.refused' });
+    expect((await fixture.component(shop, web))?.next ?? null).toBeNull();
   });
 
-  it('says that an environment changed, until nobody listens', async () => {
-    const world = await start();
-    const heard = new Set<string>();
-    const listening = new AbortController();
-    world.provider.watch((id) => heard.add(id), listening.signal);
-    const wanted = world.version(web, 1);
-    await world.provider.ensure(shop, wanted, never);
-    await world.harness.until(() => Promise.resolve(heard.has(shop.id)));
-    await world.untilCurrent(shop, wanted);
-    listening.abort();
-    heard.clear();
-    await world.provider.ensure(blog, world.version(web, 1), never);
-    expect(heard).toEqual(new Set());
+  it('announces that an environment changed, until the watch is aborted', async () => {
+    const fixture = await start();
+    const changed = new Set<string>();
+    const watching = new AbortController();
+    fixture.provider.watch((id) => changed.add(id), watching.signal);
+    const wanted = fixture.version(web, 1);
+    await fixture.ensure(shop, wanted);
+    await fixture.harness.until(() => Promise.resolve(changed.has(shop.id)));
+    await fixture.untilCurrent(shop, wanted);
+    watching.abort();
+    changed.clear();
+    await fixture.ensure(blog, fixture.version(web, 1));
+    expect(changed).toEqual(new Set());
+  });
+
+  it('writes down that an environment is held, until it is released', async () => {
+    const fixture = await start();
+    await fixture.ensure(shop, fixture.version(web, 1));
+    expect(await fixture.environment(shop)).toMatchObject({ held: false });
+    for (const held of [true, true, false]) {
+      await fixture.provider.hold(shop, held, never);
+      expect(await fixture.environment(shop)).toMatchObject({ held, identity: shop });
+      await fixture.restart();
+      expect(await fixture.environment(shop)).toMatchObject({ held, identity: shop });
+    }
+  });
+
+  it('marks an environment differently while it is held', async () => {
+    const fixture = await start();
+    const wanted = fixture.version(web, 1);
+    await fixture.ensure(shop, wanted);
+    await fixture.untilCurrent(shop, wanted);
+    const before = await fixture.environment(shop);
+    await fixture.provider.hold(shop, true, never);
+    expect((await fixture.environment(shop))?.mark).not.toBe(before?.mark);
+  });
+
+  it('has nothing to hold of an environment that it does not know, and forgets the hold with the environment', async () => {
+    const fixture = await start();
+    await fixture.provider.hold(shop, true, never);
+    expect(await fixture.environment(shop)).toBeUndefined();
+    await fixture.ensure(shop, fixture.version(web, 1));
+    expect(await fixture.environment(shop)).toMatchObject({ held: false });
+    await fixture.provider.hold(shop, true, never);
+    await fixture.remove(shop, web);
+    await fixture.ensure(shop, fixture.version(web, 1));
+    expect(await fixture.environment(shop)).toMatchObject({ held: false });
+  });
+
+  it('shows what runs for a component to whoever asks', async () => {
+    const fixture = await start();
+    const [good, broken] = [fixture.version(web, 1), fixture.version(api, 1, { behaviour: 'crashes' })];
+    for (const component of [good, broken]) await fixture.ensure(shop, component);
+    await fixture.untilCurrent(shop, good);
+    expect(await fixture.component(shop, web)).not.toHaveProperty('parts');
+    expect(await fixture.parts(shop, web)).toEqual([
+      { instance: expect.stringMatching(/./), image: fixture.harness.image ?? null, restarts: 0, message: '' },
+    ]);
+    await fixture.harness.until(async () => ((await fixture.parts(shop, api))[0]?.restarts ?? 0) > 0);
+    await fixture.harness.until(async () => (await fixture.parts(shop, api))[0]?.message !== '');
+  });
+
+  it('measures what components use', async () => {
+    const fixture = await start();
+    const wanted = fixture.version(web, 1);
+    await fixture.ensure(shop, wanted);
+    await fixture.untilCurrent(shop, wanted);
+    const usage = await fixture.provider.usage(shop.id, never);
+    expect([...usage.keys()]).toEqual([web]);
+    expect(usage.get(web)?.cpuSeconds).toBeGreaterThanOrEqual(0);
+    expect(usage.get(web)?.memoryBytes).toBeGreaterThanOrEqual(0);
+    expect(await fixture.provider.usage(blog.id, never)).toEqual(new Map());
+  });
+
+  it('knows when and by whom a line of the log was written', async () => {
+    const fixture = await start();
+    const wanted = fixture.version(web, 1);
+    await fixture.ensure(shop, wanted);
+    await fixture.untilCurrent(shop, wanted);
+    await fixture.harness.until(async () => (await fixture.lines(shop, web, 1))[0]?.at !== null);
+    const [entry] = await fixture.lines(shop, web, 1);
+    const [part] = await fixture.parts(shop, web);
+    expect(entry).toMatchObject({ part: part?.instance, text: `started ${wanted.commit}` });
+    const written = Date.parse(entry?.at ?? '');
+    expect(await fixture.lines(shop, web, 10, new Date(written))).toEqual([entry]);
+    expect(await fixture.lines(shop, web, 10, new Date(written + 5_000))).toEqual([]);
   });
 
   it('hands out the last lines of the log, and ends when nobody reads any more', async () => {
-    const world = await start();
-    const wanted = world.version(web, 1);
-    await world.provider.ensure(shop, wanted, never);
-    await world.untilCurrent(shop, wanted);
-    expect(await world.lines(shop, web, 1)).toHaveLength(1);
+    const fixture = await start();
+    const wanted = fixture.version(web, 1);
+    await fixture.ensure(shop, wanted);
+    await fixture.untilCurrent(shop, wanted);
+    expect(await fixture.lines(shop, web, 1)).toHaveLength(1);
+    expect(await fixture.lines(shop, web, 0)).toEqual([]);
     const reading = new AbortController();
     const followed: string[] = [];
-    for await (const line of world.provider.logs(shop.id, web, { tail: 100, follow: true, signal: reading.signal })) {
-      followed.push(line);
+    for await (const { text } of fixture.provider.logs(shop.id, web, { tail: 100, follow: true, signal: reading.signal })) {
+      followed.push(text);
       reading.abort();
     }
     expect(followed).toEqual([`started ${wanted.commit}`]);
   });
 };
 
-/** The harness, with the questions that the suite asks. */
-class World {
+/** The harness, with what the suite reads from the provider. */
+class ProviderFixture {
   readonly harness: ProviderHarness;
 
   constructor(harness: ProviderHarness) {
@@ -381,7 +464,7 @@ class World {
   version(
     name: ComponentName,
     number: number,
-    more: Partial<Pick<ResolvedComponent, 'entry' | 'dependsOn'>> & { readonly behaviour?: WishedBehaviour } = {},
+    more: Partial<Pick<ResolvedComponent, 'entry' | 'dependsOn'>> & { readonly behaviour?: RequestedBehaviour } = {},
   ): ResolvedComponent {
     const { behaviour = 'gets ready', entry = false, dependsOn = [] } = more;
     const digits = String(number).padStart(40, '0');
@@ -423,13 +506,40 @@ class World {
     });
   }
 
-  async lines(identity: Identity, name: ComponentName, tail: number): Promise<readonly string[]> {
-    return Array.fromAsync(this.provider.logs(identity.id, name, { tail, follow: false, signal: never }));
+  async parts(identity: Identity, name: ComponentName): Promise<readonly Part[]> {
+    const { items } = await this.provider.list({ environment: identity.id, parts: true }, never);
+    return items[0]?.components.find((one) => one.name === name)?.parts ?? [];
   }
 
-  /** How often this version was started, as far as the log knows. */
+  async lines(identity: Identity, name: ComponentName, tail: number, since?: Date): Promise<readonly LogEntry[]> {
+    const options = { tail, follow: false, signal: never, ...(since && { since }) };
+    return Array.fromAsync(this.provider.logs(identity.id, name, options));
+  }
+
+  /** How often this version was started, according to the log. */
   async starts(identity: Identity, { name, commit }: ResolvedComponent): Promise<number> {
     await this.harness.until(async () => (await this.lines(identity, name, 1000)).length > 0);
-    return (await this.lines(identity, name, 1000)).filter((line) => line === `started ${commit}`).length;
+    return (await this.lines(identity, name, 1000)).filter(({ text }) => text === `started ${commit}`).length;
+  }
+
+  ensure(identity: Identity, component: ResolvedComponent): Promise<void> {
+    return this.#repeat(() => this.provider.ensure(identity, component, never));
+  }
+
+  remove(identity: Identity, name: ComponentName): Promise<void> {
+    return this.#repeat(() => this.provider.remove(identity, name, never));
+  }
+
+  /** A slow removal is begun and then waited for by repeating the call. */
+  #repeat(call: () => Promise<void>): Promise<void> {
+    return this.harness.until(async () => {
+      try {
+        await call();
+        return true;
+      } catch (error) {
+        if (isEphError(error) && error.code === 'component.removing') return false;
+        throw error;
+      }
+    });
   }
 }

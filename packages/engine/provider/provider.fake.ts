@@ -3,19 +3,21 @@ import {
   type ComponentVersion,
   completeReading,
   type EnvironmentId,
+  EphError,
   type Identity,
   incompleteReading,
-  markListing,
   type ObservedComponent,
   type ObservedEnvironment,
   observedEnvironment,
+  type Part,
   type ProviderName,
   providerName,
   type Reading,
   type ResolvedComponent,
   toFailure,
+  type Usage,
 } from '@eph/contract';
-import type { LogOptions, Provider, Scope } from './provider.ts';
+import type { LogEntry, LogOptions, Provider, Scope } from './provider.ts';
 
 interface Version {
   readonly component: ResolvedComponent;
@@ -28,18 +30,23 @@ interface Slot {
   next: Version | undefined;
   /** Never empty. */
   retiring: readonly Version[] | undefined;
+  /** When its removal began. */
+  removingSince?: number;
 }
 
 const emptySlot = (): Slot => ({ current: undefined, next: undefined, retiring: undefined });
 
 /** The infrastructure itself: what is left when the provider's memory is gone. */
 export interface FakeInfrastructure {
-  readonly environments: Map<EnvironmentId, { readonly identity: Identity; readonly slots: Map<ComponentName, Slot> }>;
+  readonly environments: Map<
+    EnvironmentId,
+    { readonly identity: Identity; readonly slots: Map<ComponentName, Slot>; held: boolean }
+  >;
 }
 
 export const createFakeInfrastructure = (): FakeInfrastructure => ({ environments: new Map() });
 
-type Operation = 'list' | 'ensure' | 'remove';
+type Operation = 'list' | 'ensure' | 'remove' | 'hold';
 /** `during` an effect, half of it has taken hold: a component without a version. */
 type Moment = 'before' | 'during' | 'after';
 
@@ -47,9 +54,12 @@ export type Behaviour = 'gets ready' | 'never ready' | 'crashes';
 
 export interface FakeProviderOptions {
   readonly name?: string;
+  readonly type?: string;
   readonly now: () => number;
   /** How long a version takes to get ready. */
   readonly startMs?: number;
+  /** How long a component takes to go once its removal began; until then calls answer `component.removing`. */
+  readonly removeMs?: number;
   readonly behaviourOf?: (component: ResolvedComponent) => Behaviour;
   /** Called around every operation and in the middle of effects, awaited; may delay it or throw to make it fail there. */
   readonly disturb?: (operation: Operation, moment: Moment, environment?: EnvironmentId) => Promise<void>;
@@ -62,14 +72,17 @@ const undisturbed = (): Promise<void> => Promise.resolve();
 /** Keeps the contract of a provider in memory, with time that passes only when the clock says so. */
 export class FakeProvider implements Provider {
   readonly name: ProviderName;
+  readonly type: string;
+  readonly holdsSecrets = false;
   /** How often each operation was called. */
-  readonly calls = { list: 0, ensure: 0, remove: 0 };
+  readonly calls = { list: 0, ensure: 0, remove: 0, hold: 0 };
   readonly #infrastructure: FakeInfrastructure;
   readonly #options: FakeProviderOptions;
   readonly #watchers = new Set<(environment: EnvironmentId) => void>();
 
   constructor(infrastructure: FakeInfrastructure, options: FakeProviderOptions) {
     this.name = providerName(options.name ?? 'process');
+    this.type = options.type ?? 'process';
     this.#infrastructure = infrastructure;
     this.#options = options;
   }
@@ -78,11 +91,11 @@ export class FakeProvider implements Provider {
     this.calls.list += 1;
     try {
       await this.#disturb('list', 'before');
-      const items = [...this.#inScope(scope)].map(([id]) => this.#observe(id)).filter((one) => one !== undefined);
+      const parts = 'parts' in scope;
+      const items = [...this.#inScope(scope)].map((id) => this.#observe(id, parts)).filter((one) => one !== undefined);
       await this.#disturb('list', 'after');
-      if (this.#options.lose === undefined) return completeReading(items, markListing(items));
-      const kept = this.#options.lose(items);
-      return kept === items ? completeReading(items, markListing(items)) : incompleteReading(kept);
+      const kept = this.#options.lose?.(items) ?? items;
+      return kept === items ? completeReading(items) : incompleteReading(kept);
     } catch (error) {
       return incompleteReading([], toFailure(error));
     }
@@ -93,6 +106,7 @@ export class FakeProvider implements Provider {
     await this.#disturb('ensure', 'before', identity.id);
     signal.throwIfAborted();
     this.#settle(identity.id);
+    this.#finishRemoval(identity.id, component.name);
     const slot = this.#slot(identity, component.name);
     await this.#disturb('ensure', 'during', identity.id);
     signal.throwIfAborted();
@@ -112,21 +126,41 @@ export class FakeProvider implements Provider {
     await this.#disturb('remove', 'before', identity.id);
     signal.throwIfAborted();
     const environment = this.#infrastructure.environments.get(identity.id);
-    if (environment?.slots.has(component)) environment.slots.set(component, emptySlot());
+    const slot = environment?.slots.get(component);
+    if (slot !== undefined) Object.assign(slot, emptySlot());
     await this.#disturb('remove', 'during', identity.id);
     signal.throwIfAborted();
-    environment?.slots.delete(component);
-    if (environment?.slots.size === 0) this.#infrastructure.environments.delete(identity.id);
-    this.#changed(identity.id);
+    if (slot !== undefined) slot.removingSince ??= this.#options.now();
+    try {
+      this.#finishRemoval(identity.id, component);
+    } finally {
+      this.#changed(identity.id);
+    }
     await this.#disturb('remove', 'after', identity.id);
   }
 
-  async *logs(environment: EnvironmentId, component: ComponentName, options: LogOptions): AsyncIterable<string> {
+  async hold(identity: Identity, held: boolean, signal: AbortSignal): Promise<void> {
+    this.calls.hold += 1;
+    await this.#disturb('hold', 'before', identity.id);
+    signal.throwIfAborted();
+    const environment = this.#infrastructure.environments.get(identity.id);
+    if (environment !== undefined) environment.held = held;
+    await this.#disturb('hold', 'after', identity.id);
+  }
+
+  usage(environment: EnvironmentId): Promise<ReadonlyMap<ComponentName, Usage>> {
+    const names = [...(this.#infrastructure.environments.get(environment)?.slots.keys() ?? [])];
+    return Promise.resolve(new Map(names.map((name) => [name, { cpuSeconds: 0, memoryBytes: 0 }])));
+  }
+
+  async *logs(environment: EnvironmentId, component: ComponentName, { tail, since }: LogOptions): AsyncIterable<LogEntry> {
     const slot = this.#infrastructure.environments.get(environment)?.slots.get(component);
-    const lines = [slot?.current, slot?.next].flatMap((version) =>
-      version === undefined ? [] : [`started ${version.component.commit}`],
-    );
-    for (const line of options.tail === 0 ? [] : lines.slice(-options.tail)) yield line;
+    const entries = [slot?.current, slot?.next].flatMap((version): readonly LogEntry[] => {
+      if (version === undefined || (since !== undefined && version.startedAt < since.getTime())) return [];
+      const at = new Date(version.startedAt).toISOString();
+      return [{ at, part: version.component.revision, text: `started ${version.component.commit}` }];
+    });
+    if (tail > 0) yield* entries.slice(-tail);
   }
 
   watch(changed: (environment: EnvironmentId) => void, signal: AbortSignal): void {
@@ -134,19 +168,19 @@ export class FakeProvider implements Provider {
     signal.addEventListener('abort', () => this.#watchers.delete(changed), { once: true });
   }
 
-  *#inScope(scope: Scope): Iterable<[EnvironmentId]> {
+  *#inScope(scope: Scope): Iterable<EnvironmentId> {
     if ('environment' in scope) {
-      if (this.#infrastructure.environments.has(scope.environment)) yield [scope.environment];
+      if (this.#infrastructure.environments.has(scope.environment)) yield scope.environment;
       return;
     }
     for (const [id, { identity }] of this.#infrastructure.environments)
-      if (!('project' in scope) || identity.project === scope.project) yield [id];
+      if (!('project' in scope) || identity.project === scope.project) yield id;
   }
 
   #slot(identity: Identity, name: ComponentName): Slot {
     let environment = this.#infrastructure.environments.get(identity.id);
     if (environment === undefined) {
-      environment = { identity, slots: new Map() };
+      environment = { identity, slots: new Map(), held: false };
       this.#infrastructure.environments.set(identity.id, environment);
     }
     let slot = environment.slots.get(name);
@@ -155,6 +189,16 @@ export class FakeProvider implements Provider {
       environment.slots.set(name, slot);
     }
     return slot;
+  }
+
+  #finishRemoval(id: EnvironmentId, name: ComponentName): void {
+    const environment = this.#infrastructure.environments.get(id);
+    const since = environment?.slots.get(name)?.removingSince;
+    if (environment === undefined || since === undefined) return;
+    if (this.#options.now() - since < (this.#options.removeMs ?? 0))
+      throw new EphError('component.removing', `${name} is being removed: it waits for its volume`);
+    environment.slots.delete(name);
+    if (environment.slots.size === 0) this.#infrastructure.environments.delete(id);
   }
 
   /** Lets time do its work: versions that had long enough get ready and take over. */
@@ -171,16 +215,17 @@ export class FakeProvider implements Provider {
     }
   }
 
-  #observe(id: EnvironmentId): ObservedEnvironment | undefined {
+  #observe(id: EnvironmentId, parts: boolean): ObservedEnvironment | undefined {
     this.#settle(id);
     const environment = this.#infrastructure.environments.get(id);
     if (environment === undefined) return undefined;
-    const components = [...environment.slots].map(([name, slot]) => this.#observeSlot(name, slot));
-    return observedEnvironment({ identity: environment.identity, components, complete: true });
+    const components = [...environment.slots].map(([name, slot]) => this.#observeSlot(name, slot, parts));
+    return observedEnvironment({ identity: environment.identity, components, held: environment.held, complete: true });
   }
 
-  #observeSlot(name: ComponentName, slot: Slot): ObservedComponent {
+  #observeSlot(name: ComponentName, slot: Slot, parts: boolean): ObservedComponent {
     const version = slot.current ?? slot.next;
+    const url = slot.current === undefined ? null : `http://${name}.${this.name}.test/${slot.current.component.revision}`;
     return {
       name,
       provider: this.name,
@@ -189,8 +234,9 @@ export class FakeProvider implements Provider {
       current: slot.current === undefined ? null : this.#observeVersion(slot.current),
       next: slot.next === undefined ? null : this.#observeVersion(slot.next),
       retiring: slot.retiring !== undefined,
-      outputs: slot.current === undefined ? {} : { url: `http://${name}.test/${slot.current.component.revision}` },
-      usage: null,
+      upstream: url,
+      outputs: url === null ? {} : { url },
+      ...(parts && { parts: [slot.current, slot.next].flatMap((one) => (one === undefined ? [] : [this.#partOf(one)])) }),
     };
   }
 
@@ -204,6 +250,12 @@ export class FakeProvider implements Provider {
       message: readyAt !== undefined ? '' : failing ? 'it does not answer' : 'it has just been started',
       since: new Date(readyAt ?? startedAt).toISOString(),
     };
+  }
+
+  #partOf(version: Version): Part {
+    const restarts = this.#behaviour(version) === 'crashes' ? Math.floor((this.#options.now() - version.startedAt) / 1000) : 0;
+    const { revision: instance, message } = this.#observeVersion(version);
+    return { instance, image: null, restarts, message };
   }
 
   #behaviour({ component }: Pick<Version, 'component'>): Behaviour {

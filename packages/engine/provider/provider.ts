@@ -7,6 +7,7 @@ import type {
   ProviderName,
   Reading,
   ResolvedComponent,
+  Usage,
 } from '@eph/contract';
 
 /**
@@ -22,33 +23,55 @@ import type {
  *   as `retiring` until `ensure` is called again with the revision that is now current.
  * - `ensure` of a revision that is already `current` or `next` starts nothing a second time.
  * - If the infrastructure already carries an identity for this environment, its name wins over the one passed in.
- * - `remove` returns when the component is gone, and succeeds if it never existed. Removing the last component removes
- *   everything that belongs to the environment.
+ * - `remove` succeeds if the component never existed. Removing the last component removes everything that belongs to the
+ *   environment.
+ * - `ensure` and `remove` do not wait for a slow removal: they begin it and throw `component.removing`, naming what blocks it.
+ *   The call is repeated, and `list` shows the component until it is gone.
+ * - `hold` writes the deletion guard's hold beside the identity, and `list` returns it. It does nothing where the provider holds
+ *   nothing of the environment.
  * - Effects stop soon after the signal aborts and leave something that `list` finds and `ensure` or `remove` can complete.
  * - Calls for one component never overlap; calls for different components may.
  * - `values` come from strangers: a provider parses them with its own schema and throws `component.refused` with a sentence.
  */
 export interface Provider {
+  /** What the operator calls it; unique on one server. */
   readonly name: ProviderName;
-
+  /** The section of `eph.yaml` it makes, such as `process`. Several providers may have one type. */
+  readonly type: string;
+  /** Whether it hands private values to components itself, so that a reference to one can be passed on by name. */
+  readonly holdsSecrets: boolean;
   /** Everything this provider holds, or the part of it in scope. */
   list(scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>>;
-
   ensure(identity: Identity, component: ResolvedComponent, signal: AbortSignal): Promise<void>;
-
   remove(identity: Identity, component: ComponentName, signal: AbortSignal): Promise<void>;
-
-  /** Log lines of a component, oldest first, starting `tail` lines before the end; goes on until aborted if `follow`. */
-  logs(environment: EnvironmentId, component: ComponentName, options: LogOptions): AsyncIterable<string>;
-
+  hold(identity: Identity, held: boolean, signal: AbortSignal): Promise<void>;
+  /** What the components of an environment use now. Asked for by people; never called in a pass. */
+  usage(environment: EnvironmentId, signal: AbortSignal): Promise<ReadonlyMap<ComponentName, Usage>>;
+  /** Log lines of a component, oldest first; goes on until aborted if `follow`. */
+  logs(environment: EnvironmentId, component: ComponentName, options: LogOptions): AsyncIterable<LogEntry>;
   /** Calls `changed` when an environment may look different, until aborted. A hint, as with a forge. */
   watch(changed: (environment: EnvironmentId) => void, signal: AbortSignal): void;
 }
 
-export type Scope = { readonly all: true } | { readonly project: ProjectId } | { readonly environment: EnvironmentId };
+export type Scope =
+  | { readonly all: true }
+  | { readonly project: ProjectId }
+  /** With `parts`, components show what runs for them. */
+  | { readonly environment: EnvironmentId; readonly parts?: true };
 
 export interface LogOptions {
+  /** At most so many lines before the end. */
   readonly tail: number;
+  /** Only lines written at or after this time; lines whose time is not known are left out. */
+  readonly since?: Date;
   readonly follow: boolean;
   readonly signal: AbortSignal;
+}
+
+export interface LogEntry {
+  /** When it was written, in ISO 8601; null where the provider cannot tell. */
+  readonly at: string | null;
+  /** The instance that wrote it, as in `Part.instance`. */
+  readonly part: string;
+  readonly text: string;
 }

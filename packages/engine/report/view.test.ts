@@ -44,8 +44,8 @@ const part = (name: string, current: ComponentVersion | null, next: ComponentVer
   current,
   next,
   retiring: false,
+  upstream: null,
   outputs: {},
-  usage: null,
 });
 
 const seen = (...components: ObservedComponent[]): ObservedEnvironment => ({
@@ -57,6 +57,7 @@ const seen = (...components: ObservedComponent[]): ObservedEnvironment => ({
     createdAt: '2026-01-05T09:00:00.000Z',
   },
   components,
+  held: false,
   complete: true,
   mark: '',
 });

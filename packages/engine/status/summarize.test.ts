@@ -38,8 +38,8 @@ const web = (changes: Partial<ObservedComponent> = {}): ObservedComponent => ({
   current: at(wanted),
   next: null,
   retiring: false,
+  upstream: null,
   outputs: {},
-  usage: null,
   ...changes,
 });
 const worker = (changes: Partial<ObservedComponent> = {}): ObservedComponent =>
@@ -54,6 +54,7 @@ const seen = (...components: ObservedComponent[]): ObservedEnvironment => ({
     createdAt: now,
   },
   components,
+  held: false,
   complete: true,
   mark: '',
 });

@@ -88,8 +88,8 @@ const running = (component: ResolvedComponent): ObservedComponent => ({
   current: { revision: component.revision, commit, health: 'ready', message: '', since: '' },
   next: null,
   retiring: false,
+  upstream: null,
   outputs: { url: `http://127.0.0.1/${component.name}` },
-  usage: null,
 });
 
 const faultsOf = (of: ComponentInput): readonly Failure[] => {

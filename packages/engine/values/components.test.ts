@@ -55,8 +55,8 @@ const running = (component: ResolvedComponent, changes: Partial<ObservedComponen
   },
   next: null,
   retiring: false,
+  upstream: null,
   outputs: { url: `http://127.0.0.1/${component.name}` },
-  usage: null,
   ...changes,
 });
 

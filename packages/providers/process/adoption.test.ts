@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { ComponentName } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
@@ -46,6 +46,34 @@ describe('a provider that starts again', () => {
     await world.restart();
     expect(await world.observe('web')).toMatchObject({ current: { health: 'ready' } });
     expect(await pids(world)).toEqual(before);
+  });
+
+  it('knows the times of log lines, except of those that were written while it was away', async () => {
+    await using world = new ProcessWorld();
+    const command = 'while :; do echo tick; sleep 0.05; done';
+    const wanted = world.component('web', 1, { command, ready: { kind: 'none' } });
+    await world.provider.ensure(identity, wanted, never);
+    await world.untilReady(wanted);
+    const read = (since?: Date) =>
+      Array.fromAsync(
+        world.provider.logs(identity.id, wanted.name, { tail: 10_000, follow: false, signal: never, ...(since && { since }) }),
+      );
+    const [first] = await read();
+    expect(first?.at).not.toBeNull();
+    const path = world.layout.log(identity.id, wanted.name, first?.part ?? '');
+    const before = Date.now();
+    await world.restart(async () => {
+      const { size } = statSync(path);
+      await until('it went on writing', () => statSync(path).size > size + 50);
+    });
+    await until('it is read again', async () => (await read()).at(-1)?.at !== null);
+    const known = (await read()).map(({ at }) => at !== null);
+    expect(known.slice(known.indexOf(false), known.lastIndexOf(false) + 1)).not.toContain(true);
+    expect(known.filter((isKnown) => !isKnown).length).toBeGreaterThanOrEqual(10);
+    const times = (await read(new Date(before))).map(({ at }) => at ?? '');
+    expect(times).toEqual(times.toSorted());
+    expect(times.length).toBeGreaterThan(0);
+    expect(Date.parse(times[0] ?? '')).toBeGreaterThanOrEqual(before - 1000);
   });
 
   it('starts a service again that ended while nobody looked', async () => {

@@ -1,15 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type {
-  CommitSha,
-  ComponentName,
-  Identity,
-  ObservedComponent,
-  ProviderName,
-  ResolvedComponent,
-  Usage,
-} from '@eph/contract';
+import type { CommitSha, ComponentName, Identity, ObservedComponent, ProviderName, ResolvedComponent } from '@eph/contract';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
 import { sentence } from './faults.ts';
@@ -83,8 +75,9 @@ export class Component implements InstanceHost {
     return { pid: leader.pid, startTime: leader.startTime, bootId: processes.bootId };
   }
 
-  observe(provider: ProviderName): ObservedComponent {
+  observe(provider: ProviderName, parts: boolean): ObservedComponent {
     const { current, next, retiring } = this.#versions;
+    const outputs = current === null ? {} : outputsOf(current.record.port);
     const { entry = false, dependsOn = [] } = (current ?? next ?? retiring.at(-1))?.record ?? {};
     return {
       name: this.name,
@@ -94,8 +87,9 @@ export class Component implements InstanceHost {
       current: current?.version ?? null,
       next: next?.version ?? null,
       retiring: retiring.length > 0,
-      outputs: current === null ? {} : outputsOf(current.record.port),
-      usage: sumUsage(this.instances.map((one) => one.usage).filter((one) => one !== undefined)),
+      upstream: outputs['url'] ?? null,
+      outputs,
+      ...(parts && { parts: this.instances.map((one) => one.part) }),
     };
   }
 
@@ -259,11 +253,3 @@ const outputsOf = (port: number): ObservedComponent['outputs'] => ({
   host: loopback,
   port: String(port),
 });
-
-const sumUsage = (usages: readonly Usage[]): Usage | null =>
-  usages.length === 0
-    ? null
-    : {
-        cpuSeconds: usages.reduce((sum, one) => sum + one.cpuSeconds, 0),
-        memoryBytes: usages.reduce((sum, one) => sum + one.memoryBytes, 0),
-      };

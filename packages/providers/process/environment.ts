@@ -10,12 +10,21 @@ import {
   type ObservedEnvironment,
   observedEnvironment,
   type ProviderName,
+  type Usage,
 } from '@eph/contract';
 import { Component, type ComponentHost } from './component.ts';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
 import { isAbsent, sentence } from './faults.ts';
-import { type ComponentRecord, emptyComponent, type ReadRecord, readComponent, writeRecord } from './records.ts';
+import type { RunningProcess } from './processes.ts';
+import {
+  type ComponentRecord,
+  type EnvironmentRecord,
+  emptyComponent,
+  type ReadRecord,
+  readComponent,
+  writeRecord,
+} from './records.ts';
 import { Trees } from './trees.ts';
 
 type Unreadable = Extract<ReadRecord<ComponentRecord>, { why: string }>;
@@ -31,6 +40,7 @@ export interface Difference {
 /** One environment in memory, as it is on disk. */
 export class Environment implements ComponentHost {
   readonly identity: Identity;
+  #held: boolean;
   readonly #context: Context;
   #trees: Trees | undefined;
   readonly #components = new Map<ComponentName, Component>();
@@ -40,8 +50,9 @@ export class Environment implements ComponentHost {
   /** Whether the list of components could be read. */
   #listed = true;
 
-  constructor(context: Context, identity: Identity) {
+  constructor(context: Context, { identity, held }: EnvironmentRecord) {
     this.identity = identity;
+    this.#held = held;
     this.#context = context;
   }
 
@@ -69,14 +80,37 @@ export class Environment implements ComponentHost {
     return [...this.#components.values()];
   }
 
-  observe(provider: ProviderName): ObservedEnvironment {
+  observe(provider: ProviderName, parts: boolean): ObservedEnvironment {
     const unreadable = [...this.#unreadable.keys()].map((name) => unknownComponent(name, provider));
-    const components = [...this.components.map((one) => one.observe(provider)), ...unreadable];
+    const components = [...this.components.map((one) => one.observe(provider, parts)), ...unreadable];
     return observedEnvironment({
       identity: this.identity,
       components: components.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      held: this.#held,
       complete: unreadable.length === 0 && this.#listed,
     });
+  }
+
+  hold(held: boolean): void {
+    if (held === this.#held) return;
+    const { layout, changed } = this.#context;
+    writeRecord(layout.identity(this.identity.id), { ...this.identity, held }, { durable: true });
+    this.#held = held;
+    changed(this.identity.id);
+  }
+
+  /** What runs for its components at the moment. */
+  measure(running: readonly RunningProcess[]): ReadonlyMap<ComponentName, Usage> {
+    const usage = new Map<ComponentName, Usage>();
+    for (const name of this.#components.keys()) {
+      const marker = this.#context.layout.marker(this.identity.id, name);
+      for (const one of running) {
+        if (one.marker?.startsWith(marker) !== true) continue;
+        const { cpuSeconds, memoryBytes } = usage.get(name) ?? { cpuSeconds: 0, memoryBytes: 0 };
+        usage.set(name, { cpuSeconds: cpuSeconds + one.cpuSeconds, memoryBytes: memoryBytes + one.memoryBytes });
+      }
+    }
+    return usage;
   }
 
   /** Makes memory equal the disk. Cheap when nothing was changed behind our back: one look at one folder. */
@@ -192,6 +226,6 @@ const unknownComponent = (name: ComponentName, provider: ProviderName): Observed
   current: null,
   next: null,
   retiring: true,
+  upstream: null,
   outputs: {},
-  usage: null,
 });

@@ -14,7 +14,7 @@ import type { Component } from './component.ts';
 import type { Context } from './context.ts';
 import { type Difference, Environment } from './environment.ts';
 import { sentence } from './faults.ts';
-import { emptyComponent, readIdentity, writeRecord } from './records.ts';
+import { type EnvironmentRecord, emptyComponent, readEnvironment, writeRecord } from './records.ts';
 
 /** How many are read between two turns of the event loop. */
 const batch = 50;
@@ -94,8 +94,8 @@ export class Environments {
 
   #identify(id: EnvironmentId): Environment | undefined {
     const { layout } = this.#context;
-    const read = readIdentity(layout.identity(id));
-    if (read.state === 'read' && read.record.id === id) return this.#hold(read.record);
+    const read = readEnvironment(layout.identity(id));
+    if (read.state === 'read' && read.record.identity.id === id) return this.#keep(read.record);
     // Removed since the list of folders was read.
     if (!existsSync(layout.environment(id))) return undefined;
     const why =
@@ -108,10 +108,11 @@ export class Environments {
     return undefined;
   }
 
-  #hold(identity: Identity): Environment {
-    const environment = new Environment(this.#context, identity);
-    this.#known.set(identity.id, environment);
-    this.#unidentified.delete(identity.id);
+  #keep(record: EnvironmentRecord): Environment {
+    const { id } = record.identity;
+    const environment = new Environment(this.#context, record);
+    this.#known.set(id, environment);
+    this.#unidentified.delete(id);
     return environment;
   }
 
@@ -174,9 +175,14 @@ export class Environments {
     writeRecord(join(draft, 'environment.json'), identity, { durable: true });
     writeRecord(join(draft, 'components', name, 'component.json'), emptyComponent(name), { durable: false });
     renameSync(draft, layout.environment(identity.id));
-    const environment = this.#hold(identity);
+    const environment = this.#keep({ identity, held: false });
     environment.refresh();
     return environment;
+  }
+
+  async hold(identity: Identity, held: boolean): Promise<void> {
+    await this.#find(identity);
+    this.#known.get(identity.id)?.hold(held);
   }
 
   /** Ends a component and removes what belongs to it, and with the last component the environment. */

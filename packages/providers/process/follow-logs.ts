@@ -1,9 +1,9 @@
-import type { LogOptions } from '@eph/engine/provider/provider';
+import type { LogEntry, LogOptions } from '@eph/engine/provider/provider';
 import type { Instance } from './instance.ts';
-import type { LogReader } from './log-file.ts';
+import type { LogReader, TimedLine } from './log-file.ts';
 import { pause } from './pause.ts';
 
-const lookEveryMs = 100;
+const checkEveryMs = 100;
 
 /**
  * The lines of a component: of the version that serves, of the one on its way, and of those that retire. Ends when the component
@@ -11,16 +11,20 @@ const lookEveryMs = 100;
  */
 export async function* followLogs(
   instances: () => readonly Instance[] | undefined,
-  { tail, follow, signal }: LogOptions,
-): AsyncGenerator<string> {
+  { tail, since, follow, signal }: LogOptions,
+): AsyncGenerator<LogEntry> {
   const readers = new Map<Instance, LogReader>();
-  const lines: string[] = [];
+  const entries: LogEntry[] = [];
+  // Times are right to a second, and a line that may be new enough is.
+  const from = since === undefined ? '' : new Date(Math.floor(since.getTime() / 1000) * 1000).toISOString();
+  const select = ({ record }: Instance, lines: readonly TimedLine[]): readonly LogEntry[] =>
+    lines.filter(({ at }) => (at ?? '') >= from).map((line) => ({ ...line, part: record.id }));
   for (const instance of instances() ?? []) {
-    const opened = instance.log.openReader(tail);
-    readers.set(instance, opened.reader);
-    lines.push(...opened.lines, ...(follow ? [] : opened.reader.finish()));
+    const { reader, lines } = instance.log.openReader(tail);
+    readers.set(instance, reader);
+    entries.push(...select(instance, lines), ...(follow ? [] : select(instance, reader.finish())));
   }
-  if (tail > 0) yield* lines.slice(-tail);
+  if (tail > 0) yield* entries.slice(-tail);
   while (follow && !signal.aborted) {
     const present = instances();
     if (present === undefined) return;
@@ -28,13 +32,13 @@ export async function* followLogs(
     for (const instance of present) {
       const fresh = readerOf(instance, readers).read();
       news += fresh.length;
-      for (const line of fresh) {
+      for (const entry of select(instance, fresh)) {
         if (signal.aborted) return;
-        yield line;
+        yield entry;
       }
     }
     for (const instance of readers.keys()) if (!present.includes(instance)) readers.delete(instance);
-    if (news === 0) await pause(lookEveryMs, signal);
+    if (news === 0) await pause(checkEveryMs, signal);
   }
 }
 

@@ -71,8 +71,8 @@ describe('a service that does not behave', () => {
     await until('the log was cut', () => statSync(`${log}.1`, { throwIfNoEntry: false }) !== undefined);
     expect(statSync(`${log}.1`).size).toBeLessThanOrEqual(logBytes);
     const lines: string[] = [];
-    for await (const line of world.provider.logs(identity.id, wanted.name, { tail: 10, follow: true, signal: never })) {
-      lines.push(line);
+    for await (const { text } of world.provider.logs(identity.id, wanted.name, { tail: 10, follow: true, signal: never })) {
+      lines.push(text);
       if (lines.length === 20_000) break;
     }
     expect(new Set(lines.slice(0, 10))).toEqual(new Set(['a line of the flood']));

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type ComponentVersion, type Health, redact, type Usage } from '@eph/contract';
+import { type ComponentVersion, type Health, type Part, redact } from '@eph/contract';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
 import { isDiskFull, sentence } from './faults.ts';
@@ -48,12 +48,15 @@ export class Instance {
   #wasReadyOnPort: boolean;
   #lookedAfter = false;
   #released = false;
+  /** Seen by this ephd. */
+  #restarts = 0;
+  #lastEnd = '';
 
   constructor(context: Context, host: InstanceHost, record: InstanceRecord) {
     this.#context = context;
     this.#host = host;
     this.#record = record;
-    this.log = new LogFile(host.logPathOf(record.id));
+    this.log = new LogFile(host.logPathOf(record.id), context.now);
     this.#wasReadyOnPort = record.readyAt !== null;
     this.#health =
       record.readyAt === null
@@ -74,18 +77,22 @@ export class Instance {
     return { revision: this.#record.revision, commit: this.#record.commit, ...this.#health };
   }
 
-  get usage(): Usage | undefined {
-    return this.#record.process === null ? undefined : this.#context.monitor.usage(this.#record.process.pid);
+  get part(): Part {
+    const message = this.#health.message || this.#lastEnd;
+    return { instance: this.#record.id, image: null, restarts: this.#restarts, message };
   }
 
   /** Starts it for the first time and looks after it from now on. */
   async begin(folder: string): Promise<void> {
+    // Before it can write anything: what it writes unwatched has no time.
+    this.#context.rotation.watch(this.log);
     this.#lookAfter(await this.#tryLaunch(folder));
   }
 
   /** Takes over an instance of an earlier ephd: goes on with its process if that is still there, and starts it again if not. */
   resume(found: ProcessIdentity | undefined): void {
     if (this.#lookedAfter || this.#over) return;
+    this.#context.rotation.watch(this.log);
     if (found !== undefined) {
       this.#record = { ...this.#record, process: found };
       return this.#lookAfter({ identity: found, child: undefined });
@@ -112,7 +119,6 @@ export class Instance {
 
   #lookAfter(running: Running | undefined): void {
     this.#lookedAfter = true;
-    this.#context.rotation.watch(this.log);
     this.#keepRunning(running).catch((error: unknown) => {
       this.#context.log.warn({ instance: this.marker, error: sentence(error) }, 'an instance is no longer looked after');
     });
@@ -139,6 +145,7 @@ export class Instance {
 
   /** Starts the process again, after whatever is left of the one before is gone: nothing runs twice. */
   async #start(): Promise<Running | undefined> {
+    this.#restarts += 1;
     try {
       await this.#endProcesses();
       const folder = await this.#host.prepare(this.#record, this.#life.signal);
@@ -241,6 +248,7 @@ export class Instance {
     try {
       const hint = this.log.readLastLine();
       const said = [ending, ...(hint === '' ? [] : [`Its last line was: ${hint}`])];
+      this.#lastEnd = redact(said.join(' '));
       this.#fail(said.join(' '));
       const left = await this.#endProcesses();
       if (left > 0)

@@ -7,10 +7,10 @@ import type { CommitSha, ComponentName, EnvironmentId } from '@eph/contract';
  *
  *     provider.json                       this is a data folder, and its disk is there
  *     .scratch/                           what is not there yet, or not any more
- *     <environment>/environment.json      its identity
+ *     <environment>/environment.json      its identity, and whether it is held
  *     <environment>/trees/<commit>/       checkouts, shared by the components
  *     <environment>/components/<component>/component.json
- *     <environment>/components/<component>/<instance>/log, log.1
+ *     <environment>/components/<component>/<instance>/log, log.times, log.1, log.1.times
  *
  * Whole folders appear and disappear by a rename from or to `.scratch`, so none is ever seen half-made.
  */

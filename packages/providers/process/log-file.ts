@@ -1,10 +1,28 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { isAbsent, isDiskFull } from './faults.ts';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { isDiskFull } from './faults.ts';
+import { plainFile, readEnd, readRange, sizeOf } from './file-range.ts';
 import { cleanLine, LineSplitter } from './log-lines.ts';
+import { LogTimes, readTimes, type TimeOf } from './log-times.ts';
 
 const chunkBytes = 64 * 1024;
 /** However many lines are asked for. */
 const tailBytes = 8 * 1024 * 1024;
+
+export interface TimedLine {
+  readonly at: string | null;
+  readonly text: string;
+}
 
 /**
  * What one instance writes. The service holds the file open, so it is never replaced: when it is full, its end is copied to
@@ -12,38 +30,56 @@ const tailBytes = 8 * 1024 * 1024;
  */
 export class LogFile {
   readonly path: string;
-  /** How often it was cut, and how much was in it the last time: what a reader needs to find the rest of what it was reading. */
+  /** How often it was cut, and what of it was kept the last time: what a reader needs to find the rest of what it was reading. */
   #cuts = 0;
-  #cutAt = 0;
   #keptFrom = 0;
+  readonly #times: LogTimes;
+  readonly #now: () => number;
 
-  constructor(path: string) {
+  constructor(path: string, now: () => number) {
     this.path = path;
+    this.#times = new LogTimes(path);
+    this.#now = now;
+  }
+
+  get #second(): number {
+    return Math.floor(this.#now() / 1000);
   }
 
   /** For standard output and error of the service. */
   openForService(): number {
-    return openSync(this.path, 'a', 0o600);
+    if (lstatSync(this.path, { throwIfNoEntry: false })?.isFile() === false) rmSync(this.path, { recursive: true });
+    return openSync(this.path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | plainFile, 0o600);
   }
 
-  /** Bytes on disk: a service that writes at a place of its own choosing makes holes, which cost nothing. */
-  readSize(): number {
-    const stat = statSync(this.path, { throwIfNoEntry: false });
-    return stat === undefined ? 0 : Math.min(stat.size, stat.blocks * 512);
+  /** From now on its size is noted. */
+  open(): void {
+    this.#times.open(sizeOf(this.path));
+  }
+
+  /**
+   * Notes its size. Returns the room that it takes on disk, with its notes: a service that writes at a place of its own choosing
+   * makes holes, which cost nothing.
+   */
+  noteSize(): number {
+    const { size, blocks } = lstatSync(this.path, { throwIfNoEntry: false }) ?? { size: 0, blocks: 0 };
+    this.#times.note(this.#second, size);
+    return Math.min(size, blocks * 512) + this.#times.bytes;
   }
 
   /** What is written between the copy and the cut is lost; it is the price of not standing between service and disk. */
   rotate(limitBytes: number): void {
-    const file = openSync(this.path, 'r+');
+    const file = openSync(this.path, constants.O_RDWR | plainFile);
     try {
       const { size } = fstatSync(file);
       const keptFrom = Math.max(0, size - limitBytes);
-      const kept = Buffer.alloc(size - keptFrom);
-      const length = readSync(file, kept, 0, kept.length, keptFrom);
-      this.#keep(kept.subarray(0, length));
-      ftruncateSync(file, 0);
+      this.#times.rotate(this.#second, size, keptFrom, () => {
+        const kept = Buffer.alloc(size - keptFrom);
+        const length = readSync(file, kept, 0, kept.length, keptFrom);
+        this.#keep(kept.subarray(0, length));
+        ftruncateSync(file, 0);
+      });
       this.#cuts += 1;
-      this.#cutAt = size;
       this.#keptFrom = keptFrom;
     } finally {
       closeSync(file);
@@ -73,16 +109,10 @@ export class LogFile {
   }
 
   /** The last `count` finished lines, and a reader that goes on from there. */
-  openReader(count: number): { readonly lines: readonly string[]; readonly reader: LogReader } {
+  openReader(count: number): { readonly lines: readonly TimedLine[]; readonly reader: LogReader } {
     const end = sizeOf(this.path);
     const reader = new LogReader(this, end, this.#cuts);
     if (count <= 0) return { lines: [], reader };
-    const bytes = this.#readTail(end, count);
-    return { lines: reader.push(bytes).slice(-count), reader };
-  }
-
-  /** Enough of the end to hold `count` lines, the older file included if need be. */
-  #readTail(end: number, count: number): Buffer {
     const chunks: Buffer[] = [];
     let found = 0;
     let from = end;
@@ -93,24 +123,31 @@ export class LogFile {
       found += countLines(chunk);
       from = start;
     }
-    if (from === 0 && found <= count) chunks.unshift(readEnd(`${this.path}.1`, tailBytes));
-    return Buffer.concat(chunks);
+    const older = from === 0 && found <= count ? reader.pushOlder(Math.max(0, sizeOf(`${this.path}.1`) - tailBytes)) : [];
+    return { lines: [...older, ...reader.push(Buffer.concat(chunks), from)].slice(-count), reader };
   }
 
-  /** Where a reader that stood at `offset` before the file was cut `cuts` times goes on. */
+  /** When the byte before an offset was written. */
+  readTimes(from: number): TimeOf {
+    return this.#times.read(from, this.#second);
+  }
+
+  /** Where a reader that stood at `offset` before the file was cut `cuts` times goes on: in `log.1` if `older` is a number. */
   locate(
     offset: number,
     cuts: number,
-  ): { readonly rest: Buffer; readonly offset: number; readonly cuts: number; readonly missed: boolean } {
+  ): { readonly older: number | undefined; readonly offset: number; readonly cuts: number; readonly missed: boolean } {
     if (cuts === this.#cuts) {
-      const cutByStranger = sizeOf(this.path) < offset;
-      return { rest: Buffer.alloc(0), offset: cutByStranger ? 0 : offset, cuts, missed: false };
+      const isCutByService = sizeOf(this.path) < offset;
+      return { older: undefined, offset: isCutByService ? 0 : offset, cuts, missed: false };
     }
     const missed = this.#cuts > cuts + 1 || offset < this.#keptFrom;
-    const from = this.#cuts > cuts + 1 ? 0 : Math.max(0, offset - this.#keptFrom);
-    return { rest: readRange(`${this.path}.1`, from, this.#cutAt - this.#keptFrom), offset: 0, cuts: this.#cuts, missed };
+    const older = this.#cuts > cuts + 1 ? 0 : Math.max(0, offset - this.#keptFrom);
+    return { older, offset: 0, cuts: this.#cuts, missed };
   }
 }
+
+const gap: TimedLine = { at: null, text: '… lines are missing here: the log grew faster than it was read' };
 
 /** Follows one log file, through cuts. */
 export class LogReader {
@@ -126,22 +163,36 @@ export class LogReader {
   }
 
   /** The next lines; none when there is nothing new. */
-  read(): readonly string[] {
-    const place = this.#file.locate(this.#offset, this.#cuts);
-    this.#cuts = place.cuts;
-    const gap = place.missed ? ['… lines are missing here: the log grew faster than it was read'] : [];
-    const bytes = readRange(this.#file.path, place.offset, place.offset + chunkBytes);
-    this.#offset = place.offset + bytes.length;
-    return [...gap, ...this.push(place.rest), ...this.push(bytes)];
+  read(): readonly TimedLine[] {
+    const { older, offset, cuts, missed } = this.#file.locate(this.#offset, this.#cuts);
+    this.#cuts = cuts;
+    const bytes = readRange(this.#file.path, offset, offset + chunkBytes);
+    this.#offset = offset + bytes.length;
+    return [...(missed ? [gap] : []), ...(older === undefined ? [] : this.pushOlder(older)), ...this.push(bytes, offset)];
   }
 
-  push(bytes: Buffer): readonly string[] {
-    return this.#splitter.push(bytes);
+  push(bytes: Buffer, from: number): readonly TimedLine[] {
+    return bytes.length === 0 ? [] : this.#split(bytes, from, this.#file.readTimes(from));
+  }
+
+  /** What is in `log.1` from an offset on. */
+  pushOlder(from: number): readonly TimedLine[] {
+    const path = `${this.#file.path}.1`;
+    return this.#split(
+      readRange(path, from, from + tailBytes),
+      from,
+      readTimes(path, from, () => null),
+    );
+  }
+
+  #split(bytes: Buffer, from: number, timeOf: TimeOf): readonly TimedLine[] {
+    return this.#splitter.push(bytes).map(({ text, end }) => ({ at: timeOf(from + end), text }));
   }
 
   /** The unfinished line at the end, if there is one. */
-  finish(): readonly string[] {
-    return this.#splitter.finish();
+  finish(): readonly TimedLine[] {
+    const text = this.#splitter.finish();
+    return text === undefined ? [] : [{ at: this.#file.readTimes(this.#offset)(this.#offset), text }];
   }
 }
 
@@ -149,28 +200,4 @@ const countLines = (bytes: Buffer): number => {
   let count = 0;
   for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) count += 1;
   return count;
-};
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-
-const readEnd = (path: string, bytes: number): Buffer => {
-  const size = sizeOf(path);
-  return readRange(path, Math.max(0, size - bytes), size);
-};
-
-const readRange = (path: string, from: number, to: number): Buffer => {
-  let file: number;
-  try {
-    file = openSync(path, 'r');
-  } catch (error) {
-    if (isAbsent(error)) return Buffer.alloc(0);
-    throw error;
-  }
-  try {
-    const length = Math.max(0, Math.min(to, fstatSync(file).size) - from);
-    const bytes = Buffer.alloc(length);
-    return bytes.subarray(0, readSync(file, bytes, 0, length, from));
-  } finally {
-    closeSync(file);
-  }
 };

@@ -15,21 +15,22 @@ export class LineSplitter {
   #held: Buffer = Buffer.alloc(0);
   #cutting = false;
 
-  push(bytes: Buffer): readonly string[] {
-    const lines: string[] = [];
+  /** `end` is where in these bytes a line ends. */
+  push(bytes: Buffer): readonly { readonly text: string; readonly end: number }[] {
+    const lines: { text: string; end: number }[] = [];
     let from = 0;
     for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, from)) {
       this.#hold(bytes.subarray(from, end));
-      lines.push(this.#take());
       from = end + 1;
+      lines.push({ text: this.#take(), end: from });
     }
     this.#hold(bytes.subarray(from));
     return lines;
   }
 
   /** The unfinished line at the end, if there is one. */
-  finish(): readonly string[] {
-    return this.#held.length === 0 ? [] : [this.#take()];
+  finish(): string | undefined {
+    return this.#held.length === 0 ? undefined : this.#take();
   }
 
   #hold(bytes: Buffer): void {

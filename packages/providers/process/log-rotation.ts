@@ -5,14 +5,14 @@ import type { LogFile } from './log-file.ts';
 interface Watched {
   readonly file: LogFile;
   size: number;
-  lookedAt: number;
-  nextLookAt: number;
+  checkedAt: number;
+  nextCheckAt: number;
 }
 
 const soonestMs = 20;
 const latestMs = 1_000;
 
-/** Keeps log files within their size: looks at each at least once a second, and the sooner the faster it grows. */
+/** Keeps log files within their size and notes how long they are: reads the size of each at least once a second, and the sooner the faster it grows. */
 export class LogRotation {
   readonly #watched = new Map<string, Watched>();
   readonly #limitBytes: number;
@@ -26,8 +26,13 @@ export class LogRotation {
   }
 
   watch(file: LogFile): void {
+    try {
+      file.open();
+    } catch (error) {
+      this.#warn(file, error);
+    }
     const now = performance.now();
-    this.#watched.set(file.path, { file, size: 0, lookedAt: now, nextLookAt: now + soonestMs });
+    this.#watched.set(file.path, { file, size: 0, checkedAt: now, nextCheckAt: now + soonestMs });
     this.#schedule(now + soonestMs);
   }
 
@@ -37,6 +42,7 @@ export class LogRotation {
 
   close(): void {
     clearTimeout(this.#timer);
+    for (const one of this.#watched.values()) this.#check(one, performance.now());
     this.#watched.clear();
   }
 
@@ -44,34 +50,38 @@ export class LogRotation {
     if (at >= this.#dueAt) return;
     clearTimeout(this.#timer);
     this.#dueAt = at;
-    this.#timer = setTimeout(() => this.#look(), at - performance.now());
+    this.#timer = setTimeout(() => this.#checkAll(), at - performance.now());
   }
 
-  #look(): void {
+  #checkAll(): void {
     const now = performance.now();
     this.#dueAt = Number.POSITIVE_INFINITY;
     let next = now + latestMs;
     for (const one of this.#watched.values()) {
-      if (one.nextLookAt <= now) this.#lookAt(one, now);
-      next = Math.min(next, one.nextLookAt);
+      if (one.nextCheckAt <= now) this.#check(one, now);
+      next = Math.min(next, one.nextCheckAt);
     }
     if (this.#watched.size > 0) this.#schedule(Math.max(now + soonestMs, next));
   }
 
-  #lookAt(one: Watched, now: number): void {
+  #check(one: Watched, now: number): void {
     try {
-      const size = one.file.readSize();
-      const growthPerMs = Math.max(0, size - one.size) / Math.max(1, now - one.lookedAt);
+      const size = one.file.noteSize();
+      const growthPerMs = Math.max(0, size - one.size) / Math.max(1, now - one.checkedAt);
       const full = size > this.#limitBytes;
       if (full) one.file.rotate(this.#limitBytes);
       one.size = full ? 0 : size;
       const untilHalfFull = (this.#limitBytes - one.size) / 2 / Math.max(growthPerMs, 1e-9);
-      const interval = now - one.lookedAt;
-      one.nextLookAt = now + Math.max(soonestMs, Math.min(latestMs, untilHalfFull, interval * 2));
+      const interval = now - one.checkedAt;
+      one.nextCheckAt = now + Math.max(soonestMs, Math.min(latestMs, untilHalfFull, interval * 2));
     } catch (error) {
-      this.#log.warn({ file: one.file.path, error: sentence(error) }, 'a log file could not be cut');
-      one.nextLookAt = now + latestMs;
+      this.#warn(one.file, error);
+      one.nextCheckAt = now + latestMs;
     }
-    one.lookedAt = now;
+    one.checkedAt = now;
+  }
+
+  #warn({ path }: LogFile, error: unknown): void {
+    this.#log.warn({ file: path, error: sentence(error) }, 'a log file could not be read or cut');
   }
 }

@@ -8,16 +8,17 @@ import {
   type Identity,
   incompleteReading,
   type Log,
-  markListing,
   type ObservedEnvironment,
   type ProjectId,
+  type ProviderName,
   providerName,
   type Reading,
   type ResolvedComponent,
   silentLog,
   toFailure,
+  type Usage,
 } from '@eph/contract';
-import type { LogOptions, Provider, Scope } from '@eph/engine/provider/provider';
+import type { LogEntry, LogOptions, Provider, Scope } from '@eph/engine/provider/provider';
 import type { Context } from './context.ts';
 import type { Environment } from './environment.ts';
 import { Environments } from './environments.ts';
@@ -36,6 +37,8 @@ import { createProcesses } from './this-machine.ts';
 import { checkDirectory } from './trees.ts';
 
 export interface ProcessProviderOptions {
+  /** `process` if absent. */
+  readonly name?: ProviderName;
   /** The data folder: all that this provider knows is in there. One ephd at a time. */
   readonly folder: string;
   /** Writes the tree of a commit to a folder that does not exist yet. */
@@ -52,8 +55,7 @@ export interface ProcessProviderOptions {
 /** Closing stops looking after services; the services go on, and the next provider over the folder finds them. */
 export type ProcessProvider = Provider & AsyncDisposable;
 
-const lookEveryMs = 1_000;
-const measureEveryMs = 5_000;
+const checkEveryMs = 1_000;
 const sweepEveryMs = 60_000;
 
 interface Opened {
@@ -63,7 +65,7 @@ interface Opened {
 
 /** Components as plain processes on the machine of ephd. Nothing happens before the first call. */
 export const createProcessProvider = (options: ProcessProviderOptions): ProcessProvider => {
-  const name = providerName('process');
+  const { name = providerName('process') } = options;
   const closed = new AbortController();
   const listeners = new Set<(environment: EnvironmentId) => void>();
   let opening: Promise<Opened> | undefined;
@@ -83,13 +85,15 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
 
   return {
     name,
+    type: 'process',
+    holdsSecrets: false,
 
     async list(scope: Scope): Promise<Reading<ObservedEnvironment>> {
       try {
         const { environments } = await open();
         const faults = await environments.refresh('environment' in scope ? scope.environment : undefined);
-        const items = inScope(environments, scope).map((one) => one.observe(name));
-        return faults.length === 0 ? completeReading(items, markListing(items)) : incompleteReading(items, ...faults);
+        const items = inScope(environments, scope).map((one) => one.observe(name, 'parts' in scope));
+        return faults.length === 0 ? completeReading(items) : incompleteReading(items, ...faults);
       } catch (error) {
         return incompleteReading([], toFailure(error));
       }
@@ -115,7 +119,17 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       });
     },
 
-    async *logs(environment: EnvironmentId, component: ComponentName, logOptions: LogOptions): AsyncGenerator<string> {
+    async hold(identity: Identity, held: boolean, signal: AbortSignal): Promise<void> {
+      signal.throwIfAborted();
+      await describeFaults(`Environment ${identity.name}`, async () => (await open()).environments.hold(identity, held));
+    },
+
+    async usage(environment: EnvironmentId): Promise<ReadonlyMap<ComponentName, Usage>> {
+      const { context, environments } = await open();
+      return environments.get(environment)?.measure(await context.processes.readAll()) ?? new Map();
+    },
+
+    async *logs(environment: EnvironmentId, component: ComponentName, logOptions: LogOptions): AsyncGenerator<LogEntry> {
       const { environments } = await open();
       const find = () => environments.get(environment)?.component(component);
       if (find() === undefined) {
@@ -176,8 +190,7 @@ const openFolder = async (
 
 const startBackground = (context: Context, environments: Environments, closed: AbortSignal): void => {
   const { monitor, scratch, log } = context;
-  void repeat(lookEveryMs, 'looking at processes', () => monitor.look(), log, closed);
-  void repeat(measureEveryMs, 'measuring processes', () => monitor.measure(), log, closed);
+  void repeat(checkEveryMs, 'checking processes', () => monitor.check(), log, closed);
   void repeat(sweepEveryMs, 'ending orphans', () => endOrphans(context, environments, closed), log, closed);
   void repeat(sweepEveryMs, 'removing rubbish', () => scratch.sweep(), log, closed);
 };

@@ -33,6 +33,12 @@ export interface InstanceRecord {
   readonly process: ProcessIdentity | null;
 }
 
+/** What is known of an environment besides its components. */
+export interface EnvironmentRecord {
+  readonly identity: Identity;
+  readonly held: boolean;
+}
+
 /** All that is known of a component. One file, replaced as a whole, so that versions change places in one step. */
 export interface ComponentRecord {
   readonly name: ComponentName;
@@ -64,13 +70,16 @@ const id = <T extends string>(make: (text: string) => T) =>
     }
   });
 
-const identitySchema = z.object({
-  id: id(environmentId),
-  name: id(environmentName),
-  project: id(projectId),
-  source: z.object({ kind: z.enum(sourceKinds), name: z.string() }),
-  createdAt: z.string(),
-});
+const environmentSchema = z
+  .object({
+    id: id(environmentId),
+    name: id(environmentName),
+    project: id(projectId),
+    source: z.object({ kind: z.enum(sourceKinds), name: z.string() }),
+    createdAt: z.string(),
+    held: z.boolean().default(false),
+  })
+  .transform(({ held, ...identity }) => ({ identity, held }));
 
 const instanceSchema = z.object({
   id: z.string().regex(instanceId),
@@ -95,7 +104,7 @@ const componentSchema = z.object({
 /** Known by name, and nothing done for it yet. */
 export const emptyComponent = (name: ComponentName): ComponentRecord => ({ name, current: null, next: null, retiring: [] });
 
-export const readIdentity = (path: string): ReadRecord<Identity> => readRecord(path, identitySchema);
+export const readEnvironment = (path: string): ReadRecord<EnvironmentRecord> => readRecord(path, environmentSchema);
 
 export const readComponent = (path: string, name: ComponentName): ReadRecord<ComponentRecord> => {
   const read = readRecord(path, componentSchema);
@@ -123,7 +132,11 @@ const readRecord = <T>(path: string, schema: z.ZodType<T>): ReadRecord<T> => {
 };
 
 /** Old or new, never half: also when ephd or the disk gives up in the middle. */
-export const writeRecord = (path: string, record: Identity | ComponentRecord, options: { durable: boolean }): void => {
+export const writeRecord = (
+  path: string,
+  record: (Identity & { readonly held?: boolean }) | ComponentRecord,
+  options: { durable: boolean },
+): void => {
   const draft = `${path}.tmp`;
   try {
     const file = openSync(draft, 'w', 0o600);
