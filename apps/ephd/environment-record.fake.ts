@@ -1,13 +1,26 @@
-import { commitSha, componentName, environmentId, environmentName, projectId, providerName, revision } from '@eph/contract';
+import {
+  commitSha,
+  componentName,
+  environmentId,
+  environmentName,
+  projectId,
+  providerName,
+  revision,
+  type SourceKind,
+} from '@eph/contract';
 import { identify } from '@eph/engine/desired/identity';
 import { createRecord, type EnvironmentRecord } from '@eph/engine/loop/memory';
 
 const shop = projectId('shop');
 const commit = commitSha('a'.repeat(40));
 
-/** An environment as the loop knows it: ready, with one component, unless told otherwise. */
-export const createReadyRecord = (branch: string, overrides: Partial<EnvironmentRecord> = {}): EnvironmentRecord => {
-  const ref = { kind: 'branch', name: branch } as const;
+/** An environment as the loop knows it: ready, with one component; `overrides` win. */
+export const createReadyRecord = (
+  source: string,
+  overrides: Partial<EnvironmentRecord> = {},
+  kind: SourceKind = 'branch',
+): EnvironmentRecord => {
+  const ref = { kind, name: source };
   const id = environmentId(identify(shop, ref));
   const name = environmentName(`shop-${id}`);
   const version = {

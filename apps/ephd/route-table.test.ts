@@ -1,4 +1,4 @@
-import { environmentName } from '@eph/contract';
+import { environmentName, providerName } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { createReadyRecord } from './environment-record.fake.ts';
 import { RouteTable } from './route-table.ts';
@@ -15,6 +15,62 @@ describe('the routes of the gateway', () => {
     });
     expect(table.find('shop-preview-login')).toEqual({ state: 'alias', target: known.name });
     expect(table.aliasOf(known.id)).toBe('shop-preview-login');
+  });
+
+  it('lead to where a component is reached, whatever it publishes for references', () => {
+    const table = new RouteTable();
+    const known = createReadyRecord('preview/login');
+    const seen = known.observed;
+    const components = seen?.components.map((one) => ({
+      ...one,
+      upstream: 'http://[::1]:5000',
+      outputs: { url: 'http://db:1' },
+    }));
+    table.update({ ...known, observed: seen && { ...seen, components: components ?? [] } });
+    expect(table.find(known.name)).toMatchObject({ state: 'open', upstream: { host: '::1', port: 5000 } });
+    const unreachable = seen?.components.map((one) => ({ ...one, upstream: null }));
+    table.update({ ...known, observed: seen && { ...seen, components: unreachable ?? [] } });
+    expect(table.find(known.name)).toMatchObject({ state: 'closed' });
+  });
+
+  it('follow a component to another provider once it is ready there', () => {
+    const table = new RouteTable();
+    const known = createReadyRecord('preview/login');
+    const seen = known.observed;
+    const move = (health: 'starting' | 'ready') => {
+      const [old] = seen?.components ?? [];
+      if (seen === undefined || old === undefined || old.current === null)
+        throw new Error('the record has a component that is ready');
+      const current = { ...old.current, health, since: '2026-01-05T10:00:00.000Z' };
+      const fresh = { ...old, provider: providerName('other'), current, upstream: 'http://127.0.0.1:5000' };
+      for (const components of [
+        [old, fresh],
+        [fresh, old],
+      ]) {
+        table.update({ ...known, observed: { ...seen, components } });
+        expect(table.find(known.name)).toMatchObject({ upstream: { port: health === 'ready' ? 5000 : 4000 } });
+      }
+    };
+    move('starting');
+    move('ready');
+  });
+
+  it.each([
+    ['a branch that is called like one', 'pr-7'],
+    ['a branch of which a label is made that looks like one', 'feature/PR/7'],
+  ])('keep the alias of a pull request from %s', (_, branch) => {
+    const table = new RouteTable();
+    const taken = createReadyRecord(branch);
+    const pull = createReadyRecord('7', {}, 'pr');
+    table.update(taken);
+    table.update(pull);
+    expect(table.find('shop-pr-7')).toEqual({ state: 'alias', target: pull.name });
+    expect([table.aliasOf(taken.id), table.aliasOf(pull.id)]).toEqual([undefined, 'shop-pr-7']);
+    table.remove(pull.id);
+    expect(table.find('shop-pr-7')).toBeUndefined();
+    expect(table.find(taken.name)).toMatchObject({ state: 'open' });
+    table.remove(taken.id);
+    expect(table.find(taken.name)).toBeUndefined();
   });
 
   it('say what an environment that does not answer yet waits for', () => {

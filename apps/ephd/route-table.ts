@@ -1,4 +1,4 @@
-import { type EnvironmentId, type EnvironmentName, toDnsLabel } from '@eph/contract';
+import { type EnvironmentId, type EnvironmentName, type ObservedComponent, toDnsLabel } from '@eph/contract';
 import type { EnvironmentRecord } from '@eph/engine/loop/memory';
 import type { Route, Routes } from '@eph/gateway';
 
@@ -27,11 +27,12 @@ export class RouteTable implements Routes {
   }
 
   update(known: EnvironmentRecord): void {
-    const alias = toDnsLabel(`${known.project}-${known.ref.name}`);
+    const alias = computeAlias(known);
     const before = this.#labels.get(known.id);
     if (before !== undefined && before.name !== known.name) this.#byName.delete(before.name);
     this.#labels.set(known.id, { name: known.name, alias });
     this.#byName.set(known.name, { id: known.id, route: computeRoute(known) });
+    if (alias === '') return;
     const claims = this.#claims.get(alias);
     if (claims === undefined) this.#claims.set(alias, new Set([known.id]));
     else claims.add(known.id);
@@ -65,12 +66,22 @@ export class RouteTable implements Routes {
   }
 }
 
+/** Empty where there is none: what looks like the alias of a pull request, of whichever project, belongs to pull requests alone. */
+const computeAlias = ({ project, ref }: EnvironmentRecord): string => {
+  if (ref.kind === 'pr') return toDnsLabel(`${project}-pr-${ref.name}`);
+  const alias = toDnsLabel(`${project}-${ref.name}`);
+  return /-pr-\d+$/.test(alias) ? '' : alias;
+};
+
 const computeRoute = (known: EnvironmentRecord): Route => {
-  const entry = known.observed?.components.find((component) => component.entry);
-  const address = entry?.current?.health === 'ready' ? entry.outputs['url'] : undefined;
-  if (address !== undefined && URL.canParse(address)) {
-    const { hostname, port } = new URL(address);
-    return { state: 'open', environment: known.name, upstream: { host: hostname, port: Number(port || 80) } };
+  let entry: ObservedComponent | undefined;
+  // While a component moves to another provider it is there twice: the traffic follows it as soon as it is ready.
+  for (const one of known.observed?.components ?? [])
+    if (one.entry && one.current?.health === 'ready' && one.current.since > (entry?.current?.since ?? '')) entry = one;
+  const address = URL.parse(entry?.upstream ?? '');
+  if (address !== null) {
+    const host = address.hostname.replace(/^\[|\]$/g, '');
+    return { state: 'open', environment: known.name, upstream: { host, port: Number(address.port || 80) } };
   }
   return {
     state: 'closed',
