@@ -29,10 +29,12 @@ export const conditionTypes = [
   'Unsupported',
   /** The platform's configuration could not be read or understood; the last good reading is in force. */
   'ConfigurationStale',
+  /** Something works otherwise than a file says, such as a fallback in use or an override for a component that does not exist. */
+  'Warning',
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
-export const phases = ['Pending', 'Progressing', 'Ready', 'Degraded', 'Failed', 'Removing'] as const;
+export const phases = ['Pending', 'Progressing', 'Ready', 'Degraded', 'Failed', 'Removing', 'Held'] as const;
 
 /**
  * The summary word.
@@ -42,5 +44,6 @@ export const phases = ['Pending', 'Progressing', 'Ready', 'Degraded', 'Failed', 
  * - `Degraded`: a version answers, but not the wanted one, or not everything is well.
  * - `Failed`: nothing answers, and waiting will not help.
  * - `Removing`: no longer wanted, on its way out.
+ * - `Held`: no longer wanted, kept until an operator releases it.
  */
 export type Phase = (typeof phases)[number];

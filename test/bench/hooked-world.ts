@@ -15,7 +15,7 @@ import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/pro
 import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
 import type { Hono } from 'hono';
 import { createWebhookRoutes } from '../../apps/ephd/webhooks/webhook-routes.ts';
-import { createBenchEngine } from './engine-world.ts';
+import { createBenchEngine } from './engine-harness.ts';
 
 const spec = `version: "1.0"
 name: shop

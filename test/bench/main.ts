@@ -5,6 +5,7 @@ import { measureGateway } from './gateway.ts';
 import { measureLabelToComment } from './label-to-comment.ts';
 import { measurePass } from './pass.ts';
 import { measurePushToPage } from './push-to-page.ts';
+import { measureSourceLines } from './source-lines.ts';
 import { measureSpecParse } from './spec-parse.ts';
 import { measureThousand } from './thousand.ts';
 import { measureValues } from './values.ts';
@@ -21,6 +22,7 @@ const measurements: readonly { readonly title: string; measure(): readonly Figur
   { title: 'the start of the command line', measure: measureCliStart },
   { title: 'reading eph.yaml', measure: measureSpecParse },
   { title: 'values through four layers', measure: measureValues },
+  { title: 'lines of source', measure: measureSourceLines },
 ];
 
 const printTable = (figures: readonly Figure[]): void => {

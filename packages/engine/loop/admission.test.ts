@@ -9,7 +9,7 @@ import {
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { Admission } from './admission.ts';
-import { createRecord, Memory } from './memory.ts';
+import { Records } from './records.ts';
 
 const teams: Readonly<Record<string, string | undefined>> = {
   shop: 'storefront',
@@ -18,7 +18,7 @@ const teams: Readonly<Record<string, string | undefined>> = {
   lone: undefined,
 };
 
-const remember = (memory: Memory, number: number, project: string, exists: boolean): EnvironmentId => {
+const add = (records: Records, number: number, project: string, exists: boolean): EnvironmentId => {
   const id = environmentId(String(number).padStart(16, '0'));
   const name = environmentName(`${project}-${number}`);
   const ref = { kind: 'branch', name: `preview/${number}` } as const;
@@ -36,27 +36,27 @@ const remember = (memory: Memory, number: number, project: string, exists: boole
   };
   const observed = exists ? observedEnvironment({ identity, components: [component], held: false, complete: true }) : undefined;
   const decision = { state: 'wanted', because: '', spec: 'missing' } as const;
-  memory.remember(createRecord({ id, project: projectId(project), ref, name, decision, source: undefined, observed }));
+  records.add({ id, project: projectId(project), ref, name, decision, source: undefined, head: undefined, observed });
   return id;
 };
 
-const createAdmission = (memory: Memory): Admission => new Admission(memory, (project) => teams[project]);
+const createAdmission = (records: Records): Admission => new Admission(records, (project) => teams[project]);
 
 describe('how many others there are', () => {
   it('counts what exists, by project, team and cluster', () => {
-    const memory = new Memory();
-    const own = remember(memory, 1, 'shop', false);
-    remember(memory, 2, 'shop', true);
-    remember(memory, 3, 'cart', true);
-    remember(memory, 4, 'news', true);
-    remember(memory, 5, 'shop', false);
-    expect(createAdmission(memory).countOthers(own, projectId('shop'))).toEqual({ project: 1, team: 2, cluster: 3 });
+    const records = new Records();
+    const own = add(records, 1, 'shop', false);
+    add(records, 2, 'shop', true);
+    add(records, 3, 'cart', true);
+    add(records, 4, 'news', true);
+    add(records, 5, 'shop', false);
+    expect(createAdmission(records).countOthers(own, projectId('shop'))).toEqual({ project: 1, team: 2, cluster: 3 });
   });
 
   it('counts what was let in and is on its way', () => {
-    const memory = new Memory();
-    const [first, second] = [remember(memory, 1, 'shop', false), remember(memory, 2, 'shop', false)];
-    const admission = createAdmission(memory);
+    const records = new Records();
+    const [first, second] = [add(records, 1, 'shop', false), add(records, 2, 'shop', false)];
+    const admission = createAdmission(records);
     admission.admit(first);
     expect(admission.countOthers(second, projectId('shop')).project).toBe(1);
     expect(admission.countOthers(first, projectId('shop')).project).toBe(0);
@@ -65,18 +65,18 @@ describe('how many others there are', () => {
   });
 
   it('counts no team for a project that has none', () => {
-    const memory = new Memory();
-    const own = remember(memory, 1, 'lone', false);
-    remember(memory, 2, 'lone', true);
-    expect(createAdmission(memory).countOthers(own, projectId('lone'))).toEqual({ project: 1, team: 0, cluster: 1 });
+    const records = new Records();
+    const own = add(records, 1, 'lone', false);
+    add(records, 2, 'lone', true);
+    expect(createAdmission(records).countOthers(own, projectId('lone'))).toEqual({ project: 1, team: 0, cluster: 1 });
   });
 });
 
-describe('whoever waits for room', () => {
-  it('is called when somebody leaves, until it is let in', () => {
-    const memory = new Memory();
-    const [first, second] = [remember(memory, 1, 'shop', true), remember(memory, 2, 'shop', false)];
-    const admission = createAdmission(memory);
+describe('an environment that waits for room', () => {
+  it('is looked at again when another one is removed, until it is admitted', () => {
+    const records = new Records();
+    const [first, second] = [add(records, 1, 'shop', true), add(records, 2, 'shop', false)];
+    const admission = createAdmission(records);
     admission.queue(second);
     expect(admission.leave(first)).toEqual([second]);
     admission.admit(second);

@@ -1,5 +1,5 @@
 import type { EnvironmentId, ProjectId } from '@eph/contract';
-import type { Memory } from './memory.ts';
+import type { Records } from './records.ts';
 
 /** How many environments there are besides one. */
 export interface Counts {
@@ -13,20 +13,20 @@ export interface Counts {
  * that are worked out at the same time must not both take the last place.
  */
 export class Admission {
-  readonly #memory: Memory;
+  readonly #records: Records;
   readonly #teamOf: (project: ProjectId) => string | undefined;
   readonly #admitted = new Set<EnvironmentId>();
   readonly #waiting = new Set<EnvironmentId>();
 
-  constructor(memory: Memory, teamOf: (project: ProjectId) => string | undefined) {
-    this.#memory = memory;
+  constructor(records: Records, teamOf: (project: ProjectId) => string | undefined) {
+    this.#records = records;
     this.#teamOf = teamOf;
   }
 
   countOthers(id: EnvironmentId, project: ProjectId): Counts {
     const team = this.#teamOf(project);
     const counts = { project: 0, team: 0, cluster: 0 };
-    for (const other of this.#memory.environments()) {
+    for (const other of this.#records.all()) {
       const exists = (other.observed?.components.length ?? 0) > 0;
       if (other.id === id || !(exists || this.#admitted.has(other.id))) continue;
       counts.cluster += 1;

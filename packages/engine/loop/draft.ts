@@ -1,197 +1,158 @@
 import {
   type Action,
   type ConfigurationView,
-  type ConfigView,
   type EnvironmentName,
-  EphError,
   type Failure,
   failure,
   type Identity,
   type ObservedEnvironment,
   type ParsedSpec,
-  type ProjectId,
+  type ProviderName,
   printFault,
   type ResolvedComponent,
   type Source,
 } from '@eph/contract';
 import { planUpdate } from '../plan/diff.ts';
+import type { EnvironmentReading } from '../provider/observe.ts';
 import type { Findings } from '../status/summarize.ts';
-import { computeEnvironment, type EnvironmentInput, explainEnvironment } from '../values/environment.ts';
-import { Preparations } from '../values/prepare.ts';
-import type { Admission } from './admission.ts';
-import type { Decision, EnvironmentRecord, Terms } from './memory.ts';
+import { type AvailableProvider, computeEnvironment, type EnvironmentInput } from '../values/environment.ts';
+import { type EngineContext, projectOf } from './context.ts';
+import type { Terms, Wanted } from './decisions.ts';
+import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
-import type { Neighbours } from './neighbours.ts';
-import { projectOf, type World } from './world.ts';
 
 /** What one wanted environment should be, and the difference to what is. */
-export interface Draft extends Remarks {
+export interface Draft extends Pick<Findings, 'actions' | 'specFaults' | 'failures' | 'notices' | 'remarks' | 'staleConfiguration'> {
   readonly identity: Identity;
   readonly components: readonly ResolvedComponent[];
-  readonly actions: readonly Action[];
-  readonly specFaults: readonly Failure[];
-  /** What keeps it from being worked out, and is no fault of the file. */
-  readonly failures: readonly Failure[];
-  readonly told: ConfigurationView;
+  readonly configuration: ConfigurationView;
   readonly namespaces: readonly string[];
+  /** The component that should get the traffic, as `provider/name`. */
+  readonly entry: string | undefined;
 }
 
-/** What is worth knowing beside the outcome. */
-export type Remarks = Pick<Findings, 'notices' | 'staleConfiguration'>;
-
-/** What `eph config explain` says about one environment. */
-export type ExplainedValues = Pick<ConfigView, 'configuration' | 'notices' | 'components' | 'violations'>;
-
-/** Who else has a say in an environment. */
-interface Surroundings {
-  readonly admission: Admission;
-  readonly neighbours: Neighbours;
-  /** Until it is over, nobody knows how anything should be. */
-  readonly untilConfigured: (signal: AbortSignal) => Promise<void>;
+/** A source that wants an environment. */
+export interface Request {
+  readonly name: EnvironmentName;
+  readonly source: Source;
+  readonly decision: Wanted;
 }
 
-/** From values and artifacts to the plan: what one wanted environment should be. It changes nothing but the queue for room. */
-export class Drafts {
-  readonly #world: World;
-  readonly #admission: Admission;
-  readonly #neighbours: Neighbours;
-  readonly #untilConfigured: Surroundings['untilConfigured'];
-  readonly #preparations = new Preparations();
-
-  constructor(world: World, { admission, neighbours, untilConfigured }: Surroundings) {
-    this.#world = world;
-    this.#admission = admission;
-    this.#neighbours = neighbours;
-    this.#untilConfigured = untilConfigured;
+/** From artifacts and values to the plan. It changes nothing but the queue for admission. Faults of the file are findings. */
+export const draftEnvironment = async (
+  loop: Loop,
+  { name, source, decision: { spec, terms } }: Request,
+  { observed, incomplete }: EnvironmentReading,
+  signal: AbortSignal,
+): Promise<Draft> => {
+  const { context, platform, admission } = loop;
+  await platform.untilConfigured(signal);
+  const configuration = platform.inForce(source.project);
+  const identity = observed?.identity ?? newIdentity(context, name, source);
+  const draft: Draft = {
+    identity,
+    components: [],
+    actions: [],
+    specFaults: [],
+    failures: [],
+    notices: spec === 'missing' || !spec.ok ? [] : spec.notices.map((notice) => printFault({ file: spec.places.file, ...notice })),
+    remarks: [],
+    staleConfiguration: configuration.state === 'last-good' ? configuration.faults[0] : undefined,
+    configuration,
+    namespaces: [],
+    entry: undefined,
+  };
+  if (spec === 'missing') return { ...draft, specFaults: [withoutSpec(source)] };
+  if (!spec.ok) return { ...draft, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
+  if (!('layers' in configuration)) return { ...draft, failures: configuration.faults };
+  const pause = await findPause(context, source, terms, observed, signal);
+  if (pause !== undefined) return { ...draft, ...pause };
+  const artifact = await projectOf(context, source.project).resolver.resolve(source, signal);
+  signal.throwIfAborted();
+  if (artifact.state === 'missing') {
+    const { code, message } = artifact.fault;
+    return { ...draft, actions: [{ type: 'wait', code, reason: message }] };
   }
-
-  /** From the values and the artifacts to the difference. Faults of the file are findings, not errors. */
-  async draft(
-    name: EnvironmentName,
-    source: Source,
-    { spec, terms }: Decision & { state: 'wanted' },
-    seen: ObservedEnvironment | undefined,
-    signal: AbortSignal,
-  ): Promise<Draft> {
-    await this.#untilConfigured(signal);
-    const told = this.configurationOf(source.project);
-    const identity = seen?.identity ?? newIdentity(this.#world, name, source);
-    const draft: Draft = {
-      identity,
-      components: [],
-      actions: [],
-      specFaults: [],
-      failures: [],
-      notices:
-        spec === 'missing' || !spec.ok ? [] : spec.notices.map((notice) => printFault({ file: spec.places.file, ...notice })),
-      staleConfiguration: told.state === 'last-good' ? told.faults[0] : undefined,
-      told,
-      namespaces: [],
-    };
-    if (spec === 'missing')
-      return {
-        ...draft,
-        specFaults: [failure('spec.missing', `there is no eph.yaml at commit ${source.commit.slice(0, 12)}; add one`)],
-      };
-    if (!spec.ok) return { ...draft, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
-    if (!('layers' in told)) return { ...draft, failures: told.faults };
-    const patience = await this.#findPatience(source, terms, seen, signal);
-    if (patience !== undefined) return { ...draft, ...patience };
-    const artifact = await projectOf(this.#world, source.project).resolver.resolve(source, signal);
-    if (artifact.state === 'missing') {
-      const { code, message } = artifact.fault;
-      return { ...draft, actions: [{ type: 'wait', code, reason: message }] };
-    }
-    const { wishes, faults, obstacles, namespaces } = computeEnvironment({
-      ...this.#environmentInput(spec, source, identity, seen),
-      ...(terms?.isolated === true ? { variables: {} } : {}),
-      told,
-      artifact: artifact.artifact,
-    });
-    if (faults.length > 0) return { ...draft, namespaces, specFaults: faults };
-    if (obstacles.length > 0) {
-      if (seen === undefined) this.#admission.queue(identity.id);
-      return {
-        ...draft,
-        namespaces,
-        actions: obstacles.map(({ code, message }) => ({ type: 'wait', code, reason: message })),
-      };
-    }
-    this.#admission.admit(identity.id);
-    const components = wishes.flatMap((wish) => (wish.state === 'resolved' ? [wish.component] : []));
-    return { ...draft, namespaces, components, actions: planUpdate(wishes, seen, this.#world.clock.now()) };
+  const values = computeEnvironment({
+    ...environmentInput(loop, spec, source, identity, observed),
+    ...(terms?.isolated === true ? { variables: {} } : {}),
+    configuration,
+    artifact: artifact.artifact,
+  });
+  const { faults, obstacles, namespaces, remarks } = values;
+  const drafted = { ...draft, namespaces, remarks };
+  if (faults.length > 0) return { ...drafted, specFaults: faults };
+  const away = values.providers.flatMap((provider) => incomplete.get(provider) ?? []);
+  if (away.length > 0) return { ...drafted, failures: away };
+  if (obstacles.length > 0) {
+    if (observed === undefined) admission.queue(identity.id);
+    return { ...drafted, actions: obstacles.map(({ code, message }) => ({ type: 'wait', code, reason: message })) };
   }
+  admission.admit(identity.id);
+  const components = values.components.flatMap((one) => (one.state === 'resolved' ? [one.component] : []));
+  const entry = components.find((one) => one.entry);
+  const retired = isReleased(loop, identity) ? none : context.retired;
+  return {
+    ...drafted,
+    components,
+    entry: entry && `${entry.provider}/${entry.name}`,
+    actions: planUpdate(values.components, observed, { now: context.clock.now(), retired }),
+  };
+};
 
-  /** Where the values of an environment come from. Throws where that cannot be said. */
-  async explainValues(known: EnvironmentRecord | undefined, signal: AbortSignal): Promise<ExplainedValues> {
-    const { decision, source } = known ?? {};
-    const parsed = decision?.state === 'wanted' && decision.spec !== 'missing' ? decision.spec : undefined;
-    if (known === undefined || source === undefined || parsed?.ok !== true)
-      throw new EphError(
-        'api.conflict',
-        `eph.yaml cannot be understood: ${known?.status?.summary ?? 'it has not been read yet'}`,
-      );
-    await this.#untilConfigured(signal);
-    const told = this.configurationOf(known.project);
-    const { state, commit, faults } = told;
-    const configuration = { state, commit, fault: faults[0]?.message ?? null };
-    const notices = [...parsed.notices];
-    if (!('layers' in told)) return { configuration, notices, components: [], violations: [] };
-    const artifact = await projectOf(this.#world, known.project).resolver.resolve(source, signal);
-    const identity = known.observed?.identity ?? newIdentity(this.#world, known.name, source);
-    const input = this.#environmentInput(parsed, source, identity, known.observed);
-    const explained = explainEnvironment({ ...input, told, artifact: artifact.state === 'missing' ? '' : artifact.artifact });
-    return { configuration, notices, components: [...explained.components], violations: [...explained.violations] };
-  }
+const none: ReadonlySet<ProviderName> = new Set();
 
-  /** What people or their checks ask to wait for; undefined when it can go on. */
-  async #findPatience(
-    source: Source,
-    terms: Terms | undefined,
-    seen: ObservedEnvironment | undefined,
-    signal: AbortSignal,
-  ): Promise<Pick<Draft, 'actions' | 'failures'> | undefined> {
-    if (terms?.paused === true)
-      return { failures: [], actions: [{ type: 'wait', code: 'plan.paused', reason: 'a label asks to leave it as it is' }] };
-    const { pulls } = projectOf(this.#world, source.project).forge;
-    // Once it runs, its checks have had their say.
-    const runs = seen?.components.some(({ current, next }) => (next ?? current)?.commit === source.commit) === true;
-    if (terms === undefined || terms.checks.length === 0 || pulls === undefined || runs) return undefined;
-    const { items, complete, faults } = await pulls.checks(source.commit, signal);
-    const waits = terms.checks.flatMap((name) => {
-      const state = items.find((check) => check.name === name)?.state;
-      return state === 'success' ? [] : [state === 'failure' ? `check ${name} failed` : `check ${name} has not succeeded yet`];
-    });
-    if (waits.length === 0) return undefined;
-    return {
-      failures: complete ? [] : faults,
-      actions: waits.map((reason) => ({ type: 'wait', code: 'source.checks', reason })),
-    };
-  }
+const isReleased = ({ records }: Loop, { project, id }: Identity): boolean => records.project(project).released.has(id);
 
-  #environmentInput(
-    parsed: ParsedSpec & { ok: true },
-    source: Source,
-    identity: Identity,
-    seen: ObservedEnvironment | undefined,
-  ): Omit<EnvironmentInput, 'artifact' | 'told'> {
-    const { variables } = projectOf(this.#world, source.project);
-    return {
-      parsed,
-      source,
-      identity,
-      url: this.#world.urlOf(identity.name),
-      observed: seen?.components ?? [],
-      aliases: this.#world.aliasesOf(identity.id),
-      variables,
-      providers: [...this.#world.providers.keys()],
-      outputsOf: (namespace) => this.#neighbours.published(namespace, identity.id),
-      countOthers: () => (seen === undefined ? this.#admission.countOthers(identity.id, source.project) : undefined),
-      preparations: this.#preparations,
-    };
-  }
+const withoutSpec = ({ commit }: Source): Failure =>
+  failure('spec.missing', `there is no eph.yaml at commit ${commit.slice(0, 12)}; add one`);
 
-  configurationOf(id: ProjectId): ConfigurationView {
-    return this.#world.configuration.layersFor(projectOf(this.#world, id).repository, id);
-  }
-}
+/** What people or their checks ask to wait for; undefined when it can go on. */
+const findPause = async (
+  context: EngineContext,
+  source: Source,
+  terms: Terms | undefined,
+  observed: ObservedEnvironment | undefined,
+  signal: AbortSignal,
+): Promise<Pick<Draft, 'actions' | 'failures'> | undefined> => {
+  if (terms?.paused === true)
+    return { failures: [], actions: [{ type: 'wait', code: 'plan.paused', reason: 'a label asks to leave it as it is' }] };
+  const { pulls } = projectOf(context, source.project).forge;
+  // Checks are not asked again about what already runs.
+  const runs = observed?.components.some(({ current, next }) => (next ?? current)?.commit === source.commit) === true;
+  if (terms === undefined || terms.checks.length === 0 || pulls === undefined || runs) return undefined;
+  const { items, complete, faults } = await pulls.checks(source.commit, signal);
+  signal.throwIfAborted();
+  const actions = terms.checks.flatMap((name): readonly Action[] => {
+    const state = items.find((check) => check.name === name)?.state;
+    if (state === 'success') return [];
+    const reason = state === 'failure' ? `check ${name} failed` : `check ${name} has not succeeded yet`;
+    return [{ type: 'wait', code: 'source.checks', reason }];
+  });
+  return actions.length === 0 ? undefined : { failures: complete ? [] : faults, actions };
+};
+
+/** Those that may make something new, in the order of ephd's file. */
+export const availableProviders = ({ providers, retired }: EngineContext): readonly AvailableProvider[] =>
+  [...providers.values()].filter(({ name }) => !retired.has(name));
+
+/** What the values of an environment are computed from, apart from the configuration in force and its artifact. */
+export const environmentInput = (
+  { context, references, admission, values }: Loop,
+  parsed: ParsedSpec & { ok: true },
+  source: Source,
+  identity: Identity,
+  observed: ObservedEnvironment | undefined,
+): Omit<EnvironmentInput, 'artifact' | 'configuration'> => ({
+  parsed,
+  source,
+  identity,
+  url: context.urlOf(identity.name),
+  observed: observed?.components ?? [],
+  aliases: context.aliasesOf(identity.id),
+  variables: projectOf(context, source.project).variables,
+  providers: availableProviders(context),
+  outputsOf: (namespace) => references.published(namespace, identity.id),
+  countOthers: () => (observed === undefined ? admission.countOthers(identity.id, source.project) : undefined),
+  sharedValues: values,
+});

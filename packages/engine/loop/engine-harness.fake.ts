@@ -1,6 +1,10 @@
 import {
   type CommitSha,
+  EphError,
   type Event,
+  type ProviderName,
+  providerName,
+  shippedSections,
   type ProjectId,
   projectId,
   type ReportView,
@@ -8,18 +12,25 @@ import {
   type ServerVariables,
   type SourceRef,
 } from '@eph/contract';
+import { extrasSection } from '../../contract/spec/section.fake.ts';
 import { expect } from 'vitest';
 import type { ForkMode } from '../desired/forks.ts';
 import { gitBranchGenerator, gitTagGenerator } from '../desired/git-ref-triggers.ts';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '../desired/pull-triggers.ts';
 import { commitTreeResolver } from '../images/commit-tree.ts';
 import { defaultDeletionBound, guardDeletions } from '../plan/guard.ts';
-import { type Behaviour, createFakeInfrastructure, FakeProvider, type FakeProviderOptions } from '../provider/provider.fake.ts';
+import {
+  type Behaviour,
+  createFakeInfrastructure,
+  type FakeInfrastructure,
+  FakeProvider,
+  type FakeProviderOptions,
+} from '../provider/provider.fake.ts';
 import { Configuration } from '../source/configuration.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
 import { ManualClock } from './clock.fake.ts';
 import { Engine } from './engine.ts';
-import type { EnvironmentRecord } from './memory.ts';
+import type { EnvironmentRecord } from './records.ts';
 import { letTimePass } from './passing-time.fake.ts';
 import { silentTelemetry } from './telemetry.ts';
 
@@ -33,11 +44,22 @@ process:
     web: { command: run web }
 `;
 
-/** A repository, an infrastructure and a clock that outlive the engine, and an engine that can be replaced at any time. */
+interface HarnessProvider {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** A repository, infrastructures and a clock that outlive the engine, and an engine that can be replaced at any time. */
 export class EngineHarness {
   readonly clock = new ManualClock();
   readonly repository = new FakeRepository(shop, () => this.clock.now());
+  /** Of the provider `process`. */
   readonly infrastructure = createFakeInfrastructure();
+  readonly infrastructures = new Map([['process', this.infrastructure]]);
+  /** What ephd's file names, in its order. */
+  configured: readonly HarnessProvider[] = [{ name: 'process', type: 'process' }];
+  /** No longer in ephd's file. */
+  retired: readonly HarnessProvider[] = [];
   readonly events: Event[] = [];
   readonly reports: string[] = [];
   readonly views: ReportView[] = [];
@@ -46,8 +68,11 @@ export class EngineHarness {
   variables: ServerVariables = {};
   forgeOptions: FakeForgeOptions = {};
   providerOptions: Partial<FakeProviderOptions> = {};
+  /** Providers that do not answer. */
+  readonly away = new Set<string>();
   behaviourOf: (component: ResolvedComponent) => Behaviour = () => 'gets ready';
   provider!: FakeProvider;
+  providers: ReadonlyMap<ProviderName, FakeProvider> = new Map();
   forge!: FakeForge;
   engine!: Engine;
 
@@ -56,13 +81,9 @@ export class EngineHarness {
       disturb: (operation) => this.forgeOptions.disturb?.(operation) ?? Promise.resolve(),
       lose: (sources) => this.forgeOptions.lose?.(sources) ?? { sources, admitted: true },
     });
-    this.provider = new FakeProvider(this.infrastructure, {
-      now: () => this.clock.now(),
-      startMs: 1000,
-      behaviourOf: (component) => this.behaviourOf(component),
-      disturb: (...args) => this.providerOptions.disturb?.(...args) ?? Promise.resolve(),
-      lose: (items) => this.providerOptions.lose?.(items) ?? items,
-    });
+    const providers = [...this.configured, ...this.retired].map((one) => this.#createProvider(one));
+    this.providers = new Map(providers.map((one) => [one.name, one]));
+    this.provider = providers[0] ?? this.#createProvider({ name: 'process', type: 'process' });
     this.engine = new Engine({
       projects: new Map(
         projects.map((id) => [
@@ -78,7 +99,9 @@ export class EngineHarness {
         ]),
       ),
       configuration: new Configuration({ documents: [] }),
-      providers: new Map([[this.provider.name, this.provider]]),
+      providers: this.providers,
+      retired: new Set(this.retired.map(({ name }) => providerName(name))),
+      sections: [...shippedSections, extrasSection],
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
       clock: this.clock,
       random: () => 0.5,
@@ -102,6 +125,27 @@ export class EngineHarness {
     return this;
   }
 
+  #createProvider({ name, type }: HarnessProvider): FakeProvider {
+    return new FakeProvider(this.infrastructureOf(name), {
+      name,
+      type,
+      now: () => this.clock.now(),
+      startMs: 1000,
+      behaviourOf: (component) => this.behaviourOf(component),
+      disturb: (operation, ...args) => {
+        if (this.away.has(name)) return Promise.reject(new EphError('provider.unreachable', `${name} does not answer`));
+        return this.providerOptions.disturb?.(operation, ...args) ?? Promise.resolve();
+      },
+      lose: (items) => this.providerOptions.lose?.(items) ?? items,
+    });
+  }
+
+  infrastructureOf(name: string): FakeInfrastructure {
+    const infrastructure = this.infrastructures.get(name) ?? createFakeInfrastructure();
+    this.infrastructures.set(name, infrastructure);
+    return infrastructure;
+  }
+
   /** Lets the loop run for a while: everything that falls due is looked at. */
   async live(seconds: number): Promise<void> {
     await letTimePass(this.engine, this.clock, seconds);
@@ -122,11 +166,21 @@ export class EngineHarness {
     return all[0] as EnvironmentRecord;
   }
 
-  /** What really exists: component → commit that has the traffic. */
+  record(name: string): EnvironmentRecord {
+    const found = this.engine.environments().find(({ ref }) => ref.name === name);
+    if (found === undefined) throw new Error(`there is no environment for ${name}`);
+    return found;
+  }
+
+  /** What exists: component → commit that has the traffic. Components on other providers than `process` are named with it. */
   running(): Record<string, string> {
     const found: Record<string, string> = {};
-    for (const { identity, slots } of this.infrastructure.environments.values())
-      for (const [name, slot] of slots) found[`${identity.source.name}/${name}`] = slot.current?.component.commit ?? 'nothing';
+    for (const [provider, { environments }] of this.infrastructures)
+      for (const { identity, slots } of environments.values())
+        for (const [name, slot] of slots) {
+          const key = `${identity.source.name}/${name}${provider === 'process' ? '' : ` on ${provider}`}`;
+          found[key] = slot.current?.component.commit ?? 'nothing';
+        }
     return found;
   }
 }

@@ -4,35 +4,39 @@ import {
   environmentId,
   type Failure,
   type ObservedEnvironment,
-  type Plan,
   type ProjectId,
+  type ProviderName,
   projectId,
   type Source,
   toFailure,
 } from '@eph/contract';
 import { passIntervalMs } from './cadence.ts';
 import type { Cancel } from './clock.ts';
-import type { ExplainedValues } from './draft.ts';
-import type { Considered } from './judge.ts';
-import { type EnvironmentRecord, Memory } from './memory.ts';
+import type { EngineContext } from './context.ts';
+import { type Considered, considerSource } from './decide.ts';
+import { createLoop, type Loop } from './loop.ts';
+import { conclude } from './outcome.ts';
+import { runPass } from './pass.ts';
+import { type Preview, previewAll } from './preview.ts';
+import { reconcileProject } from './project.ts';
+import { type ExplainedValues, explainValues, explainWhy, look } from './queries.ts';
 import { Queue } from './queue.ts';
-import { Reconciler } from './reconcile.ts';
+import { reconcile } from './reconcile.ts';
+import type { EnvironmentRecord } from './records.ts';
+import { release } from './removal.ts';
 import { Reports } from './reports.ts';
-import type { World } from './world.ts';
+import { environmentKey, type Key, projectKey, type Result } from './result.ts';
 
-export interface EngineOptions extends Omit<World, 'record' | 'report'> {
+type Report = Parameters<EngineContext['report']>[0];
+
+export interface EngineOptions extends Omit<EngineContext, 'record' | 'report'> {
   readonly random: () => number;
   readonly workers: number;
   readonly record: (event: Event) => void;
-  readonly deliver: (report: Parameters<World['report']>[0], signal: AbortSignal) => Promise<void>;
+  readonly deliver: (report: Report, signal: AbortSignal) => Promise<void>;
   /** A report about an environment that has had none follows soon. */
-  readonly anticipate?: (report: Parameters<World['report']>[0], signal: AbortSignal) => void;
+  readonly anticipate?: (report: Report, signal: AbortSignal) => void;
 }
-
-type Key = 'pass' | 'configuration' | `project:${string}` | `environment:${string}`;
-
-const projectKey = (id: ProjectId): Key => `project:${id}`;
-const environmentKey = (id: EnvironmentId): Key => `environment:${id}`;
 
 /** Fresh work is never held back; failures of many environments at once come back at a pace a forge and a machine can bear. */
 const retryRate = { perSecond: 100, burst: 200 };
@@ -41,35 +45,33 @@ const retryRate = { perSecond: 100, burst: 200 };
 const reportSettleMs = 500;
 
 /**
- * The loop: keys, workers, and the time of the next pass. Watches and webhooks wake keys, passes wake all of them, and every
- * run reads the world again. Nothing here survives a restart, and nothing needs to.
+ * Keys, workers, and the time of the next pass. Watches and webhooks wake keys, passes wake all of them, and every run reads the
+ * world again. Only this class touches the queue. Nothing here survives a restart, and nothing needs to.
  */
 export class Engine {
-  readonly memory = new Memory();
   readonly #options: EngineOptions;
-  readonly #reconciler: Reconciler;
+  readonly #loop: Loop;
   readonly #queue: Queue<Key>;
-  readonly #reports: Reports<Parameters<World['report']>[0]>;
+  readonly #reports: Reports<Report>;
   readonly #stopping = new AbortController();
   #cancelPass: Cancel | undefined;
   #lastActivity = Number.NEGATIVE_INFINITY;
   #passStarted = 0;
   #nextPassAt = Number.NEGATIVE_INFINITY;
-  /** Projects the current pass has not looked at yet. */
+  /** Projects that the current pass has not read yet. */
   #passLeft = new Set<ProjectId>();
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    const { clock, random, workers, telemetry } = options;
+    const { clock, random, workers, telemetry, deliver, anticipate } = options;
     const onFailure = (key: string, failure: Failure): void => telemetry.failed(key, failure);
     this.#queue = new Queue<Key>(
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
       (key, signal) => this.#run(key, signal),
     );
-    const { deliver, anticipate } = options;
     const settling = { settleMs: reportSettleMs, ...(anticipate && { anticipate }) };
     this.#reports = new Reports({ clock, random, ...settling, onFailure }, deliver);
-    const world: World = {
+    this.#loop = createLoop({
       ...options,
       telemetry: {
         ...telemetry,
@@ -79,31 +81,20 @@ export class Engine {
         },
       },
       report: (report) => (report.last ? this.#reports.conclude(report) : this.#reports.publish(report)),
-    };
-    this.#reconciler = new Reconciler(world, this.memory, {
-      project: (id) => this.#queue.add(projectKey(id)),
-      environment: (id) => this.#queue.add(environmentKey(id)),
-      retryProject: (id) => this.#queue.retry(projectKey(id), 500),
-      retryConfiguration: () => this.#queue.retry('configuration', 500),
-      calmConfiguration: () => this.#queue.forget('configuration'),
-      calmProject: (id) => this.#queue.forget(projectKey(id)),
-      retry: (id, atLeastMs) => this.#queue.retry(environmentKey(id), atLeastMs),
-      later: (id, ms) => this.#queue.addAfter(environmentKey(id), ms),
-      calm: (id) => this.#queue.forget(environmentKey(id)),
-      supersede: (id) => this.#queue.supersede(environmentKey(id)),
     });
   }
 
   /** Starts watching and makes the first pass. */
   start(): void {
     const { signal } = this.#stopping;
-    this.#options.configuration.watch(() => this.wakeConfiguration(), signal);
-    for (const [id, { forge }] of this.#options.projects) forge.watch(() => this.wakeProject(id), signal);
-    for (const provider of this.#options.providers.values()) provider.watch((id) => this.#providerChanged(id), signal);
+    const { configuration, projects, providers } = this.#options;
+    configuration.watch(() => this.wakeConfiguration(), signal);
+    for (const [id, { forge }] of projects) forge.watch(() => this.wakeProject(id), signal);
+    for (const provider of providers.values()) provider.watch((id) => this.#wake(environmentKey(id)), signal);
     this.#queue.add('pass');
   }
 
-  /** Stops looking. What runs in the world goes on; nothing depends on this being called. */
+  /** Ends all runs. What runs in environments goes on; nothing depends on this being called. */
   async close(): Promise<void> {
     this.#stopping.abort();
     this.#cancelPass?.();
@@ -111,53 +102,64 @@ export class Engine {
     await this.#reports.close();
   }
 
-  /** Something may have changed in a project: look now, not at the next pass. */
+  /** Something may have changed in a project: read it now, not at the next pass. */
   wakeProject(id: ProjectId): void {
-    this.#noteActivity();
-    this.memory.project(id).wokenAt = this.#options.clock.now();
-    this.#queue.add(projectKey(id));
+    this.#loop.records.project(id).wokenAt = this.#options.clock.now();
+    this.#wake(projectKey(id));
   }
 
-  /** Something may have changed in what the platform says. */
+  /** Something may have changed in the configuration of the platform. */
   wakeConfiguration(): void {
-    this.#noteActivity();
-    this.#queue.add('configuration');
+    this.#wake('configuration');
   }
 
-  /** Looks at everything now. */
+  /** Reads everything now. */
   wakeAll(): void {
     this.#queue.add('pass');
   }
 
   environments(): readonly EnvironmentRecord[] {
-    return [...this.memory.environments()];
+    return [...this.#loop.records.all()];
+  }
+
+  environment(id: EnvironmentId): EnvironmentRecord | undefined {
+    return this.#loop.records.get(id);
+  }
+
+  /** Providers that could not be read in the last pass, and why: what is known of their environments was seen before. */
+  away(): ReadonlyMap<ProviderName, Failure> {
+    return this.#loop.records.away;
   }
 
   look(id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> {
-    return this.#reconciler.look(id, signal);
+    return look(this.#loop, id, signal);
   }
 
   explainValues(id: EnvironmentId, signal: AbortSignal): Promise<ExplainedValues> {
-    return this.#reconciler.explainValues(id, signal);
+    return explainValues(this.#loop, id, signal);
   }
 
+  /** What Git says about a source as it is, or as it would be; nothing follows from it. */
   consider(source: Source, signal: AbortSignal): Promise<Considered> {
-    return this.#reconciler.consider(source, signal);
+    return considerSource(this.#loop, source, signal);
   }
 
   explain(id: EnvironmentId): readonly string[] | undefined {
-    return this.#reconciler.explain(id);
+    return explainWhy(this.#loop, id);
   }
 
+  /** An operator lets go of what is held; false if nothing is. */
   release(id: EnvironmentId): boolean {
-    return this.#reconciler.release(id);
+    const result = release(this.#loop, id);
+    for (const key of result?.wake ?? []) this.#queue.add(key);
+    return result !== undefined;
   }
 
-  plan(signal: AbortSignal): Promise<{ readonly plans: readonly Plan[]; readonly faults: readonly Failure[] }> {
-    return this.#reconciler.dryRun(signal);
+  plan(signal: AbortSignal): Promise<Preview> {
+    return previewAll(this.#loop, signal);
   }
 
-  /** Resolves when nothing is left to look at right now. */
+  /** Resolves when no key is ready or running. */
   async idle(): Promise<void> {
     await this.#queue.idle();
     await this.#reports.idle();
@@ -167,27 +169,49 @@ export class Engine {
     return { ready: this.#queue.depth, running: this.#queue.runningCount, waiting: this.#queue.waitingCount };
   }
 
-  /** What could not be read at the last look, by project. */
+  /** What could not be read last, by project. */
   faults(): ReadonlyMap<ProjectId, readonly Failure[]> {
-    return new Map([...this.#options.projects.keys()].map((id) => [id, this.memory.project(id).faults]));
-  }
-
-  #providerChanged(id: EnvironmentId): void {
-    this.#noteActivity();
-    this.#queue.add(environmentKey(id));
+    return new Map([...this.#options.projects.keys()].map((id) => [id, this.#loop.records.project(id).faults]));
   }
 
   async #run(key: Key, signal: AbortSignal): Promise<void> {
+    const result = await this.#reconcile(key, signal);
+    if (result === undefined) return;
+    for (const other of result.supersede ?? []) this.#queue.supersede(other);
+    for (const other of result.wake ?? []) this.#queue.add(other);
+    if (result.retryAfterMs === undefined) this.#queue.forget(key);
+    else this.#queue.retry(key, result.retryAfterMs);
+    if (result.lookAt !== undefined) this.#queue.addAfter(key, Math.max(0, result.lookAt - this.#options.clock.now()));
+  }
+
+  async #reconcile(key: Key, signal: AbortSignal): Promise<Result | undefined> {
     if (key === 'pass') return this.#pass(signal);
-    if (key === 'configuration') return this.#reconciler.configuration(signal);
+    if (key === 'configuration') return this.#loop.platform.reconcile(signal);
     const id = key.slice(key.indexOf(':') + 1);
-    if (key.startsWith('project:')) {
-      await this.#reconciler.project(projectId(id), signal);
-      if (this.#passLeft.delete(projectId(id)) && this.#passLeft.size === 0)
-        this.#options.telemetry.passFinished(this.#options.clock.now() - this.#passStarted);
-      return;
-    }
-    await this.#reconciler.environment(environmentId(id), signal);
+    if (key.startsWith('project:')) return this.#project(projectId(id), signal);
+    const record = this.#loop.records.get(environmentId(id));
+    return record && conclude(this.#loop, record, await reconcile(this.#loop, record, signal));
+  }
+
+  async #project(id: ProjectId, signal: AbortSignal): Promise<Result> {
+    const result = await reconcileProject(this.#loop, id, signal);
+    if (this.#passLeft.delete(id) && this.#passLeft.size === 0)
+      this.#options.telemetry.passFinished(this.#options.clock.now() - this.#passStarted);
+    return result;
+  }
+
+  async #pass(signal: AbortSignal): Promise<Result> {
+    const { clock, random, projects } = this.#options;
+    this.#passStarted = clock.now();
+    this.#schedulePass(passIntervalMs(this.#passStarted, this.#lastActivity, random));
+    this.#passLeft = new Set(projects.keys());
+    this.#queue.add('configuration');
+    return await runPass(this.#loop, signal);
+  }
+
+  #wake(key: Key): void {
+    this.#noteActivity();
+    this.#queue.add(key);
   }
 
   /** Somebody is at work: the next pass comes soon, also if it was planned for later while nobody was. */
@@ -203,14 +227,5 @@ export class Engine {
     this.#cancelPass?.();
     this.#nextPassAt = clock.now() + ms;
     this.#cancelPass = clock.after(ms, () => this.#queue.add('pass'));
-  }
-
-  async #pass(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.#options;
-    this.#passStarted = clock.now();
-    this.#schedulePass(passIntervalMs(this.#passStarted, this.#lastActivity, random));
-    this.#passLeft = new Set(this.#options.projects.keys());
-    this.#queue.add('configuration');
-    await this.#reconciler.pass(signal);
   }
 }

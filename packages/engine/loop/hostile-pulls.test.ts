@@ -17,23 +17,23 @@ process:
 `;
 
 const create = (head = 'work'): EngineHarness => {
-  const town = new EngineHarness();
-  town.repository.push(branch('main'), { 'eph.yaml': spec });
-  town.repository.push(branch(head), { 'eph.yaml': spec, 'work.txt': '1' });
-  return town;
+  const harness = new EngineHarness();
+  harness.repository.push(branch('main'), { 'eph.yaml': spec });
+  harness.repository.push(branch(head), { 'eph.yaml': spec, 'work.txt': '1' });
+  return harness;
 };
 
 /** Everything people were told, as they read it on a forge. */
-const commentsOf = (town: EngineHarness): readonly string[] => town.views.map((view) => renderMarkdown(view, { marker }));
+const commentsOf = (harness: EngineHarness): readonly string[] => harness.views.map((view) => renderMarkdown(view, { marker }));
 const marker = commentMarker(environmentId('0123456789abcdef'));
 
 /** As much as forges take. */
 const commentLimit = 65_536;
 const long = 100_000;
 
-const expectSmall = (town: EngineHarness): void => {
-  const told = [...commentsOf(town), ...town.reports, ...town.events.map(({ message }) => message)];
-  const explained = town.engine.environments().flatMap(({ id }) => town.engine.explain(id) ?? []);
+const expectSmall = (harness: EngineHarness): void => {
+  const told = [...commentsOf(harness), ...harness.reports, ...harness.events.map(({ message }) => message)];
+  const explained = harness.engine.environments().flatMap(({ id }) => harness.engine.explain(id) ?? []);
   expect(told.length).toBeGreaterThan(0);
   for (const text of [...told, ...explained]) expect(text.length).toBeLessThan(commentLimit);
 };
@@ -45,47 +45,47 @@ describe('names of 100 kB', () => {
     ['of one accent over another', `a${'\u0301'.repeat(long / 2)}`],
     ['of slashes', 'a/'.repeat(long / 2)],
   ])('%s on labels and branches harm neither their pull request nor others', async (_, name) => {
-    const town = create(name).start();
-    const { pullRequests } = town.repository;
+    const harness = create(name).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: name, base: 'main', title: name, author: name });
     pullRequests.open({ head: 'main', labels: ['preview'] });
     for (const label of [name, `preview:${name}`, 'preview']) pullRequests.label(ref, label);
-    await town.live(settle);
-    expect(Object.keys(town.running()).toSorted()).toEqual(['1/web', '2/web']);
-    for (const one of town.engine.environments()) expect([one.status?.phase, one.name.length < 64]).toEqual(['Ready', true]);
+    await harness.live(settle);
+    expect(Object.keys(harness.running()).toSorted()).toEqual(['1/web', '2/web']);
+    for (const one of harness.engine.environments()) expect([one.status?.phase, one.name.length < 64]).toEqual(['Ready', true]);
     pullRequests.unlabel(ref, 'preview');
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['2/web']);
-    expectSmall(town);
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['2/web']);
+    expectSmall(harness);
   });
 
   it('on branches that triggers name get nothing, and nobody else suffers', async () => {
-    const town = create('preview/fine').start();
-    town.repository.push(branch(`preview/${'x'.repeat(long)}`), { 'eph.yaml': spec });
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['preview/fine/web']);
+    const harness = create('preview/fine').start();
+    harness.repository.push(branch(`preview/${'x'.repeat(long)}`), { 'eph.yaml': spec });
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['preview/fine/web']);
   });
 
   it('of the branch that a fork goes to are told in part', async () => {
-    const town = create();
-    town.forks = 'base';
-    town.start();
-    town.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': spec });
-    const ref = town.repository.pullRequests.open({ head: 'patch', fork: 'mallory/shop', labels: ['preview'] });
-    await town.live(settle);
-    town.repository.pullRequests.edit(ref, { base: 'x'.repeat(long) });
-    await town.live(settle);
-    expect(town.running()).toEqual({});
-    expectSmall(town);
+    const harness = create();
+    harness.forks = 'base';
+    harness.start();
+    harness.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': spec });
+    const ref = harness.repository.pullRequests.open({ head: 'patch', fork: 'mallory/shop', labels: ['preview'] });
+    await harness.live(settle);
+    harness.repository.pullRequests.edit(ref, { base: 'x'.repeat(long) });
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
+    expectSmall(harness);
   });
 
   it('in commands are obeyed and told in part', async () => {
-    const town = create().start();
-    const ref = town.repository.pullRequests.open({ head: 'work' });
-    town.repository.pullRequests.comment(ref, 'alice', `/deploy ${'🚢'.repeat(long / 4)}`);
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
-    expectSmall(town);
+    const harness = create().start();
+    const ref = harness.repository.pullRequests.open({ head: 'work' });
+    harness.repository.pullRequests.comment(ref, 'alice', `/deploy ${'🚢'.repeat(long / 4)}`);
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    expectSmall(harness);
   });
 });
 
@@ -102,28 +102,28 @@ describe('names in other letters', () => {
     '__proto__',
     'constructor',
   ])('are taken as they are: %j', async (name) => {
-    const town = create(name).start();
-    const { pullRequests } = town.repository;
+    const harness = create(name).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: name, title: name, author: name, labels: [name, 'preview'] });
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
-    const known = town.only();
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    const known = harness.only();
     expect(known.name).toMatch(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);
     expect(known.source?.pull).toMatchObject({ head: name, title: name, author: name, labels: [name, 'preview'].toSorted() });
     pullRequests.unlabel(ref, 'preview');
-    await town.live(settle);
-    expect(town.running()).toEqual({});
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
   });
 
   it('do not turn a line round when its branch is gone', async () => {
     const name = 'preview/\u202egpj.exe';
-    const town = create(name).start();
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual([`${name}/web`]);
-    town.repository.delete(branch(name));
-    await town.live(settle);
-    expect(town.running()).toEqual({});
-    const told = [...commentsOf(town), ...town.reports, ...town.events.map(({ message }) => message)];
+    const harness = create(name).start();
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual([`${name}/web`]);
+    harness.repository.delete(branch(name));
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
+    const told = [...commentsOf(harness), ...harness.reports, ...harness.events.map(({ message }) => message)];
     expect(told.filter((text) => text.includes('\u202e'))).toEqual([]);
   });
 });
@@ -134,20 +134,20 @@ describe('a pull request full of Markdown and HTML', () => {
   const dangers = [/<img/i, /@everyone/, /#1\b/, /\]\(https:/, /<!-- -->/, /\*\*b/, /\|\s*a\s*\|/];
 
   it('says the same in comments, and means nothing there', async () => {
-    const town = create().start();
-    const { pullRequests } = town.repository;
+    const harness = create().start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: 'work', title: `# ${evil}\n\n| a |\n|---|`, author: evil });
     for (const label of [evil, `preview:${evil}`, 'preview']) pullRequests.label(ref, label);
-    await town.live(settle);
+    await harness.live(settle);
     pullRequests.unlabel(ref, 'preview');
-    await town.live(settle);
+    await harness.live(settle);
     pullRequests.comment(ref, 'alice', `/deploy ${evil}`);
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
     pullRequests.edit(ref, { title: `${evil} [skip eph] ${evil}` });
-    await town.live(settle);
-    expect(town.running()).toEqual({});
-    const comments = commentsOf(town);
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
+    const comments = commentsOf(harness);
     expect(comments.join('\n')).toContain('onerror');
     for (const comment of comments) for (const danger of dangers) expect(comment).not.toMatch(danger);
     for (const comment of comments) expect(comment.match(/<!--/g)).toHaveLength(1);

@@ -1,35 +1,48 @@
-import type { EnvironmentId, EnvironmentName, Identity, Source } from '@eph/contract';
+import type { EnvironmentId, EnvironmentName, Identity, ObservedEnvironment, Source } from '@eph/contract';
 import { chooseName, identify, nameParts } from '../desired/identity.ts';
 import { missingVariables, renderTemplate, sourceValues } from '../values/templates.ts';
-import type { Decision, Memory } from './memory.ts';
-import { nowOf, type World } from './world.ts';
+import { type EngineContext, nowOf } from './context.ts';
+import { type Decision, soundSpecOf } from './decisions.ts';
+import type { Loop } from './loop.ts';
+import type { EnvironmentRecord } from './records.ts';
 
 const defaultNameTemplate = '{project}-{words}-{number}';
 
-/** A name for a new environment that nobody has. */
+/** A name for a new environment that no other one has. */
 export const chooseNewName = (
-  { serverKey }: Pick<World, 'serverKey'>,
-  memory: Memory,
+  { context, records }: Loop,
   id: EnvironmentId,
   source: Source,
   decision: Decision,
 ): EnvironmentName => {
-  const spec = decision.state === 'wanted' && decision.spec !== 'missing' && decision.spec.ok ? decision.spec.spec : undefined;
+  const spec = soundSpecOf(decision)?.spec;
   const values = { ...sourceValues(source), project: spec?.name ?? source.project };
   const asked = spec?.environment.name_template ?? defaultNameTemplate;
-  // A template that this source cannot fill is a fault of its file, and is told there.
+  // A template that this source cannot fill is a fault of its file, and is reported there.
   const isFillable = missingVariables(asked, { ...values, words: '', number: '' }).length === 0;
   return chooseName(
     (parts) => renderTemplate(isFillable ? asked : defaultNameTemplate, { ...values, ...parts }, 'dns-label'),
-    (attempt) => nameParts(serverKey, source.project, source.ref, attempt),
-    (name) => memory.isNameTaken(name, id),
+    (attempt) => nameParts(context.serverKey, source.project, source.ref, attempt),
+    (name) => records.isNameTaken(name, id),
   );
 };
 
-export const newIdentity = (world: Pick<World, 'clock'>, name: EnvironmentName, source: Source): Identity => ({
+/** The name of a record, after another one where it is to be made and its name was given away since the listing that showed it. */
+export const findFreeName = (
+  loop: Loop,
+  record: EnvironmentRecord,
+  source: Source,
+  observed: ObservedEnvironment | undefined,
+): EnvironmentName => {
+  if (observed === undefined && loop.records.isNameTaken(record.name, record.id))
+    loop.records.rename(record, chooseNewName(loop, record.id, source, record.decision));
+  return record.name;
+};
+
+export const newIdentity = (context: Pick<EngineContext, 'clock'>, name: EnvironmentName, source: Source): Identity => ({
   id: identify(source.project, source.ref),
   name,
   project: source.project,
   source: source.ref,
-  createdAt: nowOf(world),
+  createdAt: nowOf(context),
 });

@@ -1,155 +1,172 @@
-import { type Action, type EventType, failure, type ObservedEnvironment, type Reading, sourceKey } from '@eph/contract';
+import {
+  type Action,
+  type EventType,
+  type Failure,
+  failure,
+  type ObservedEnvironment,
+  sourceKey,
+} from '@eph/contract';
 import type { ActionResult } from '../provider/apply.ts';
+import type { EnvironmentReading } from '../provider/observe.ts';
 import { composeText } from '../report/text.ts';
 import { composeView } from '../report/view.ts';
 import { type Findings, summarize } from '../status/summarize.ts';
-import type { Admission } from './admission.ts';
-import type { Draft, Remarks } from './draft.ts';
-import type { EnvironmentRecord, Memory } from './memory.ts';
-import type { Neighbours } from './neighbours.ts';
-import { nowOf, type Wakes, type World } from './world.ts';
+import { nowOf } from './context.ts';
+import type { Draft } from './draft.ts';
+import type { Loop } from './loop.ts';
+import { type EnvironmentRecord, isOn } from './records.ts';
+import { environmentKey, type Key, projectKey, type Result } from './result.ts';
 
-/** How a look at one environment ended: the input of its status. */
-export type Outcome = Pick<Findings, 'observed' | 'actions' | 'failures' | 'specFaults'> &
-  Partial<Remarks & Pick<Draft, 'components'>>;
+/** How a run of one environment ended. */
+export type Outcome = (
+  | ObservedOutcome
+  /** Nothing of it is left, and no source wants it. */
+  | { readonly state: 'removed' }
+  /** A newer reading ended the run. */
+  | { readonly state: 'superseded' }
+) & { readonly results?: readonly ActionResult[] };
 
-/** From what was done to status and report: all that anybody sees of an environment. */
-export class Outcomes {
-  readonly #world: World;
-  readonly #memory: Memory;
-  readonly #wakes: Wakes;
-  readonly #admission: Admission;
-  readonly #neighbours: Neighbours;
-
-  constructor(world: World, memory: Memory, wakes: Wakes, admission: Admission, neighbours: Neighbours) {
-    this.#world = world;
-    this.#memory = memory;
-    this.#wakes = wakes;
-    this.#admission = admission;
-    this.#neighbours = neighbours;
-  }
-
-  /** The one place where the outcome of a look becomes status, log, event, report and the time of the next look. */
-  conclude(known: EnvironmentRecord, outcome: Outcome): void {
-    const before = known.status;
-    this.#memory.project(known.project).verified = false;
-    known.observed = outcome.observed;
-    if (known.shownMark !== known.observed?.mark)
-      for (const other of this.#neighbours.referrersOf(known)) this.#wakes.environment(other.id);
-    known.shownMark = known.observed?.mark;
-    known.actions = outcome.actions;
-    const name = outcome.observed?.identity.name;
-    if (name !== undefined && name !== known.name) this.#memory.rename(known, name);
-    const { decision, held } = known;
-    const findings: Findings = {
-      ...outcome,
-      notices: outcome.notices ?? [],
-      staleConfiguration: outcome.staleConfiguration,
-      wanted: decision.state !== 'unwanted',
-      because: decision.because,
-      held,
-      generation: known.source?.commit ?? '',
-    };
-    known.status = summarize(findings, before, nowOf(this.#world));
-    const stalled = outcome.failures.length > 0 && outcome.failures.every((one) => one.disposition === 'stall');
-    known.settled = stalled || (outcome.failures.length === 0 && outcome.actions.every(isAwaited));
-    const unfinished = outcome.failures.length > 0 || outcome.actions.some((action) => action.type !== 'wait');
-    if (unfinished && !stalled) this.#wakes.retry(known.id, Math.max(0, ...outcome.failures.map((one) => one.retryAfterMs ?? 0)));
-    else this.#wakes.calm(known.id);
-    const untils = outcome.actions.flatMap((action) =>
-      action.type === 'wait' && action.until !== undefined ? [Date.parse(action.until)] : [],
-    );
-    const end = known.decision.state === 'wanted' ? known.expiry?.expiry?.at : undefined;
-    if (end !== undefined) untils.push(end);
-    if (untils.length > 0) this.#wakes.later(known.id, Math.max(0, Math.min(...untils) - this.#world.clock.now()));
-    for (const one of outcome.failures) this.#world.telemetry.failed(`environment:${known.name}`, one);
-    if (before?.phase !== known.status.phase || before.summary !== known.status.summary) {
-      this.#world.telemetry.statusChanged(known.id, known.name, known.status);
-      // Found again after a start, as it should be: that is no event in the life of the environment.
-      const foundAgain = before === undefined && known.settled && outcome.actions.length === 0;
-      if (!foundAgain)
-        this.record(
-          'status.changed',
-          known,
-          `${known.name}: ${known.status.phase}${known.status.summary === '' ? '' : `, ${known.status.summary}`}`,
-        );
-    }
-    this.#report(known, false, outcome);
-    this.#world.changed(known.id);
-  }
-
-  /** Says what was done. */
-  account(known: EnvironmentRecord, results: readonly ActionResult[]): void {
-    for (const result of results) {
-      const fault = result.state === 'failed' ? result.failure : undefined;
-      this.#world.telemetry.acted(known.id, known.name, result.action, fault);
-      if (fault !== undefined || result.action.type === 'wait') continue;
-      const type = result.action.type === 'destroy' ? 'component.removed' : 'component.applied';
-      this.record(type, known, `${result.action.type} ${result.action.component}: ${result.action.reason}`);
-    }
-  }
-
-  farewell(known: EnvironmentRecord): void {
-    const existed = known.observed !== undefined;
-    for (const other of this.#neighbours.referrersOf(known)) this.#wakes.environment(other.id);
-    this.#neighbours.refer(known, []);
-    for (const waiting of this.#admission.leave(known.id)) this.#wakes.environment(waiting);
-    this.#memory.forget(known);
-    this.#memory.project(known.project).verified = false;
-    this.#wakes.calm(known.id);
-    if (existed) this.record('environment.removed', known, `${known.name} was removed: ${known.decision.because}`);
-    known.status = undefined;
-    known.observed = undefined;
-    this.#report(known, true);
-    this.#world.changed(known.id);
-  }
-
-  record(type: EventType, known: EnvironmentRecord, message: string): void {
-    const details = { name: known.name, source: sourceKey(known.ref), commit: known.source?.commit ?? null };
-    this.#world.record({ at: nowOf(this.#world), type, project: known.project, environment: known.id, message, details });
-  }
-
-  #report(known: EnvironmentRecord, last: boolean, outcome?: Outcome): void {
-    const commit = known.source?.commit ?? known.reportedCommit;
-    if (commit === undefined) return;
-    known.reportedCommit = commit;
-    const { decision } = known;
-    if (decision.state === 'wanted' && decision.spec !== 'missing') known.triggers = decision.spec.triggers ?? known.triggers;
-    const expiresAt = known.expiry?.expiry?.at;
-    const view = composeView({
-      name: known.name,
-      url: this.#world.urlOf(known.name),
-      source: known.ref,
-      commit,
-      status: known.status,
-      because: known.farewell ?? decision.because,
-      observed: known.observed,
-      actions: known.actions,
-      failures: [...(outcome?.specFaults ?? []), ...(outcome?.failures ?? [])],
-      resolved: outcome?.components ?? [],
-      notes: decision.state === 'wanted' ? (decision.terms?.notes ?? []) : [],
-      triggers: known.triggers,
-      expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
-    });
-    const text = composeText(view);
-    this.#world.report({ project: known.project, environment: known.id, source: known.ref, commit, text, view, last });
-  }
+export interface ObservedOutcome extends Pick<Findings, 'observed' | 'actions' | 'failures' | 'specFaults'> {
+  readonly state: 'observed';
+  /** Absent when it was not worked out what the environment should be. */
+  readonly draft?: Draft;
+  readonly lifetime?: EnvironmentRecord['lifetime'];
+  /** Why its request was withdrawn. */
+  readonly ended?: string;
 }
 
-/** What it waits for wakes it: another component or environment that looks different, the platform that says something else, room. */
-const isAwaited = (action: Action): boolean =>
-  action.type === 'wait' && ['reference.waiting', 'policy.full', 'plan.paused'].includes(action.code);
+export const observedOutcome = (
+  observed: ObservedEnvironment | undefined,
+  actions: readonly Action[],
+  failures: readonly Failure[],
+): ObservedOutcome => ({ state: 'observed', observed, actions, failures, specFaults: [] });
 
-/** Nothing that is missing from it is merely unread. */
-export const isWhole = (reading: Reading<ObservedEnvironment>): boolean =>
-  reading.complete && reading.items.every((one) => one.complete);
+/** Undefined where every provider that is known to hold some of it was read completely. Otherwise it is left as it is. */
+export const unreadable = (record: EnvironmentRecord, { observed, incomplete }: EnvironmentReading): ObservedOutcome | undefined => {
+  const isAway = isOn(record.observed, incomplete) || isOn(observed, incomplete);
+  if (!isAway && observed?.complete !== false) return undefined;
+  const partly = failure('provider.incomplete', 'part of it could not be read; it is left as it is');
+  return observedOutcome(record.observed ?? observed, [], isAway ? [...incomplete.values()] : [partly]);
+};
 
-export const unreadable = (reading: Reading<ObservedEnvironment>, observed: ObservedEnvironment | undefined): Outcome => ({
-  observed,
-  actions: [],
-  failures:
-    reading.faults.length > 0
-      ? reading.faults
-      : [failure('provider.incomplete', 'part of it could not be read; it is left as it is')],
-  specFaults: [],
+export const failuresOf = (results: readonly ActionResult[]): readonly Failure[] =>
+  results.flatMap((result) => (result.state === 'failed' ? [result.failure] : []));
+
+/** The one place where the outcome of a run becomes record, status, log, event, report and the time of the next look. */
+export const conclude = (loop: Loop, record: EnvironmentRecord, outcome: Outcome): Result | undefined => {
+  recordActions(loop, record, outcome.results ?? []);
+  if (outcome.state === 'superseded') return undefined;
+  if (outcome.state === 'removed') return finishRemoval(loop, record);
+  const { context, records, references, platform } = loop;
+  const { observed, actions, failures, draft, ended } = outcome;
+  const wake: Key[] = [];
+  if (draft !== undefined) references.refer(record, draft.namespaces);
+  if (record.publishedMark !== observed?.mark) wake.push(...references.referrersOf(record).map(({ id }) => environmentKey(id)));
+  if (ended !== undefined) {
+    if (record.endedBecause === undefined) recordEvent(loop, 'environment.expired', record, `${record.name}: ${ended}`);
+    records.project(record.project).wokenAt = context.clock.now();
+    wake.push(projectKey(record.project));
+  }
+  const before = record.status;
+  const status = summarize(findingsOf(record, outcome), before, nowOf(context));
+  const isStalled = failures.length > 0 && failures.every((one) => one.disposition === 'stall');
+  const settled = isStalled || (failures.length === 0 && actions.every(isAwaited));
+  records.update(record, {
+    observed,
+    publishedMark: observed?.mark,
+    actions,
+    status,
+    settled,
+    ...(draft && { configuration: draft.configuration, lifetime: outcome.lifetime }),
+    ...(ended !== undefined && { endedBecause: ended }),
+  });
+  if (platform.isOutdated(record)) wake.push(environmentKey(record.id));
+  for (const one of failures) context.telemetry.failed(`environment:${record.name}`, one);
+  if (before?.phase !== status.phase || before.summary !== status.summary) {
+    context.telemetry.statusChanged(record.id, record.name, status);
+    // Found again after a start, as it should be: no event in the life of the environment.
+    if (before !== undefined || !settled || actions.length > 0)
+      recordEvent(loop, 'status.changed', record, `${record.name}: ${[status.phase, status.summary].filter(Boolean).join(', ')}`);
+  }
+  report(loop, record, false, outcome);
+  context.changed(record.id);
+  const isUnfinished = failures.length > 0 || actions.some((action) => action.type !== 'wait');
+  const retryAfterMs = Math.max(0, ...failures.map((one) => one.retryAfterMs ?? 0));
+  return { wake, lookAt: nextLook(record), ...(isUnfinished && !isStalled && { retryAfterMs }) };
+};
+
+const findingsOf = ({ decision, held, source }: EnvironmentRecord, { draft, ...outcome }: ObservedOutcome): Findings => ({
+  ...outcome,
+  notices: draft?.notices ?? [],
+  remarks: draft?.remarks ?? [],
+  staleConfiguration: draft?.staleConfiguration,
+  wanted: decision.state !== 'unwanted',
+  because: decision.because,
+  held,
+  generation: source?.commit ?? '',
 });
+
+/** Time alone ends some waits, and the life of an environment. */
+const nextLook = ({ actions, decision, lifetime }: EnvironmentRecord): number | undefined => {
+  const untils = actions.flatMap((action) =>
+    action.type === 'wait' && action.until !== undefined ? [Date.parse(action.until)] : [],
+  );
+  const end = decision.state === 'wanted' ? lifetime?.expiry?.at : undefined;
+  const times = end === undefined ? untils : [...untils, end];
+  return times.length === 0 ? undefined : Math.min(...times);
+};
+
+/** What it waits for wakes it: another component or environment that changes, another configuration, room, or an operator. */
+const isAwaited = (action: Action): boolean =>
+  action.type === 'wait' && ['reference.waiting', 'policy.full', 'plan.paused', 'plan.held'].includes(action.code);
+
+const recordActions = (loop: Loop, record: EnvironmentRecord, results: readonly ActionResult[]): void => {
+  for (const result of results) {
+    const { action } = result;
+    const fault = result.state === 'failed' ? result.failure : undefined;
+    loop.context.telemetry.acted(record.id, record.name, action, fault);
+    if (fault !== undefined || action.type === 'wait') continue;
+    const type = action.type === 'destroy' ? 'component.removed' : 'component.applied';
+    recordEvent(loop, type, record, `${action.type} ${action.component}: ${action.reason}`);
+  }
+};
+
+const finishRemoval = (loop: Loop, record: EnvironmentRecord): Result => {
+  const { context, records, references, admission } = loop;
+  const wake = [...references.referrersOf(record).map(({ id }) => id), ...admission.leave(record.id)].map(environmentKey);
+  references.refer(record, []);
+  records.forget(record);
+  if (record.observed !== undefined)
+    recordEvent(loop, 'environment.removed', record, `${record.name} was removed: ${record.decision.because}`);
+  records.update(record, { status: undefined, observed: undefined });
+  report(loop, record, true);
+  context.changed(record.id);
+  return { wake };
+};
+
+export const recordEvent = ({ context }: Loop, type: EventType, record: EnvironmentRecord, message: string): void => {
+  const { project, id: environment, name, ref, source } = record;
+  const details = { name, source: sourceKey(ref), commit: source?.commit ?? null };
+  context.record({ at: nowOf(context), type, project, environment, message, details });
+};
+
+const report = ({ context, records }: Loop, record: EnvironmentRecord, last: boolean, outcome?: ObservedOutcome): void => {
+  const { decision, name, ref, project, id, lifetime } = record;
+  const commit = record.source?.commit ?? record.reportedCommit;
+  if (commit === undefined) return;
+  const spec = decision.state === 'wanted' && decision.spec !== 'missing' ? decision.spec : undefined;
+  records.update(record, { reportedCommit: commit, triggers: spec?.triggers ?? record.triggers });
+  const expiresAt = lifetime?.expiry?.at;
+  const view = composeView({
+    ...record,
+    url: context.urlOf(name),
+    source: ref,
+    commit,
+    because: record.endedBecause ?? decision.because,
+    failures: [...(outcome?.specFaults ?? []), ...(outcome?.failures ?? [])],
+    resolved: outcome?.draft?.components ?? [],
+    notes: decision.state === 'wanted' ? (decision.terms?.notes ?? []) : [],
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+  });
+  context.report({ project, environment: id, source: ref, commit, text: composeText(view), view, last });
+};

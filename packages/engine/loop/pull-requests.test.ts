@@ -13,110 +13,110 @@ process:
 `;
 const byLabel = asking('{ type: pr_label, labels: [preview] }');
 
-/** A town whose main branch holds this file, with a branch `work` that a pull request comes from. */
+/** A harness whose main branch holds this file, with a branch `work` that a pull request comes from. */
 const create = (spec: string): EngineHarness => {
-  const town = new EngineHarness();
-  town.repository.push(branch('main'), { 'eph.yaml': spec });
-  town.repository.push(branch('work'), { 'eph.yaml': spec, 'work.txt': '1' });
-  return town;
+  const harness = new EngineHarness();
+  harness.repository.push(branch('main'), { 'eph.yaml': spec });
+  harness.repository.push(branch('work'), { 'eph.yaml': spec, 'work.txt': '1' });
+  return harness;
 };
 
 describe('a pull request', () => {
   it('gets an environment with its label, follows its commits, and loses it with the label', async () => {
-    const town = create(byLabel).start();
-    const { pullRequests } = town.repository;
+    const harness = create(byLabel).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: 'work' });
-    await town.live(settle);
-    expect(town.running()).toEqual({});
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
     pullRequests.label(ref, 'preview');
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
-    const commit = town.repository.push(branch('work'), { 'eph.yaml': byLabel, 'work.txt': '2' });
-    await town.live(settle);
-    expect(town.running()).toEqual({ '1/web': commit });
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    const commit = harness.repository.push(branch('work'), { 'eph.yaml': byLabel, 'work.txt': '2' });
+    await harness.live(settle);
+    expect(harness.running()).toEqual({ '1/web': commit });
     pullRequests.unlabel(ref, 'preview');
-    await town.live(settle);
-    expect(town.running()).toEqual({});
-    expect(town.reports.at(-1)).toContain('removed');
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
+    expect(harness.reports.at(-1)).toContain('removed');
   });
 
   it('keeps its environment through titles and drafts, and loses it when it is closed', async () => {
-    const town = create(byLabel).start();
-    const { pullRequests } = town.repository;
+    const harness = create(byLabel).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: 'work', labels: ['preview'] });
-    await town.live(settle);
-    const { id } = town.only();
+    await harness.live(settle);
+    const { id } = harness.only();
     pullRequests.edit(ref, { title: 'Another title', draft: true });
-    await town.live(settle);
-    expect(town.only().id).toBe(id);
-    expect(town.provider.calls.ensure).toBe(1);
+    await harness.live(settle);
+    expect(harness.only().id).toBe(id);
+    expect(harness.provider.calls.ensure).toBe(1);
     pullRequests.close(ref);
-    await town.live(settle);
-    expect(town.running()).toEqual({});
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
     pullRequests.reopen(ref);
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
   });
 
   it('whose label comes back while it is being removed stays', async () => {
-    const town = create(byLabel).start();
-    const { pullRequests } = town.repository;
+    const harness = create(byLabel).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: 'work', labels: ['preview'] });
-    await town.live(settle);
+    await harness.live(settle);
     pullRequests.unlabel(ref, 'preview');
     // The list is read without the label; before anything is destroyed, the one pull request is read again.
-    town.forgeOptions = {
+    harness.forgeOptions = {
       disturb: (operation) => {
         if (operation === 'source') pullRequests.label(ref, 'preview');
         return Promise.resolve();
       },
     };
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
-    expect(town.provider.calls.remove).toBe(0);
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    expect(harness.provider.calls.remove).toBe(0);
   });
 
   it('waits for the checks it names', async () => {
-    const town = create(asking('{ type: pr_label, labels: [preview], wait_for_checks: [build] }')).start();
-    const { pullRequests } = town.repository;
+    const harness = create(asking('{ type: pr_label, labels: [preview], wait_for_checks: [build] }')).start();
+    const { pullRequests } = harness.repository;
     pullRequests.open({ head: 'work', labels: ['preview'] });
-    await town.live(settle);
-    expect(town.only().status).toMatchObject({ phase: 'Pending', summary: expect.stringContaining('build') });
-    const commit = town.only().source?.commit;
+    await harness.live(settle);
+    expect(harness.only().status).toMatchObject({ phase: 'Pending', summary: expect.stringContaining('build') });
+    const commit = harness.only().source?.commit;
     if (commit === undefined) throw new Error('it has no commit');
     pullRequests.setCheck(commit, { name: 'build', state: 'failure' });
-    await town.live(settle);
-    expect(town.only().status?.summary).toContain('failed');
+    await harness.live(settle);
+    expect(harness.only().status?.summary).toContain('failed');
     pullRequests.setCheck(commit, { name: 'build', state: 'success' });
-    await town.live(2 * settle);
-    expect(town.running()).toEqual({ '1/web': commit });
+    await harness.live(2 * settle);
+    expect(harness.running()).toEqual({ '1/web': commit });
   });
 
   it('is left as it is while a label asks for a pause', async () => {
-    const town = create(byLabel).start();
-    const { pullRequests } = town.repository;
+    const harness = create(byLabel).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: 'work', labels: ['preview'] });
-    await town.live(settle);
-    const before = town.running();
+    await harness.live(settle);
+    const before = harness.running();
     pullRequests.label(ref, 'preview:pause');
-    town.repository.push(branch('work'), { 'eph.yaml': byLabel, 'work.txt': '2' });
-    await town.live(settle);
-    expect(town.running()).toEqual(before);
+    harness.repository.push(branch('work'), { 'eph.yaml': byLabel, 'work.txt': '2' });
+    await harness.live(settle);
+    expect(harness.running()).toEqual(before);
     pullRequests.unlabel(ref, 'preview:pause');
-    await town.live(settle);
-    expect(town.running()).not.toEqual(before);
+    await harness.live(settle);
+    expect(harness.running()).not.toEqual(before);
   });
 
   it('comes up when somebody with write access asks for its commit, who sees that it was seen', async () => {
-    const town = create(asking('{ type: pr_comment, patterns: [/deploy] }')).start();
-    const { pullRequests } = town.repository;
+    const harness = create(asking('{ type: pr_comment, patterns: [/deploy] }')).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: 'work' });
     pullRequests.comment(ref, 'mallory', '/deploy');
-    await town.live(settle);
-    expect(town.running()).toEqual({});
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
     pullRequests.comment(ref, 'alice', '/deploy');
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
     expect(pullRequests.find(ref).comments.map(({ author, reactions }) => [author, reactions.length])).toEqual([
       ['mallory', 0],
       ['alice', 1],
@@ -125,139 +125,139 @@ describe('a pull request', () => {
 
   it('stays at the commit it was asked for until somebody asks again, and goes when the comment does', async () => {
     const spec = asking('{ type: pr_comment, patterns: [/deploy] }');
-    const town = create(spec).start();
-    const { pullRequests } = town.repository;
+    const harness = create(spec).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: 'work' });
     const first = pullRequests.find(ref).commit;
     pullRequests.comment(ref, 'alice', '/deploy');
-    await town.live(settle);
-    expect(town.running()).toEqual({ '1/web': first });
+    await harness.live(settle);
+    expect(harness.running()).toEqual({ '1/web': first });
 
-    const second = town.repository.push(branch('work'), { 'eph.yaml': spec.replace('run web', 'run other'), 'work.txt': '2' });
-    await town.live(settle);
-    expect(town.running()).toEqual({ '1/web': first });
-    expect(town.only().status?.phase).toBe('Ready');
-    expect(town.views.at(-1)?.notes).toEqual([
+    const second = harness.repository.push(branch('work'), { 'eph.yaml': spec.replace('run web', 'run other'), 'work.txt': '2' });
+    await harness.live(settle);
+    expect(harness.running()).toEqual({ '1/web': first });
+    expect(harness.only().status?.phase).toBe('Ready');
+    expect(harness.views.at(-1)?.notes).toEqual([
       `it stays at commit ${first.slice(0, 12)}, for which it was asked; ask again to bring it to ${second.slice(0, 12)}`,
     ]);
 
     pullRequests.comment(ref, 'alice', '/deploy --image=shop:1');
-    await town.live(settle);
-    expect(town.running()).toEqual({ '1/web': second });
-    expect(town.views.at(-1)?.notes).toEqual(['--image=shop:1 was not followed: environments are made from their commit alone']);
+    await harness.live(settle);
+    expect(harness.running()).toEqual({ '1/web': second });
+    expect(harness.views.at(-1)?.notes).toEqual(['--image=shop:1 was not followed: environments are made from their commit alone']);
 
     pullRequests.find(ref).comments.splice(0);
     pullRequests.edit(ref, { title: 'Not now' });
-    await town.live(settle);
-    expect(town.running()).toEqual({});
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
   });
 
   it('goes when the file at its head no longer listens to comments', async () => {
-    const town = create(asking('{ type: pr_comment, patterns: [/deploy] }')).start();
-    const { pullRequests } = town.repository;
+    const harness = create(asking('{ type: pr_comment, patterns: [/deploy] }')).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: 'work' });
     pullRequests.comment(ref, 'alice', '/deploy');
-    await town.live(settle);
-    town.repository.push(branch('work'), { 'eph.yaml': byLabel });
-    await town.live(settle);
-    expect(town.running()).toEqual({});
+    await harness.live(settle);
+    harness.repository.push(branch('work'), { 'eph.yaml': byLabel });
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
   });
 
   it('expires, loses its label, and says so; put on again, the label starts the time anew', async () => {
-    const town = create(byLabel).start();
-    const { pullRequests } = town.repository;
+    const harness = create(byLabel).start();
+    const { pullRequests } = harness.repository;
     const ref = pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h'] });
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
-    await town.live(1800);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
-    await town.live(1800 + settle);
-    expect(town.running()).toEqual({});
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    await harness.live(1800);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    await harness.live(1800 + settle);
+    expect(harness.running()).toEqual({});
     expect(pullRequests.find(ref).pull.labels).toEqual(['preview:1h']);
-    expect(town.events.map(({ type }) => type)).toContain('environment.expired');
-    expect(town.views.at(-1)).toMatchObject({ phase: 'Removed', summary: expect.stringContaining('expired 1h') });
+    expect(harness.events.map(({ type }) => type)).toContain('environment.expired');
+    expect(harness.views.at(-1)).toMatchObject({ phase: 'Removed', summary: expect.stringContaining('expired 1h') });
     pullRequests.label(ref, 'preview');
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
   });
 
   it('that is to be kept does not expire', async () => {
-    const town = create(byLabel).start();
-    town.repository.pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h', 'preview:keep'] });
-    await town.live(2 * 3600);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
+    const harness = create(byLabel).start();
+    harness.repository.pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h', 'preview:keep'] });
+    await harness.live(2 * 3600);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
   });
 
   it('does not expire while the forge cannot say since when it was asked for', async () => {
-    const town = create(byLabel).start();
-    town.repository.pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h'] });
-    town.forgeOptions = {
+    const harness = create(byLabel).start();
+    harness.repository.pullRequests.open({ head: 'work', labels: ['preview', 'preview:1h'] });
+    harness.forgeOptions = {
       disturb: (operation) =>
         operation === 'pulls' ? Promise.reject(new EphError('forge.unreachable', 'not now')) : Promise.resolve(),
     };
-    await town.live(2 * 3600);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
+    await harness.live(2 * 3600);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
   });
 
   it('is not doubled by the branch it comes from', async () => {
-    const town = create(asking('{ type: auto, branches: ["*"] }')).start();
-    town.repository.pullRequests.open({ head: 'work' });
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
+    const harness = create(asking('{ type: auto, branches: ["*"] }')).start();
+    harness.repository.pullRequests.open({ head: 'work' });
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
   });
 });
 
 describe('a pull request from a fork', () => {
   const evil = asking('{ type: pr_label, labels: [preview] }', ', env: { SECRET: "${TOKEN:-none}" }');
-  const open = (town: EngineHarness): ReturnType<EngineHarness['repository']['pullRequests']['open']> => {
-    town.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': evil });
-    return town.repository.pullRequests.open({ head: 'patch', fork: 'mallory/shop', author: 'mallory', labels: ['preview'] });
+  const open = (harness: EngineHarness): ReturnType<EngineHarness['repository']['pullRequests']['open']> => {
+    harness.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': evil });
+    return harness.repository.pullRequests.open({ head: 'patch', fork: 'mallory/shop', author: 'mallory', labels: ['preview'] });
   };
-  const secretsOf = (town: EngineHarness): unknown[] =>
-    [...town.infrastructure.environments.values()].flatMap(({ slots }) =>
+  const secretsOf = (harness: EngineHarness): unknown[] =>
+    [...harness.infrastructure.environments.values()].flatMap(({ slots }) =>
       [...slots.values()].map(({ current }) => JSON.stringify(current?.component.values)),
     );
 
   it('gets nothing unless its project allows it', async () => {
-    const town = create(byLabel).start();
-    open(town);
-    await town.live(settle);
-    expect(town.running()).toEqual({});
+    const harness = create(byLabel).start();
+    open(harness);
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
   });
 
   it('gets the configuration of its base, and none of the secrets', async () => {
-    const town = create(byLabel);
-    town.forks = 'base';
-    town.variables = { TOKEN: { value: 'hush-hush-hush', secret: true } };
-    town.start();
-    open(town);
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
-    expect(secretsOf(town).join()).not.toMatch(/SECRET|hush/);
+    const harness = create(byLabel);
+    harness.forks = 'base';
+    harness.variables = { TOKEN: { value: 'hush-hush-hush', secret: true } };
+    harness.start();
+    open(harness);
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    expect(secretsOf(harness).join()).not.toMatch(/SECRET|hush/);
   });
 
   it('follows the configuration of its base when that changes', async () => {
-    const town = create(byLabel);
-    town.forks = 'base';
-    town.start();
-    open(town);
-    await town.live(settle);
-    town.repository.push(branch('main'), { 'eph.yaml': `${byLabel}    api: { command: run api }\n` });
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web', '1/api']);
+    const harness = create(byLabel);
+    harness.forks = 'base';
+    harness.start();
+    open(harness);
+    await harness.live(settle);
+    harness.repository.push(branch('main'), { 'eph.yaml': `${byLabel}    api: { command: run api }\n` });
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web', '1/api']);
   });
 
   it('gets an environment for exactly the commit that was approved, and loses it with the next push', async () => {
-    const town = create(byLabel);
-    town.forks = 'approve';
-    town.start();
-    const ref = open(town);
-    await town.live(settle);
-    town.repository.pullRequests.approve(ref, 'alice');
-    await town.live(settle);
-    expect(Object.keys(town.running())).toEqual(['1/web']);
-    town.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': evil, 'worse.txt': '1' });
-    await town.live(settle);
-    expect(town.running()).toEqual({});
+    const harness = create(byLabel);
+    harness.forks = 'approve';
+    harness.start();
+    const ref = open(harness);
+    await harness.live(settle);
+    harness.repository.pullRequests.approve(ref, 'alice');
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    harness.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': evil, 'worse.txt': '1' });
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
   });
 });

@@ -10,6 +10,7 @@ import {
   type ObservedComponent,
   type ObservedEnvironment,
   projectId,
+  type ProviderName,
   providerName,
   type ResolvedComponent,
   revision,
@@ -20,8 +21,12 @@ import { planDestroy, planUpdate } from './diff.ts';
 
 type Wanted = Parameters<typeof planUpdate>[0][number];
 
+
+
 const now = Date.parse('2026-01-05T09:00:00Z');
 const process = providerName('process');
+const local = providerName('local');
+const options = { now, retired: new Set<ProviderName>() };
 const revisionOf = (version: number): ResolvedComponent['revision'] => revision(version.toString(16).padStart(16, '0'));
 
 const want = (name: string, version: number, ...dependsOn: string[]): Wanted => ({
@@ -41,6 +46,7 @@ const want = (name: string, version: number, ...dependsOn: string[]): Wanted => 
 const waiting = (name: string, reason: string): Wanted => ({
   state: 'waiting',
   name: componentName(name),
+  provider: process,
   code: 'reference.waiting',
   reason,
 });
@@ -81,7 +87,7 @@ const environment = (...components: ObservedComponent[]): ObservedEnvironment =>
 });
 
 const plan = (wanted: readonly Wanted[], ...seen: ObservedComponent[]): readonly Action[] =>
-  planUpdate(wanted, environment(...seen), now);
+  planUpdate(wanted, environment(...seen), options);
 
 /** A plan as a person reads it. */
 const read = (actions: readonly Action[]): readonly string[] =>
@@ -124,7 +130,7 @@ describe('one component', () => {
   });
 
   it('is told which revision to become, and by whom', () => {
-    expect(planUpdate([want('web', 2)], undefined, now)).toEqual([
+    expect(planUpdate([want('web', 2)], undefined, options)).toEqual([
       { type: 'create', component: 'web', provider: 'process', revision: revisionOf(2), reason: 'web does not exist yet' },
     ]);
   });
@@ -205,9 +211,54 @@ describe('a component that is no longer in the file', () => {
     expect(plan([wish], seen, see('old')).filter((action) => action.type === 'destroy')).toEqual([]);
   });
 
+  it('may finish its requests after another one took over', () => {
+    const site = see('site', { current: { ...at(1), since: new Date(now - 500).toISOString() } });
+    expect(read(plan([want('site', 1)], site, see('web')))).toEqual(['wait web: web on process finishes its requests']);
+  });
+
   it('goes before what it needs itself', () => {
     const actions = plan([want('web', 1)], see('web'), see('db'), see('old', { dependsOn: [componentName('db')] }));
     expect(actions.map((action) => action.component)).toEqual(['old', 'db']);
+  });
+});
+
+describe('a component that moved to another provider', () => {
+  const moved = (version: number): Wanted => {
+    const wanted = want('web', version);
+    return wanted.state === 'resolved' ? { ...wanted, component: { ...wanted.component, provider: local } } : wanted;
+  };
+  const there = (changes: Partial<ObservedComponent>): ObservedComponent => see('web', { provider: local, ...changes });
+
+  it('is created there and stays here until it is ready', () => {
+    expect(read(plan([moved(2)], see('web')))).toEqual(['create web: web does not exist yet']);
+    expect(read(plan([moved(2)], see('web'), there({ current: null, next: at(2, 'starting') })))).toEqual([
+      'wait web: web is starting',
+    ]);
+  });
+
+  it('is removed here once it is ready there, and by the provider that has it', () => {
+    expect(plan([moved(2)], see('web'), there({ current: at(2) }))).toEqual([
+      { type: 'destroy', component: 'web', provider: process, reason: 'web has moved to another provider' },
+    ]);
+  });
+
+  it('stays here while another component may still use it', () => {
+    const user = see('site', { dependsOn: [componentName('web')] });
+    const actions = plan([moved(2), want('site', 2, 'web')], see('web'), there({ current: at(2) }), user);
+    expect(read(actions)).toEqual(['update site: site runs another version than 0000000 asks for']);
+  });
+
+  it('is removed there when it moved back before it was ready', () => {
+    expect(plan([want('web', 1)], see('web'), there({ current: null, next: at(2, 'starting') }))).toMatchObject([
+      { type: 'destroy', component: 'web', provider: local },
+    ]);
+  });
+
+  it('is kept where the old provider is no longer configured, until an operator releases it', () => {
+    const seen = environment(see('web'), there({ current: at(2) }));
+    expect(planUpdate([moved(2)], seen, { now, retired: new Set([process]) })).toMatchObject([
+      { type: 'wait', code: 'plan.held', component: 'web' },
+    ]);
   });
 });
 

@@ -1,89 +1,135 @@
-import type { Action, ComponentName, ErrorCode, ObservedComponent, ObservedEnvironment, ResolvedComponent } from '@eph/contract';
+import type {
+  Action,
+  ComponentName,
+  ErrorCode,
+  ObservedComponent,
+  ObservedEnvironment,
+  ProviderName,
+  ResolvedComponent,
+} from '@eph/contract';
 
 /** What should be true of one component: its resolved values, or what it waits for. */
-type Wanted =
+type Desired =
   | { readonly state: 'resolved'; readonly component: ResolvedComponent }
-  | { readonly state: 'waiting'; readonly name: ComponentName; readonly code: ErrorCode; readonly reason: string };
+  | {
+      readonly state: 'waiting';
+      readonly name: ComponentName;
+      readonly provider: ProviderName;
+      readonly code: ErrorCode;
+      readonly reason: string;
+    };
+
+export interface PlanOptions {
+  readonly now: number;
+  /** Providers that are no longer configured: what they hold is removed only after an operator released it. */
+  readonly retired: ReadonlySet<ProviderName>;
+}
 
 /** How long a version that lost its traffic keeps running, so that requests under way can finish. */
 const drainMs = 2000;
 
-/** What to do so that an environment becomes what is wanted. Pure; the same world gives the same actions in the same order. */
+/**
+ * What to do so that an environment becomes what is desired. Pure; the same input gives the same actions in the same order.
+ * A component is known by provider and name: one that moved is made on its new provider, and removed from the old one with
+ * everything else that is no longer desired, once nothing can use it any more.
+ */
 export const planUpdate = (
-  wanted: readonly Wanted[],
+  desired: readonly Desired[],
   observed: ObservedEnvironment | undefined,
-  now: number,
+  options: PlanOptions,
 ): readonly Action[] => {
-  const seen = new Map(observed?.components.map((component) => [component.name, component]));
-  const names = new Set(wanted.map((wish) => (wish.state === 'resolved' ? wish.component.name : wish.name)));
-  const unsettled = wanted.filter((wish) => wish.state === 'waiting' || !isAt(seen.get(wish.component.name), wish.component));
-  const surplus = removalOrder(observed?.components.filter((component) => !names.has(component.name)) ?? []);
+  const seen = new Map(observed?.components.map((component) => [keyOf(component), component]));
+  const desiredOf = (one: Desired): ObservedComponent | undefined =>
+    seen.get(keyOf(one.state === 'resolved' ? one.component : one));
+  const unsettled = desired.filter((one) => one.state === 'waiting' || !isAt(desiredOf(one), one.component));
+  const keys = new Set(desired.map((one) => keyOf(one.state === 'resolved' ? one.component : one)));
+  const surplus = removalOrder(observed?.components.filter((component) => !keys.has(keyOf(component))) ?? []);
   // What a waiting component will use is not known yet, so everything may be in use.
-  const allInUse = unsettled.some((wish) => wish.state === 'waiting');
+  const allInUse = unsettled.some((one) => one.state === 'waiting');
   // What is about to be replaced or removed still uses what it was started with.
-  const serving = unsettled.flatMap((wish) => (wish.state === 'resolved' ? [wish.component, seen.get(wish.component.name)] : []));
+  const serving = unsettled.flatMap((one) => (one.state === 'resolved' ? [one.component, desiredOf(one)] : []));
   const inUse = new Set([...serving, ...surplus].flatMap((user) => user?.dependsOn ?? []));
-  const actions = wanted.flatMap((wish): Action[] =>
-    wish.state === 'waiting'
-      ? [{ type: 'wait', component: wish.name, code: wish.code, reason: wish.reason }]
-      : planComponent(wish.component, seen.get(wish.component.name), allInUse || inUse.has(wish.component.name), now),
+  const actions = desired.flatMap((one): readonly Action[] =>
+    one.state === 'waiting'
+      ? [{ type: 'wait', component: one.name, code: one.code, reason: one.reason }]
+      : planComponent(one.component, desiredOf(one), allInUse || inUse.has(one.component.name), options.now),
   );
-  if (surplus.length === 0) return actions;
-  // What is no longer in the file may still be used by a version that is about to be replaced: it goes last.
-  if (unsettled.length === 0)
-    return [...actions, ...surplus.map((component) => planRemoval(component, `${component.name} is no longer in eph.yaml`))];
-  return actions;
+  // What is no longer desired may still be used by a version that is about to be replaced: it goes last.
+  if (unsettled.length > 0) return actions;
+  const moved = new Set(desired.map((one) => (one.state === 'resolved' ? one.component.name : one.name)));
+  const lastChange = Math.max(...desired.map((one) => Date.parse(desiredOf(one)?.current?.since ?? '')));
+  return [...actions, ...surplus.map((component) => planSurplus(component, moved, lastChange, options))];
 };
 
 /** What to do so that nothing is left. Components go before what they need. */
 export const planDestroy = (observed: ObservedEnvironment, reason: string): readonly Action[] =>
   removalOrder(observed.components).map((component) => planRemoval(component, reason));
 
-const planRemoval = (component: ObservedComponent, reason: string): Action => ({
+const keyOf = ({ provider, name }: Pick<ObservedComponent, 'provider' | 'name'>): string => `${provider}/${name}`;
+
+const planRemoval = ({ name, provider }: ObservedComponent, reason: string): Action => ({
   type: 'destroy',
-  component: component.name,
-  provider: component.provider,
+  component: name,
+  provider,
   reason,
 });
 
-const isAt = (seen: ObservedComponent | undefined, wanted: ResolvedComponent): boolean =>
-  seen?.next === null && seen.current?.revision === wanted.revision && seen.current.health === 'ready';
+/** Requests that were under way when its successor took over may finish. */
+const planSurplus = (
+  component: ObservedComponent,
+  desired: ReadonlySet<ComponentName>,
+  lastChange: number,
+  { now, retired }: PlanOptions,
+): Action => {
+  const { name, provider } = component;
+  if (retired.has(provider))
+    return held(name, `provider ${provider} is no longer configured and still holds ${name}; an operator must release it`);
+  const until = drainedAt(lastChange, now);
+  if (until !== undefined) return draining(name, `${name} on ${provider} finishes its requests`, until);
+  return planRemoval(component, desired.has(name) ? `${name} has moved to another provider` : `${name} is no longer in eph.yaml`);
+};
 
-const planComponent = (wanted: ResolvedComponent, seen: ObservedComponent | undefined, inUse: boolean, now: number): Action[] => {
-  const { name, provider, revision } = wanted;
-  const change = (type: 'create' | 'update', reason: string): Action[] => [{ type, component: name, provider, revision, reason }];
-  const wait = (reason: string): Action[] => [{ type: 'wait', component: name, code: 'component.not_ready', reason }];
+const held = (component: ComponentName, reason: string): Action => ({ type: 'wait', component, code: 'plan.held', reason });
+
+const draining = (component: ComponentName, reason: string, until?: number): Action => ({
+  type: 'wait',
+  component,
+  code: 'component.draining',
+  reason,
+  ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
+});
+
+/** Undefined once it is over; a clock that was set back must not keep an old version for ever. */
+const drainedAt = (since: number, now: number): number | undefined =>
+  since + drainMs > now && since <= now ? since + drainMs : undefined;
+
+const isAt = (seen: ObservedComponent | undefined, desired: ResolvedComponent): boolean =>
+  seen?.next === null && seen.current?.revision === desired.revision && seen.current.health === 'ready';
+
+const planComponent = (
+  desired: ResolvedComponent,
+  seen: ObservedComponent | undefined,
+  inUse: boolean,
+  now: number,
+): readonly Action[] => {
+  const { name, provider, revision } = desired;
+  const change = (type: 'create' | 'update', reason: string): readonly Action[] => [
+    { type, component: name, provider, revision, reason },
+  ];
+  const wait = (reason: string): readonly Action[] => [{ type: 'wait', component: name, code: 'component.not_ready', reason }];
   if (seen === undefined || (seen.current === null && seen.next === null)) return change('create', `${name} does not exist yet`);
   if (seen.next?.revision === revision)
     return wait(seen.next.health === 'failing' ? `${name} does not get ready: ${seen.next.message}` : `${name} is starting`);
   if (seen.current?.revision !== revision)
-    return change('update', `${name} runs another version than ${short(wanted.commit)} asks for`);
+    return change('update', `${name} runs another version than ${short(desired.commit)} asks for`);
   // The same call would stop the version before this one.
   if (seen.next !== null && !(seen.retiring && inUse))
     return change('update', `${name} already runs what is wanted; a version on its way is not`);
   if (seen.current.health !== 'ready') return wait(`${name} is not ready: ${seen.current.message}`);
   if (!seen.retiring) return [];
-  if (inUse)
-    return [
-      {
-        type: 'wait',
-        component: name,
-        code: 'component.draining',
-        reason: `the version of ${name} before this one is still in use`,
-      },
-    ];
-  const until = Date.parse(seen.current.since) + drainMs;
-  // A clock that was set back must not keep an old version for ever.
-  if (until > now && until <= now + drainMs)
-    return [
-      {
-        type: 'wait',
-        component: name,
-        code: 'component.draining',
-        reason: `the version of ${name} before this one finishes its requests`,
-        until: new Date(until).toISOString(),
-      },
-    ];
+  if (inUse) return [draining(name, `the version of ${name} before this one is still in use`)];
+  const until = drainedAt(Date.parse(seen.current.since), now);
+  if (until !== undefined) return [draining(name, `the version of ${name} before this one finishes its requests`, until)];
   return change('update', `nobody uses the version of ${name} before this one any more`);
 };
 
@@ -91,15 +137,13 @@ const short = (commit: string): string => commit.slice(0, 7);
 
 /** Users before what they use. Circles cannot come from us, but what is observed may be damaged: then any order will do. */
 const removalOrder = (components: readonly ObservedComponent[]): readonly ObservedComponent[] => {
-  const left = new Map(components.map((component) => [component.name, component]));
+  const left = new Set(components);
   const ordered: ObservedComponent[] = [];
   while (left.size > 0) {
-    const needed = new Set(
-      [...left.values()].flatMap((component) => component.dependsOn.filter((one) => one !== component.name)),
-    );
-    const free = [...left.values()].filter((component) => !needed.has(component.name));
-    const round = free.length > 0 ? free : [...left.values()];
-    for (const component of round) left.delete(component.name);
+    const needed = new Set([...left].flatMap((component) => component.dependsOn.filter((one) => one !== component.name)));
+    const free = [...left].filter((component) => !needed.has(component.name));
+    const round = free.length > 0 ? free : [...left];
+    for (const component of round) left.delete(component);
     ordered.push(...round);
   }
   return ordered;

@@ -11,6 +11,7 @@ const subject = (changes: Partial<Explainable>): Explainable => ({
   held: false,
   actions: [],
   status: undefined,
+  away: [],
   ...changes,
 });
 
@@ -24,6 +25,11 @@ const asked = 'Git asks for commit 0123456789ab of branch preview/login.';
 
 describe('why', () => {
   it.each<readonly [string, Partial<Explainable>, readonly string[]]>([
+    [
+      'it is what was seen last',
+      { status: status('Ready', ''), away: ['provider local could not be read: no answer'] },
+      [wanted, asked, 'provider local could not be read: no answer; what it holds is left as it is.', 'It is as it should be.'],
+    ],
     ['it is there', { status: status('Ready', '') }, [wanted, asked, 'It is as it should be.']],
     [
       'it is not there yet',

@@ -9,7 +9,11 @@ export interface Explainable {
   readonly held: boolean;
   readonly actions: readonly Action[];
   readonly status: EnvironmentStatus | undefined;
+  /** Providers that hold some of it and do not answer, each as a sentence. */
+  readonly away: readonly string[];
 }
+
+const remarkTypes: readonly string[] = ['Unsupported', 'ConfigurationStale', 'Warning'];
 
 /** Why an environment exists, waits, or is being removed: a few sentences, most important first. */
 export const explain = (subject: Explainable): readonly string[] => {
@@ -18,6 +22,7 @@ export const explain = (subject: Explainable): readonly string[] => {
   else if (subject.decision === 'unwanted') lines.push(`It is not wanted: ${subject.because}.`);
   else lines.push(`Whether it is wanted is unknown, so it is left as it is: ${subject.because}.`);
   if (subject.commit !== undefined) lines.push(`Git asks for commit ${subject.commit.slice(0, 12)} of ${subject.sourceName}.`);
+  for (const one of subject.away) lines.push(`${one}; what it holds is left as it is.`);
   if (subject.held) lines.push('Its removal is held until an operator releases it: `eph release` lets it go.');
   for (const action of subject.actions)
     lines.push(
@@ -26,8 +31,7 @@ export const explain = (subject: Explainable): readonly string[] => {
   if (subject.decision === 'wanted' && subject.exists && subject.status?.phase === 'Ready') lines.push('It is as it should be.');
   if (subject.status !== undefined && subject.status.phase !== 'Ready')
     lines.push(`${subject.status.phase}: ${subject.status.summary}.`);
-  const remarks =
-    subject.status?.conditions.filter((one) => one.type === 'Unsupported' || one.type === 'ConfigurationStale') ?? [];
+  const remarks = subject.status?.conditions.filter((one) => remarkTypes.includes(one.type)) ?? [];
   for (const { message } of remarks) lines.push(`Note: ${message}.`);
   return lines;
 };

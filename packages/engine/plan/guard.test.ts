@@ -12,6 +12,7 @@ const question = (changes: Partial<GuardInput>): GuardInput => ({
   vanished: false,
   complete: true,
   held: new Set(),
+  written: new Set(ids(100)),
   released: new Set(),
   first: false,
   bound: defaultDeletionBound,
@@ -50,6 +51,14 @@ describe('the deletion guard', () => {
     ['keeps what it held before', { candidates: ids(3), held: new Set(ids(3)) }, 0, 3],
     ['permits new ones beside those it holds', { candidates: ids(8), held: new Set(ids(4)) }, 4, 4],
     ['permits what an operator released', { candidates: ids(8), held: new Set(ids(8)), released: new Set(ids(2)) }, 2, 6],
+    ['permits nothing before its holds are written', { candidates: ids(8), written: new Set(ids(2, 5)) }, 0, 3],
+    ['permits up to the bound once they are', { candidates: ids(8), held: new Set(ids(3, 5)), written: new Set(ids(3, 5)) }, 5, 3],
+    [
+      'permits what an operator released before other holds are written',
+      { candidates: ids(8), held: new Set(ids(1)), released: new Set(ids(1)), written: new Set() },
+      1,
+      2,
+    ],
     [
       'permits released ones over and above the bound',
       { candidates: ids(12), held: new Set(ids(6)), released: new Set(ids(6)) },
@@ -83,6 +92,7 @@ describe('whatever is asked', () => {
     complete: fc.boolean(),
     vanished: fc.boolean(),
     held: some.map((all) => new Set(all)),
+    written: some.map((all) => new Set(all)),
     released: some.map((all) => new Set(all)),
     first: fc.boolean(),
     bound: fc.record({ atLeast: fc.nat(10), share: fc.constantFrom(0, 0.1, 0.2, 1) }),
@@ -116,9 +126,16 @@ describe('whatever is asked', () => {
     );
   });
 
-  it('a complete reading leaves no candidate undecided', () => {
+  it('a complete reading leaves no candidate undecided, once every hold is written', () => {
     expectAlways(
-      ({ candidates, complete }, { permitted, held }) => !complete || permitted.union(held).size === candidates.length,
+      ({ candidates, complete, written }, { permitted, held }) =>
+        !complete || !held.isSubsetOf(written) || permitted.union(held).size === candidates.length,
+    );
+  });
+
+  it('nothing is permitted without an operator while a hold is not written', () => {
+    expectAlways(
+      ({ released, written }, { permitted, held }) => held.isSubsetOf(written) || permitted.isSubsetOf(released),
     );
   });
 

@@ -14,10 +14,12 @@ export interface GuardInput {
   readonly total: number;
   /** Git names nothing at all any more: no branch, no tag, no pull request. */
   readonly vanished: boolean;
-  /** Whether both readings, of Git and of the providers, were complete. */
+  /** Whether Git was read completely. Candidates are only what complete readings of their providers show. */
   readonly complete: boolean;
-  /** Held by an earlier pass; they stay held until released. */
+  /** Held by an earlier pass, or on a provider that is no longer configured; they stay held until released. */
   readonly held: ReadonlySet<EnvironmentId>;
+  /** Whose hold is written on the infrastructure, or needs no writing. */
+  readonly written: ReadonlySet<EnvironmentId>;
   /** Released by an operator. */
   readonly released: ReadonlySet<EnvironmentId>;
   /** Nothing is remembered of earlier passes, as after a start: how many went before is unknown. */
@@ -37,8 +39,9 @@ const few = 2;
 
 /**
  * How many environments one pass may remove. Many at once is more often a broken forge than a busy afternoon, and a held
- * environment costs less than a lost one. On the first pass after a start the bound is all or nothing: otherwise a daemon that is restarted
- * over and over would remove a bound's worth each time. A project of which nothing is left at all removes nothing.
+ * environment costs less than a lost one. On the first pass after a start the bound is all or nothing: otherwise a daemon that
+ * is restarted over and over would remove a bound's worth each time. A project of which nothing is left at all removes nothing.
+ * Holds are written before anything goes: after a crash in between, those held would be few enough to be removed.
  */
 export const guardDeletions = (input: GuardInput): GuardAnswer => {
   const held = new Set(input.candidates.filter((id) => input.held.has(id) && !input.released.has(id)));
@@ -47,10 +50,9 @@ export const guardDeletions = (input: GuardInput): GuardAnswer => {
   const limit = deletionLimit(input.total, input.bound);
   const allowed = input.vanished && input.total > few ? 0 : fresh.length <= limit ? fresh.length : input.first ? 0 : limit;
   const released = input.candidates.filter((id) => input.released.has(id));
-  return {
-    permitted: new Set([...released, ...fresh.slice(0, allowed)]),
-    held: new Set([...held, ...fresh.slice(allowed)]),
-  };
+  const allHeld = new Set([...held, ...fresh.slice(allowed)]);
+  const isWritten = [...allHeld].every((id) => input.written.has(id));
+  return { permitted: new Set([...released, ...(isWritten ? fresh.slice(0, allowed) : [])]), held: allHeld };
 };
 
 export const deletionLimit = (total: number, bound: DeletionBound): number =>

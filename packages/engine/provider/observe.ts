@@ -1,9 +1,9 @@
 import {
   type EnvironmentId,
+  EphError,
   type Failure,
   failure,
   type Identity,
-  incompleteReading,
   type ObservedEnvironment,
   type ProviderName,
   type Reading,
@@ -18,25 +18,82 @@ export interface Observation {
   readonly incomplete: ReadonlyMap<ProviderName, Failure>;
 }
 
-/** Reads all providers at once and joins their components environment by environment. */
-export const observe = async (providers: Iterable<Provider>, scope: Scope, signal: AbortSignal): Promise<Observation> => {
-  const incomplete = new Map<ProviderName, Failure>();
-  const read = async (provider: Provider): Promise<readonly ObservedEnvironment[]> => {
-    const reading = await list(provider, scope, signal);
-    if (!reading.complete) incomplete.set(provider.name, reasonOf(provider.name, reading));
-    return reading.items;
-  };
-  return { items: joinAll(await Promise.all(Array.from(providers, read))), incomplete };
-};
+/** What all providers hold of one environment. */
+export interface EnvironmentReading {
+  readonly observed: ObservedEnvironment | undefined;
+  readonly incomplete: Observation['incomplete'];
+}
 
-/** Async, so that a provider that throws at once is caught like one that rejects. */
-const list = async (provider: Provider, scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> => {
-  try {
-    return await provider.list(scope, signal);
-  } catch (error) {
-    return incompleteReading([], toFailure(error));
+/** Calls back once after so long, unless cancelled. */
+type After = (ms: number, callback: () => void) => () => void;
+
+const listLimitMs = 60_000;
+
+/**
+ * Reads all providers at once and joins their components environment by environment. A provider that does not answer in time is
+ * incomplete, and is not waited for again until it has answered: one that hangs must not delay the environments of the others.
+ */
+export class Observer {
+  readonly #providers: readonly Provider[];
+  readonly #after: After;
+  /** Providers that did not answer in time and have not answered since; true while a call is under way. */
+  readonly #hanging = new Map<ProviderName, boolean>();
+
+  constructor(providers: readonly Provider[], after: After) {
+    this.#providers = providers;
+    this.#after = after;
   }
-};
+
+  async observe(scope: Scope, signal: AbortSignal): Promise<Observation> {
+    const incomplete = new Map<ProviderName, Failure>();
+    const read = async (provider: Provider): Promise<readonly ObservedEnvironment[]> => {
+      try {
+        const reading = await this.#list(provider, scope, signal);
+        if (!reading.complete) incomplete.set(provider.name, reasonOf(provider.name, reading));
+        return reading.items;
+      } catch (error) {
+        incomplete.set(provider.name, toFailure(error));
+        return [];
+      }
+    };
+    const listings = await Promise.all(this.#providers.map(read));
+    signal.throwIfAborted();
+    return { items: joinAll(listings), incomplete };
+  }
+
+  async environment(id: EnvironmentId, signal: AbortSignal, parts?: true): Promise<EnvironmentReading> {
+    const { items, incomplete } = await this.observe({ environment: id, ...(parts && { parts }) }, signal);
+    return { observed: items[0], incomplete };
+  }
+
+  async #list(provider: Provider, scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> {
+    const { name } = provider;
+    const isUnderWay = this.#hanging.get(name);
+    const late = new EphError('provider.unreachable', `provider ${name} did not answer within ${listLimitMs / 1000} s`);
+    if (isUnderWay === true || (isUnderWay === false && !('all' in scope))) throw late;
+    const limit = new AbortController();
+    const answer = provider.list(scope, AbortSignal.any([signal, limit.signal]));
+    if (isUnderWay === false) {
+      this.#hanging.set(name, true);
+      answer.then(
+        () => this.#hanging.delete(name),
+        () => this.#hanging.set(name, false),
+      );
+      throw late;
+    }
+    const timeout = Promise.withResolvers<never>();
+    const cancel = this.#after(listLimitMs, () => {
+      this.#hanging.set(name, false);
+      limit.abort(late);
+      timeout.reject(late);
+    });
+    try {
+      return await Promise.race([answer, timeout.promise]);
+    } finally {
+      cancel();
+    }
+  }
+}
 
 const reasonOf = (provider: ProviderName, { faults: [first, ...others] }: Reading<unknown>): Failure => {
   if (first === undefined) return failure('provider.incomplete', `provider ${provider} could not list everything it holds`);

@@ -96,14 +96,16 @@ const computeWaits = (actions: readonly Action[], failing: ReadonlySet<string>):
     return [{ reason: quote(action.reason), until: action.until ?? null }];
   });
 
+const remarkTypes: readonly string[] = ['Unsupported', 'ConfigurationStale', 'Warning'];
+
 const remarksOf = ({ conditions }: EnvironmentStatus): readonly string[] =>
   conditions
-    .filter(({ type, status: holds }) => (type === 'Unsupported' || type === 'ConfigurationStale') && holds === 'True')
+    .filter(({ type, status: holds }) => remarkTypes.includes(type) && holds === 'True')
     .map((condition) => condition.message);
 
 const tookOverAt = (observed: ObservedEnvironment | undefined): string | null => {
-  const serving = observed?.components.find((component) => component.entry)?.current;
-  return serving?.health === 'ready' ? serving.since : null;
+  const serving = observed?.components.find(({ entry, current }) => entry && current?.health === 'ready')?.current;
+  return serving?.since ?? null;
 };
 
 /** Messages of providers quote the output of what they run: it may be long, and it may hold what nobody should read. */

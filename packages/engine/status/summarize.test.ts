@@ -68,6 +68,7 @@ const found = (changes: Partial<Findings>): Findings => ({
   actions: [],
   failures: [],
   notices: [],
+  remarks: [],
   staleConfiguration: undefined,
   generation: wanted,
   ...changes,
@@ -243,11 +244,25 @@ const rows: readonly Row[] = [
     holds: ['Available', 'SpecValid', 'Progressing'],
   },
   {
-    phase: 'Removing',
+    phase: 'Held',
     when: 'its removal is held',
     findings: { ...gone, held: true, actions: [{ type: 'wait', code: 'plan.held', reason: 'an operator must release it' }] },
     summary: 'removal is held: branch preview/a is gone',
     holds: ['Available', 'SpecValid', 'Held'],
+  },
+  {
+    phase: 'Ready',
+    when: 'a provider that is no longer configured still holds a copy',
+    findings: { actions: [{ type: 'wait', code: 'plan.held', reason: 'provider local is no longer configured' }] },
+    summary: '',
+    holds: ['Ready', 'Available', 'SpecValid', 'Held'],
+  },
+  {
+    phase: 'Ready',
+    when: 'a fallback is used',
+    findings: { remarks: ['provider kubernetes is not configured here; fallback process is used'] },
+    summary: '',
+    holds: ['Ready', 'Available', 'SpecValid', 'Warning'],
   },
 ];
 

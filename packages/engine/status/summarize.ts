@@ -13,6 +13,8 @@ export interface Findings {
   readonly failures: readonly Failure[];
   /** What `eph.yaml` asks for and this version does not do yet. */
   readonly notices: readonly string[];
+  /** What works otherwise than a file says. */
+  readonly remarks: readonly string[];
   /** Why the platform's configuration in force is not the newest; absent when it is. */
   readonly staleConfiguration: Failure | undefined;
   /** The commit these findings speak of. */
@@ -46,16 +48,18 @@ const computeFacts = (findings: Findings): readonly Fact[] => {
     ),
     fact('Stalled', stall !== undefined, stall === undefined ? 'NotStalled' : reasonOf(stall), stall?.message ?? ''),
   ];
-  if (findings.held)
-    facts.push(
-      fact('Held', true, 'TooManyDeletions', 'more environments than usual wanted to go at once; an operator must release it'),
-    );
+  const kept = findings.wanted ? findings.actions.find(isHeld)?.reason : undefined;
+  if (findings.held) facts.push(fact('Held', true, 'TooManyDeletions', tooMany));
+  else if (kept !== undefined) facts.push(fact('Held', true, 'ProviderNotConfigured', kept));
+  if (findings.remarks.length > 0) facts.push(fact('Warning', true, 'CheckConfiguration', findings.remarks.join('; ')));
   if (findings.notices.length > 0) facts.push(fact('Unsupported', true, 'NotAvailableYet', findings.notices.join('; ')));
   const { staleConfiguration: stale } = findings;
   if (stale !== undefined)
     facts.push(fact('ConfigurationStale', true, reasonOf(stale), `the last good reading is in force: ${stale.message}`));
   return facts;
 };
+
+const tooMany = 'more environments than usual wanted to go at once; an operator must release it';
 
 const fact = (type: Fact['type'], holds: boolean, reason: string, message: string): Fact => ({
   type,
@@ -66,7 +70,7 @@ const fact = (type: Fact['type'], holds: boolean, reason: string, message: strin
 
 const computePhase = (findings: Findings, facts: readonly Fact[]): Phase => {
   const holds = (type: Condition['type']): boolean => facts.some((one) => one.type === type && one.status === 'True');
-  if (!findings.wanted) return 'Removing';
+  if (!findings.wanted) return findings.held ? 'Held' : 'Removing';
   if (holds('Ready')) return 'Ready';
   const troubled = holds('Stalled') || isFailing(findings.observed);
   if (holds('Available')) return troubled || findings.failures.length > 0 ? 'Degraded' : 'Progressing';
@@ -89,9 +93,11 @@ const computeSummary = (findings: Findings): string => {
 const isQuiet = (findings: Findings): boolean =>
   findings.specFaults.length === 0 && findings.failures.length === 0 && findings.actions.every(isHousekeeping);
 
-/** Stopping a version nobody is sent to any more does not make an environment less ready. */
+/** Stopping or keeping what gets no traffic any more does not make an environment less ready. */
 const isHousekeeping = (action: Action): boolean =>
-  action.type === 'destroy' || (action.type === 'wait' && action.code === 'component.draining');
+  action.type === 'destroy' || (action.type === 'wait' && action.code === 'component.draining') || isHeld(action);
+
+const isHeld = (action: Action): boolean => action.type === 'wait' && action.code === 'plan.held';
 
 const firstStall = (findings: Findings): Failure | undefined =>
   [...findings.specFaults, ...findings.failures].find((one) => one.disposition === 'stall' || one.disposition === 'bug');
@@ -102,15 +108,15 @@ const reasonOf = (failure: Failure): string =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
 
-const entryOf = (observed: ObservedEnvironment | undefined): ObservedComponent | undefined =>
-  observed?.components.find((component) => component.entry);
+/** Components that can get the traffic; more than one while it moves from one to another. */
+const answering = (observed: ObservedEnvironment | undefined): readonly ObservedComponent[] =>
+  observed?.components.filter(({ entry, current }) => entry && current?.health === 'ready') ?? [];
 
-/** The component that gets the traffic has a version that answers. */
-const isAnswering = (observed: ObservedEnvironment | undefined): boolean => entryOf(observed)?.current?.health === 'ready';
+const isAnswering = (observed: ObservedEnvironment | undefined): boolean => answering(observed).length > 0;
 
 /** What answers is not what Git asks for. */
 const servesAnother = ({ observed, generation }: Findings): boolean =>
-  isAnswering(observed) && generation !== '' && entryOf(observed)?.current?.commit !== generation;
+  isAnswering(observed) && generation !== '' && answering(observed).every(({ current }) => current?.commit !== generation);
 
 const isFailing = (observed: ObservedEnvironment | undefined): boolean =>
   observed?.components.some((component) => component.next?.health === 'failing' || component.current?.health === 'failing') ??

@@ -1,4 +1,12 @@
-import { type EnvironmentId, EphError, type Event, type ProjectId, type ProviderName, type ServerVariables } from '@eph/contract';
+import {
+  type EnvironmentId,
+  EphError,
+  type Event,
+  type ProjectId,
+  type ProviderName,
+  type Sections,
+  type ServerVariables,
+} from '@eph/contract';
 import type { ForkMode } from '../desired/forks.ts';
 import type { Generator } from '../desired/generator.ts';
 import type { Resolver } from '../images/resolver.ts';
@@ -16,19 +24,23 @@ export interface ConfiguredProject {
   readonly resolver: Resolver;
   /** What happens with pull requests from other repositories. */
   readonly forks: ForkMode;
-  /** What the platform's files know it by. */
+  /** The repository, as the platform's files name it. */
   readonly repository: string;
   readonly team: string | undefined;
-  /** What its files may have of ephd. */
+  /** Variables of ephd that its files may use. */
   readonly variables: ServerVariables;
 }
 
-/** Everything outside: what Git says, what providers hold, and who is told. */
-export interface World {
+/** Everything outside the loop: what Git says, what providers hold, and where reports and events go. */
+export interface EngineContext {
   readonly projects: ReadonlyMap<ProjectId, ConfiguredProject>;
-  /** What the platform and its operators say. */
   readonly configuration: Configuration;
+  /** In the order of ephd's file: of several with one type the first is chosen. */
   readonly providers: ReadonlyMap<ProviderName, Provider>;
+  /** Providers that are no longer in ephd's file: nothing new is made there, and an operator releases what they hold. */
+  readonly retired: ReadonlySet<ProviderName>;
+  /** The sections of `eph.yaml`. */
+  readonly sections: Sections;
   readonly generators: readonly Generator[];
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -39,7 +51,7 @@ export interface World {
   readonly ownerOf: (label: string) => EnvironmentId | undefined;
   readonly aliasesOf: (id: EnvironmentId) => readonly string[];
   readonly deletionBound: DeletionBound;
-  /** Which of the environments nobody wants may go now. */
+  /** Which of the environments that no source wants may be removed now. */
   readonly guard: (input: GuardInput) => GuardAnswer;
   readonly record: (event: Event) => void;
   readonly report: (report: Report) => void;
@@ -47,27 +59,10 @@ export interface World {
   readonly changed: (id: EnvironmentId) => void;
 }
 
-/** How the reconciler asks to be called again. */
-export interface Wakes {
-  project(id: ProjectId): void;
-  environment(id: EnvironmentId): void;
-  retryProject(id: ProjectId): void;
-  retryConfiguration(): void;
-  calmConfiguration(): void;
-  /** The last look at the project was good. */
-  calmProject(id: ProjectId): void;
-  retry(id: EnvironmentId, atLeastMs: number): void;
-  /** Time alone will bring something about. */
-  later(id: EnvironmentId, ms: number): void;
-  /** The last look at the environment left nothing to try again. */
-  calm(id: EnvironmentId): void;
-  supersede(id: EnvironmentId): void;
-}
-
-export const projectOf = ({ projects }: Pick<World, 'projects'>, id: ProjectId): ConfiguredProject => {
+export const projectOf = ({ projects }: Pick<EngineContext, 'projects'>, id: ProjectId): ConfiguredProject => {
   const project = projects.get(id);
   if (project === undefined) throw new EphError('internal', `project ${id} is not configured`);
   return project;
 };
 
-export const nowOf = ({ clock }: Pick<World, 'clock'>): string => new Date(clock.now()).toISOString();
+export const nowOf = ({ clock }: Pick<EngineContext, 'clock'>): string => new Date(clock.now()).toISOString();

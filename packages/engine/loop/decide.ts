@@ -1,0 +1,169 @@
+import {
+  type CommitSha,
+  defaultTriggers,
+  EphError,
+  type Failure,
+  type Fault,
+  failure,
+  isSameSource,
+  type ParsedSpec,
+  type ProjectId,
+  printFault,
+  type Reading,
+  type Source,
+  type Trigger,
+} from '@eph/contract';
+import { decideFork } from '../desired/forks.ts';
+import type { SourceFacts } from '../desired/generator.ts';
+import { identify } from '../desired/identity.ts';
+import { readLabels } from '../desired/labels.ts';
+import { printName, printSource } from '../desired/printed-names.ts';
+import { remarksOn } from '../desired/pull-triggers.ts';
+import { decide, needsOf } from '../desired/triggers.ts';
+import type { SpecReader } from '../source/read-spec.ts';
+import { projectOf } from './context.ts';
+import { type Decided, type Decision, Decisions, unwanted, type Wanted } from './decisions.ts';
+import type { Loop } from './loop.ts';
+
+/** What Git says about a source, and by which triggers. */
+export interface Considered {
+  readonly decision: Decision;
+  /** The commit that was asked for, where the source has moved on since. */
+  readonly at?: CommitSha;
+  /** The commit of the target branch, where the file was read there. */
+  readonly base?: CommitSha;
+  readonly triggers: readonly Trigger[];
+}
+
+/** From sources to what is desired. A decision about a source stays for as long as the source looks the same. */
+export const decideSources = async (
+  loop: Loop,
+  id: ProjectId,
+  sources: Reading<Source>,
+  signal: AbortSignal,
+): Promise<Decisions> => {
+  const { decided: before, atRest } = loop.records.project(id);
+  if (atRest && before.areAbout(sources)) return before;
+  const branches = projectOf(loop.context, id).forks === 'base' ? commitsOfBranches(sources.items) : undefined;
+  const isSettled = ({ source, base, decision }: Decided): boolean =>
+    decision.state !== 'unknown' && base === (branches?.get(source.pull?.base ?? '') ?? base);
+  const keepOrDecide = async (source: Source): Promise<Decided> => {
+    const known = before.get(source.ref);
+    const isDecided = known !== undefined && isSameSource(known.source, source) && isSettled(known);
+    return isDecided ? known : await decideSource(loop, source, signal);
+  };
+  return new Decisions(await Promise.all(sources.items.map(keepOrDecide)), sources.mark);
+};
+
+const decideSource = async (loop: Loop, source: Source, signal: AbortSignal): Promise<Decided> => {
+  const { decision, at, base } = await considerSource(loop, source, signal);
+  const environment = decision.state === 'unwanted' ? undefined : identify(source.project, source.ref);
+  const made = at === undefined ? source : { ...source, commit: at };
+  return { source, made, ...(base && { base }), decision, environment };
+};
+
+/** What Git says about a source as it is, or as it would be. Of a fork nothing is read that its project does not allow. */
+export const considerSource = async (loop: Loop, source: Source, signal: AbortSignal): Promise<Considered> => {
+  const { forge, forks } = projectOf(loop.context, source.project);
+  const isFork = (source.pull?.fork ?? null) !== null;
+  const approvals = isFork && forks === 'approve' ? forge.pulls?.approvals(source.ref, source.commit, signal) : undefined;
+  const fork = decideFork(forks, source, await approvals);
+  if (fork.state === 'denied') return { decision: unwanted(fork.because), triggers: [] };
+  if (fork.state === 'unknown') return { decision: fork, triggers: [] };
+  const isolated = fork.trust === 'base';
+  const trusted = isolated ? await forge.source({ kind: 'branch', name: source.pull?.base ?? '' }, signal) : undefined;
+  if (trusted !== undefined && trusted.state !== 'present') return { decision: withoutBase(source, trusted), triggers: [] };
+  const reading = await specsOf(loop, source.project).read(trusted?.source.commit ?? source.commit, signal);
+  if (reading.state === 'unreadable') return { decision: unreadable(reading.fault), triggers: [] };
+  const spec = reading.state === 'missing' ? 'missing' : reading.parsed;
+  const triggers = (spec === 'missing' ? undefined : spec.triggers) ?? defaultTriggers;
+  const base = trusted?.source.commit;
+  return { ...(await applyTriggers(loop, source, spec, triggers, isolated, signal)), ...(base && { base }), triggers };
+};
+
+const applyTriggers = async (
+  loop: Loop,
+  source: Source,
+  spec: ParsedSpec | 'missing',
+  triggers: readonly Trigger[],
+  isolated: boolean,
+  signal: AbortSignal,
+): Promise<Omit<Considered, 'triggers'>> => {
+  const { forge } = projectOf(loop.context, source.project);
+  const asked = source.pull === undefined ? forRefs(triggers, forge.pulls !== undefined) : triggers;
+  const facts = await readFacts(loop, source, asked, signal);
+  const decision = decide(source, asked, loop.context.generators, facts);
+  if (decision.state === 'wanted') {
+    const { paused, kept, ttlSeconds, notes: remarks } = readLabels(source.pull?.labels ?? []);
+    const { because, checks, command, at } = decision;
+    const notes = command === undefined ? remarks : [...remarks, ...remarksOn(command)];
+    const terms = { checks, paused, kept, isolated, notes, ...(ttlSeconds && { ttlSeconds }), ...(command && { command }) };
+    const wanted: Wanted = { state: 'wanted', because, spec, terms };
+    return at === undefined ? { decision: wanted } : { decision: await moveTo(loop, at, source, wanted, signal), at };
+  }
+  if (decision.state === 'unknown') return { decision };
+  // Its own triggers might want it: a mistake in the file must not remove what runs.
+  if (spec !== 'missing' && !spec.ok && spec.triggers === undefined) return { decision: invalid(spec.faults) };
+  return { decision: unwanted(decision.because) };
+};
+
+/** The same for the commit that was asked for, with the file of that commit. */
+const moveTo = async (loop: Loop, at: CommitSha, source: Source, wanted: Wanted, signal: AbortSignal): Promise<Decision> => {
+  const reading = await specsOf(loop, source.project).read(at, signal);
+  if (reading.state === 'unreadable') return unreadable(reading.fault);
+  const note = `it stays at commit ${at.slice(0, 12)}, for which it was asked; ask again to bring it to ${source.commit.slice(0, 12)}`;
+  const terms = wanted.terms && { ...wanted.terms, notes: [...wanted.terms.notes, note] };
+  return { ...wanted, spec: reading.state === 'missing' ? 'missing' : reading.parsed, ...(terms && { terms }) };
+};
+
+/** What the triggers have to know beyond the source, and nothing else. */
+const readFacts = async (
+  { context }: Loop,
+  source: Source,
+  triggers: readonly Trigger[],
+  signal: AbortSignal,
+): Promise<SourceFacts> => {
+  const { pulls } = projectOf(context, source.project).forge;
+  const facts: { -readonly [fact in keyof SourceFacts]: SourceFacts[fact] } = {};
+  for (;;) {
+    const needs = needsOf(source, triggers, context.generators, facts);
+    const lacksCommands = needs.commands && facts.commands === undefined;
+    const lacksPaths = needs.changedPaths && facts.changedPaths === undefined;
+    if (pulls === undefined || (!lacksCommands && !lacksPaths)) return facts;
+    if (lacksCommands) facts.commands = await pulls.commands(source.ref, signal);
+    if (lacksPaths) facts.changedPaths = await pulls.changedPaths(source, signal);
+  }
+};
+
+export const specsOf = ({ specs }: Loop, id: ProjectId): SpecReader => {
+  const reader = specs.get(id);
+  if (reader === undefined) throw new EphError('internal', `project ${id} is not configured`);
+  return reader;
+};
+
+const commitsOfBranches = (sources: readonly Source[]): ReadonlyMap<string, CommitSha> =>
+  new Map(sources.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]));
+
+const invalid = (faults: readonly Fault[]): Decision => {
+  const fault = failure('spec.invalid', faults[0] === undefined ? 'eph.yaml cannot be understood' : printFault(faults[0]));
+  return { state: 'unknown', because: `eph.yaml cannot be understood: ${fault.message}`, fault };
+};
+
+/**
+ * What triggers mean for a branch or tag: nobody can say what it changes, and where there are pull requests, `auto` is about them
+ * and not about the branches they come from.
+ */
+const forRefs = (triggers: readonly Trigger[], hasPulls: boolean): readonly Trigger[] =>
+  triggers.filter(({ type }) => !(type === 'auto' && hasPulls)).map(({ paths: _, ...trigger }) => trigger as Trigger);
+
+const unknown = (because: string, fault: Failure): Decision => ({ state: 'unknown', because, fault });
+const unreadable = (fault: Failure): Decision => unknown(`eph.yaml could not be read: ${fault.message}`, fault);
+
+/** Without the target branch of a fork nobody can say what it would get. */
+const withoutBase = (
+  { ref, pull }: Source,
+  answer: { readonly state: 'gone' } | { readonly state: 'unknown'; readonly fault: Failure },
+): Decision => {
+  const what = `the target branch ${printName(pull?.base ?? '')} of ${printSource(ref)}`;
+  return answer.state === 'gone' ? unwanted(`${what} is gone`) : unknown(`${what} could not be read`, answer.fault);
+};

@@ -1,0 +1,38 @@
+import type { ProjectId } from '@eph/contract';
+import { Observer } from '../provider/observe.ts';
+import { SpecReader } from '../source/read-spec.ts';
+import { SharedValues } from '../values/shared-values.ts';
+import { Admission } from './admission.ts';
+import type { EngineContext } from './context.ts';
+import { CrossReferences } from './cross-references.ts';
+import { Platform } from './platform.ts';
+import { Records } from './records.ts';
+
+/** What the reconcilers share. All of it can be lost at any moment. */
+export interface Loop {
+  readonly context: EngineContext;
+  readonly records: Records;
+  readonly observer: Observer;
+  readonly platform: Platform;
+  readonly references: CrossReferences;
+  readonly admission: Admission;
+  readonly specs: ReadonlyMap<ProjectId, SpecReader>;
+  readonly values: SharedValues;
+  /** Comments whose authors know that they were seen; losing it acknowledges them again. */
+  readonly acknowledged: Set<string>;
+}
+
+export const createLoop = (context: EngineContext): Loop => {
+  const records = new Records();
+  return {
+    context,
+    records,
+    observer: new Observer([...context.providers.values()], (ms, callback) => context.clock.after(ms, callback)),
+    platform: new Platform(context, records),
+    references: new CrossReferences(records, context.ownerOf),
+    admission: new Admission(records, (project) => context.projects.get(project)?.team),
+    specs: new Map([...context.projects].map(([id, { forge }]) => [id, new SpecReader(forge, context.sections)])),
+    values: new SharedValues(),
+    acknowledged: new Set(),
+  };
+};

@@ -1,0 +1,67 @@
+import type { Action, Failure, Plan, ProjectId } from '@eph/contract';
+import { planDestroy } from '../plan/diff.ts';
+import { projectOf } from './context.ts';
+import { decideSources } from './decide.ts';
+import { draftEnvironment, type Request } from './draft.ts';
+import type { Loop } from './loop.ts';
+import { chooseNewName } from './names.ts';
+import { unreadable } from './outcome.ts';
+import { findSurplus, type Surplus } from './removal.ts';
+
+export interface Preview {
+  readonly plans: readonly Plan[];
+  readonly faults: readonly Failure[];
+}
+
+/** What the next pass would do: everything is read, nothing is done. */
+export const previewAll = async (loop: Loop, signal: AbortSignal): Promise<Preview> => {
+  const previews: Preview[] = [];
+  for (const id of loop.context.projects.keys()) previews.push(await previewProject(loop, id, signal));
+  const plans = previews.flatMap((one) => one.plans);
+  return { plans: plans.filter(({ actions }) => actions.length > 0), faults: previews.flatMap((one) => one.faults) };
+};
+
+const previewProject = async (loop: Loop, id: ProjectId, signal: AbortSignal): Promise<Preview> => {
+  const { context, records } = loop;
+  const observed = await loop.observer.observe({ project: id }, signal);
+  const sources = await projectOf(context, id).forge.sources(signal);
+  const decided = await decideSources(loop, id, sources, signal);
+  const { surplus, guard } = findSurplus(loop, id, sources, decided, observed);
+  const byId = new Map(observed.items.map((one) => [one.identity.id, one]));
+  const plans: Plan[] = [];
+  for (const { environment, made: source, decision } of decided.values()) {
+    const seen = environment === undefined ? undefined : byId.get(environment);
+    if (environment === undefined || (seen === undefined && decision.state === 'unknown')) continue;
+    const record = records.get(environment);
+    const name = seen?.identity.name ?? record?.name ?? chooseNewName(loop, environment, source, decision);
+    const { because } = decision;
+    const reading = { observed: seen, incomplete: observed.incomplete };
+    const isLeftAlone = decision.state !== 'wanted' || (record !== undefined && unreadable(record, reading) !== undefined);
+    const actions: readonly Action[] = isLeftAlone
+      ? [{ type: 'wait', code: 'spec.unreadable', reason: because }]
+      : await planRequest(loop, { name, source, decision }, reading, signal);
+    plans.push({ environment, name, wanted: true, because, actions });
+  }
+  plans.push(...surplus.map((one) => planRemoval(one, guard)));
+  return { plans, faults: [...sources.faults, ...observed.incomplete.values()] };
+};
+
+const planRequest = async (
+  loop: Loop,
+  request: Request,
+  reading: Parameters<typeof draftEnvironment>[2],
+  signal: AbortSignal,
+): Promise<readonly Action[]> => {
+  const { specFaults, failures, actions } = await draftEnvironment(loop, request, reading, signal);
+  const faults = [...specFaults, ...failures].map((one): Action => ({ type: 'wait', code: one.code, reason: one.message }));
+  return [...faults, ...actions];
+};
+
+const planRemoval = ({ observed, decision: { because } }: Surplus, guard: ReturnType<typeof findSurplus>['guard']): Plan => {
+  const { id: environment, name } = observed.identity;
+  const reason = guard.held.has(environment) ? 'held until an operator releases it' : 'the readings are incomplete';
+  const actions: readonly Action[] = guard.permitted.has(environment)
+    ? planDestroy(observed, because)
+    : [{ type: 'wait', code: 'plan.held', reason }];
+  return { environment, name, wanted: false, because, actions };
+};

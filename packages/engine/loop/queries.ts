@@ -1,0 +1,59 @@
+import { type ConfigView, type EnvironmentId, EphError, type ObservedEnvironment } from '@eph/contract';
+import { printSource } from '../desired/printed-names.ts';
+import { explain } from '../plan/explain.ts';
+import { explainEnvironment } from '../values/environment.ts';
+import { projectOf } from './context.ts';
+import { soundSpecOf } from './decisions.ts';
+import { environmentInput } from './draft.ts';
+import type { Loop } from './loop.ts';
+import { newIdentity } from './names.ts';
+import { isOn } from './records.ts';
+
+/** What `eph config explain` shows of one environment. */
+export type ExplainedValues = Pick<ConfigView, 'configuration' | 'notices' | 'components' | 'violations'>;
+
+/** An environment as its providers show it this moment, with what runs for it. Nothing follows from it. */
+export const look = async ({ observer }: Loop, id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> =>
+  (await observer.environment(id, signal, true)).observed;
+
+/** Why an environment exists, waits or goes. */
+export const explainWhy = ({ records }: Loop, id: EnvironmentId): readonly string[] | undefined => {
+  const record = records.get(id);
+  if (record === undefined) return undefined;
+  const away = [...records.away].filter(([name]) => isOn(record.observed, new Set([name])));
+  return explain({
+    sourceName: printSource(record.ref),
+    commit: record.source?.commit,
+    decision: record.decision.state,
+    because: record.decision.because,
+    exists: record.observed !== undefined,
+    held: record.held,
+    actions: record.actions,
+    status: record.status,
+    away: away.map(([name, fault]) => `provider ${name} could not be read: ${fault.message}`),
+  });
+};
+
+/** Where the values of an environment come from. Throws where that cannot be said. */
+export const explainValues = async (loop: Loop, id: EnvironmentId, signal: AbortSignal): Promise<ExplainedValues> => {
+  const { context, records, platform } = loop;
+  const record = records.get(id);
+  const parsed = record && soundSpecOf(record.decision);
+  if (record?.source === undefined || parsed === undefined)
+    throw new EphError('api.conflict', `eph.yaml cannot be understood: ${record?.status?.summary ?? 'it has not been read yet'}`);
+  await platform.untilConfigured(signal);
+  const { project, source, observed, name } = record;
+  const inForce = platform.inForce(project);
+  const { state, commit, faults } = inForce;
+  const configuration = { state, commit, fault: faults[0]?.message ?? null };
+  const notices = [...parsed.notices];
+  if (!('layers' in inForce)) return { configuration, notices, components: [], violations: [] };
+  const artifact = await projectOf(context, project).resolver.resolve(source, signal);
+  const identity = observed?.identity ?? newIdentity(context, name, source);
+  const explained = explainEnvironment({
+    ...environmentInput(loop, parsed, source, identity, observed),
+    configuration: inForce,
+    artifact: artifact.state === 'missing' ? '' : artifact.artifact,
+  });
+  return { configuration, notices, components: [...explained.components], violations: [...explained.violations] };
+};
