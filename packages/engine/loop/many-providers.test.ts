@@ -210,7 +210,9 @@ describe('a provider that is away', () => {
       await gate.promise;
       return await list.apply(local, args);
     };
-    await harness.live(120);
+    harness.engine.wakeAll();
+    for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
+    harness.clock.advance(60_000);
     const after = harness.push('preview/a', on('process'));
     harness.engine.wakeProject(harness.forge.project);
     await harness.live(10);

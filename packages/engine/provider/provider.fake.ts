@@ -220,7 +220,7 @@ export class FakeProvider implements Provider {
     const environment = this.#infrastructure.environments.get(id);
     if (environment === undefined) return undefined;
     const components = [...environment.slots].map(([name, slot]) => this.#observeSlot(name, slot, parts));
-    return observedEnvironment({ identity: environment.identity, components, held: environment.held, complete: true });
+    return observedEnvironment({ identity: { ...environment.identity }, components, held: environment.held, complete: true });
   }
 
   #observeSlot(name: ComponentName, slot: Slot, parts: boolean): ObservedComponent {
