@@ -1,3 +1,4 @@
+import { EphError } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { branch, EngineHarness } from './engine-harness.fake.ts';
 
@@ -221,6 +222,31 @@ describe('a provider that is away', () => {
     gate.resolve();
     await harness.live(120);
     expect(harness.engine.away().size).toBe(0);
+  });
+});
+
+describe('a removal that takes its time', () => {
+  it('holds no worker, names what blocks it, and goes on until nothing is left', async () => {
+    const harness = start();
+    harness.push('main', on('process'));
+    harness.push('preview/a', on('process'));
+    await harness.live(settle);
+    let isBlocked = true;
+    harness.providerOptions = {
+      disturb: (operation, moment) =>
+        operation === 'remove' && moment === 'during' && isBlocked
+          ? Promise.reject(new EphError('component.removing', 'a finalizer of web is not done'))
+          : Promise.resolve(),
+    };
+    harness.repository.delete(branch('preview/a'));
+    await harness.live(settle);
+    const { status, actions } = harness.record('preview/a');
+    expect(status).toMatchObject({ phase: 'Removing', summary: 'being removed: a finalizer of web is not done' });
+    expect(actions).toMatchObject([{ type: 'wait', code: 'component.removing' }]);
+    isBlocked = false;
+    await harness.live(600);
+    expect(harness.running()).toEqual({});
+    expect(harness.engine.environments()).toEqual([]);
   });
 });
 

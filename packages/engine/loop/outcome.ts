@@ -49,8 +49,27 @@ export const unreadable = (record: EnvironmentRecord, { observed, incomplete }: 
   return observedOutcome(record.observed ?? observed, [], isAway ? [...incomplete.values()] : [partly]);
 };
 
+/** What went wrong. A removal that takes its time is no failure. */
 export const failuresOf = (results: readonly ActionResult[]): readonly Failure[] =>
-  results.flatMap((result) => (result.state === 'failed' ? [result.failure] : []));
+  results.flatMap((result) => (result.state === 'failed' && !isRemoving(result.failure) ? [result.failure] : []));
+
+const isRemoving = ({ code }: { readonly code: string }): boolean => code === 'component.removing';
+
+/** What is left to do, with what blocks a removal in place of the action that began it. */
+export const withBlockers = (actions: readonly Action[], results: readonly ActionResult[]): readonly Action[] =>
+  actions.map((action) => {
+    const { component, provider } = action.type === 'wait' ? { ...action, provider: undefined } : action;
+    const blocked = results.find(
+      (result) =>
+        result.state === 'failed' &&
+        isRemoving(result.failure) &&
+        result.action.type !== 'wait' &&
+        result.action.component === component &&
+        result.action.provider === provider,
+    );
+    if (blocked?.state !== 'failed' || component === undefined) return action;
+    return { type: 'wait', component, code: 'component.removing', reason: blocked.failure.message };
+  });
 
 /** The one place where the outcome of a run becomes record, status, log, event, report and the time of the next look. */
 export const conclude = (loop: Loop, record: EnvironmentRecord, outcome: Outcome): Result | undefined => {
@@ -90,7 +109,7 @@ export const conclude = (loop: Loop, record: EnvironmentRecord, outcome: Outcome
   }
   report(loop, record, false, outcome);
   context.changed(record.id);
-  const isUnfinished = failures.length > 0 || actions.some((action) => action.type !== 'wait');
+  const isUnfinished = failures.length > 0 || actions.some((action) => action.type !== 'wait' || isRemoving(action));
   const retryAfterMs = Math.max(0, ...failures.map((one) => one.retryAfterMs ?? 0));
   return { wake, lookAt: nextLook(record), ...(isUnfinished && !isStalled && { retryAfterMs }) };
 };

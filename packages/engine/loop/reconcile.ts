@@ -7,7 +7,7 @@ import { describeExpiry } from './expiry.ts';
 import { acknowledge, readLifetime, withdrawRequest } from './lifetime.ts';
 import type { Loop } from './loop.ts';
 import { findFreeName } from './names.ts';
-import { failuresOf, type Outcome, observedOutcome, unreadable } from './outcome.ts';
+import { failuresOf, type Outcome, observedOutcome, unreadable, withBlockers } from './outcome.ts';
 import type { EnvironmentRecord } from './records.ts';
 import { removeEnvironment, writeHold } from './removal.ts';
 
@@ -52,7 +52,7 @@ export const reconcile = async (loop: Loop, record: EnvironmentRecord, signal: A
   if (lost !== undefined) return { ...lost, results };
   const left = await draftEnvironment(loop, request, after, signal);
   const failures = [...unheld, ...failuresOf(results), ...left.failures];
-  return { ...outcome, ...left, draft: left, observed: after.observed, results, failures };
+  return { ...outcome, ...left, actions: withBlockers(left.actions, results), draft: left, observed: after.observed, results, failures };
 };
 
 /** Before anything is done: traffic must have moved to a new version before the old one is stopped. */

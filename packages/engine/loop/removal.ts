@@ -1,5 +1,4 @@
 import {
-  type Action,
   type EnvironmentId,
   type Failure,
   failure,
@@ -18,7 +17,7 @@ import type { EnvironmentReading, Observation } from '../provider/observe.ts';
 import { projectOf } from './context.ts';
 import { type Decision, type Decisions, unwanted } from './decisions.ts';
 import type { Loop } from './loop.ts';
-import { failuresOf, type Outcome, observedOutcome, recordEvent, unreadable } from './outcome.ts';
+import { failuresOf, type Outcome, observedOutcome, recordEvent, unreadable, withBlockers } from './outcome.ts';
 import { type EnvironmentRecord, isOn } from './records.ts';
 import { environmentKey, projectKey, type Result } from './result.ts';
 
@@ -108,7 +107,7 @@ export const removeEnvironment = async (
   if (unknown !== undefined) return { ...unknown, results };
   const isGone = after.observed === undefined || after.observed.components.length === 0;
   if (isGone && after.incomplete.size === 0) return { state: 'removed', results };
-  const left: readonly Action[] = after.observed === undefined ? [] : planDestroy(after.observed, because);
+  const left = after.observed === undefined ? [] : withBlockers(planDestroy(after.observed, because), results);
   return { ...observedOutcome(after.observed, left, [...failuresOf(results), ...after.incomplete.values()]), results };
 };
 

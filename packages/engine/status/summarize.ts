@@ -79,7 +79,11 @@ const computePhase = (findings: Findings, facts: readonly Fact[]): Phase => {
 };
 
 const computeSummary = (findings: Findings): string => {
-  if (!findings.wanted) return findings.held ? `removal is held: ${findings.because}` : `being removed: ${findings.because}`;
+  if (!findings.wanted) {
+    const blocker = findings.actions.find((action) => action.type === 'wait' && action.code === 'component.removing');
+    if (blocker !== undefined) return `being removed: ${blocker.reason}`;
+    return findings.held ? `removal is held: ${findings.because}` : `being removed: ${findings.because}`;
+  }
   const serving = servesAnother(findings) ? '; the version before keeps serving' : '';
   const trouble = findings.specFaults[0] ?? findings.failures[0];
   if (trouble !== undefined) return `${trouble.message}${serving}`;
@@ -95,7 +99,9 @@ const isQuiet = (findings: Findings): boolean =>
 
 /** Stopping or keeping what gets no traffic any more does not make an environment less ready. */
 const isHousekeeping = (action: Action): boolean =>
-  action.type === 'destroy' || (action.type === 'wait' && action.code === 'component.draining') || isHeld(action);
+  action.type === 'destroy' || (action.type === 'wait' && housekeeping.includes(action.code));
+
+const housekeeping: readonly string[] = ['component.draining', 'component.removing', 'plan.held'];
 
 const isHeld = (action: Action): boolean => action.type === 'wait' && action.code === 'plan.held';
 
