@@ -79,6 +79,7 @@ export class EngineHarness {
       ),
       configuration: new Configuration({ documents: [] }),
       providers: new Map([[this.provider.name, this.provider]]),
+      retired: new Set(),
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
       clock: this.clock,
       random: () => 0.5,

@@ -29,6 +29,8 @@ export interface World {
   /** What the platform and its operators say. */
   readonly configuration: Configuration;
   readonly providers: ReadonlyMap<ProviderName, Provider>;
+  /** Providers that are not configured any more and still hold environments. */
+  readonly retired: ReadonlySet<ProviderName>;
   readonly generators: readonly Generator[];
   readonly clock: Clock;
   readonly telemetry: Telemetry;
