@@ -59,7 +59,7 @@ const testEntries = [
 ];
 
 /** The only files that know which adapters and providers there are. */
-const wiring = ['^apps/[^/]+/main\\.ts$', '^apps/ephd/(wiring|forges)\\.ts$', '^apps/ephd/demo/'];
+const wiring = ['^apps/[^/]+/main\\.ts$', '^apps/ephd/(wiring|forges|provider-types)\\.ts$', '^apps/ephd/demo/'];
 
 const ours = '^(packages|apps|test)/';
 const contract = '^packages/contract/';
@@ -166,7 +166,7 @@ module.exports = {
     }),
     {
       name: 'only-wiring-imports-implementations',
-      comment: 'Only main.ts, wiring.ts and the demo know which adapters and providers there are.',
+      comment: 'Only main.ts, wiring.ts, the tables of forges and of provider types, and the demo know which adapters and providers there are.',
       severity: 'error',
       from: { path: '^apps/', pathNot: [...wiring, testFiles] },
       to: { path: '^packages/(adapters|providers)/' },

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['packages/**/*.test.ts', 'apps/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['packages/**/*.test.ts', 'apps/**/*.test.ts', 'test/**/*.test.ts', 'docs/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**', 'test/gates/planted/**'],
     // Tests start real processes and watch real files: a process of their own keeps a leak from reaching the next file.
     pool: 'forks',

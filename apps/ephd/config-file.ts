@@ -20,6 +20,7 @@ import {
 import { checkTemplate } from '@eph/engine/report/texts';
 import { z } from 'zod';
 import { faultOfLink } from './links.ts';
+import { providerSchema } from './provider-types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,6 +33,8 @@ const wholeNumber = (least: number, most: number) => {
 };
 
 export const port = wholeNumber(0, 65_535);
+
+export const providerName = /^(?=[a-z])[a-z0-9-]{0,62}[a-z0-9]$/;
 
 const text = z.string().min(1);
 const folderName = z.string().regex(labelValue, labelValueMessage);
@@ -156,6 +159,14 @@ const fileSchema = z.strictObject({
   links: z.strictObject({ logs: link.optional(), dashboard: link.optional() }).optional(),
   configuration: configuration.optional(),
   policy: policySchema.optional(),
+  providers: z
+    .record(
+      // A number would lose its place in the order of the file.
+      z.string().regex(providerName, 'must be lower-case letters, digits and dashes, and begin with a letter'),
+      providerSchema,
+    )
+    .refine((providers) => Object.keys(providers).length > 0, 'names no provider; without this key there is one called process')
+    .optional(),
   forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forge).optional(),
   projects: z.array(project).optional(),
   organisations: z.array(organisation).optional(),

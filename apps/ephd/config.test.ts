@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { parseEnvironmentConfig, redact } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Config, readConfig } from './config.ts';
+import { type Config, folderOfProvider, readConfig } from './config.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -152,6 +152,48 @@ describe('links', () => {
   it('are refused with their line when nothing could be there', () => {
     expect(faultsIn(`links:\n  logs: https://logs.example/{branch}\n${project}`)).toEqual([
       'ephd.yaml:2:3: links.logs: there is no {branch} to fill in; use {id}, {name}, {project}',
+    ]);
+  });
+});
+
+describe('providers', () => {
+  const names = (content: string): readonly string[] => readFile(content).providers.map(({ name, type }) => `${name} ${type}`);
+
+  it('are named by the file, in its order; without the key there is one called process', () => {
+    expect(names(`providers:\n  zebra: { type: process }\n  apple: { type: process }\n${project}`)).toEqual([
+      'zebra process',
+      'apple process',
+    ]);
+    expect(names(project)).toEqual(['process process']);
+    expect(read(['--project', 'shop.git'])).toMatchObject({ providers: [{ name: 'process', type: 'process' }] });
+  });
+
+  it('have a data folder each, and the one called process keeps its own', () => {
+    expect(['process', 'local'].map((name) => folderOfProvider('/data', name))).toEqual([
+      '/data/process',
+      '/data/providers/local',
+    ]);
+  });
+
+  it('are refused with the line and what would be right', () => {
+    const content = `providers:
+  local: { tpye: process }
+  staging: { type: kubernetes }
+  other: { type: proces }
+  Local: { type: process }
+  7: { type: process }
+  more: { type: process, folder: x }
+${project}`;
+    expect(faultsIn(content)).toEqual([
+      'ephd.yaml:2:3: providers.local.type: is required: process',
+      'ephd.yaml:3:14: providers.staging.type: there is no provider type kubernetes; the types are: process',
+      'ephd.yaml:4:12: providers.other.type: there is no provider type proces; did you mean process?',
+      'ephd.yaml:5:3: providers.Local: must be lower-case letters, digits and dashes, and begin with a letter',
+      'ephd.yaml:6:3: providers.7: must be lower-case letters, digits and dashes, and begin with a letter',
+      'ephd.yaml:7:26: providers.more.folder: unknown key; allowed here: type',
+    ]);
+    expect(faultsIn(`providers: {}\n${project}`)).toEqual([
+      'ephd.yaml:1:1: providers: names no provider; without this key there is one called process',
     ]);
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -8,7 +8,9 @@ import {
   type PlacedConfig,
   type Policy,
   type ProjectId,
+  type ProviderName,
   projectId,
+  providerName,
   type ServerVariables,
 } from '@eph/contract';
 import type { CommentTemplate } from '@eph/engine/report/texts';
@@ -23,9 +25,11 @@ import {
   logLevels,
   noFile,
   port,
+  providerName as providerNames,
   readConfigFile,
 } from './config-file.ts';
 import type { LinkTemplates } from './links.ts';
+import { type ProviderSettings, providerTypes } from './provider-types.ts';
 
 export type { ConfiguredForge, Environment } from './config-file.ts';
 
@@ -45,9 +49,15 @@ export interface Config {
   readonly configuration: PlatformConfiguration;
   /** Limits of this ephd, above those that documents set. */
   readonly policy: Policy | undefined;
+  /** In the order of the file: of several with one type the first counts. */
+  readonly providers: readonly ConfiguredProvider[];
   readonly projects: readonly ConfiguredProject[];
   /** Whose repositories are projects too, as soon as they are known. */
   readonly organisations: readonly ConfiguredOrganisation[];
+}
+
+export interface ConfiguredProvider extends ProviderSettings {
+  readonly name: ProviderName;
 }
 
 /** Where the layers of the platform come from. */
@@ -97,6 +107,33 @@ export const plainProject = (id: ProjectId, location: string): ConfiguredProject
   variables: {},
 });
 
+const configureProviders = (settings: Readonly<Record<string, ProviderSettings>>): Config['providers'] =>
+  Object.entries(settings).map(([name, given]) => ({ name: providerName(name), ...given }));
+
+const noProviders = { process: providerTypes.process.schema.parse({ type: 'process' }) };
+
+/** Where the file names none. */
+export const defaultProviders = configureProviders(noProviders);
+
+/** The one called `process` was there before providers had names. */
+export const folderOfProvider = (dataFolder: string, name: string): string =>
+  name === 'process' ? join(dataFolder, name) : join(dataFolder, 'providers', name);
+
+/** Providers that are not in the file any more, and whose data folders still hold environments. */
+export const findRetiredProviders = ({
+  dataFolder,
+  providers,
+}: Pick<Config, 'dataFolder' | 'providers'>): Config['providers'] => {
+  const named = join(dataFolder, 'providers');
+  const names = new Set(['process', ...(existsSync(named) ? readdirSync(named) : [])].filter((name) => providerNames.test(name)));
+  for (const { name } of providers) names.delete(name);
+  return [...names].flatMap((name) => {
+    const folder = folderOfProvider(dataFolder, name);
+    const [type, found] = Object.entries(providerTypes).find(([, one]) => one.holdsEnvironments(folder)) ?? [];
+    return found === undefined ? [] : [{ name: providerName(name), ...found.schema.parse({ type }) }];
+  });
+};
+
 export const usage = `ephd: makes temporary environments from Git and removes them again
 
   npm run ephd -- --project <path or URL>     watch a repository, with defaults for everything else
@@ -143,6 +180,7 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     links: file.links ?? {},
     configuration: { repository: locateRepository(file, base), documents: file.documents },
     policy: file.policy,
+    providers: configureProviders(file.providers ?? noProviders),
     projects,
     organisations: collectOrganisations(file),
   };

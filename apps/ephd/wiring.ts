@@ -15,11 +15,10 @@ import { guardDeletions } from '@eph/engine/plan/guard';
 import { Configuration } from '@eph/engine/source/configuration';
 import { ConfigurationReader } from '@eph/engine/source/read-configuration';
 import { createGateway } from '@eph/gateway';
-import { createProcessProvider } from '@eph/providers/process/provider';
 import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
 import { createApi } from './api.ts';
-import type { Config, Environment } from './config.ts';
+import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
 import { createConfigurationRoutes, createSchemaRoutes } from './configuration/configuration-routes.ts';
 import { createEnvironmentRoutes, findEnvironment } from './environments/environment-routes.ts';
 import { Forges } from './forges.ts';
@@ -102,15 +101,23 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     policy: config.policy,
     reader: createConfigurationReader(config, (options) => stack.use(createGitForge({ ...options, environment, log }))),
   });
-  const processFolder = join(config.dataFolder, 'process');
-  mkdirSync(processFolder, { recursive: true });
-  const provider = stack.use(
-    createProcessProvider({
-      folder: processFolder,
-      exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
-      variables: environment,
-      secretOf: (project, name) => projects.get(project)?.variables[name]?.value,
-      log,
+  const retired = findRetiredProviders(config);
+  for (const { name, type } of retired)
+    log.warn(
+      { provider: name, folder: folderOfProvider(config.dataFolder, name) },
+      `provider ${name} is not configured any more and still holds environments: put \`${name}: { type: ${type} }\` back under \`providers\`, or let them go with \`eph release <environment>\``,
+    );
+  const providers = new Map(
+    [...config.providers, ...retired].map(({ name, create }) => {
+      const provider = create({
+        name,
+        folder: folderOfProvider(config.dataFolder, name),
+        variables: environment,
+        exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
+        secretOf: (project, variable) => projects.get(project)?.variables[variable]?.value,
+        log,
+      });
+      return [name, stack.use(provider)];
     }),
   );
 
@@ -135,7 +142,8 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
         ]),
       ),
       configuration,
-      providers: new Map([[provider.name, provider]]),
+      providers,
+      retired: new Set(retired.map(({ name }) => name)),
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
       clock: systemClock,
       random: Math.random,
@@ -196,7 +204,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
         urlOf,
         aliasOf: (known) => routes.aliasOf(known.id),
         closing: stopping.signal,
-        providerOf: (name) => (name === provider.name ? provider : undefined),
+        providerOf: (name) => providers.get(name),
       }),
       wishes: createWishRoutes({
         wishes,

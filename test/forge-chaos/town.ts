@@ -57,6 +57,7 @@ export class Town implements AsyncDisposable {
       projects: new Map([[shop, project]]),
       configuration: new Configuration({ documents: [] }),
       providers: new Map([[provider.name, provider]]),
+      retired: new Set(),
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
       clock,
       random: () => random.next(),

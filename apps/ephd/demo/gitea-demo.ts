@@ -6,7 +6,7 @@ import { projectId } from '@eph/contract';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
 import type { GiteaServer } from '../../../test/parts/gitea-server.ts';
-import { plainProject } from '../config.ts';
+import { defaultProviders, plainProject } from '../config.ts';
 import { createLog } from '../log.ts';
 import { type Ephd, startEphd } from '../wiring.ts';
 import { shopFiles, shopPage } from './sample-files.ts';
@@ -55,6 +55,7 @@ const start = async (server: GiteaServer, repository: GiteaRepository, folder: s
       webhooks: { host: '127.0.0.1', port: 0 },
       configuration: { repository: undefined, documents: [] },
       policy: undefined,
+      providers: defaultProviders,
       projects: [
         {
           ...plainProject(projectId('shop'), location),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { projectId } from '@eph/contract';
-import { plainProject } from '../config.ts';
+import { defaultProviders, plainProject } from '../config.ts';
 import { createLog } from '../log.ts';
 import { type Ephd, startEphd } from '../wiring.ts';
 import { newsFiles, platformFiles, shopFiles, shopOverride, shopPage } from './sample-files.ts';
@@ -45,6 +45,7 @@ const setUp = async (): Promise<Stage> => {
       webhooks: undefined,
       configuration: { repository: { location: platform.origin, branch: 'main', environment: 'demo' }, documents: [] },
       policy: undefined,
+      providers: defaultProviders,
       projects: [plainProject(projectId('shop'), shop.origin), plainProject(projectId('news'), news.origin)],
       organisations: [],
     },

@@ -29,7 +29,7 @@ export interface EnvironmentRoutesOptions extends Addresses {
   /** Absent while another ephd leads. */
   readonly engine: () => Engine;
   readonly events: EventLog;
-  readonly providerOf: (name: string) => Provider | undefined;
+  readonly providerOf: (name: ProviderName) => Provider | undefined;
   /** Ends log streams when ephd stops, so that their readers see an end and not a loss. */
   readonly closing: AbortSignal;
 }
@@ -152,7 +152,7 @@ async function* labelled(component: ComponentName, entries: AsyncIterable<LogEnt
 const chooseComponents = (
   known: EnvironmentRecord,
   asked: string | undefined,
-): readonly { readonly name: ComponentName; readonly provider: string }[] => {
+): readonly Pick<ObservedComponent, 'name' | 'provider'>[] => {
   const components = known.observed?.components ?? [];
   if (asked === undefined) return components;
   const chosen = components.filter((component) => component.name === asked);

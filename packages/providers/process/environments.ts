@@ -1,19 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import {
-  type ComponentName,
-  type EnvironmentId,
-  EphError,
-  environmentId,
-  type Failure,
-  failure,
-  type Identity,
-} from '@eph/contract';
+import { type ComponentName, type EnvironmentId, EphError, type Failure, failure, type Identity } from '@eph/contract';
 import type { Component } from './component.ts';
 import type { Context } from './context.ts';
 import { type Difference, Environment } from './environment.ts';
 import { sentence } from './faults.ts';
+import { readIds } from './layout.ts';
 import { type EnvironmentRecord, emptyComponent, readEnvironment, writeRecord } from './records.ts';
 
 /** How many are read between two turns of the event loop. */
@@ -54,19 +47,15 @@ export class Environments {
       return [failure('provider.unreachable', `The data folder ${layout.root} is not there. Is its disk mounted?`)];
     }
     try {
-      const present = new Set(only === undefined ? this.#readIds() : [only].filter((id) => existsSync(layout.environment(id))));
+      const present = new Set(
+        only === undefined ? readIds(layout.root) : [only].filter((id) => existsSync(layout.environment(id))),
+      );
       await this.#compare(present, only === undefined ? [...this.#known.keys(), ...this.#unidentified.keys()] : [only]);
     } catch (error) {
       return [failure('provider.unreachable', `The data folder ${layout.root} cannot be read: ${sentence(error)}.`)];
     }
     const unidentified = only === undefined ? [...this.#unidentified.values()] : [this.#unidentified.get(only)];
     return unidentified.filter((one) => one !== undefined).map((one) => one.fault);
-  }
-
-  #readIds(): readonly EnvironmentId[] {
-    return readdirSync(this.#context.layout.root)
-      .filter((name) => /^[0-9a-f]{16}$/.test(name))
-      .map(environmentId);
   }
 
   async #compare(present: ReadonlySet<EnvironmentId>, remembered: readonly EnvironmentId[]): Promise<void> {

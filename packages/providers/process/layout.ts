@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CommitSha, ComponentName, EnvironmentId } from '@eph/contract';
+import { type CommitSha, type ComponentName, type EnvironmentId, environmentId } from '@eph/contract';
+import { isAbsent } from './faults.ts';
 
 /**
  * Where things are in the data folder:
@@ -62,3 +64,18 @@ export class Layout {
     return `${parts.join('/')}/${instance ?? ''}`;
   }
 }
+
+/** Of all environments that have a folder in the data folder. */
+export const readIds = (root: string): readonly EnvironmentId[] =>
+  readdirSync(root)
+    .filter((name) => /^[0-9a-f]{16}$/.test(name))
+    .map(environmentId);
+
+/** A folder that cannot be read may hold some. */
+export const holdsEnvironments = (root: string): boolean => {
+  try {
+    return readIds(root).length > 0;
+  } catch (error) {
+    return !isAbsent(error);
+  }
+};

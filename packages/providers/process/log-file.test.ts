@@ -288,7 +288,7 @@ const replace = (path: string, make: (path: string) => void): void => {
   rmSync(path);
   make(path);
 };
-const makePipe = (path: string): void => void execFileSync('mkfifo', [path]);
+const makePipe = (path: string): void => void execFileSync('/usr/bin/mkfifo', [path]);
 const link = (path: string): void => symlinkSync('/dev/zero', path);
 
 describe('lines', () => {

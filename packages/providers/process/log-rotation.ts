@@ -50,7 +50,7 @@ export class LogRotation {
     if (at >= this.#dueAt) return;
     clearTimeout(this.#timer);
     this.#dueAt = at;
-    this.#timer = setTimeout(() => this.#checkAll(), at - performance.now());
+    this.#timer = setTimeout(() => this.#checkAll(), Math.max(0, at - performance.now()));
   }
 
   #checkAll(): void {

@@ -1,0 +1,60 @@
+import { type CommitSha, closest, type Log, type ProjectId, type ProviderName } from '@eph/contract';
+import type { Provider } from '@eph/engine/provider/provider';
+import { holdsEnvironments } from '@eph/providers/process/layout';
+import { createProcessProvider } from '@eph/providers/process/provider';
+import { z } from 'zod';
+
+/** What ephd gives to a provider besides its settings. */
+export interface ProviderContext {
+  readonly name: ProviderName;
+  /** A data folder of its own. */
+  readonly folder: string;
+  /** The environment variables of ephd. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Writes the tree of a commit to a folder that does not exist yet. */
+  readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
+  readonly secretOf: (project: ProjectId, name: string) => string | undefined;
+  readonly log: Log;
+}
+
+/** A provider as the file describes it. */
+export interface ProviderSettings {
+  readonly type: string;
+  readonly create: (context: ProviderContext) => Provider & AsyncDisposable;
+}
+
+interface ProviderType {
+  /** Its settings in the file of ephd, checked. */
+  readonly schema: z.ZodType<ProviderSettings> & z.core.$ZodTypeDiscriminable;
+  /** Whether a data folder holds environments: such a provider still runs when it is no longer in the file. */
+  readonly holdsEnvironments: (folder: string) => boolean;
+}
+
+/** Every type of provider there is. A new one is an entry here. */
+export const providerTypes = {
+  process: {
+    schema: z
+      .strictObject({ type: z.literal('process') })
+      .transform(({ type }): ProviderSettings => ({ type, create: createProcessProvider })),
+    holdsEnvironments,
+  },
+} as const satisfies Readonly<Record<string, ProviderType>>;
+
+const types = Object.keys(providerTypes);
+
+const explainType = (input: unknown): string => {
+  const given = z.object({ type: z.string() }).safeParse(input).data?.type;
+  if (given === undefined) return `is required: ${types.join(', ')}`;
+  const near = closest(given, types);
+  return `there is no provider type ${given}; ${near === undefined ? `the types are: ${types.join(', ')}` : `did you mean ${near}?`}`;
+};
+
+const { process: first, ...others } = providerTypes;
+
+export const providerSchema = z.discriminatedUnion(
+  'type',
+  [first.schema, ...Object.values<ProviderType>(others).map(({ schema }) => schema)],
+  {
+    error: ({ code, input }) => (code === 'invalid_union' ? explainType(input) : undefined),
+  },
+);
