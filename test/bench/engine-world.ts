@@ -1,4 +1,12 @@
-import { completeReading, markListing, type ObservedEnvironment, projectId, type Reading, type Source } from '@eph/contract';
+import {
+  completeReading,
+  markListing,
+  type ObservedEnvironment,
+  projectId,
+  type Reading,
+  type Source,
+  shippedSections,
+} from '@eph/contract';
 import type { Generator } from '@eph/engine/desired/generator';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
@@ -77,6 +85,7 @@ export const createBenchEngine = (forges: readonly Forge[], provider: Provider, 
     ),
     configuration: new Configuration({ documents: [] }),
     providers: new Map([[provider.name, provider]]),
+    sections: shippedSections,
     generators,
     clock: systemClock,
     random: Math.random,

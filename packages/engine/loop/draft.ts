@@ -17,7 +17,7 @@ import {
 import { planUpdate } from '../plan/diff.ts';
 import type { Findings } from '../status/summarize.ts';
 import { computeEnvironment, type EnvironmentInput, explainEnvironment } from '../values/environment.ts';
-import { Preparations } from '../values/prepare.ts';
+import { SharedValues } from '../values/shared-values.ts';
 import type { Admission } from './admission.ts';
 import type { Decision, EnvironmentRecord, Terms } from './memory.ts';
 import { newIdentity } from './names.ts';
@@ -40,7 +40,10 @@ export interface Draft extends Remarks {
 export type Remarks = Pick<Findings, 'notices' | 'staleConfiguration'>;
 
 /** What `eph config explain` says about one environment. */
-export type ExplainedValues = Pick<ConfigView, 'configuration' | 'notices' | 'components' | 'violations'>;
+export type ExplainedValues = Pick<
+  ConfigView,
+  'configuration' | 'notices' | 'components' | 'violations' | 'problems' | 'remarks'
+>;
 
 /** Who else has a say in an environment. */
 interface Surroundings {
@@ -56,7 +59,7 @@ export class Drafts {
   readonly #admission: Admission;
   readonly #neighbours: Neighbours;
   readonly #untilConfigured: Surroundings['untilConfigured'];
-  readonly #preparations = new Preparations();
+  readonly #shared = new SharedValues();
 
   constructor(world: World, { admission, neighbours, untilConfigured }: Surroundings) {
     this.#world = world;
@@ -102,10 +105,15 @@ export class Drafts {
       const { code, message } = artifact.fault;
       return { ...draft, actions: [{ type: 'wait', code, reason: message }] };
     }
-    const { wishes, faults, obstacles, namespaces } = computeEnvironment({
+    const {
+      components: desired,
+      faults,
+      obstacles,
+      namespaces,
+    } = computeEnvironment({
       ...this.#environmentInput(spec, source, identity, seen),
       ...(terms?.isolated === true ? { variables: {} } : {}),
-      told,
+      configuration: told,
       artifact: artifact.artifact,
     });
     if (faults.length > 0) return { ...draft, namespaces, specFaults: faults };
@@ -118,8 +126,8 @@ export class Drafts {
       };
     }
     this.#admission.admit(identity.id);
-    const components = wishes.flatMap((wish) => (wish.state === 'resolved' ? [wish.component] : []));
-    return { ...draft, namespaces, components, actions: planUpdate(wishes, seen, this.#world.clock.now()) };
+    const components = desired.flatMap((one) => (one.state === 'resolved' ? [one.component] : []));
+    return { ...draft, namespaces, components, actions: planUpdate(desired, seen, this.#world.clock.now()) };
   }
 
   /** Where the values of an environment come from. Throws where that cannot be said. */
@@ -136,12 +144,16 @@ export class Drafts {
     const { state, commit, faults } = told;
     const configuration = { state, commit, fault: faults[0]?.message ?? null };
     const notices = [...parsed.notices];
-    if (!('layers' in told)) return { configuration, notices, components: [], violations: [] };
+    if (!('layers' in told)) return { configuration, notices, components: [], violations: [], problems: [], remarks: [] };
     const artifact = await projectOf(this.#world, known.project).resolver.resolve(source, signal);
     const identity = known.observed?.identity ?? newIdentity(this.#world, known.name, source);
     const input = this.#environmentInput(parsed, source, identity, known.observed);
-    const explained = explainEnvironment({ ...input, told, artifact: artifact.state === 'missing' ? '' : artifact.artifact });
-    return { configuration, notices, components: [...explained.components], violations: [...explained.violations] };
+    const explained = explainEnvironment({
+      ...input,
+      configuration: told,
+      artifact: artifact.state === 'missing' ? '' : artifact.artifact,
+    });
+    return { configuration, notices, ...explained };
   }
 
   /** What people or their checks ask to wait for; undefined when it can go on. */
@@ -174,7 +186,7 @@ export class Drafts {
     source: Source,
     identity: Identity,
     seen: ObservedEnvironment | undefined,
-  ): Omit<EnvironmentInput, 'artifact' | 'told'> {
+  ): Omit<EnvironmentInput, 'artifact' | 'configuration'> {
     const { variables } = projectOf(this.#world, source.project);
     return {
       parsed,
@@ -184,10 +196,10 @@ export class Drafts {
       observed: seen?.components ?? [],
       aliases: this.#world.aliasesOf(identity.id),
       variables,
-      providers: [...this.#world.providers.keys()],
+      providers: Array.from(this.#world.providers.keys(), (name) => ({ name, type: name, holdsSecrets: false })),
       outputsOf: (namespace) => this.#neighbours.published(namespace, identity.id),
       countOthers: () => (seen === undefined ? this.#admission.countOthers(identity.id, source.project) : undefined),
-      preparations: this.#preparations,
+      shared: this.#shared,
     };
   }
 

@@ -7,6 +7,7 @@ import {
   type ResolvedComponent,
   type ServerVariables,
   type SourceRef,
+  shippedSections,
 } from '@eph/contract';
 import { expect } from 'vitest';
 import type { ForkMode } from '../desired/forks.ts';
@@ -79,6 +80,7 @@ export class EngineHarness {
       ),
       configuration: new Configuration({ documents: [] }),
       providers: new Map([[this.provider.name, this.provider]]),
+      sections: shippedSections,
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
       clock: this.clock,
       random: () => 0.5,

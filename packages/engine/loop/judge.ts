@@ -36,14 +36,14 @@ export interface Considered {
 
 /** From the source to what is desired: which sources want an environment, and on which terms. It only reads. */
 export class Judge {
-  readonly #world: Pick<World, 'projects' | 'generators'>;
+  readonly #world: Pick<World, 'projects' | 'generators' | 'sections'>;
   readonly #memory: Memory;
   readonly #specs = new Map<ProjectId, SpecReader>();
 
-  constructor(world: Pick<World, 'projects' | 'generators'>, memory: Memory) {
+  constructor(world: Pick<World, 'projects' | 'generators' | 'sections'>, memory: Memory) {
     this.#world = world;
     this.#memory = memory;
-    for (const [id, { forge }] of world.projects) this.#specs.set(id, new SpecReader(forge));
+    for (const [id, { forge }] of world.projects) this.#specs.set(id, new SpecReader(forge, world.sections));
   }
 
   /** About every source of a reading. What was decided about a source stands for as long as the source looks the same. */

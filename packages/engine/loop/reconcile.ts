@@ -315,7 +315,8 @@ export class Reconciler {
     const { told: before, decision } = known;
     const told = this.#drafts.configurationOf(known.project);
     if (before === undefined || before === told) return;
-    const spec = decision.state === 'wanted' && decision.spec !== 'missing' && decision.spec.ok ? decision.spec.spec : undefined;
+    const spec =
+      decision.state === 'wanted' && decision.spec !== 'missing' && decision.spec.ok ? decision.spec.components : undefined;
     if (isSameFor(spec, before, told)) {
       known.told = told;
       return;

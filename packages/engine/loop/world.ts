@@ -1,4 +1,12 @@
-import { type EnvironmentId, EphError, type Event, type ProjectId, type ProviderName, type ServerVariables } from '@eph/contract';
+import {
+  type EnvironmentId,
+  EphError,
+  type Event,
+  type ProjectId,
+  type ProviderName,
+  type Section,
+  type ServerVariables,
+} from '@eph/contract';
 import type { ForkMode } from '../desired/forks.ts';
 import type { Generator } from '../desired/generator.ts';
 import type { Resolver } from '../images/resolver.ts';
@@ -29,6 +37,8 @@ export interface World {
   /** What the platform and its operators say. */
   readonly configuration: Configuration;
   readonly providers: ReadonlyMap<ProviderName, Provider>;
+  /** What `eph.yaml` is made of. */
+  readonly sections: readonly Section[];
   readonly generators: readonly Generator[];
   readonly clock: Clock;
   readonly telemetry: Telemetry;
