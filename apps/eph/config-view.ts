@@ -28,10 +28,10 @@ const renderHeading = (out: Output, { name, commit, configuration }: ConfigView)
   return [`${out.paint('strong', safeLine(name))}  ${safeLine(read.join(', '))}`];
 };
 
-const renderRemarks = (out: Output, { configuration, notices, violations }: ConfigView): string[] => [
-  ...renderConfigurationState(out, configuration),
-  ...renderViolations(out, violations),
-  ...renderNotices(out, 'eph.yaml', notices),
+const renderRemarks = (out: Output, view: ConfigView): string[] => [
+  ...renderConfigurationState(out, view.configuration),
+  ...renderSentences(out, view),
+  ...renderNotices(out, 'eph.yaml', view.notices),
 ];
 
 const stateSentences = {
@@ -46,8 +46,15 @@ const renderConfigurationState = (out: Output, { state, fault }: ConfigView['con
   return fault === null ? [sentence] : [sentence, `  ${safeLine(fault)}`];
 };
 
-export const renderViolations = (out: Output, violations: readonly string[]): string[] =>
-  violations.map((sentence) => `${out.paint('bad', 'limit:')} ${safeLine(sentence)}`);
+/** What ephd has to say beside the faults of the file. */
+export const renderSentences = (
+  out: Output,
+  { problems, violations, remarks }: Pick<ConfigView, 'problems' | 'violations' | 'remarks'>,
+): string[] => [
+  ...problems.map((sentence) => `${out.paint('bad', 'problem:')} ${safeLine(sentence)}`),
+  ...violations.map((sentence) => `${out.paint('bad', 'limit:')} ${safeLine(sentence)}`),
+  ...remarks.map((sentence) => `${out.paint('busy', 'note:')} ${safeLine(sentence)}`),
+];
 
 export const renderNotices = (out: Output, file: string, notices: readonly ConfigView['notices'][number][]): string[] =>
   notices.map(({ line, column, path, message }) => {

@@ -140,6 +140,7 @@ describe('config explain', () => {
       configuration: { state: 'last-good', commit: 'f'.repeat(40), fault: 'dev/env.yaml:3:1: replcias: unknown key' },
       notices: [{ path: 'advanced.canary', line: 30, column: 3, message: 'not available yet' }],
       violations: ['web.replicas is 50; dev/env.yaml:4 allows 10'],
+      remarks: ['provider staging is not configured here; fallback process is used'],
       components: [],
     });
     expect((await ask(['explain'])).out.split('\n')).toStrictEqual([
@@ -147,6 +148,7 @@ describe('config explain', () => {
       'The newest configuration cannot be used, so the last good one stays in force.',
       '  dev/env.yaml:3:1: replcias: unknown key',
       'limit: web.replicas is 50; dev/env.yaml:4 allows 10',
+      'note: provider staging is not configured here; fallback process is used',
       'note: eph.yaml:30:3: advanced.canary: not available yet',
       '',
       'It has no components.',
@@ -233,6 +235,8 @@ describe('config validate', () => {
       faults,
       notices: [{ path: 'advanced', line: 9, column: 1, message: 'not available yet' }],
       violations: ['ttl is 90d; ephd.yaml:7 allows 7d'],
+      problems: ['provider staging is not configured here; this server has process'],
+      remarks: [],
     };
     const { code, out } = await ask(['validate']);
     expect(code).toBe(exitCodes.invalid);
@@ -243,9 +247,10 @@ describe('config validate', () => {
       'eph.yaml:4:2: a tab cannot indent',
       '  4 |  services: {}',
       '    |  ^',
+      'problem: provider staging is not configured here; this server has process',
       'limit: ttl is 90d; ephd.yaml:7 allows 7d',
       'note: eph.yaml:9:1: advanced: not available yet',
-      'eph.yaml is not valid: 2 faults, 1 limit exceeded.',
+      'eph.yaml is not valid: 2 faults, 1 problem, 1 limit exceeded.',
       '',
     ]);
     const json = await ask(['validate', '--json']);
@@ -258,7 +263,7 @@ describe('config validate', () => {
     await writeFile(join(folder, 'other', 'a b.yaml'), text);
     expect((await ask(['validate', 'other/a b.yaml', '--project', 'shop'])).out).toBe('other/a b.yaml is valid.\n');
     expect(ephd.requests.at(-1)).toBe('POST /api/v1/config/validate?file=other%2Fa+b.yaml&project=shop');
-    ephd.validation = { valid: false, faults: faults.slice(0, 1), notices: [], violations: [] };
+    ephd.validation = { valid: false, faults: faults.slice(0, 1), notices: [], violations: [], problems: [], remarks: [] };
     const { out } = await ask(['validate', '-'], { stdin: text });
     expect(out).toContain('standard input:2:1: nmae: ');
     expect(out).toContain('  2 | nmae: shop\n    | ^\n');
@@ -294,6 +299,8 @@ describe('config validate', () => {
       faults: [{ file: evil, line: 1, column: 3, path: evil, message: evil }],
       notices: [{ path: evil, line: 1, column: 1, message: evil }],
       violations: [evil],
+      problems: [evil],
+      remarks: [evil],
     };
     for (const args of [
       ['validate', '-'],

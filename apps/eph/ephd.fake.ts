@@ -75,7 +75,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     plan: { plans: [], faults: [] },
     logs: [],
     config: fakeConfig(),
-    validation: { valid: true, faults: [], notices: [], violations: [] },
+    validation: { valid: true, faults: [], notices: [], violations: [], problems: [], remarks: [] },
     validated,
     wishAnswer: fakeWishAnswer(),
     wishes,
@@ -245,6 +245,8 @@ export const fakeConfig = (changes: Partial<Omit<ConfigView, 'id' | 'name'>> = {
   configuration: { state: 'current', commit: configurationCommit, fault: null },
   notices: [],
   violations: [],
+  problems: [],
+  remarks: [],
   components: [
     {
       name: 'web',

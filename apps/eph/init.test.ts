@@ -123,7 +123,7 @@ process:
     const { spec } = await initWith({ Procfile: 'worker: job\nweb: serve', 'package.json': start, 'package-lock.json': '' });
     const intoPath = 'export PATH="$PWD/node_modules/.bin:$PATH"';
     expect(spec.process?.services).toStrictEqual({
-      web: { command: `npm ci && ${intoPath} && serve`, entry: true, ready: { timeout: 600 } },
+      web: { command: `npm ci && ${intoPath} && serve`, entry: true, ready: { timeout: '10m' } },
       worker: { command: `${intoPath} && job`, ready: { none: true }, depends_on: ['web'] },
     });
   });

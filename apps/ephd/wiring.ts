@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
-import { EphError, projectId } from '@eph/contract';
+import { EphError, projectId, shippedSections } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
@@ -144,6 +144,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
       configuration,
       providers,
       retired: new Set(retired.map(({ name }) => name)),
+      sections: shippedSections,
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
       clock: systemClock,
       random: Math.random,
@@ -213,6 +214,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
       }),
       configuration: createConfigurationRoutes({
         policy: config.policy,
+        providers: [{ name: provider.name, type: provider.name, holdsSecrets: false }],
         configurationOf(name) {
           const project = config.projects.find(({ id }) => id === name);
           return project && configuration.layersFor(project.repository, project.id);

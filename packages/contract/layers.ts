@@ -40,6 +40,8 @@ export interface ConfigurationLayers {
   defaultsOf(kind: string): readonly Layer[];
   /** Override layers for one component, by its name. */
   overridesOf(component: string): readonly Layer[];
+  /** Components that overrides are for. */
+  readonly overridden: readonly string[];
   readonly platform: {
     /** What the namespace `platform` publishes, per component. */
     readonly outputs: { readonly [component: string]: { readonly [key: string]: string } };
@@ -50,5 +52,6 @@ export interface ConfigurationLayers {
 export const noConfiguration: ConfigurationLayers = {
   defaultsOf: () => [],
   overridesOf: () => [],
+  overridden: [],
   platform: { outputs: {} },
 };

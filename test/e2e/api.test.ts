@@ -100,7 +100,7 @@ describe('the API', () => {
       faults: [{ file: 'my.yaml', line: 4, column: 1, path: 'procces' }],
     });
     const open = await validate(`${sound}security: { environment_access: { default: protected } }\n`);
-    expect(open).toMatchObject({ valid: false, violations: [expect.stringContaining('my.yaml:5')] });
+    expect(open).toMatchObject({ valid: false, problems: [expect.stringContaining('my.yaml:5')] });
     // The rest of it is not read, so the connection cannot serve another request.
     const huge = { method: 'POST', headers: { connection: 'close' }, body: 'x'.repeat(2_000_000) };
     expect((await site.api('/api/v1/config/validate', huge)).status).toBe(413);

@@ -1,4 +1,4 @@
-import { type EnvironmentId, projectId, silentLog } from '@eph/contract';
+import { type EnvironmentId, projectId, shippedSections, silentLog } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
@@ -58,6 +58,7 @@ export class Town implements AsyncDisposable {
       configuration: new Configuration({ documents: [] }),
       providers: new Map([[provider.name, provider]]),
       retired: new Set(),
+      sections: shippedSections,
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
       clock,
       random: () => random.next(),

@@ -9,6 +9,7 @@ import {
   type ResolvedComponent,
   type Source,
   type SourceRef,
+  shippedSections,
   sourceKey,
 } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
@@ -210,6 +211,7 @@ export class Town implements Truth {
       ),
       configuration: new Configuration({ documents: [] }),
       providers: new Map([[this.provider.name, this.#plant.provider?.(this.provider) ?? this.provider]]),
+      sections: shippedSections,
       generators: [gitBranchGenerator, gitTagGenerator],
       clock: this.clock,
       random: () => random.next(),

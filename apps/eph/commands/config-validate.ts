@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ValidationView } from '@eph/contract';
 import { CommandFailure } from '../command-failure.ts';
-import { renderNotices, renderViolations } from '../config-view.ts';
+import { renderNotices, renderSentences } from '../config-view.ts';
 import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { count } from '../figures.ts';
@@ -63,23 +63,24 @@ const readUpToLimit = async (chunks: AsyncIterable<Uint8Array>, file: string): P
 };
 
 const renderValidation = (out: Output, file: string, bytes: Uint8Array, validation: ValidationView): string[] => {
-  const { valid, faults, notices, violations } = validation;
+  const { valid, faults, notices } = validation;
   const source = splitLines(bytes);
   return [
     ...faults.flatMap(({ line, column, path, message }) => [
       safeLine([`${file}:${line}:${column}`, path, message].filter(Boolean).join(': ')),
       ...excerpt(source, line, column).map((one) => out.paint('faint', one)),
     ]),
-    ...renderViolations(out, violations),
+    ...renderSentences(out, validation),
     ...renderNotices(out, file, notices),
     out.paint(valid ? 'good' : 'bad', safeLine(summarize(file, validation))),
   ];
 };
 
-const summarize = (file: string, { valid, faults, violations }: ValidationView): string => {
+const summarize = (file: string, { valid, faults, problems, violations }: ValidationView): string => {
   if (valid) return `${file} is valid.`;
   const counted = [
     ...(faults.length === 0 ? [] : [count(faults.length, 'fault')]),
+    ...(problems.length === 0 ? [] : [count(problems.length, 'problem')]),
     ...(violations.length === 0 ? [] : [`${count(violations.length, 'limit')} exceeded`]),
   ];
   return `${file} is not valid${counted.length === 0 ? '' : `: ${counted.join(', ')}`}.`;

@@ -9,13 +9,16 @@ import {
 } from '@eph/contract';
 import { checkPolicy } from '@eph/engine/values/policy';
 import { policyFactsOf } from '@eph/engine/values/policy-facts';
-import { Preparations } from '@eph/engine/values/prepare';
+import { type AvailableProvider, chooseProviders } from '@eph/engine/values/providers';
+import { SharedValues } from '@eph/engine/values/shared-values';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 
 export interface ConfigurationRoutesOptions {
   /** Limits of this ephd, whatever the project. */
   readonly policy: Policy | undefined;
+  /** Those of this ephd, in the order of its file. */
+  readonly providers: readonly AvailableProvider[];
   /** What the platform says to a project; undefined when there is no such project. */
   readonly configurationOf: (project: string) => ConfigurationView | undefined;
 }
@@ -42,18 +45,21 @@ export const createSchemaRoutes = (): Hono => {
 const validate = (
   parsed: ParsedSpec,
   project: string | undefined,
-  { policy, configurationOf }: ConfigurationRoutesOptions,
+  { policy, providers: available, configurationOf }: ConfigurationRoutesOptions,
 ): ValidationView => {
-  if (!parsed.ok) return { valid: false, faults: [...parsed.faults], notices: [], violations: [] };
+  if (!parsed.ok) return { valid: false, faults: [...parsed.faults], notices: [], violations: [], problems: [], remarks: [] };
   const { spec, places, notices, guards } = parsed;
   const said = configurationOf(project ?? spec.name);
   const policies = said !== undefined && 'policies' in said ? said.policies : policy === undefined ? [] : [policy];
-  const violations = [
+  const providers = chooseProviders(parsed, available, []);
+  const input = { commit: null, configuration: noConfiguration, choice: providers.choice };
+  const { faults, merged } = new SharedValues().resolve(parsed, input);
+  const problems = [
     ...guards.map(({ path, line, message }) => `${places.file}:${line}: ${path} ${message}`),
-    ...new Preparations()
-      .prepare(spec, { places, commit: null, configuration: noConfiguration })
-      .faults.map(({ message }) => message),
-    ...checkPolicy(policies, policyFactsOf({ spec, places })).map(({ message }) => message),
+    ...[...providers.faults, ...faults].map(({ message }) => message),
   ];
-  return { valid: violations.length === 0, faults: [], notices: [...notices], violations };
+  const facts = policyFactsOf({ file: parsed, providers, components: merged });
+  const violations = checkPolicy(policies, facts).map(({ message }) => message);
+  const valid = problems.length + violations.length === 0;
+  return { valid, faults: [], notices: [...notices], violations, problems, remarks: [...providers.remarks] };
 };

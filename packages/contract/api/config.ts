@@ -15,13 +15,22 @@ const fault = z.object({
 /** Something that is read and not acted on yet. */
 const notice = z.object({ path: z.string(), line: z.number(), column: z.number(), message: z.string() });
 
+/** One sentence each. */
+const sentences = {
+  /** Limits that are exceeded. */
+  violations: z.array(z.string()),
+  /** What else keeps it from being made, such as a provider that is not configured. */
+  problems: z.array(z.string()),
+  /** What people should know, such as a fallback in use. */
+  remarks: z.array(z.string()),
+};
+
 export const validationSchema = z.object({
-  /** No fault and no violation. */
+  /** No fault, no violation and no problem. */
   valid: z.boolean(),
   faults: z.array(fault),
   notices: z.array(notice),
-  /** What else stands against it, one sentence each: limits that it passes, references that can never lead anywhere. */
-  violations: z.array(z.string()),
+  ...sentences,
 });
 export type ValidationView = z.output<typeof validationSchema>;
 
@@ -65,7 +74,7 @@ export const configViewSchema = z.object({
     fault: z.string().nullable(),
   }),
   notices: z.array(notice),
-  violations: z.array(z.string()),
+  ...sentences,
   components: z.array(z.object({ name: z.string(), kind: z.string(), provider: z.string(), values: z.array(value) })),
 });
 export type ConfigView = z.output<typeof configViewSchema>;

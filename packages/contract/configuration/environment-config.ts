@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonMap } from '../layers.ts';
 import { type PolicyLimits, policySchema } from '../policy.ts';
-import { type ComponentKind, componentKinds } from '../spec/component-values.ts';
+import { componentKinds } from '../spec/component-values.ts';
 import { type DocumentForm, type ParsedDocument, type Places, parseDocument } from '../spec/document.ts';
 import { isMap } from '../spec/rules.ts';
 import { name } from '../spec/scalars.ts';
@@ -78,10 +78,10 @@ const platform = z
   .describe('Values of the platform.');
 export type PlatformValues = z.output<typeof platform>;
 
-const kindNames = Object.keys(componentKinds) as readonly ComponentKind[];
+const kindNames = Object.keys(componentKinds);
 
 const defaults = z
-  .object(Object.fromEntries(kindNames.map((kind) => [kind, layerOf(componentKinds[kind]).optional()])))
+  .object(Object.fromEntries(Object.values(componentKinds).map((kind) => [kind.name, layerOf(kind.schema).optional()])))
   .catchall(openLayer)
   .superRefine(
     (kinds, context) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { count, durationText, text, variables } from './scalars.ts';
-import { autoscaling, command, directory, ready, readyTimeoutLimit, replicas, resources } from './workload.ts';
+import { count, text, variables } from './scalars.ts';
+import type { ComponentKind } from './section.ts';
+import { autoscaling, command, directory, ready, replicas, resources } from './workload.ts';
 
 /** What a component of a kind can be told. All layers are written in these words, and every one may leave out anything. */
 
@@ -9,14 +10,14 @@ export const deploymentValues = z
     command: command.optional(),
     directory: directory.optional(),
     env: variables.optional(),
-    ready: ready(durationText(readyTimeoutLimit)).optional(),
+    ready: ready.optional(),
     replicas: replicas.optional(),
     resources: resources.optional(),
     autoscaling: autoscaling.optional(),
   })
   .describe('A service.');
 
-export const databaseValues = z
+const databaseValues = z
   .strictObject({
     engine: text().optional().describe('The database system, such as `postgres`.'),
     version: text().optional().describe('Its version, in quotes.'),
@@ -26,7 +27,7 @@ export const databaseValues = z
   })
   .describe('A database.');
 
-export const networkValues = z
+const networkValues = z
   .strictObject({
     tlsEnabled: z.boolean().optional().describe('Whether the way in is encrypted.'),
     ingressClass: text().optional().describe('Which ingress controller serves it.'),
@@ -34,8 +35,27 @@ export const networkValues = z
   })
   .describe('The way into an environment.');
 
-export const componentKinds = { Deployment: deploymentValues, Database: databaseValues, Network: networkValues } as const;
-export type ComponentKind = keyof typeof componentKinds;
+const deployment = {
+  name: 'Deployment',
+  schema: deploymentValues,
+  builtIn: {
+    env: {
+      EPH_PROJECT: '${project}',
+      EPH_ENVIRONMENT: '${environment_name}',
+      EPH_URL: '${environment_url}',
+      EPH_COMMIT: '${commit_sha}',
+      EPH_REF: '${ref_name}',
+    },
+    ready: { tcp: true, timeout: '60s' },
+    replicas: 1,
+  },
+  common: true,
+  alternatives: { ready: ['http', 'tcp', 'none'] },
+} as const satisfies ComponentKind;
+
+export const componentKinds = {
+  Deployment: deployment,
+  Database: { name: 'Database', schema: databaseValues },
+  Network: { name: 'Network', schema: networkValues },
+} as const satisfies { readonly [name: string]: ComponentKind };
 export type DeploymentValues = z.output<typeof deploymentValues>;
-export type DatabaseValues = z.output<typeof databaseValues>;
-export type NetworkValues = z.output<typeof networkValues>;

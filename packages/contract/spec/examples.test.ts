@@ -48,7 +48,6 @@ describe('the complete file', () => {
     const parsed = parse(complete);
     expect(parsed.ok && parsed.guards).toEqual([]);
     expect(parsed.ok && parsed.notices.map(({ path, line }) => `${line} ${path}`)).toEqual([
-      '6 providers.primary',
       '30 environment.subdomain_template',
       '31 environment.base_domain',
       '34 environment.alias_template',

@@ -78,7 +78,7 @@ const sentence = (issue: z.core.$ZodIssue, value: unknown): string => {
       // Words of the schema say more than ours; the library's own say less.
       return issue.message.startsWith('Invalid input') ? mustBe([nouns[issue.expected] ?? issue.expected], value) : issue.message;
     case 'invalid_value':
-      return mustBe(issue.values.map(quote), value);
+      return issue.message.startsWith('Invalid') ? mustBe(issue.values.map(quote), value) : issue.message;
     case 'invalid_union':
       return issue.message.startsWith('Invalid') ? mustBe(choicesOf(issue), value) : issue.message;
     case 'invalid_key':

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { type Available, available } from './availability.ts';
+import { availableIn } from './availability.ts';
 import { specSchema } from './schema.ts';
+import type { Available, Section } from './section.ts';
+import { shippedSections } from './sections.ts';
 
 /** The parts of JSON Schema that `eph.yaml` needs. */
 export interface JsonSchema {
@@ -33,17 +35,17 @@ export interface JsonSchema {
  * `eph.yaml` as editors want it described. Rules about several keys at once are left out, except for the section that every file needs:
  * editors explain them badly, and `eph config validate` explains them well.
  */
-export const specJsonSchema = (): JsonSchema => {
+export const specJsonSchema = (sections: readonly Section[] = shippedSections): JsonSchema => {
   // Editors speak draft 7 best.
-  const emitted = z.toJSONSchema(specSchema, { io: 'input', target: 'draft-7' }) as JsonSchema;
-  const { $schema, ...schema } = remark(emitted, available);
+  const emitted = z.toJSONSchema(specSchema(sections), { io: 'input', target: 'draft-7' }) as JsonSchema;
+  const { $schema, ...schema } = remark(emitted, availableIn(sections));
   return {
     $schema: $schema ?? '',
     $id: 'https://eph.io/schemas/eph.schema.json',
     title: 'eph.yaml',
     description: 'What gets an environment in this repository, and what runs in it.',
     ...schema,
-    anyOf: ['process', 'kubernetes', 'docker-compose'].map((section) => ({ required: [section] })),
+    anyOf: sections.filter(({ choice }) => choice).map(({ name }) => ({ required: [name] })),
   };
 };
 
@@ -53,6 +55,7 @@ const notYet = 'Not available yet.';
 const remark = (schema: JsonSchema, known: Available | undefined): JsonSchema => {
   if (known === true) return schema;
   if (known === undefined) return describe(schema, notYet);
+  if (known === 'limited') return describe(schema, 'Only held against the limits of the server today.');
   if (Array.isArray(known)) return remarkChoice(schema, known);
   const within = known as { readonly [key: string]: Available };
   const { properties, additionalProperties, items, anyOf, oneOf } = schema;

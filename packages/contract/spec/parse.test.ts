@@ -71,9 +71,9 @@ process:
     expect(spec.triggers.map((trigger) => trigger.type)).toEqual(['git_branch', 'git_tag']);
     expect(spec.process?.services['web']).toMatchObject({
       command: ['node', 'server.js'],
-      ready: { http: '/healthz', timeout: 120 },
+      ready: { http: '/healthz', timeout: '2m' },
     });
-    expect(spec.process?.services['mail']?.ready).toEqual({ none: true, timeout: 0.5 });
+    expect(spec.process?.services['mail']?.ready).toEqual({ none: true, timeout: '500ms' });
   });
 
   it.each([
@@ -221,9 +221,16 @@ process:
       ['3:40: triggers.0.patterns.0: must have at most 255 characters'],
     ],
     [
-      'a provider there is not',
-      file('providers: { primary: docker }\n'),
-      ['3:14: providers.primary: must be "process", "kubernetes" or "docker-compose"'],
+      'a provider that cannot be a name',
+      file('providers: { primary: My Cluster }\n'),
+      [
+        '3:14: providers.primary: must be lower-case letters, digits and dashes, with a letter or digit at both ends, at most 63 characters',
+      ],
+    ],
+    [
+      'more copies than a process has',
+      file('', '    a: { command: a, replicas: 2 }'),
+      ['5:22: process.services.a.replicas: must be 1, because `process` runs one copy of each service'],
     ],
     [
       'variables that are not text',

@@ -1,103 +1,81 @@
 import { z } from 'zod';
 import { isMap, notBoth, read } from './rules.ts';
 import { name } from './scalars.ts';
-import { advanced, testing } from './sections/advanced.ts';
-import { database } from './sections/database.ts';
-import { dockerCompose } from './sections/docker-compose.ts';
+import type { Section } from './section.ts';
 import { environment } from './sections/environment.ts';
-import { hooks } from './sections/hooks.ts';
-import { kubernetes } from './sections/kubernetes.ts';
-import { networking } from './sections/networking.ts';
-import { observability } from './sections/observability.ts';
-import { process } from './sections/process.ts';
-import { secrets } from './sections/secrets.ts';
-import { security } from './sections/security.ts';
-import { services } from './sections/services.ts';
 import { defaultTriggers, triggers } from './sections/triggers.ts';
+import type { shippedSections } from './sections.ts';
 
-/** Every provider has a section of its own that says what it is to make. */
-const sections = ['process', 'kubernetes', 'docker-compose'] as const;
-export type SpecProvider = (typeof sections)[number];
-
-const provider = z.enum(sections);
+const provider = name.describe('A type of providers, such as `process`, or the name of one provider of the server.');
 
 const providers = z
   .strictObject({
-    primary: provider.describe('What makes the environment. Its section must be there.'),
-    fallback: provider.optional().describe('What makes it where the primary provider is not to be had.'),
+    primary: provider.describe(
+      'What makes the environment: a type of providers, such as `process`, or a name that the server knows.',
+    ),
+    fallback: provider.optional().describe('Used when the primary provider is not configured.'),
   })
   .refine(({ primary, fallback }) => primary !== fallback, {
     path: ['fallback'],
     message: 'must be another provider than primary',
     when: isMap,
   })
-  .describe('Who makes the environment. Without it, the one whose section is there.');
+  .describe('Who makes the environment. Without it, a provider of the type whose section is there.');
 
-const presentSections = (written: object): readonly SpecProvider[] =>
-  sections.filter((section) => Object.hasOwn(written, section));
+const namesOf = (sections: readonly Section[]): readonly string[] =>
+  sections.filter(({ choice }) => choice).map((one) => one.name);
 
-/** What is missing or ambiguous about who makes the environment. */
-const checkProviders = (written: object, context: z.core.$RefinementCtx): void => {
+/** The sections of a file among which a provider chooses. */
+export const choicesIn = (sections: readonly Section[], written: object): readonly string[] =>
+  namesOf(sections).filter((one) => Object.hasOwn(written, one));
+
+/** What is missing or ambiguous about who makes the environment. Names of providers are known only to the server. */
+const checkProviders = (sections: readonly Section[]) => (written: object, context: z.core.$RefinementCtx) => {
   const refuse = (path: string, message: string, alternatives: readonly string[] = [path]): void =>
     context.addIssue({ code: 'custom', path: [path], message, params: { alternatives } });
+  const all = namesOf(sections);
   const named = [read(written, 'provider'), ...['primary', 'fallback'].map((key) => read(read(written, 'providers'), key))];
-  for (const section of sections)
-    if (named.includes(section) && !Object.hasOwn(written, section))
-      refuse(section, `is required, because ${section} is to make the environment`);
-  if (Object.hasOwn(written, 'provider') || Object.hasOwn(written, 'providers')) return;
-  const present = presentSections(written);
-  if (present.length === 0) refuse('process', `is required, or ${sections.slice(1).join(', or ')}`, sections);
-  if (present.length > 1) refuse('providers', `is required, as there are the sections ${present.join(' and ')}`);
+  const missing = all.filter((one) => named.includes(one) && !Object.hasOwn(written, one));
+  for (const one of missing) refuse(one, `is required, because ${one} is to make the environment`);
+  const present = choicesIn(sections, written);
+  if (present.length === 0 && missing.length === 0) refuse(all[0] ?? '', `is required, or ${all.slice(1).join(', or ')}`, all);
+  if (present.length > 1 && !Object.hasOwn(written, 'provider') && !Object.hasOwn(written, 'providers'))
+    refuse('providers', `is required, as there are the sections ${present.join(' and ')}`);
 };
 
-/** Components of all sections share one set of names, so that a reference means one of them. */
-const checkComponents = (written: object, context: z.core.$RefinementCtx): void => {
-  const taken = new Map<unknown, string>();
-  const services = read(read(written, 'process'), 'services');
-  for (const one of isMap({ value: services }) ? Object.keys(services as object) : []) taken.set(one, 'process.services');
-  const lists = [
-    { at: ['services'], entries: read(written, 'services') },
-    { at: ['database', 'instances'], entries: read(read(written, 'database'), 'instances') },
-  ];
-  for (const { at, entries } of lists) {
-    const names = Array.isArray(entries) ? entries.map((entry) => read(entry, 'name')) : [];
-    for (const [index, one] of names.entries())
-      if (taken.has(one))
-        context.addIssue({ code: 'custom', path: [...at, index, 'name'], message: `is also a component of ${taken.get(one)}` });
-    for (const one of names) if (one !== undefined) taken.set(one, at.join('.'));
-  }
-};
+/** `eph.yaml` with these sections. What is short in the file is long in the result, and the provider is always named. */
+export const specSchema = (sections: readonly Section[]): z.ZodType<Spec> =>
+  z
+    .strictObject({
+      version: z.literal('1.0').describe('The version of this format.'),
+      name: name.describe('The project, as it appears in environment names.'),
+      providers: providers.optional(),
+      provider: provider.optional().describe('Short for `providers.primary`.'),
+      triggers: triggers.schema.default(defaultTriggers),
+      environment: environment.schema.default({}),
+      ...Object.fromEntries(sections.filter(isNotFixed).map((one) => [one.name, one.schema.optional()])),
+    })
+    .refine(...notBoth('provider', 'providers'))
+    .superRefine(checkProviders(sections), { when: isMap })
+    // The sections are known by their types only where they are put into a table.
+    .transform(
+      ({ provider: only, ...written }): Spec => ({
+        ...written,
+        providers: written.providers ?? { primary: only ?? choicesIn(sections, written)[0] ?? '' },
+      }),
+    );
 
-/** `eph.yaml`. What is short in the file is long in the result, and the provider is always named. */
-export const specSchema = z
-  .strictObject({
-    version: z.literal('1.0').describe('The version of this format.'),
-    name: name.describe('The project, as it appears in environment names.'),
-    providers: providers.optional(),
-    provider: provider.optional().describe('Short for `providers.primary`.'),
-    triggers: triggers.default(defaultTriggers),
-    environment: environment.default({}),
-    process: process.optional(),
-    kubernetes: kubernetes.optional(),
-    'docker-compose': dockerCompose.optional(),
-    database: database.optional(),
-    services: services.optional(),
-    secrets: secrets.optional(),
-    security: security.optional(),
-    networking: networking.optional(),
-    hooks: hooks.optional(),
-    observability: observability.optional(),
-    advanced: advanced.optional(),
-    testing: testing.optional(),
-  })
-  .refine(...notBoth('provider', 'providers'))
-  .superRefine(checkProviders, { when: isMap })
-  .superRefine(checkComponents, { when: isMap })
-  .transform(({ provider: only, ...written }) => ({
-    ...written,
-    providers: written.providers ?? { primary: only ?? presentSections(written)[0] ?? 'process' },
-  }));
+/** Every file has these, written or not. */
+const isNotFixed = ({ name: one }: Section): boolean => one !== triggers.name && one !== environment.name;
 
-export type Spec = z.output<typeof specSchema>;
+type Shipped = (typeof shippedSections)[number];
+
+/** An `eph.yaml`. Sections that are not shipped are there, too, and known only to whoever joined them. */
+export type Spec = {
+  readonly version: '1.0';
+  readonly name: string;
+  readonly providers: z.output<typeof providers>;
+  readonly triggers: z.output<typeof triggers.schema>;
+  readonly environment: z.output<typeof environment.schema>;
+} & { readonly [S in Shipped as S['name']]?: z.output<S['schema']> | undefined };
 export type Trigger = Spec['triggers'][number];
-export type ServiceSpec = NonNullable<Spec['process']>['services'][string];

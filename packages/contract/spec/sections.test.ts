@@ -27,6 +27,7 @@ describe('the provider', () => {
     ['the one whose section is there', manifests, { primary: 'kubernetes' }],
     ['Docker Compose without further words', 'docker-compose: {}\n', { primary: 'docker-compose' }],
     ['process', run, { primary: 'process' }],
+    ['one that the server knows by name', `provider: staging\n${run}`, { primary: 'staging' }],
     [
       'two',
       `providers: { primary: process, fallback: docker-compose }\n${run}docker-compose: {}\n`,
@@ -58,12 +59,12 @@ describe('the provider', () => {
       ['3:32: providers.fallback: must be another provider than primary'],
     ],
     ['not told from another', run + manifests, ['1:1: providers: is required, as there are the sections process and kubernetes']],
-    ['misspelt in its section', 'kuberntes: { manifests: [a] }\n', ['3:1: kuberntes: unknown key; did you mean "kubernetes"?']],
     [
-      'misspelt',
-      `provider: proces\n${run}`,
-      ['3:1: provider: must be "process", "kubernetes" or "docker-compose"; did you mean "process"?'],
+      'one of the server, and there is nothing to make',
+      'provider: staging\n',
+      ['1:1: process: is required, or kubernetes, or docker-compose'],
     ],
+    ['misspelt in its section', 'kuberntes: { manifests: [a] }\n', ['3:1: kuberntes: unknown key; did you mean "kubernetes"?']],
   ])('is a fault when it is %s', (_, text, expected) => {
     expect(faultsOf(text)).toEqual(expected);
   });
@@ -201,13 +202,13 @@ describe('keys that do not go together', () => {
       '4:1: services: two entries have the same name',
     ]);
     expect(faultsOf(`${run}services: [{ name: web, type: internal, image: a }]\n`)).toEqual([
-      '4:14: services.0.name: is also a component of process.services',
+      '4:12: services.0: there is a component web in process already',
     ]);
     expect(
       faultsOf(
         `${run}services: [{ name: a, type: internal, image: a }]\ndatabase: { instances: [{ name: a, type: postgres }] }\n`,
       ),
-    ).toEqual(['5:27: database.instances.0.name: is also a component of services']);
+    ).toEqual(['4:12: services.0: there is a component a in database already']);
   });
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isMap, notAbove } from './rules.ts';
-import { count, quantity } from './scalars.ts';
+import { count, durationText, quantity } from './scalars.ts';
 
 /** What a running component can be told, in `eph.yaml` and in the layers around it. */
 
@@ -26,26 +26,20 @@ export const directory = z.string().describe('Where to run it, relative to the r
 
 export const replicas = count(1000).describe('How many copies run.');
 
-export const readyTimeoutLimit = '1h';
-
-/** How to tell that a component is ready, with the time-out in seconds or as it was written. */
-export const ready = <T extends z.ZodType<string | number>>(timeout: T) =>
-  z
-    .strictObject({
-      http: z
-        .string()
-        .startsWith('/', 'must be a path such as /healthz')
-        .optional()
-        .describe('Ready when GET answers 2xx or 3xx.'),
-      tcp: z.literal(true).optional().describe('Ready when the port accepts a connection. The default.'),
-      none: z.literal(true).optional().describe('Ready as soon as it runs: for workers that do not listen.'),
-      timeout: timeout.optional().describe('After this long a version that is not ready counts as failing. Default 60s.'),
-    })
-    .refine(({ http, tcp, none }) => [http, tcp, none].filter((one) => one !== undefined).length <= 1, {
-      message: 'choose one of http, tcp and none',
-      when: isMap,
-    })
-    .describe('How to tell that it is ready.');
+export const ready = z
+  .strictObject({
+    http: z.string().startsWith('/', 'must be a path such as /healthz').optional().describe('Ready when GET answers 2xx or 3xx.'),
+    tcp: z.literal(true).optional().describe('Ready when the port accepts a connection. The default.'),
+    none: z.literal(true).optional().describe('Ready as soon as it runs: for workers that do not listen.'),
+    timeout: durationText('1h')
+      .optional()
+      .describe('After this long a version that is not ready counts as failing. Default 60s.'),
+  })
+  .refine(({ http, tcp, none }) => [http, tcp, none].filter((one) => one !== undefined).length <= 1, {
+    message: 'choose one of http, tcp and none',
+    when: isMap,
+  })
+  .describe('How to tell that it is ready.');
 
 export const autoscaling = z
   .strictObject({

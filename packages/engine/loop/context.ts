@@ -4,7 +4,7 @@ import {
   type Event,
   type ProjectId,
   type ProviderName,
-  type Sections,
+  type Section,
   type ServerVariables,
 } from '@eph/contract';
 import type { ForkMode } from '../desired/forks.ts';
@@ -40,7 +40,7 @@ export interface EngineContext {
   /** Providers that are no longer in ephd's file: nothing new is made there, and an operator releases what they hold. */
   readonly retired: ReadonlySet<ProviderName>;
   /** The sections of `eph.yaml`. */
-  readonly sections: Sections;
+  readonly sections: readonly Section[];
   readonly generators: readonly Generator[];
   readonly clock: Clock;
   readonly telemetry: Telemetry;

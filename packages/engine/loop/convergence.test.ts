@@ -10,8 +10,6 @@ import {
   type ObservedEnvironment,
   projectId,
   type Source,
-  type Spec,
-  specSchema,
 } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +17,10 @@ import { planDestroy, planUpdate } from '../plan/diff.ts';
 import { apply } from '../provider/apply.ts';
 import { observe } from '../provider/observe.ts';
 import { createFakeInfrastructure, FakeProvider } from '../provider/provider.fake.ts';
+import { parseSound } from '../values/component-input.fake.ts';
+import type { SpecFile } from '../values/component-layers.ts';
 import { computeComponents } from '../values/components.ts';
+import { chooseProviders } from '../values/providers.ts';
 import { ManualClock } from './clock.fake.ts';
 
 const startMs = 1000;
@@ -27,7 +28,7 @@ const { signal } = new AbortController();
 
 interface Wish {
   readonly commit: CommitSha;
-  readonly spec: Spec;
+  readonly file: SpecFile;
 }
 
 /** One environment, looked at and acted upon again and again, as the loop does it. */
@@ -56,24 +57,23 @@ class Site {
     return (await observe([this.provider], { environment: this.identity.id }, signal)).items[0];
   }
 
-  async round({ commit, spec }: Wish): Promise<readonly Action[]> {
+  async round({ commit, file }: Wish): Promise<readonly Action[]> {
     const observed = await this.look();
     const source: Source = { project: projectId('shop'), ref: this.identity.source, commit };
-    const { wishes } = computeComponents({
-      spec,
-      places: { file: 'eph.yaml', at: () => undefined },
-      configuration: noConfiguration,
+    const { components: desired } = computeComponents({
+      file,
+      layers: noConfiguration,
       variables: {},
       outputsOf: () => undefined,
-      provider: { name: this.provider.name, holdsSecrets: false },
+      providers: chooseProviders(file, [{ name: this.provider.name, type: 'process', holdsSecrets: false }], []),
       source,
       identity: this.identity,
       url: '',
       artifact: `tree:${commit}`,
       observed: observed?.components ?? [],
     });
-    const actions = planUpdate(wishes, observed, this.clock.now());
-    const components = wishes.flatMap((wish) => (wish.state === 'resolved' ? [wish.component] : []));
+    const actions = planUpdate(desired, observed, this.clock.now());
+    const components = desired.flatMap((one) => (one.state === 'resolved' ? [one.component] : []));
     await this.#apply(actions, components);
     return actions;
   }
@@ -129,28 +129,29 @@ const anySpec = fc
     return fc.shuffledSubarray(services, { minLength: services.length });
   })
   .map(
-    (services): Spec => specSchema.parse({ version: '1.0', name: 'shop', process: { services: Object.fromEntries(services) } }),
+    (services): SpecFile =>
+      parseSound(JSON.stringify({ version: '1.0', name: 'shop', process: { services: Object.fromEntries(services) } })),
   );
 
 const wishes = fc
   .array(anySpec, { minLength: 1, maxLength: 3 })
-  .map((specs): readonly Wish[] => specs.map((spec, index) => ({ spec, commit: commitSha(String(index).padStart(40, '0')) })));
+  .map((specs): readonly Wish[] => specs.map((file, index) => ({ file, commit: commitSha(String(index).padStart(40, '0')) })));
 
 /** A chain of eight starts one after the other, hands over, drains and is tidied up. */
 const mostRounds = 40;
 
-const asWished = ({ spec, commit }: Wish): Record<string, CommitSha> =>
-  Object.fromEntries(Object.keys(spec.process?.services ?? {}).map((name) => [name, commit]));
+const asWished = ({ file, commit }: Wish): Record<string, CommitSha> =>
+  Object.fromEntries(file.components.map(({ name }) => [name, commit]));
 
 describe('looking, planning and applying, again and again', () => {
   it('makes every graph of components real, and then finds nothing to do', async () => {
     await fc.assert(
-      fc.asyncProperty(anySpec, async (spec) => {
+      fc.asyncProperty(anySpec, async (file) => {
         const site = new Site();
-        const wish = { spec, commit: commitSha('0'.repeat(40)) };
+        const wish = { file, commit: commitSha('0'.repeat(40)) };
         expect(await site.settle(() => site.round(wish), mostRounds)).toBeLessThanOrEqual(mostRounds);
         expect(site.running()).toEqual(asWished(wish));
-        expect(site.provider.calls.ensure).toBe(Object.keys(spec.process?.services ?? {}).length);
+        expect(site.provider.calls.ensure).toBe(file.components.length);
         expect(await site.round(wish)).toEqual([]);
       }),
     );
@@ -173,8 +174,8 @@ describe('looking, planning and applying, again and again', () => {
       fc.asyncProperty(fc.array(fc.tuple(anySpec, fc.nat(6)), { minLength: 2, maxLength: 4 }), async (changes) => {
         const site = new Site();
         const last = changes.length - 1;
-        for (const [index, [spec, rounds]] of changes.entries()) {
-          const wish = { spec, commit: commitSha(String(index).padStart(40, '0')) };
+        for (const [index, [file, rounds]] of changes.entries()) {
+          const wish = { file, commit: commitSha(String(index).padStart(40, '0')) };
           for (let count = 0; count < rounds; count += 1) await site.round(wish);
           if (index < last) continue;
           expect(await site.settle(() => site.round(wish), mostRounds)).toBeLessThanOrEqual(mostRounds);

@@ -15,7 +15,8 @@ import {
 import { planUpdate } from '../plan/diff.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import type { Findings } from '../status/summarize.ts';
-import { type AvailableProvider, computeEnvironment, type EnvironmentInput } from '../values/environment.ts';
+import { computeEnvironment, type EnvironmentInput } from '../values/environment.ts';
+import type { AvailableProvider } from '../values/providers.ts';
 import { type EngineContext, projectOf } from './context.ts';
 import type { Terms, Wanted } from './decisions.ts';
 import type { Loop } from './loop.ts';
@@ -154,5 +155,5 @@ export const environmentInput = (
   providers: availableProviders(context),
   outputsOf: (namespace) => references.published(namespace, identity.id),
   countOthers: () => (observed === undefined ? admission.countOthers(identity.id, source.project) : undefined),
-  sharedValues: values,
+  shared: values,
 });

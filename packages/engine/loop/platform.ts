@@ -46,7 +46,7 @@ export class Platform {
     if (before === undefined || !this.#context.projects.has(record.project)) return false;
     const now = this.inForce(record.project);
     if (before === now) return false;
-    const isSame = isSameFor(soundSpecOf(record.decision), before, now);
+    const isSame = isSameFor(soundSpecOf(record.decision)?.components, before, now);
     this.#records.update(record, isSame ? { configuration: now } : { settled: false });
     return !isSame;
   }

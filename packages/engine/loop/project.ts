@@ -154,7 +154,8 @@ class Revision {
     if (hasNames && this.#incomplete.size === 0) return true;
     const parsed = soundSpecOf(decision);
     if (parsed === undefined || (!hasNames && parsed.spec.environment.name_template !== undefined)) return false;
-    return !chooseProviders(parsed, availableProviders(context), []).some((name) => this.#incomplete.has(name));
+    const { used } = chooseProviders(parsed, availableProviders(context), []);
+    return !used.some(({ provider }) => this.#incomplete.has(provider.name));
   }
 
   /** It exists, and no source wants it. */

@@ -10,7 +10,10 @@ import { newIdentity } from './names.ts';
 import { isOn } from './records.ts';
 
 /** What `eph config explain` shows of one environment. */
-export type ExplainedValues = Pick<ConfigView, 'configuration' | 'notices' | 'components' | 'violations'>;
+export type ExplainedValues = Pick<
+  ConfigView,
+  'configuration' | 'notices' | 'components' | 'violations' | 'problems' | 'remarks'
+>;
 
 /** An environment as its providers show it this moment, with what runs for it. Nothing follows from it. */
 export const look = async ({ observer }: Loop, id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> =>
@@ -47,7 +50,7 @@ export const explainValues = async (loop: Loop, id: EnvironmentId, signal: Abort
   const { state, commit, faults } = inForce;
   const configuration = { state, commit, fault: faults[0]?.message ?? null };
   const notices = [...parsed.notices];
-  if (!('layers' in inForce)) return { configuration, notices, components: [], violations: [] };
+  if (!('layers' in inForce)) return { configuration, notices, components: [], violations: [], problems: [], remarks: [] };
   const artifact = await projectOf(context, project).resolver.resolve(source, signal);
   const identity = observed?.identity ?? newIdentity(context, name, source);
   const explained = explainEnvironment({
@@ -55,5 +58,5 @@ export const explainValues = async (loop: Loop, id: EnvironmentId, signal: Abort
     configuration: inForce,
     artifact: artifact.state === 'missing' ? '' : artifact.artifact,
   });
-  return { configuration, notices, components: [...explained.components], violations: [...explained.violations] };
+  return { configuration, notices, ...explained };
 };

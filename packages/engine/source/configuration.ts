@@ -136,6 +136,7 @@ const composeLayers = (
   return {
     defaultsOf: (kind) => defaults.get(kind) ?? nothing,
     overridesOf: (component) => overrides.get(component) ?? nothing,
+    overridden: [...overrides.keys()],
     platform: { outputs },
   };
 };

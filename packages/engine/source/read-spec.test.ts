@@ -1,4 +1,4 @@
-import { type CommitSha, commitSha, EphError, projectId, type SourceRef, specLimitBytes } from '@eph/contract';
+import { type CommitSha, commitSha, EphError, projectId, type SourceRef, shippedSections, specLimitBytes } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { FakeForge, FakeRepository } from './forge.fake.ts';
 import { SpecReader, type SpecReading } from './read-spec.ts';
@@ -21,6 +21,7 @@ class Desk {
         return this.trouble === undefined ? Promise.resolve() : Promise.reject(this.trouble);
       },
     }),
+    shippedSections,
   );
 
   push(files: { readonly [path: string]: string }, name = 'main'): CommitSha {

@@ -5,6 +5,7 @@ import {
   isEphError,
   type ParsedSpec,
   parseSpec,
+  type Section,
   type Source,
   specLimitBytes,
   toFailure,
@@ -24,11 +25,13 @@ export type SpecReading =
  */
 export class SpecReader {
   readonly #forge: Forge;
+  readonly #sections: readonly Section[];
   readonly #byCommit = new Map<CommitSha, SpecReading>();
   readonly #byContent = new Map<string, SpecReading>();
 
-  constructor(forge: Forge) {
+  constructor(forge: Forge, sections: readonly Section[]) {
     this.#forge = forge;
+    this.#sections = sections;
   }
 
   /** What is already known, without asking anybody: the path an unchanged pass takes. */
@@ -58,7 +61,7 @@ export class SpecReader {
       const bytes = await this.#forge.readFile(commit, specFile, specLimitBytes, signal);
       if (bytes === undefined) return { state: 'missing' };
       const content = createHash('sha256').update(bytes).digest('base64');
-      const reading = this.#byContent.get(content) ?? { state: 'read', parsed: parseSpec(bytes, specFile) };
+      const reading = this.#byContent.get(content) ?? { state: 'read', parsed: parseSpec(bytes, specFile, this.#sections) };
       this.#byContent.set(content, reading);
       return reading;
     } catch (error) {

@@ -3,24 +3,34 @@ import {
   environmentId,
   environmentName,
   noConfiguration,
-  type Places,
   parseSpec,
   projectId,
   providerName,
-  type Spec,
+  type Section,
+  type SectionComponent,
+  shippedSections,
 } from '@eph/contract';
+import type { SpecFile } from './component-layers.ts';
 import type { ComponentInput } from './components.ts';
+import { type AvailableProvider, chooseProviders } from './providers.ts';
 
 const shop = projectId('shop');
 const ref = { kind: 'branch', name: 'preview/a' } as const;
 const commit = commitSha('1'.repeat(40));
 
-/** What an environment is worked out from, when nothing about it is special. */
+export const fakeProvider = (name: string, type = name, holdsSecrets = false): AvailableProvider => ({
+  name: providerName(name),
+  type,
+  holdsSecrets,
+});
+
+/** What an environment is computed from, when nothing about it is special. */
 export const createComponentInput = (
-  file: { readonly spec: Spec; readonly places: Places },
+  file: SpecFile,
   changes: Partial<ComponentInput> = {},
+  available: readonly AvailableProvider[] = [fakeProvider('process')],
 ): ComponentInput => ({
-  ...file,
+  file,
   source: { project: shop, ref, commit },
   identity: {
     id: environmentId('0'.repeat(16)),
@@ -32,16 +42,31 @@ export const createComponentInput = (
   url: 'http://shop-calm-bay-1234.localhost',
   artifact: `tree:${commit}`,
   observed: [],
-  configuration: noConfiguration,
+  layers: noConfiguration,
   variables: {},
   outputsOf: () => undefined,
-  provider: { name: providerName('process'), holdsSecrets: false },
+  providers: chooseProviders(file, available, changes.observed ?? []),
   ...changes,
 });
 
 /** A file that has no faults. */
-export const parseSound = (text: string): Extract<ReturnType<typeof parseSpec>, { ok: true }> => {
-  const parsed = parseSpec(new TextEncoder().encode(text));
+export const parseSound = (
+  text: string,
+  sections: readonly Section[] = shippedSections,
+): Extract<ReturnType<typeof parseSpec>, { ok: true }> => {
+  const parsed = parseSpec(new TextEncoder().encode(text), 'eph.yaml', sections);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
   return parsed;
+};
+
+/** A file with more components than anybody could write into one. */
+export const createLargeFile = (
+  count: number,
+  describe: (index: number) => Partial<Pick<SectionComponent, 'needs' | 'values'>>,
+): SpecFile => {
+  const file = parseSound('{ version: "1.0", name: shop, process: { services: { web: { command: run } } } }');
+  const components = Array.from({ length: count }, (_, index) =>
+    file.components.map((one) => ({ ...one, name: `c${index}`, ...describe(index) })),
+  );
+  return { ...file, components: components.flat() };
 };

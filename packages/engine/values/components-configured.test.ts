@@ -6,13 +6,13 @@ import {
   type Layer,
   type LayerName,
   type ObservedComponent,
-  providerName,
   type ResolvedComponent,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { createComponentInput, parseSound } from './component-input.fake.ts';
+import { createComponentInput, createLargeFile, fakeProvider, parseSound } from './component-input.fake.ts';
 import { type ComponentInput, type ComputedComponents, computeComponents } from './components.ts';
-import { Preparations } from './prepare.ts';
+import { whereIs } from './merged-component.ts';
+import { SharedValues } from './shared-values.ts';
 
 const commit = commitSha('1'.repeat(40));
 
@@ -62,22 +62,23 @@ const configured = (
   return {
     defaultsOf: (kind) => (kind === 'Deployment' ? cluster : []),
     overridesOf: (component) => own.get(component) ?? [],
+    overridden: [...own.keys()],
     platform: { outputs },
   };
 };
 
-const componentOf = ({ wishes, faults }: ComputedComponents, name: string): ResolvedComponent => {
+const componentOf = ({ components, faults }: ComputedComponents, name: string): ResolvedComponent => {
   expect(faults).toEqual([]);
-  const wish = wishes.find((one) => one.state === 'resolved' && one.component.name === name);
-  if (wish?.state !== 'resolved') throw new Error(`${name} is not resolved: ${JSON.stringify(wishes)}`);
-  return wish.component;
+  const found = components.find((one) => one.state === 'resolved' && one.component.name === name);
+  if (found?.state !== 'resolved') throw new Error(`${name} is not resolved: ${JSON.stringify(components)}`);
+  return found.component;
 };
 
-const reasonOf = ({ wishes, faults }: ComputedComponents, name: string): string => {
+const reasonOf = ({ components, faults }: ComputedComponents, name: string): string => {
   expect(faults).toEqual([]);
-  const wish = wishes.find((one) => one.state === 'waiting' && one.name === name);
-  if (wish?.state !== 'waiting') throw new Error(`${name} does not wait: ${JSON.stringify(wishes)}`);
-  return wish.reason;
+  const found = components.find((one) => one.state === 'waiting' && one.name === name);
+  if (found?.state !== 'waiting') throw new Error(`${name} does not wait: ${JSON.stringify(components)}`);
+  return found.reason;
 };
 
 const running = (component: ResolvedComponent): ObservedComponent => ({
@@ -93,19 +94,24 @@ const running = (component: ResolvedComponent): ObservedComponent => ({
 });
 
 const faultsOf = (of: ComponentInput): readonly Failure[] => {
-  const { wishes, faults } = computeComponents(of);
-  expect(wishes).toEqual([]);
+  const { components, faults } = computeComponents(of);
+  expect(components).toEqual([]);
   return faults;
 };
 
 describe('the values of a component', () => {
-  const configuration = configured(
-    { env: { STAGE: 'cluster', LEVEL: 'cluster', REGION: 'cluster' }, ready: { timeout: '5s' }, directory: 'src', replicas: 3 },
+  const layers = configured(
+    {
+      env: { STAGE: 'cluster', LEVEL: 'cluster', REGION: 'cluster' },
+      ready: { timeout: '5s' },
+      directory: 'src',
+      autoscaling: { maxReplicas: 3 },
+    },
     { web: { env: { LEVEL: 'override', EPH_COMMIT: null, STAGE: null }, directory: null } },
   );
 
   it('come from all layers, each over the ones below', () => {
-    const computed = computeComponents(input(file, { configuration }));
+    const computed = computeComponents(input(file, { layers }));
     expect(componentOf(computed, 'web').values).toEqual({
       command: 'run web',
       env: {
@@ -127,19 +133,19 @@ describe('the values of a component', () => {
   });
 
   it('that the provider does not use are merged, and move no revision', () => {
-    const unused = { replicas: 7, resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true } };
+    const unused = { resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true } };
     const plain = computeComponents(input(file));
-    const more = computeComponents(input(file, { configuration: configured({}, { web: unused }) }));
+    const more = computeComponents(input(file, { layers: configured({}, { web: unused }) }));
     expect(componentOf(more, 'web').revision).toBe(componentOf(plain, 'web').revision);
-    expect(more.components.find((one) => one.name === 'web')).toMatchObject({
-      kind: 'Deployment',
-      values: { replicas: 7, resources: { limits: { cpu: '2', memory: '1Gi' } }, autoscaling: { enabled: true } },
+    expect(more.merged.find(({ declared }) => declared.name === 'web')).toMatchObject({
+      declared: { kind: { name: 'Deployment' } },
+      values: { replicas: 1, resources: { limits: { cpu: '2', memory: '1Gi' } }, autoscaling: { enabled: true } },
     });
   });
 
   it('change only for the component that is overridden', () => {
     const plain = computeComponents(input(file));
-    const more = computeComponents(input(file, { configuration: configured({}, { web: { env: { LEVEL: 'override' } } }) }));
+    const more = computeComponents(input(file, { layers: configured({}, { web: { env: { LEVEL: 'override' } } }) }));
     expect(componentOf(more, 'web').revision).not.toBe(componentOf(plain, 'web').revision);
     expect(componentOf(more, 'api').revision).toBe(componentOf(plain, 'api').revision);
   });
@@ -150,24 +156,31 @@ describe('the values of a component', () => {
     ['the last one that says so', { tcp: true, timeout: '7s' }, { http: '/x' }, { kind: 'http', path: '/x' }],
   ])('tell readiness in one way: %s', (_, developer, override, ready) => {
     const text = `${file}      ready: ${JSON.stringify(developer)}\n`;
-    const configuration = configured({ ready: { http: '/cluster', timeout: '9s' } }, { api: { ready: override } });
-    expect(componentOf(computeComponents(input(text, { configuration })), 'api').values).toMatchObject({ ready });
+    const layers = configured({ ready: { http: '/cluster', timeout: '9s' } }, { api: { ready: override } });
+    expect(componentOf(computeComponents(input(text, { layers })), 'api').values).toMatchObject({ ready });
   });
 
   it('know where they stand', () => {
-    const { components } = computeComponents(input(file, { configuration }));
-    const where = components.find((one) => one.name === 'web')?.where;
-    expect(where?.(['replicas'])).toBe('dev/env.yaml:11');
-    expect(where?.(['resources', 'limits', 'cpu'])).toBe('eph.yaml:7');
-    expect(where?.(['env', 'LEVEL'])).toBe('dev/apps/shop/shop/env.yaml:12');
-    expect(where?.(['command'])).toBe('eph.yaml:11');
-    expect(where?.(['ready', 'tcp'])).toBeUndefined();
-    expect(where?.(['nothing', 'there'])).toBeUndefined();
+    const { merged } = computeComponents(input(file, { layers }));
+    const where = (path: readonly string[]) =>
+      merged.flatMap((one) => (one.declared.name === 'web' ? [whereIs(one, path)] : []))[0];
+    expect(where(['autoscaling', 'maxReplicas'])).toBe('dev/env.yaml:12');
+    expect(where(['resources', 'limits', 'cpu'])).toBe('eph.yaml:7');
+    expect(where(['env', 'LEVEL'])).toBe('dev/apps/shop/shop/env.yaml:12');
+    expect(where(['command'])).toBe('eph.yaml:11');
+    expect(where(['ready', 'tcp'])).toBeUndefined();
+    expect(where(['nothing', 'there'])).toBeUndefined();
   });
 });
 
 describe('values that cannot be', () => {
   it.each<readonly [string, JsonMap, string, string]>([
+    [
+      'more copies than its provider runs',
+      { replicas: 3 },
+      'config.invalid',
+      'dev/apps/shop/shop/env.yaml:11:3: data.overrides.web.replicas: must be 1, because `process` runs one copy of each service',
+    ],
     ['a type', { replicas: 'many' }, 'config.invalid', 'dev/apps/shop/shop/env.yaml:11:3: data.overrides.web.replicas: must be'],
     [
       'a misspelt key',
@@ -191,7 +204,7 @@ describe('values that cannot be', () => {
       'a command that is taken away',
       { command: null },
       'config.invalid',
-      'dev/apps/shop/shop/env.yaml:11:3: data.overrides.web.command: component web is left without a command',
+      'dev/apps/shop/shop/env.yaml:11:3: data.overrides.web.command: is required',
     ],
     [
       'a limit of the developer under a request of the operator',
@@ -208,13 +221,13 @@ describe('values that cannot be', () => {
     ['a map for a variable', { env: { API: { a: 1 } } }, 'config.invalid', 'data.overrides.web.env.API: must be text'],
     ['a scalar for the variables', { env: 7 }, 'config.invalid', 'data.overrides.web.env: must be a map'],
   ])('are a fault of whoever said it, with the place: %s', (_, override, code, message) => {
-    const [fault, ...others] = faultsOf(input(file, { configuration: configured({}, { web: override }) }));
+    const [fault, ...others] = faultsOf(input(file, { layers: configured({}, { web: override }) }));
     expect(fault).toMatchObject({ code, disposition: 'stall', message: expect.stringContaining(message) });
     expect(others).toEqual([]);
   });
 
   it('are one fault where they are said for all components', () => {
-    const faults = faultsOf(input(file, { configuration: configured({ env: { 'not a name': 'x' } }) }));
+    const faults = faultsOf(input(file, { layers: configured({ env: { 'not a name': 'x' } }) }));
     expect(faults.map((fault) => fault.message)).toEqual([
       expect.stringContaining('dev/env.yaml:12:5: data.defaults.Deployment.env.not a name: is not a variable name'),
     ]);
@@ -231,11 +244,11 @@ describe('values that cannot be', () => {
   });
 
   it('are all told at once', () => {
-    const configuration = configured({}, { web: { replicas: -1, directory: 1 }, api: { nothing: true } });
-    expect(faultsOf(input(file, { configuration }))).toHaveLength(3);
+    const layers = configured({}, { web: { replicas: -1, directory: 1 }, api: { nothing: true } });
+    expect(faultsOf(input(file, { layers }))).toHaveLength(3);
   });
 
-  it('are nothing at all: no services is no wish that nothing be there', () => {
+  it('are nothing at all: a file whose components nobody makes removes nothing', () => {
     const text = 'version: "1.0"\nname: shop\nkubernetes:\n  manifests: [./k8s]\n';
     expect(faultsOf(input(text))).toMatchObject([{ code: 'feature.unavailable', disposition: 'stall' }]);
   });
@@ -252,15 +265,13 @@ describe('references', () => {
 
   it('are looked for after the layers are merged', () => {
     const text = withEnv({ API: 'outputs/api/url' });
-    const hidden = computeComponents(input(text, { configuration: configured({}, { web: { env: { API: 'http://fixed' } } }) }));
+    const hidden = computeComponents(input(text, { layers: configured({}, { web: { env: { API: 'http://fixed' } } }) }));
     expect(componentOf(hidden, 'web')).toMatchObject({ dependsOn: [], values: { env: { API: 'http://fixed' } } });
     const added = configured({}, { web: { env: { API: 'outputs/api/url' } } });
-    expect(reasonOf(computeComponents(input(file, { configuration: added })), 'web')).toBe(
-      'outputs/api/url: api is not ready yet',
-    );
+    expect(reasonOf(computeComponents(input(file, { layers: added })), 'web')).toBe('outputs/api/url: api is not ready yet');
     const api = componentOf(computeComponents(input(file)), 'api');
     const observed = [running(api)];
-    const resolved = computeComponents(input(file, { configuration: added, observed }));
+    const resolved = computeComponents(input(file, { layers: added, observed }));
     expect(componentOf(resolved, 'web')).toMatchObject({ dependsOn: ['api'], values: { env: { API: 'http://127.0.0.1/api' } } });
   });
 
@@ -270,17 +281,17 @@ describe('references', () => {
     expect(api.values['env']).not.toHaveProperty('API');
     expect(api.dependsOn).toEqual([]);
     const cluster = configured({ env: { API: 'outputs/api/url' } });
-    expect(componentOf(computeComponents(input(file, { configuration: cluster })), 'api').dependsOn).toEqual([]);
+    expect(componentOf(computeComponents(input(file, { layers: cluster })), 'api').dependsOn).toEqual([]);
     const own = configured({}, { api: { env: { API: 'outputs/api/url' } } });
-    expect(faultsOf(input(file, { configuration: own }))).toMatchObject([
+    expect(faultsOf(input(file, { layers: own }))).toMatchObject([
       { code: 'reference.cycle', message: 'components need each other in a circle: api → api' },
     ]);
   });
 
   it('find the platform where the environment has no such component', () => {
     const text = withEnv({ ISSUER: 'outputs/keycloak/issuer', AGAIN: 'platform::outputs/keycloak/issuer' });
-    const configuration = configured({}, {}, { keycloak: { issuer: 'https://login' } });
-    expect(componentOf(computeComponents(input(text, { configuration })), 'web')).toMatchObject({
+    const layers = configured({}, {}, { keycloak: { issuer: 'https://login' } });
+    expect(componentOf(computeComponents(input(text, { layers })), 'web')).toMatchObject({
       dependsOn: [],
       values: { env: { ISSUER: 'https://login', AGAIN: 'https://login' } },
     });
@@ -293,11 +304,11 @@ describe('references', () => {
     const text = withEnv({ OTHER: 'acme-web::outputs/api/url', SAME: 'acme-web::outputs/api/url', P: 'platform::outputs/x/y' });
     const outputsOf = (namespace: string) =>
       namespace === 'acme-web' ? { outputs: { api: { url: 'http://other' } } } : undefined;
-    const configuration = configured({}, {}, { x: { y: 'z' } });
-    const computed = computeComponents(input(text, { outputsOf, configuration }));
+    const layers = configured({}, {}, { x: { y: 'z' } });
+    const computed = computeComponents(input(text, { outputsOf, layers }));
     expect(componentOf(computed, 'web').values['env']).toMatchObject({ OTHER: 'http://other', SAME: 'http://other', P: 'z' });
     expect(computed.namespaces).toEqual(['acme-web']);
-    expect(reasonOf(computeComponents(input(text, { configuration })), 'web')).toContain('there is no environment');
+    expect(reasonOf(computeComponents(input(text, { layers })), 'web')).toContain('there is no environment');
   });
 
   it('to private values wait for a provider that holds some', () => {
@@ -311,9 +322,11 @@ describe('references', () => {
 
   it('to private values are handed on as they are where the provider holds some', () => {
     const text = withEnv({ PASSWORD: 'secrets/api/login/password' });
-    const provider = { name: providerName('process'), holdsSecrets: true };
-    const observed = [running(componentOf(computeComponents(input(text, { provider })), 'api'))];
-    expect(componentOf(computeComponents(input(text, { provider, observed })), 'web').values['env']).toMatchObject({
+    const holder = [fakeProvider('process', 'process', true)];
+    const compute = (observed: readonly ObservedComponent[]) =>
+      computeComponents(createComponentInput(parseSound(text), { observed }, holder));
+    const observed = [running(componentOf(compute([]), 'api'))];
+    expect(componentOf(compute(observed), 'web').values['env']).toMatchObject({
       PASSWORD: { secretKeyRef: { component: 'api', name: 'api-login', key: 'password' } },
     });
   });
@@ -369,8 +382,8 @@ describe('variables', () => {
     expect(faultsOf(input(yaml, { variables }))).toMatchObject([
       { code: 'spec.invalid', message: expect.stringContaining('eph.yaml:14:9: process.services.web.env.X: ${NONE} is not') },
     ]);
-    const configuration = configured({ env: { X: '${NONE}' } });
-    expect(faultsOf(input(file, { variables, configuration }))).toMatchObject([
+    const layers = configured({ env: { X: '${NONE}' } });
+    expect(faultsOf(input(file, { variables, layers }))).toMatchObject([
       {
         code: 'config.invalid',
         message: expect.stringContaining('dev/env.yaml:12:5: data.defaults.Deployment.env.X: ${NONE} is not'),
@@ -388,55 +401,54 @@ describe('variables', () => {
   );
 });
 
-describe('what was prepared', () => {
-  const { spec, places } = parseSound(file);
-  const at = (configuration: ConfigurationLayers) => ({ places, commit, configuration });
+describe('what environments share', () => {
+  const parsed = parseSound(file);
+  const at = (configuration: ConfigurationLayers) => ({ commit, configuration, choice: 'process' });
 
   it('serves all environments of the file, while the configuration stays', () => {
-    const preparations = new Preparations();
-    const configuration = configured({ replicas: 3 });
-    const first = preparations.prepare(spec, at(configuration));
-    expect(preparations.prepare(spec, { ...at(configuration), commit: '3'.repeat(40) })).toBe(first);
+    const shared = new SharedValues();
+    const configuration = configured({ directory: 'c' });
+    const first = shared.resolve(parsed, at(configuration));
+    expect(shared.resolve(parsed, { ...at(configuration), commit: '3'.repeat(40) })).toBe(first);
   });
 
   it('is kept for components that a change does not concern', () => {
-    const preparations = new Preparations();
-    const before = configured({ replicas: 3 }, { web: { replicas: 4 }, api: { replicas: 5 } });
-    const [webBefore, apiBefore] = preparations.prepare(spec, at(before)).components;
-    const changed = [layer('override', 'dev/apps/shop/shop/env.yaml', 'data.overrides.web', { replicas: 9 })];
+    const shared = new SharedValues();
+    const before = configured({ directory: 'c' }, { web: { directory: 'd' }, api: { directory: 'e' } });
+    const [webBefore, apiBefore] = shared.resolve(parsed, at(before)).components;
+    const changed = [layer('override', 'dev/apps/shop/shop/env.yaml', 'data.overrides.web', { directory: 'f' })];
     const after = { ...before, overridesOf: (name: string) => (name === 'web' ? changed : before.overridesOf(name)) };
-    const [webAfter, apiAfter] = preparations.prepare(spec, at(after)).components;
+    const [webAfter, apiAfter] = shared.resolve(parsed, at(after)).components;
     expect(apiAfter).toBe(apiBefore);
     expect(webAfter).not.toBe(webBefore);
-    expect(webAfter?.values.replicas).toBe(9);
+    expect(webAfter?.values['directory']).toBe('f');
   });
 
   it('is not kept with its faults, which may move to another line', () => {
-    const preparations = new Preparations();
-    const faulty = configured({ replicas: 'many' });
-    expect(preparations.prepare(spec, at(faulty)).faults).toHaveLength(1);
-    expect(preparations.prepare(spec, at(configured({ replicas: 3 }))).faults).toEqual([]);
-    expect(preparations.prepare(spec, at(faulty)).faults).toHaveLength(1);
+    const shared = new SharedValues();
+    const faulty = configured({ directory: 9 });
+    expect(shared.resolve(parsed, at(faulty)).faults).toHaveLength(1);
+    expect(shared.resolve(parsed, at(configured({ directory: 'c' }))).faults).toEqual([]);
+    expect(shared.resolve(parsed, at(faulty)).faults).toHaveLength(1);
   });
 });
 
 describe('very many components', () => {
-  const needing = (count: number, needOf: (index: number) => string | undefined): ComponentInput => {
-    const services = Array.from({ length: count }, (_, index) => {
-      const reference = needOf(index);
-      return [`c${index}`, { command: 'run', env: reference === undefined ? {} : { A: reference } }] as const;
-    });
-    const of = input(file);
-    return { ...of, spec: { ...of.spec, process: { services: Object.fromEntries(services) } } };
-  };
+  const needing = (count: number, needOf: (index: number) => string | undefined): ComponentInput =>
+    createComponentInput(
+      createLargeFile(count, (index) => {
+        const reference = needOf(index);
+        return { values: { command: 'run', env: reference === undefined ? {} : { A: reference } } };
+      }),
+    );
 
   it('in a chain of ten thousand references are put in order, also from its far end', { timeout: 120_000 }, () => {
-    const { wishes, faults } = computeComponents(
+    const { components, faults } = computeComponents(
       needing(10_000, (index) => (index === 9_999 ? undefined : `outputs/c${index + 1}/url`)),
     );
     expect(faults).toEqual([]);
-    expect(wishes[0]).toMatchObject({ state: 'resolved', component: { name: 'c9999' } });
-    expect(wishes.at(-1)).toMatchObject({ state: 'waiting', name: 'c0', reason: 'outputs/c1/url: c1 waits itself' });
+    expect(components[0]).toMatchObject({ state: 'resolved', component: { name: 'c9999' } });
+    expect(components.at(-1)).toMatchObject({ state: 'waiting', name: 'c0', reason: 'outputs/c1/url: c1 waits itself' });
   });
 
   it('that need each other in a circle are one fault', { timeout: 60_000 }, () => {

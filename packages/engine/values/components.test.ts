@@ -7,36 +7,33 @@ import {
   providerName,
   type ResolvedComponent,
   revision,
-  type Spec,
-  specSchema,
 } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createComponentInput } from './component-input.fake.ts';
-import { type ComponentInput, computeComponents, type Wish } from './components.ts';
+import { createComponentInput, createLargeFile, fakeProvider, parseSound } from './component-input.fake.ts';
+import type { SpecFile } from './component-layers.ts';
+import { type ComponentInput, computeComponents, type DesiredComponent } from './components.ts';
+import { type AvailableProvider, chooseProviders } from './providers.ts';
 
 type Services = { readonly [name: string]: { readonly [key: string]: unknown } };
 
-const spec = (services: Services, env: { readonly [name: string]: unknown } = {}): Spec =>
-  specSchema.parse({ version: '1.0', name: 'shop', environment: { env }, process: { services } });
+const fileOf = (services: Services, env: { readonly [name: string]: unknown } = {}): SpecFile =>
+  parseSound(JSON.stringify({ version: '1.0', name: 'shop', environment: { env }, process: { services } }));
 
 const commit = commitSha('1'.repeat(40));
 
 const input = (services: Services, changes: Partial<ComponentInput> = {}): ComponentInput =>
-  createComponentInput(
-    { spec: changes.spec ?? spec(services), places: { file: 'eph.yaml', at: (path) => ({ line: path.length, column: 1 }) } },
-    changes,
-  );
+  createComponentInput(changes.file ?? fileOf(services), changes);
 
-const compute = (of: ComponentInput): readonly Wish[] => {
-  const { wishes, faults } = computeComponents(of);
+const compute = (of: ComponentInput): readonly DesiredComponent[] => {
+  const { components, faults } = computeComponents(of);
   expect(faults).toEqual([]);
-  return wishes;
+  return components;
 };
 
 const faultsOf = (of: ComponentInput): readonly Failure[] => {
-  const { wishes, faults } = computeComponents(of);
-  expect(wishes).toEqual([]);
+  const { components, faults } = computeComponents(of);
+  expect(components).toEqual([]);
   return faults;
 };
 
@@ -60,21 +57,21 @@ const running = (component: ResolvedComponent, changes: Partial<ObservedComponen
   ...changes,
 });
 
-const resolved = (wishes: readonly Wish[], name: string): ResolvedComponent => {
-  const wish = wishes.find((one) => one.state === 'resolved' && one.component.name === name);
-  if (wish?.state !== 'resolved') throw new Error(`${name} is not resolved: ${JSON.stringify(wishes)}`);
-  return wish.component;
+const resolved = (desired: readonly DesiredComponent[], name: string): ResolvedComponent => {
+  const found = desired.find((one) => one.state === 'resolved' && one.component.name === name);
+  if (found?.state !== 'resolved') throw new Error(`${name} is not resolved: ${JSON.stringify(desired)}`);
+  return found.component;
 };
 
-const reasonOf = (wishes: readonly Wish[], name: string): string | undefined => {
-  const wish = wishes.find((one) => one.state === 'waiting' && one.name === name);
-  return wish?.state === 'waiting' ? wish.reason : undefined;
+const reasonOf = (desired: readonly DesiredComponent[], name: string): string | undefined => {
+  const found = desired.find((one) => one.state === 'waiting' && one.name === name);
+  return found?.state === 'waiting' ? found.reason : undefined;
 };
 
 describe('a component that needs nobody', () => {
   it('is resolved at once, with everything a provider has to know', () => {
-    const [wish] = compute(input({ web: { command: 'run', directory: 'web', ready: { http: '/healthz', timeout: '5s' } } }));
-    expect(wish).toEqual({
+    const [web] = compute(input({ web: { command: 'run', directory: 'web', ready: { http: '/healthz', timeout: '5s' } } }));
+    expect(web).toEqual({
       state: 'resolved',
       component: {
         name: 'web',
@@ -107,8 +104,8 @@ describe('a component that needs nobody', () => {
     ['that it runs', { none: true, timeout: '500ms' }, { ready: { kind: 'none' }, readyTimeoutSeconds: 0.5 }],
     ['an answer', { http: '/' }, { ready: { kind: 'http', path: '/' }, readyTimeoutSeconds: 60 }],
   ])('is ready by %s', (_, ready, expected) => {
-    const wishes = compute(input({ web: { command: 'run', ...(ready === undefined ? {} : { ready }) } }));
-    expect(resolved(wishes, 'web').values).toMatchObject(expected);
+    const desired = compute(input({ web: { command: 'run', ...(ready === undefined ? {} : { ready }) } }));
+    expect(resolved(desired, 'web').values).toMatchObject(expected);
   });
 
   it.each<readonly [string, Services, string]>([
@@ -121,16 +118,18 @@ describe('a component that needs nobody', () => {
     ],
   ])('is the entry if it is %s', (_, services, entry) => {
     const first = compute(input(services));
-    const observed = first.flatMap((wish) => (wish.state === 'resolved' ? [running(wish.component)] : []));
-    const wishes = compute(input(services, { observed }));
-    const entries = wishes.flatMap((wish) => (wish.state === 'resolved' && wish.component.entry ? [wish.component.name] : []));
+    const observed = first.flatMap((one) => (one.state === 'resolved' ? [running(one.component)] : []));
+    const desired = compute(input(services, { observed }));
+    const entries = desired.flatMap((one) => (one.state === 'resolved' && one.component.entry ? [one.component.name] : []));
     expect(entries).toEqual([entry]);
   });
 
   it('sees the variables of the service over those of the environment over our own', () => {
     const services = { web: { command: 'run', env: { A: 'service', EPH_REF: 'mine' } } };
-    const wishes = compute(input(services, { spec: spec(services, { A: 'environment', B: 'environment', EPH_URL: 'theirs' }) }));
-    expect(resolved(wishes, 'web').values['env']).toMatchObject({
+    const desired = compute(
+      input(services, { file: fileOf(services, { A: 'environment', B: 'environment', EPH_URL: 'theirs' }) }),
+    );
+    expect(resolved(desired, 'web').values['env']).toMatchObject({
       A: 'service',
       B: 'environment',
       EPH_REF: 'mine',
@@ -142,7 +141,7 @@ describe('a component that needs nobody', () => {
 describe('a component that needs another', () => {
   const services: Services = { web: { command: 'run', entry: true, env: { API: 'outputs/api/url' } }, api: { command: 'run' } };
   const api = resolved(compute(input(services)), 'api');
-  const look = (...observed: ObservedComponent[]): readonly Wish[] => compute(input(services, { observed }));
+  const look = (...observed: ObservedComponent[]): readonly DesiredComponent[] => compute(input(services, { observed }));
   const other = { ...api, revision: revision('f'.repeat(32)) };
   const starting = {
     revision: api.revision,
@@ -154,7 +153,7 @@ describe('a component that needs another', () => {
   const failing = { ...starting, health: 'failing', message: 'it exited with 1' } as const;
 
   it('comes after it', () => {
-    expect(look().map((wish) => (wish.state === 'resolved' ? wish.component.name : wish.name))).toEqual(['api', 'web']);
+    expect(look().map((one) => (one.state === 'resolved' ? one.component.name : one.name))).toEqual(['api', 'web']);
   });
 
   it('is resolved with what the other publishes, once it runs the wanted version', () => {
@@ -184,7 +183,7 @@ describe('a component that needs another', () => {
       'outputs/api/url: api publishes no such output; there is: port',
     ],
   ])('waits, and says for what, while the other %s', (_, observed, reason) => {
-    expect(look(...observed).find((wish) => wish.state === 'waiting')).toEqual({
+    expect(look(...observed).find((one) => one.state === 'waiting')).toEqual({
       state: 'waiting',
       name: 'web',
       provider: 'process',
@@ -214,8 +213,8 @@ describe('a component that needs another', () => {
 
   it('needs nothing when its own variable hides the reference of the environment', () => {
     const hiding = { web: { command: 'run', env: { API: 'http://fixed' } }, api: { command: 'run', env: { API: '' } } };
-    const wishes = compute(input(hiding, { spec: spec(hiding, { API: 'outputs/api/url' }) }));
-    expect(wishes.map((wish) => wish.state)).toEqual(['resolved', 'resolved']);
+    const desired = compute(input(hiding, { file: fileOf(hiding, { API: 'outputs/api/url' }) }));
+    expect(desired.map((one) => one.state)).toEqual(['resolved', 'resolved']);
   });
 
   it.each<readonly [string, Services, string]>([
@@ -237,6 +236,40 @@ describe('a component that needs another', () => {
   });
 });
 
+describe('a component that moves to another provider', () => {
+  const services: Services = { web: { command: 'run', entry: true, env: { API: 'outputs/api/url' } }, api: { command: 'run' } };
+  const file = fileOf(services);
+  const on = (provider: AvailableProvider, observed: readonly ObservedComponent[] = []): readonly DesiredComponent[] =>
+    compute(input({}, { file, observed, providers: chooseProviders(file, [provider], observed) }));
+  const [here, there] = [fakeProvider('local', 'process'), fakeProvider('other', 'process')];
+  const old = running(resolved(on(here), 'api'), { outputs: { url: 'http://old' } });
+  const api = resolved(on(there), 'api');
+  const fresh = running(api, { outputs: { url: 'http://new' } });
+  const apiUrl = (...observed: ObservedComponent[]): unknown => resolved(on(there, observed), 'web').values['env'];
+
+  it('serves its users from where it was, until it is ready where it goes', () => {
+    expect(apiUrl(old)).toMatchObject({ API: 'http://old' });
+    expect(apiUrl(old, { ...fresh, current: null, next: fresh.current })).toMatchObject({ API: 'http://old' });
+    expect(apiUrl({ ...fresh, current: null, next: null }, old)).toMatchObject({ API: 'http://old' });
+    expect(apiUrl(old, fresh)).toMatchObject({ API: 'http://new' });
+    expect(apiUrl(fresh, old)).toMatchObject({ API: 'http://new' });
+    expect(apiUrl(fresh)).toMatchObject({ API: 'http://new' });
+  });
+
+  it('is waited for when it is ready nowhere', () => {
+    const failing = { ...old, current: { ...old.current, health: 'failing', message: 'it exited' } } as ObservedComponent;
+    expect(reasonOf(on(there, [failing]), 'web')).toBe('outputs/api/url: api is not ready yet');
+    const next = { ...fresh.current, health: 'failing', message: 'x' };
+    const starting = { ...fresh, current: null, next } as ObservedComponent;
+    expect(reasonOf(on(there, [failing, starting]), 'web')).toBe('outputs/api/url: api does not get ready: x');
+  });
+
+  it('is waited for when it is there already and is to change', () => {
+    const other = { ...fresh, current: fresh.current && { ...fresh.current, revision: revision('f'.repeat(32)) } };
+    expect(reasonOf(on(there, [other, old]), 'web')).toBe('outputs/api/url: api is not ready yet');
+  });
+});
+
 describe('a revision', () => {
   const services: Services = {
     web: {
@@ -253,7 +286,7 @@ describe('a revision', () => {
   const web = services['web'] ?? {};
   const { source, identity } = input(services);
 
-  it('is the same for the same wish, whatever else is in the file', () => {
+  it('is the same for the same values, whatever else is in the file', () => {
     expect(revisionOf()).toBe(revisionOf());
     expect(revisionOf({ api: { command: 'something else' }, mail: { command: 'run' } })).toBe(revisionOf());
   });
@@ -309,19 +342,13 @@ describe('a revision', () => {
 
 describe('a thousand components', () => {
   it('in a chain come up one after the other', { timeout: 60_000 }, () => {
-    const services = Object.fromEntries(
-      Array.from({ length: 1000 }, (_, index) => [
-        `c${index}`,
-        index === 0 ? { command: 'run' } : { command: 'run', depends_on: [`c${index - 1}`] },
-      ]),
-    );
-    const chain = spec(services);
-    const wishes = compute(input(services, { spec: chain }));
-    expect(wishes.filter((wish) => wish.state === 'resolved')).toHaveLength(1);
-    const first = resolved(wishes, 'c0');
-    const next = compute(input(services, { spec: chain, observed: [running(first)] }));
+    const file = createLargeFile(1000, (index) => ({ needs: index === 0 ? [] : [`c${index - 1}`] }));
+    const desired = compute(input({}, { file }));
+    expect(desired.filter((one) => one.state === 'resolved')).toHaveLength(1);
+    const first = resolved(desired, 'c0');
+    const next = compute(input({}, { file, observed: [running(first)] }));
     expect(resolved(next, 'c1').dependsOn).toEqual([componentName('c0')]);
-    expect(next.filter((wish) => wish.state === 'waiting')).toHaveLength(998);
+    expect(next.filter((one) => one.state === 'waiting')).toHaveLength(998);
     expect(first.provider).toBe(providerName('process'));
   });
 });

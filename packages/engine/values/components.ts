@@ -1,34 +1,30 @@
-import {
-  type ComponentName,
-  type ConfigurationLayers,
-  type DeploymentValues,
-  type ErrorCode,
-  type Failure,
-  type Identity,
-  type JsonMap,
-  type JsonValue,
-  type ObservedComponent,
-  type Places,
-  type ProviderName,
-  parseDuration,
-  type ResolvedComponent,
-  type SecretPart,
-  type ServerVariables,
-  type Source,
-  type Spec,
-  type TemplateValues,
+import type {
+  ComponentName,
+  ConfigurationLayers,
+  ErrorCode,
+  Failure,
+  Identity,
+  JsonMap,
+  JsonValue,
+  ObservedComponent,
+  ProviderName,
+  ResolvedComponent,
+  SecretPart,
+  ServerVariables,
+  Source,
+  TemplateValues,
 } from '@eph/contract';
-import { type LayerInput, serviceKind } from './component-layers.ts';
-import { distinct, layerAt } from './merged-service.ts';
-import type { MergedComponent } from './policy-facts.ts';
-import { Preparations, type PreparedComponent } from './prepare.ts';
-import type { ForeignOutputs, Surroundings } from './references.ts';
+import type { SpecFile } from './component-layers.ts';
+import { distinct, type MergedComponent } from './merged-component.ts';
+import type { ChosenProviders } from './providers.ts';
+import type { ForeignOutputs } from './references.ts';
 import { computeRevision } from './revision.ts';
+import { isMade, type SharedComponent, type SharedInput, SharedValues } from './shared-values.ts';
 import { sourceValues } from './templates.ts';
-import { type ResolvedVariable, resolveVariable, type VariableWorld } from './variables.ts';
+import { type ResolvedVariable, resolveVariable, type VariableContext } from './variables.ts';
 
-/** What should be true of one component: all of it, or what it still waits for. */
-export type Wish =
+/** What one component should be: all of it, or what it still waits for. */
+export type DesiredComponent =
   | { readonly state: 'resolved'; readonly component: ResolvedComponent }
   | {
       readonly state: 'waiting';
@@ -39,171 +35,178 @@ export type Wish =
     };
 
 export interface ComponentInput {
-  readonly spec: Spec;
-  /** Of `eph.yaml`. */
-  readonly places: Places;
+  readonly file: SpecFile;
   readonly source: Source;
   readonly identity: Identity;
   /** Other names that lead to this environment. */
   readonly aliases?: readonly string[];
   readonly url: string;
   readonly artifact: string;
+  /** Of all providers: a component that moves is there twice. */
   readonly observed: readonly ObservedComponent[];
-  readonly configuration: ConfigurationLayers;
+  readonly layers: ConfigurationLayers;
   /** What the operator lets this project use. */
   readonly variables: ServerVariables;
   /** What the platform adds for templates, such as `registry`. */
   readonly platformValues?: TemplateValues;
   /** What another environment publishes, by its name or alias; undefined when there is none. */
   readonly outputsOf: (namespace: string) => ForeignOutputs | undefined;
-  readonly provider: Surroundings['provider'] & { readonly name: ProviderName };
+  readonly providers: ChosenProviders;
 }
 
 export interface ComputedComponents {
   /** In the order of need. Empty when there are faults. */
-  readonly wishes: readonly Wish[];
+  readonly components: readonly DesiredComponent[];
   /** What a person must mend before anything may change. */
   readonly faults: readonly Failure[];
-  /** After all layers, for those who set limits. */
-  readonly components: readonly MergedComponent[];
+  /** After all layers, for those who set limits. In the order of the file, with those that no provider makes yet. */
+  readonly merged: readonly MergedComponent[];
   /** Other environments that this one refers to: a change of theirs concerns it. */
   readonly namespaces: readonly string[];
 }
 
 /**
  * Every component of an environment, resolved against what is observed now. A reference that cannot resolve yet makes its component
- * wait; what can never be is a fault, and while there is one nothing of the environment is wished to change.
+ * wait; what can never be is a fault, and while there is one nothing of the environment is to change.
  */
-export const computeComponents = (input: ComponentInput, preparations = new Preparations()): ComputedComponents => {
-  const { components, faults } = preparations.prepare(input.spec, layerInput(input));
-  const world = variableWorld(input);
-  const settled = components.map((component) => settle(component, world));
-  const found = distinct([...faults, ...settled.flatMap(faultsOf)]);
+export const computeComponents = (input: ComponentInput, shared = new SharedValues()): ComputedComponents => {
+  const { components, faults, merged } = shared.resolve(input.file, sharedInput(input));
+  const context = createVariableContext(input, merged);
+  const resolved = components.map((component) => resolveComponent(component, context));
+  const found = distinct([...faults, ...resolved.flatMap(faultsOf)]);
   return {
-    wishes: found.length > 0 ? [] : computeWishes(input, settled),
+    components: found.length > 0 ? [] : computeDesired(input, resolved),
     faults: found,
-    components: components.map(toMerged),
+    merged,
     namespaces: [...new Set(components.flatMap(namespacesOf))],
   };
 };
 
-export const layerInput = ({ places, source, configuration }: ComponentInput): LayerInput => ({
-  places,
+export const sharedInput = ({ source, layers, providers }: ComponentInput): SharedInput => ({
   commit: source.commit,
-  configuration,
+  configuration: layers,
+  choice: providers.choice,
 });
 
-export const variableWorld = (input: ComponentInput): VariableWorld => {
-  const { spec, source, identity, aliases = [], url, observed, configuration, variables, platformValues } = input;
-  const outputs = new Map(observed.map((one) => [one.name, one.outputs]));
+export const createVariableContext = (input: ComponentInput, merged: readonly MergedComponent[]): VariableContext => {
+  const { file, source, identity, aliases = [], url, layers, variables, platformValues, providers } = input;
+  const copies = Map.groupBy(input.observed, ({ name }) => name);
+  const made = new Map(merged.filter(isMade).map(({ declared }) => [declared.name, declared]));
+  const providerOf = (component: string) => {
+    const declared = made.get(component);
+    return declared === undefined ? undefined : providers.of(declared);
+  };
+  const template: TemplateValues = {
+    ...platformValues,
+    ...sourceValues(source),
+    project: file.spec.name,
+    name: identity.name,
+    environment_name: identity.name,
+    environment_url: url,
+  };
   return {
-    builtIn: {
-      EPH_PROJECT: source.project,
-      EPH_ENVIRONMENT: identity.name,
-      EPH_URL: url,
-      EPH_COMMIT: source.commit,
-      EPH_REF: source.ref.name,
-    },
     server: variables,
-    template: {
-      ...platformValues,
-      ...sourceValues(source),
-      project: spec.name,
-      name: identity.name,
-      environment_name: identity.name,
-      environment_url: url,
-    },
-    around: {
+    template,
+    builtIn: { ...template, project: source.project },
+    references: {
       ownNames: [identity.name, ...aliases],
-      components: new Set(Object.keys(spec.process?.services ?? {})),
-      outputsOf: (component) => outputs.get(component) ?? {},
-      platform: configuration.platform.outputs,
+      components: made,
+      outputsOf: (component) => copyInUse(copies.get(component), providerOf(component)?.name)?.outputs ?? {},
+      platform: layers.platform.outputs,
       foreign: input.outputsOf,
-      provider: input.provider,
+      providerOf,
     },
   };
 };
 
+/** The copy whose outputs others use: one that moves serves from where it was until the new copy is ready. */
+const copyInUse = (
+  copies: readonly ObservedComponent[] = [],
+  provider: ProviderName | undefined,
+): ObservedComponent | undefined => {
+  const own = copies.find((copy) => copy.provider === provider);
+  if (own !== undefined && isReady(own)) return own;
+  return copies.find(isReady) ?? own ?? copies[0];
+};
+
+const isReady = ({ current }: ObservedComponent): boolean => current?.health === 'ready';
+
 /** A component with what its variables are in this environment, now. */
-interface Settled extends PreparedComponent {
+interface Resolved extends SharedComponent {
   readonly found: readonly { readonly name: string; readonly variable: ResolvedVariable }[];
 }
 
-const settle = (component: PreparedComponent, world: VariableWorld): Settled => ({
+const resolveComponent = (component: SharedComponent, context: VariableContext): Resolved => ({
   ...component,
-  found: component.variables.map((variable) => ({ name: variable.name, variable: resolveVariable(variable, world) })),
+  found: component.variables.map((variable) => ({ name: variable.name, variable: resolveVariable(variable, context) })),
 });
 
-const faultsOf = ({ found }: Settled): readonly Failure[] =>
+const faultsOf = ({ found }: Resolved): readonly Failure[] =>
   found.flatMap(({ variable }) => (variable.state === 'faulty' ? [variable.fault] : []));
 
-const computeWishes = (input: ComponentInput, components: readonly Settled[]): readonly Wish[] => {
-  const observed = new Map(input.observed.map((one) => [one.name, one]));
-  const wishes = new Map<ComponentName, Wish>();
+const computeDesired = (input: ComponentInput, components: readonly Resolved[]): readonly DesiredComponent[] => {
+  const copies = Map.groupBy(input.observed, ({ name }) => name);
+  const desired = new Map<ComponentName, DesiredComponent>();
   for (const component of components) {
-    const obstacle = findObstacle(component, wishes, observed);
-    wishes.set(component.name, obstacle === undefined ? resolved(input, component) : waiting(input, component.name, obstacle));
+    const provider = input.providers.of(component.merged.declared)?.name;
+    // Without a provider there is a fault before anything is computed.
+    if (provider === undefined) continue;
+    const reason = findObstacle(component, desired, copies);
+    desired.set(
+      component.name,
+      reason === undefined
+        ? toDesired(input, component, provider)
+        : { state: 'waiting', name: component.name, provider, code: 'reference.waiting', reason },
+    );
   }
-  return [...wishes.values()];
+  return [...desired.values()];
 };
 
-const waiting = ({ provider }: ComponentInput, name: ComponentName, reason: string): Wish => ({
-  state: 'waiting',
-  name,
-  provider: provider.name,
-  code: 'reference.waiting',
-  reason,
-});
-
-const resolved = (input: ComponentInput, { name, needs, entry, values, found }: Settled): Wish => {
+const toDesired = (input: ComponentInput, component: Resolved, provider: ProviderName): DesiredComponent => {
+  const { declared } = component.merged;
   const body = {
-    name,
-    provider: input.provider.name,
+    name: component.name,
+    provider,
     commit: input.source.commit,
-    artifact: input.artifact,
-    entry,
-    dependsOn: [...needs.keys()].toSorted(),
-    values: providerValues(values, found),
+    artifact: declared.artifact ?? input.artifact,
+    entry: declared.entry,
+    dependsOn: [...component.needs.keys()].toSorted(),
+    values: providerValues(component),
   };
   return { state: 'resolved', component: { ...body, revision: computeRevision(body) } };
 };
 
-/** Keys that provider `process` acts on. Others are merged and shown, and move no revision. */
-export const usedKeys: ReadonlySet<string> = new Set(['command', 'directory', 'env', 'ready']);
-
-const providerValues = ({ command, directory, ready }: DeploymentValues, found: Settled['found']): JsonMap => ({
-  ...(command === undefined ? {} : { command }),
-  ...(directory === undefined ? {} : { directory }),
-  env: Object.fromEntries(
-    found.flatMap(({ name, variable }): [string, JsonValue][] => {
-      if (variable.state === 'private') return [[name, variable.value]];
-      return variable.state === 'literal' && variable.secret === undefined ? [[name, variable.value]] : [];
-    }),
-  ),
-  ...secretValues(found),
-  ready: ready?.http !== undefined ? { kind: 'http', path: ready.http } : { kind: ready?.none === true ? 'none' : 'tcp' },
-  readyTimeoutSeconds: (ready?.timeout === undefined ? undefined : parseDuration(ready.timeout)) ?? 60,
-});
-
-/** Providers write down what they are given, so of a secret they are given the name. */
-const secretValues = (found: Settled['found']): JsonMap => {
-  const secrets = found.flatMap(({ name, variable }): [string, JsonValue][] =>
+const providerValues = ({ merged, values, found }: Resolved): JsonMap => {
+  const own = merged.declared.kind.toProviderValues?.(values) ?? values;
+  if (found.length === 0) return own;
+  const plain = found.flatMap(({ name, variable }): [string, JsonValue][] => {
+    if (variable.state === 'private') return [[name, variable.value]];
+    return variable.state === 'literal' && variable.secret === undefined ? [[name, variable.value]] : [];
+  });
+  // Providers write down what they are given, so of a secret they are given the name.
+  const secret = found.flatMap(({ name, variable }): [string, JsonValue][] =>
     variable.state === 'literal' && variable.secret !== undefined ? [[name, variable.secret.map(toJson)]] : [],
   );
-  return secrets.length === 0 ? {} : { secretEnv: Object.fromEntries(secrets) };
+  return {
+    ...own,
+    env: Object.fromEntries(plain),
+    ...(secret.length === 0 ? {} : { secretEnv: Object.fromEntries(secret) }),
+  };
 };
 
 const toJson = (part: string | SecretPart): JsonValue =>
   typeof part === 'string' ? part : { secret: part.secret, ...(part.slice === undefined ? {} : { slice: { ...part.slice } }) };
 
+type Copies = ReadonlyMap<ComponentName, readonly ObservedComponent[]>;
+
 /** Why a component cannot be what it should be yet. */
 const findObstacle = (
-  { needs, found }: Settled,
-  wishes: ReadonlyMap<ComponentName, Wish>,
-  observed: ReadonlyMap<ComponentName, ObservedComponent>,
+  { needs, found }: Resolved,
+  desired: ReadonlyMap<ComponentName, DesiredComponent>,
+  copies: Copies,
 ): string | undefined => {
   for (const [needed, why] of needs) {
-    const obstacle = obstacleTo(needed, wishes.get(needed), observed.get(needed));
+    const obstacle = obstacleTo(needed, desired.get(needed), copies.get(needed));
     if (obstacle !== undefined) return `${why}: ${obstacle}`;
   }
   for (const { variable } of found) if (variable.state === 'waiting') return variable.reason;
@@ -211,31 +214,24 @@ const findObstacle = (
 };
 
 /**
- * Why a needed component is not there yet. It has to run the version this very commit asks for: otherwise a dependant would first
- * be started against the old version, and again against the new one.
+ * Why a needed component cannot be used yet. It has to run the version this very commit asks for: otherwise a dependant would first be
+ * started against the old version, and again against the new one. While it moves to another provider, its copy there is used.
  */
-const obstacleTo = (name: ComponentName, wish: Wish | undefined, seen: ObservedComponent | undefined): string | undefined => {
-  if (wish === undefined || wish.state === 'waiting') return `${name} waits itself`;
-  if (seen?.current?.revision === wish.component.revision) {
-    return seen.current.health === 'ready' ? undefined : `${name} is not ready: ${seen.current.message}`;
-  }
-  return seen?.next?.health === 'failing' ? `${name} does not get ready: ${seen.next.message}` : `${name} is not ready yet`;
+const obstacleTo = (
+  name: ComponentName,
+  desired: DesiredComponent | undefined,
+  copies: readonly ObservedComponent[] | undefined,
+): string | undefined => {
+  if (desired === undefined || desired.state === 'waiting') return `${name} waits itself`;
+  const { provider, revision } = desired.component;
+  const used = copyInUse(copies, provider);
+  if (used !== undefined && used.provider !== provider) return isReady(used) ? undefined : `${name} is not ready yet`;
+  if (used?.current?.revision === revision) return isReady(used) ? undefined : `${name} is not ready: ${used.current.message}`;
+  return used?.next?.health === 'failing' ? `${name} does not get ready: ${used.next.message}` : `${name} is not ready yet`;
 };
 
-const namespacesOf = ({ variables }: PreparedComponent): readonly string[] =>
-  variables.flatMap(({ said }) => {
-    const namespace = said.kind === 'reference' ? said.reference.namespace : undefined;
+const namespacesOf = ({ variables }: SharedComponent): readonly string[] =>
+  variables.flatMap(({ content }) => {
+    const namespace = content.kind === 'reference' ? content.reference.namespace : undefined;
     return namespace === undefined || namespace === 'platform' ? [] : [namespace];
   });
-
-const toMerged = ({ name, service, values }: PreparedComponent): MergedComponent => ({
-  name,
-  kind: serviceKind,
-  // Parsed values leave out what is absent.
-  values: values as JsonMap,
-  where: (path) => {
-    const source = layerAt(service, path)?.source;
-    const place = source?.place(path);
-    return place === undefined ? undefined : `${source?.file}:${place.line}`;
-  },
-});

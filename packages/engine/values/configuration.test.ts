@@ -1,19 +1,11 @@
-import {
-  type ConfigurationLayers,
-  type ConfigurationView,
-  failure,
-  type Layer,
-  type Policy,
-  parseSpec,
-  type Spec,
-} from '@eph/contract';
+import { type ConfigurationLayers, type ConfigurationView, failure, type Layer, type Policy, parseSpec } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { isSameFor } from './configuration.ts';
 
 const parsed = parseSpec(
   new TextEncoder().encode('version: "1.0"\nname: shop\nprocess: { services: { web: { command: a }, api: { command: b } } }\n'),
 );
-const spec: Spec | undefined = parsed.ok ? parsed.spec : undefined;
+const components = parsed.ok ? parsed.components : undefined;
 
 const layer = (values: Layer['values']): Layer => ({
   source: { layer: 'cluster', file: 'dev/env.yaml', commit: null, place: () => undefined },
@@ -43,6 +35,7 @@ const view = (parts: Parts = {}): ConfigurationView => {
   const layers: ConfigurationLayers = {
     defaultsOf: (kind) => pick(kinds, kind),
     overridesOf: (component) => pick(overrides, component),
+    overridden: Object.keys(overrides),
     platform: { outputs: {} },
   };
   views += 1;
@@ -69,9 +62,8 @@ describe('a new reading of the configuration', () => {
   it.each<readonly [string, Parts]>([
     ['says the same from another commit', {}],
     ['speaks of a kind that the project has not', { kinds: { Deployment: deployment, Database: { storageGB: 5 } } }],
-    ['speaks of a component that the project has not', { overrides: { web, worker: { replicas: 2 } } }],
   ])('means nothing new when it %s', (_, parts) => {
-    expect(isSameFor(spec, view(), view(parts))).toBe(true);
+    expect(isSameFor(components, view(), view(parts))).toBe(true);
   });
 
   it.each<readonly [string, Parts]>([
@@ -80,19 +72,20 @@ describe('a new reading of the configuration', () => {
     ['an override', { overrides: { web: { env: { A: 'c' } } } }],
     ['a new override', { overrides: { web, api: { replicas: 2 } } }],
     ['a removed override', { overrides: {} }],
+    ['an override for a component that the file has not', { overrides: { web, worker: { replicas: 2 } } }],
     ['the environment', { domain: 'example.com' }],
     ['a limit', { limits: { replicas: 2 } }],
     ['whether it is the newest', { state: 'last-good', fault: 'dev/env.yaml:1:1: not YAML' }],
   ])('is news when it changes %s', (_, parts) => {
-    expect(isSameFor(spec, view(), view(parts))).toBe(false);
-    expect(isSameFor(spec, view(parts), view())).toBe(false);
+    expect(isSameFor(components, view(), view(parts))).toBe(false);
+    expect(isSameFor(components, view(parts), view())).toBe(false);
   });
 
   it('is news when another file is broken, or when none can be read any more', () => {
-    expect(isSameFor(spec, view({ fault: 'a' }), view({ fault: 'b' }))).toBe(false);
-    expect(isSameFor(spec, view(), silent('gone'))).toBe(false);
-    expect(isSameFor(spec, silent('gone'), silent('gone'))).toBe(true);
-    expect(isSameFor(spec, silent('gone'), silent('no branch'))).toBe(false);
+    expect(isSameFor(components, view({ fault: 'a' }), view({ fault: 'b' }))).toBe(false);
+    expect(isSameFor(components, view(), silent('gone'))).toBe(false);
+    expect(isSameFor(components, silent('gone'), silent('gone'))).toBe(true);
+    expect(isSameFor(components, silent('gone'), silent('no branch'))).toBe(false);
   });
 
   it('concerns a file that cannot be understood in what holds for all', () => {

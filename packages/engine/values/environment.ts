@@ -7,18 +7,21 @@ import {
   type ParsedSpec,
   type ProviderName,
   printFault,
-  providerName,
   type ServerVariables,
   type Source,
   type TemplateValues,
   toFailure,
 } from '@eph/contract';
-import { type ComponentInput, computeComponents, type Wish } from './components.ts';
+import { type ComponentInput, computeComponents, type DesiredComponent } from './components.ts';
+import { findStrayOverrides } from './configuration.ts';
 import { type ExplainedComponent, explainComponents } from './explain.ts';
+import type { MergedComponent } from './merged-component.ts';
+import { printPlace } from './origin.ts';
 import { checkPolicy, type PolicyFacts, type Violation } from './policy.ts';
-import { type MergedComponent, policyFactsOf } from './policy-facts.ts';
-import type { Preparations } from './prepare.ts';
-import type { ForeignOutputs } from './references.ts';
+import { policyFactsOf } from './policy-facts.ts';
+import { type AvailableProvider, type ChosenProviders, chooseProviders } from './providers.ts';
+import { type ForeignOutputs, instead } from './references.ts';
+import type { SharedValues } from './shared-values.ts';
 import { renderTemplate, sourceValues } from './templates.ts';
 
 type SoundSpec = ParsedSpec & { readonly ok: true };
@@ -31,60 +34,71 @@ export interface EnvironmentInput {
   readonly aliases: readonly string[];
   readonly url: string;
   readonly artifact: string;
+  /** Of all providers: a component that moves is there twice. */
   readonly observed: readonly ObservedComponent[];
-  readonly told: ConfigurationWord;
+  readonly configuration: ConfigurationWord;
   /** What the operator lets this project use. */
   readonly variables: ServerVariables;
-  /** Those there are. */
-  readonly providers: readonly ProviderName[];
+  /** Those of this server, in the order of its file. */
+  readonly providers: readonly AvailableProvider[];
   readonly outputsOf: (namespace: string) => ForeignOutputs | undefined;
   /** Asked only where policy limits it; undefined for an environment that exists, so that a lower limit removes nothing. */
   readonly countOthers: () => PolicyFacts['environments'];
-  readonly preparations: Preparations;
+  readonly shared: SharedValues;
 }
 
-/** What an environment should be, or what stands against it. */
+/** What an environment should be, or why it cannot be that. */
 export interface EnvironmentValues {
   /** Empty while there are faults or obstacles. */
-  readonly wishes: readonly Wish[];
+  readonly components: readonly DesiredComponent[];
   /** What a person must mend. */
   readonly faults: readonly Failure[];
   /** What has to happen first. */
   readonly obstacles: readonly Violation[];
   /** Other environments that this one refers to. */
   readonly namespaces: readonly string[];
+  /** Those that make it, also while there are faults. */
+  readonly providers: readonly ProviderName[];
+  /** What people should know and nothing waits for. */
+  readonly remarks: readonly string[];
 }
 
 export const computeEnvironment = (input: EnvironmentInput): EnvironmentValues => {
-  const hindrances = [...findMissingProtection(input.parsed), ...findNameFaults(input)];
-  const provider = chooseProvider(input);
-  if (provider === undefined || hindrances.length > 0) {
-    const faults = provider === undefined ? [...hindrances, withoutProvider(input)] : hindrances;
-    return { wishes: [], faults, obstacles: [], namespaces: [] };
-  }
-  const { wishes, faults, components, namespaces } = computeComponents(componentInput(input, provider), input.preparations);
-  const violations = findViolations(input, components);
+  const chosen = chooseProviders(input.parsed, input.providers, input.observed);
+  const first = [...findMissingProtection(input.parsed), ...findNameFaults(input), ...chosen.faults];
+  const about = {
+    providers: [...new Set(chosen.used.map(({ provider }) => provider.name))],
+    remarks: [...chosen.remarks, ...describeStrayOverrides(input)],
+  };
+  if (first.length > 0) return { ...about, components: [], faults: first, obstacles: [], namespaces: [] };
+  const { components, faults, merged, namespaces } = computeComponents(componentInput(input, chosen), input.shared);
+  const violations = findViolations(input, merged, chosen);
   const exceeded = violations
     .filter(({ code }) => code === 'policy.exceeded')
     .map(({ message }) => failure('policy.exceeded', message));
   const obstacles = violations.filter(({ code }) => code === 'policy.full');
   const all = [...faults, ...exceeded];
-  return { wishes: all.length + obstacles.length > 0 ? [] : wishes, faults: all, obstacles, namespaces };
+  return { ...about, components: all.length + obstacles.length > 0 ? [] : components, faults: all, obstacles, namespaces };
 };
 
-/** Where every value comes from, and which limits they break. */
-export const explainEnvironment = (
-  input: EnvironmentInput,
-): { readonly components: readonly ExplainedComponent[]; readonly violations: readonly string[] } => {
-  const provider = chooseProvider(input) ?? providerName(input.parsed.spec.providers.primary);
-  const computed = componentInput(input, provider);
-  const { components } = computeComponents(computed, input.preparations);
+/** Where every value comes from, which limits are passed, and what else is wrong. */
+export interface ExplainedEnvironment {
+  readonly components: ExplainedComponent[];
+  readonly violations: string[];
+  readonly problems: string[];
+  readonly remarks: string[];
+}
+
+export const explainEnvironment = (input: EnvironmentInput): ExplainedEnvironment => {
+  const chosen = chooseProviders(input.parsed, input.providers, input.observed);
+  const computed = componentInput(input, chosen);
+  const { faults, merged } = computeComponents(computed, input.shared);
+  const problems = [...findMissingProtection(input.parsed), ...findNameFaults(input), ...chosen.faults, ...faults];
   return {
-    components: explainComponents(computed, input.preparations),
-    violations: [
-      ...findMissingProtection(input.parsed).map(({ message }) => message),
-      ...findViolations(input, components).map(({ message }) => message),
-    ],
+    components: [...explainComponents(computed, input.shared)],
+    violations: findViolations(input, merged, chosen).map(({ message }) => message),
+    problems: problems.map(({ message }) => message),
+    remarks: [...chosen.remarks, ...describeStrayOverrides(input)],
   };
 };
 
@@ -107,26 +121,20 @@ const findNameFaults = ({ parsed: { spec, places }, source }: EnvironmentInput):
   }
 };
 
-/** The first choice, or else the second, if this server has it and the file says how. */
-const chooseProvider = ({ parsed: { spec }, providers }: EnvironmentInput): ProviderName | undefined =>
-  [spec.providers.primary, spec.providers.fallback]
-    .filter((one) => one !== undefined && Object.hasOwn(spec, one))
-    .map((one) => providerName(one ?? ''))
-    .find((one) => providers.includes(one));
+const describeStrayOverrides = ({ parsed: { components }, configuration: { layers } }: EnvironmentInput): readonly string[] =>
+  findStrayOverrides(components, layers).flatMap((name) => {
+    const names = components.map((component) => component.name);
+    return layers
+      .overridesOf(name)
+      .map((layer) => `${printPlace(layer, [])}: eph.yaml has no component ${name}; ${instead(name, names)}`);
+  });
 
-const withoutProvider = ({ parsed: { spec }, providers }: EnvironmentInput): Failure =>
-  failure(
-    'feature.unavailable',
-    `provider ${spec.providers.primary} is not available yet; this server has ${providers.join(', ')}: put the services under process.services`,
-  );
-
-const componentInput = (input: EnvironmentInput, provider: ProviderName): ComponentInput => ({
+const componentInput = (input: EnvironmentInput, providers: ChosenProviders): ComponentInput => ({
   ...input,
-  spec: input.parsed.spec,
-  places: input.parsed.places,
-  configuration: input.told.layers,
-  platformValues: platformValues(input.told),
-  provider: { name: provider, holdsSecrets: false },
+  file: input.parsed,
+  layers: input.configuration.layers,
+  platformValues: platformValues(input.configuration),
+  providers,
 });
 
 const platformValues = ({ platform, environment }: ConfigurationWord): TemplateValues => ({
@@ -134,18 +142,22 @@ const platformValues = ({ platform, environment }: ConfigurationWord): TemplateV
   ...(environment.domain === undefined ? {} : { base_domain: environment.domain }),
 });
 
-const findViolations = (input: EnvironmentInput, components: readonly MergedComponent[]): readonly Violation[] => {
-  const { policies } = input.told;
+const findViolations = (
+  input: EnvironmentInput,
+  components: readonly MergedComponent[],
+  providers: ChosenProviders,
+): readonly Violation[] => {
+  const { policies } = input.configuration;
   if (policies.length === 0) return [];
   const isCounted = policies.some(({ limits }) => limits.environments !== undefined);
   return checkPolicy(
     policies,
     policyFactsOf({
-      spec: input.parsed.spec,
-      places: input.parsed.places,
+      file: input.parsed,
+      providers,
       components,
       values: {
-        ...platformValues(input.told),
+        ...platformValues(input.configuration),
         ...sourceValues(input.source),
         project: input.parsed.spec.name,
         name: input.identity.name,

@@ -5,11 +5,10 @@ import {
   type JsonMap,
   type Layer,
   type LayerName,
-  providerName,
   registerSecret,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { createComponentInput, parseSound } from './component-input.fake.ts';
+import { createComponentInput, fakeProvider, parseSound } from './component-input.fake.ts';
 import type { ComponentInput } from './components.ts';
 import { type ExplainedComponent, explainComponents } from './explain.ts';
 
@@ -32,6 +31,7 @@ const layer = (name: LayerName, file: string, root: string, values: JsonMap): La
 const configured = (defaults: JsonMap, web: JsonMap = {}): ConfigurationLayers => ({
   defaultsOf: () => [layer('cluster', 'dev/env.yaml', 'data.defaults.Deployment', defaults)],
   overridesOf: (name) => (name === 'web' ? [layer('override', 'dev/apps/shop/shop/env.yaml', 'data.overrides.web', web)] : []),
+  overridden: ['web'],
   platform: { outputs: {} },
 });
 
@@ -91,7 +91,7 @@ const origins = {
 };
 
 describe('every value', () => {
-  const configuration = configured(
+  const layers = configured(
     {
       replicas: 3,
       env: { LEVEL: 'cluster', STAGE: 'cluster' },
@@ -100,7 +100,7 @@ describe('every value', () => {
     },
     { replicas: 10, env: { LEVEL: 'override' } },
   );
-  const components = explainComponents(input(file, { configuration }));
+  const components = explainComponents(input(file, { layers }));
 
   it('of every component is there once, with its kind and provider', () => {
     expect(components.map(({ name, kind, provider }) => ({ name, kind, provider }))).toEqual([
@@ -196,7 +196,7 @@ describe('every value', () => {
 
   it('is told also where values are not sound', () => {
     const faulty = configured({ replicas: 'many', nonsense: { a: [1] } }, { env: { LEVEL: 'outputs/api' } });
-    const told = explainComponents(input(file, { configuration: faulty }));
+    const told = explainComponents(input(file, { layers: faulty }));
     expect(valueAt(told, 'web.replicas')).toMatchObject({ value: 'many', origin: { layer: 'cluster' } });
     expect(valueAt(told, 'web.nonsense.a')).toMatchObject({ value: [1], used: false });
     expect(valueAt(told, 'web.env.LEVEL')).toMatchObject({ value: 'outputs/api', reference: null });
@@ -204,7 +204,7 @@ describe('every value', () => {
 
   it('that was removed is not there, and a removal further down is told', () => {
     const removed = configured({ env: { STAGE: null, LEVEL: 'cluster' } }, { env: { LEVEL: null } });
-    const told = explainComponents(input(file, { configuration: removed }));
+    const told = explainComponents(input(file, { layers: removed }));
     expect(valueAt(told, 'web.env.LEVEL')).toBeUndefined();
     expect(valueAt(told, 'web.env.STAGE')?.below).toEqual([{ value: null, origin: origins.cluster('env.STAGE', 12, 5) }]);
   });
@@ -241,7 +241,14 @@ describe('a reference', () => {
   ])('to a private value is all that is shown of it: %s', (text, secret) => {
     for (const holdsSecrets of [true, false])
       expect(
-        explain(withEnv(`PASSWORD: ${text}`), 'web.env.PASSWORD', { provider: { name: providerName('process'), holdsSecrets } }),
+        valueAt(
+          explainComponents(
+            createComponentInput(parseSound(withEnv(`PASSWORD: ${text}`)), {}, [
+              fakeProvider('process', 'process', holdsSecrets),
+            ]),
+          ),
+          'web.env.PASSWORD',
+        ),
       ).toMatchObject({ value: text, reference: text, secret });
   });
 });
@@ -260,8 +267,8 @@ describe('a secret', () => {
   });
 
   it('of the server is masked also where an upper layer hides it', () => {
-    const configuration = configured({}, { env: { DSN: 'plain' } });
-    const told = explainComponents(input(withEnv('DSN: ${DSN}'), { variables, configuration }));
+    const layers = configured({}, { env: { DSN: 'plain' } });
+    const told = explainComponents(input(withEnv('DSN: ${DSN}'), { variables, layers }));
     expect(valueAt(told, 'web.env.DSN')).toMatchObject({ value: 'plain', below: [{ value: '${DSN}' }] });
     expect(JSON.stringify(told)).not.toContain('correct horse');
   });
@@ -279,8 +286,8 @@ describe('a secret', () => {
     'AWS_CREDENTIALS',
     'PASSPHRASE',
   ])('is known by the name %s, in every layer', (name) => {
-    const configuration = configured({ env: { [name]: 'cluster-hunter2' } }, { env: { [name]: 'override-hunter2' } });
-    const told = explainComponents(input(withEnv(`${name}: developer-hunter2`), { configuration }));
+    const layers = configured({ env: { [name]: 'cluster-hunter2' } }, { env: { [name]: 'override-hunter2' } });
+    const told = explainComponents(input(withEnv(`${name}: developer-hunter2`), { layers }));
     expect(valueAt(told, `web.env.${name}`)).toMatchObject({
       value: '••••••',
       secret: true,
@@ -309,8 +316,8 @@ describe('a secret', () => {
   });
 
   it('is masked inside of what was replaced whole', () => {
-    const configuration = configured({ nonsense: { password: 'hunter2', list: ['https://u:hunter2@x'] } }, { nonsense: 1 });
-    const told = explainComponents(input(file, { configuration }));
+    const layers = configured({ nonsense: { password: 'hunter2', list: ['https://u:hunter2@x'] } }, { nonsense: 1 });
+    const told = explainComponents(input(file, { layers }));
     expect(valueAt(told, 'web.nonsense')).toMatchObject({
       value: 1,
       below: [{ value: { password: '••••••', list: ['https://***@x'] } }],

@@ -1,12 +1,11 @@
-import { type ConfigView, type JsonValue, type Layer, redact } from '@eph/contract';
-import { serviceKind } from './component-layers.ts';
-import { type ComponentInput, layerInput, usedKeys, variableWorld } from './components.ts';
+import { type ConfigView, type JsonValue, type Layer, redact, type SectionComponent } from '@eph/contract';
+import { type ComponentInput, createVariableContext, sharedInput } from './components.ts';
 import { isMap, type Origins, originOf } from './layers.ts';
-import { type MergedService, probes, readVariables, type Variable } from './merged-service.ts';
+import { type MergedComponent, readVariables, type Variable } from './merged-component.ts';
 import { findPlace, valueAt } from './origin.ts';
-import { Preparations } from './prepare.ts';
 import { parseReference } from './references.ts';
-import { resolveVariable, type VariableWorld } from './variables.ts';
+import { isMade, SharedValues } from './shared-values.ts';
+import { resolveVariable, type VariableContext } from './variables.ts';
 
 export type ExplainedComponent = ConfigView['components'][number];
 type ExplainedValue = ExplainedComponent['values'][number];
@@ -16,35 +15,36 @@ type Shown = Pick<ExplainedValue, 'value' | 'secret' | 'reference'>;
 const mask = '••••••';
 
 /**
- * Every value of every component with the place it comes from and what the layers below say instead, also where the values are not
- * sound. Secrets are masked here, so that nobody after this has them.
+ * Every value of every component with the place it comes from and what the layers below give instead, also where the values are at
+ * fault. Secrets are masked here, so that nobody after this has them.
  */
-export const explainComponents = (input: ComponentInput, preparations = new Preparations()): readonly ExplainedComponent[] => {
-  const world = variableWorld(input);
-  return preparations.merge(input.spec, layerInput(input)).map((service) => ({
-    name: service.name,
-    kind: serviceKind,
-    provider: input.provider.name,
-    values: explainValues(service, world),
-  }));
+export const explainComponents = (input: ComponentInput, shared = new SharedValues()): readonly ExplainedComponent[] => {
+  const merged = shared.merge(input.file, sharedInput(input));
+  const context = createVariableContext(input, merged);
+  return merged.filter(isMade).map((component) => {
+    const { name, kind, section } = component.declared;
+    const provider = input.providers.of(component.declared)?.name ?? section.provider ?? section.name;
+    return { name, kind: kind.name, provider, values: explainValues(component, context) };
+  });
 };
 
-const explainValues = (service: MergedService, world: VariableWorld): ExplainedValue[] => {
-  const variables = new Map(readVariables(service).map((variable) => [variable.name, variable]));
-  return leavesOf(service.values, service.origins, []).flatMap(({ path, value, origin }) => {
-    const layer = service.layers[origin];
+const explainValues = (component: MergedComponent, context: VariableContext): ExplainedValue[] => {
+  const { kind } = component.declared;
+  const variables = new Map(readVariables(component).map((variable) => [variable.name, variable]));
+  return leavesOf(component.values, component.origins, []).flatMap(({ path, value, origin }) => {
+    const layer = component.layers[origin];
     const variable = isVariable(path) ? variables.get(path[1] ?? '') : undefined;
     if (layer === undefined) return [];
     return [
       {
         path: [...path],
-        ...(variable === undefined ? showPlain(path, value) : showVariable(variable, value, world)),
-        used: usedKeys.has(path[0] ?? '') && variable?.said.kind !== 'left-out',
+        ...(variable === undefined ? showPlain(path, value) : showVariable(variable, value, context)),
+        used: kind.used?.includes(path[0] ?? '') !== false && variable?.content.kind !== 'left-out',
         origin: showOrigin(layer, path),
-        below: service.layers
+        below: component.layers
           .slice(0, origin)
           .toReversed()
-          .flatMap((lower) => showBelow(lower, path, world)),
+          .flatMap((lower) => showBelow(lower, path, kind, context)),
       },
     ];
   });
@@ -64,12 +64,12 @@ const leavesOf = (value: JsonValue, origins: Origins, path: readonly string[]): 
 
 const isVariable = (path: readonly string[]): boolean => path.length === 2 && path[0] === 'env';
 
-const showVariable = (variable: Variable, written: JsonValue, world: VariableWorld): Shown => {
-  const { name, said } = variable;
-  const resolved = resolveVariable(variable, world);
+const showVariable = (variable: Variable, written: JsonValue, context: VariableContext): Shown => {
+  const { name, content } = variable;
+  const resolved = resolveVariable(variable, context);
   const value = resolved.state === 'literal' ? redact(resolved.value) : null;
-  if (said.kind === 'reference' || said.kind === 'left-out') {
-    const { type, text } = said.reference;
+  if (content.kind === 'reference' || content.kind === 'left-out') {
+    const { type, text } = content.reference;
     const isPrivate = type !== 'outputs';
     return { value: isPrivate ? text : value, secret: isPrivate && type !== 'configs', reference: text };
   }
@@ -83,22 +83,29 @@ const showPlain = (path: readonly string[], value: JsonValue): Shown => {
   return { value: secret ? mask : show(value), secret, reference: null };
 };
 
-/** What a lower layer says at the same path. Of the ways to tell readiness only one can hold, so another one is said in its stead. */
-const showBelow = (layer: Layer, path: readonly string[], world: VariableWorld): ExplainedValue['below'] => {
-  const isProbe = path.length === 2 && path[0] === 'ready' && probes.includes(path[1] ?? '');
-  const paths = isProbe ? probes.map((probe) => ['ready', probe]) : [path];
+/** What a lower layer gives at the same path. Of alternatives only one can hold, so another one is shown in its place. */
+const showBelow = (
+  layer: Layer,
+  path: readonly string[],
+  { alternatives = {} }: SectionComponent['kind'],
+  context: VariableContext,
+): ExplainedValue['below'] => {
+  const [key = '', option = ''] = path;
+  const options = path.length === 2 && Object.hasOwn(alternatives, key) ? (alternatives[key] ?? []) : [];
+  const paths = options.includes(option) ? options.map((one) => [key, one]) : [path];
   return paths.flatMap((one) => {
     const value = valueAt(layer.values, one);
-    // A developer's null is nothing said.
+    // A developer's null means nothing.
     if (value === undefined || (value === null && layer.source.layer === 'developer')) return [];
-    return [{ value: showLower(layer, one, value, world), origin: showOrigin(layer, one) }];
+    return [{ value: showLower(layer, one, value, context), origin: showOrigin(layer, one) }];
   });
 };
 
-const showLower = (layer: Layer, path: readonly string[], value: JsonValue, { builtIn }: VariableWorld): JsonValue => {
+const showLower = (layer: Layer, path: readonly string[], value: JsonValue, context: VariableContext): JsonValue => {
   const name = path.at(-1) ?? '';
-  if (isVariable(path) && layer.source.layer === 'default') return builtIn[name as keyof VariableWorld['builtIn']];
-  return showKey(name, value);
+  if (!isVariable(path) || layer.source.layer !== 'default' || typeof value !== 'string') return showKey(name, value);
+  const resolved = resolveVariable({ name, layer, content: { kind: 'text', text: value } }, context);
+  return resolved.state === 'literal' ? resolved.value : value;
 };
 
 const showOrigin = ({ source }: Layer, path: readonly string[]): ExplainedValue['origin'] => {

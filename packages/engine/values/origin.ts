@@ -20,9 +20,9 @@ export const originAt = (values: JsonMap, origins: Origins, path: readonly strin
 const topmost = (origins: Origins): number =>
   typeof origins === 'number' ? origins : Math.max(...Object.values(origins).map(topmost));
 
-/** Where a value stands, or else the map it would be part of. */
+/** Where a value is in its file, or else the map it would be part of. */
 export const findPlace = (source: LayerSource, path: readonly string[]): ValuePlace | undefined => {
-  for (let length = path.length; length > 0; length -= 1) {
+  for (let length = path.length; length >= 0; length -= 1) {
     const place = source.place(path.slice(0, length));
     if (place !== undefined) return { ...place, path: [place.path, ...path.slice(length)].join('.') };
   }

@@ -1,12 +1,16 @@
-import { parseSpec, policySchema } from '@eph/contract';
+import { type ConfigurationLayers, noConfiguration, policySchema } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
+import { createComponentInput, fakeProvider, parseSound } from './component-input.fake.ts';
+import { computeComponents } from './components.ts';
 import { checkPolicy } from './policy.ts';
-import { type MergedComponent, type PolicyInput, policyFactsOf } from './policy-facts.ts';
+import { type PolicyInput, policyFactsOf } from './policy-facts.ts';
 
-const read = (text: string): Pick<PolicyInput, 'spec' | 'places'> => {
-  const parsed = parseSpec(new TextEncoder().encode(text), 'eph.yaml');
-  if (!parsed.ok) throw new Error(parsed.faults.map((fault) => `${fault.line}: ${fault.path}: ${fault.message}`).join('\n'));
-  return { spec: parsed.spec, places: parsed.places };
+const both = [fakeProvider('process'), fakeProvider('kubernetes')];
+
+const read = (text: string, layers: ConfigurationLayers = noConfiguration): PolicyInput => {
+  const file = parseSound(text);
+  const input = createComponentInput(file, { layers }, both);
+  return { file, providers: input.providers, components: computeComponents(input).merged };
 };
 
 const whole = `version: "1.0"
@@ -28,7 +32,6 @@ process:
   services:
     web:
       command: run
-      replicas: 3
       resources: { limits: { cpu: "4" } }
 kubernetes:
   manifests: [./k8s]
@@ -79,28 +82,27 @@ describe('the facts of an eph.yaml', () => {
     expect(messages({ ...read(whole), values })).toEqual([
       'environment.ttl is 7d (eph.yaml:7)',
       'environment.idle_timeout is 4h (eph.yaml:8)',
-      'hooks.post_create.0.timeout is 10m (eph.yaml:42)',
-      'process.services.web.replicas is 3 (eph.yaml:20)',
-      'process.services.web.resources.limits.cpu is 4 (eph.yaml:21)',
-      'environment.resources.cpu_limit is 2 (eph.yaml:10)',
-      'environment.resources.memory_request is 128Mi (eph.yaml:11)',
+      'hooks.post_create.0.timeout is 10m (eph.yaml:41)',
+      'web.resources.limits.cpu is 4 (eph.yaml:20)',
+      'redis.resources.limits.cpu is 2 (eph.yaml:10)',
+      'web.resources.requests.memory is 128Mi (eph.yaml:11)',
+      'redis.resources.requests.memory is 128Mi (eph.yaml:11)',
       'environment.images.0.repository is ghcr.io/org/api (eph.yaml:14)',
-      'kubernetes.images.0.newName is ghcr.io/org/shop/api (eph.yaml:26)',
-      'services.0.image is redis:7 (eph.yaml:34)',
+      'kubernetes.images.0.newName is ghcr.io/org/shop/api (eph.yaml:25)',
+      'services.0.image is redis:7 (eph.yaml:33)',
       'providers.primary is process (eph.yaml:3)',
-      'providers.fallback is kubernetes (eph.yaml:3)',
       'the kind of web is Deployment (eph.yaml:18)',
-      'the kind of main is Database (eph.yaml:29)',
-      'the kind of redis is Deployment (eph.yaml:32)',
+      'the kind of main is Database (eph.yaml:28)',
+      'the kind of redis is Deployment (eph.yaml:31)',
       'environment.subdomain_template is shop-1.preview.example.com (eph.yaml:5)',
-      'services.1.endpoint is auth.example.com (eph.yaml:37)',
+      'services.1.endpoint is auth.example.com (eph.yaml:36)',
     ]);
   });
 
   it('leave out what cannot be rendered yet', () => {
     const found = messages({ ...read(whole) });
     expect(found.filter((one) => /newName|subdomain/.test(one))).toEqual([]);
-    expect(found).toHaveLength(15);
+    expect(found).toHaveLength(14);
   });
 
   it('show no secret and no password', () => {
@@ -111,7 +113,7 @@ describe('the facts of an eph.yaml', () => {
     const found = messages({ ...read(whole), values, variables }, { hosts: ['*.allowed.com'] });
     expect(found).toEqual([
       'environment.subdomain_template is shop-1.evil.com (eph.yaml:5)',
-      'services.1.endpoint is a secret (eph.yaml:37)',
+      'services.1.endpoint is a secret (eph.yaml:36)',
     ]);
     const open = read(whole.replace('https://auth.example.com', 'https://user:hunter2@evil.com'));
     expect(messages({ ...open, values }, { hosts: ['*.example.com'] })).not.toEqual([]);
@@ -123,42 +125,52 @@ describe('the facts of an eph.yaml', () => {
     expect(messages(small)).toEqual(['providers.primary is process (eph.yaml:3)', 'the kind of web is Deployment (eph.yaml:5)']);
   });
 
-  it('judge what is said for all components before these are known', () => {
+  it('hold what is given to all components before these are known', () => {
     const manifests = read(
       'version: "1.0"\nname: shop\nprovider: kubernetes\nkubernetes: { manifests: [./k8s] }\nenvironment: { resources: { cpu_limit: 2 } }\n',
     );
     expect(messages(manifests)).toEqual([
-      'environment.resources.cpu_limit is 2 (eph.yaml:5)',
+      'each component.resources.limits.cpu is 2 (eph.yaml:5)',
       'providers.primary is kubernetes (eph.yaml:3)',
     ]);
   });
 });
 
 describe('the facts of merged components', () => {
-  const web: MergedComponent = {
-    name: 'web',
-    kind: 'Deployment',
-    values: {
-      replicas: 2,
-      resources: { requests: { cpu: '3' }, limits: { memory: '2Mi' } },
-      autoscaling: { enabled: true, minReplicas: 1, maxReplicas: 9 },
-    },
-    where: (path) => `dev/apps/shop/shop/env.yaml:${path.length}`,
-  };
+  const scaled = (enabled: boolean) =>
+    read(whole, {
+      ...noConfiguration,
+      overridesOf: (name) =>
+        name === 'web'
+          ? [
+              {
+                source: {
+                  layer: 'override',
+                  file: 'env.yaml',
+                  commit: null,
+                  place: (path) => ({ path: path.join('.'), line: path.length, column: 1 }),
+                },
+                values: {
+                  resources: { requests: { cpu: 3 }, limits: { memory: '2Mi' } },
+                  autoscaling: { enabled, minReplicas: 0, maxReplicas: 9 },
+                },
+              },
+            ]
+          : [],
+    });
 
-  it('are those of all layers, with the layer that has the last word', () => {
-    const found = messages({ ...read(whole), components: [web] }).filter((one) => one.includes('web'));
-    expect(found).toEqual([
-      'web.replicas is 2 (dev/apps/shop/shop/env.yaml:1)',
-      'web.autoscaling.maxReplicas is 9 (dev/apps/shop/shop/env.yaml:2)',
-      'web.resources.requests.cpu is 3 (dev/apps/shop/shop/env.yaml:3)',
-      'web.resources.limits.memory is 2Mi (dev/apps/shop/shop/env.yaml:3)',
-      'the kind of web is Deployment',
+  it('are those of all layers, with the place of the highest', () => {
+    expect(messages(scaled(true)).filter((one) => one.includes('web'))).toEqual([
+      'web.autoscaling.maxReplicas is 9 (env.yaml:2)',
+      'web.resources.requests.cpu is 3 (env.yaml:3)',
+      'web.resources.limits.cpu is 4 (eph.yaml:20)',
+      'web.resources.requests.memory is 128Mi (eph.yaml:11)',
+      'web.resources.limits.memory is 2Mi (env.yaml:3)',
+      'the kind of web is Deployment (eph.yaml:18)',
     ]);
   });
 
   it('leave out a scale that is switched off', () => {
-    const still = { ...web, values: { ...web.values, autoscaling: { enabled: false, maxReplicas: 9 } } };
-    expect(messages({ ...read(whole), components: [still] }).join('\n')).not.toContain('autoscaling');
+    expect(messages(scaled(false)).join('\n')).not.toContain('autoscaling');
   });
 });

@@ -2,31 +2,23 @@ import {
   isEphError,
   type JsonMap,
   type JsonValue,
-  type Places,
   resolveVariables,
   type ServerVariables,
-  type Spec,
   type TemplateValues,
 } from '@eph/contract';
 import { hostOf } from './allow-lists.ts';
+import { commonPath, commonValues, type SpecFile } from './component-layers.ts';
+import { type MergedComponent, whereIs } from './merged-component.ts';
+import { valueAt } from './origin.ts';
 import type { ComponentFacts, PolicyFacts, Stated } from './policy.ts';
+import type { ChosenProviders } from './providers.ts';
 import { missingVariables, type NameTarget, renderTemplate } from './templates.ts';
 
-/** A component after all layers. */
-export interface MergedComponent {
-  readonly name: string;
-  readonly kind: string;
-  readonly values: JsonMap;
-  /** `dev/env.yaml:12`: where the value at this path was given. Asked only when a limit is broken. */
-  readonly where: (path: readonly string[]) => string | undefined;
-}
-
 export interface PolicyInput {
-  readonly spec: Spec;
-  /** Of `eph.yaml`. */
-  readonly places: Places;
-  /** Left out where there is no environment yet: then `eph.yaml` alone speaks for its components. */
-  readonly components?: readonly MergedComponent[] | undefined;
+  readonly file: SpecFile;
+  readonly providers: ChosenProviders;
+  /** After all layers. */
+  readonly components: readonly MergedComponent[];
   readonly values?: TemplateValues | undefined;
   readonly variables?: ServerVariables | undefined;
   readonly environments?: PolicyFacts['environments'];
@@ -37,7 +29,7 @@ export interface PolicyInput {
  * asks again.
  */
 export const policyFactsOf = (input: PolicyInput): PolicyFacts => {
-  const { ttl, idle_timeout } = input.spec.environment;
+  const { ttl, idle_timeout } = input.file.spec.environment;
   return {
     ttl: ttl === undefined ? undefined : stated(input, ['environment', 'ttl'], ttl),
     idleTimeout: idle_timeout === undefined ? undefined : stated(input, ['environment', 'idle_timeout'], idle_timeout),
@@ -53,33 +45,35 @@ export const policyFactsOf = (input: PolicyInput): PolicyFacts => {
 
 type Path = readonly (string | number)[];
 
-const stated = <T>({ places }: PolicyInput, path: Path, value: T, ...otherPaths: readonly Path[]): Stated<T> => ({
+const stated = <T>({ file }: PolicyInput, path: Path, value: T): Stated<T> => ({
   path: path.join('.'),
   value,
-  where: () => {
-    const place = [path, ...otherPaths].map((one) => places.at(one)).find((one) => one !== undefined);
-    return place === undefined ? undefined : `${places.file}:${place.line}`;
-  },
+  where: () => placeOf(file, path),
 });
 
+const placeOf = ({ places }: SpecFile, path: Path): string | undefined => {
+  const place = places.at(path);
+  return place === undefined ? undefined : `${places.file}:${place.line}`;
+};
+
 const hookTimes = (input: PolicyInput): readonly Stated<number>[] =>
-  Object.entries(input.spec.hooks ?? {}).flatMap(([phase, hooks = []]) =>
+  Object.entries(input.file.spec.hooks ?? {}).flatMap(([phase, hooks = []]) =>
     hooks.flatMap(({ timeout }, index) =>
       timeout === undefined ? [] : [stated(input, ['hooks', phase, index, 'timeout'], timeout)],
     ),
   );
 
-const providersOf = (input: PolicyInput): readonly Stated<string>[] => {
-  const { primary, fallback } = input.spec.providers;
-  return [
-    // Without either key it is the section that says so.
-    stated(input, ['providers', 'primary'], primary, ['provider'], [primary]),
-    ...(fallback === undefined ? [] : [stated(input, ['providers', 'fallback'], fallback)]),
-  ];
-};
+/** A policy allows a provider by its name or by its type. */
+const providersOf = (input: PolicyInput): readonly Stated<string>[] =>
+  input.providers.used.map(({ provider, path }) => ({
+    ...stated(input, path, provider.name),
+    alias: provider.type,
+    // Without a key that names it, its section asks for it.
+    where: () => placeOf(input.file, path) ?? placeOf(input.file, [provider.type]),
+  }));
 
 const imagesOf = (input: PolicyInput): readonly Stated<string>[] => {
-  const { environment, kubernetes, services = [] } = input.spec;
+  const { environment, kubernetes, services = [] } = input.file.spec;
   return [
     ...(environment.images ?? []).flatMap(({ repository }, index) =>
       rendered(input, ['environment', 'images', index, 'repository'], repository, 'image-name'),
@@ -94,7 +88,7 @@ const imagesOf = (input: PolicyInput): readonly Stated<string>[] => {
 };
 
 const hostsOf = (input: PolicyInput): readonly Stated<string>[] => {
-  const { subdomain_template, base_domain } = input.spec.environment;
+  const { subdomain_template, base_domain } = input.file.spec.environment;
   if (subdomain_template === undefined && base_domain === undefined) return [];
   const { base_domain: platform, ...others } = input.values ?? {};
   const domain = base_domain === undefined ? platform : resolve(input, base_domain)?.text;
@@ -104,7 +98,7 @@ const hostsOf = (input: PolicyInput): readonly Stated<string>[] => {
 };
 
 const endpointsOf = (input: PolicyInput): readonly Stated<string>[] =>
-  (input.spec.services ?? []).flatMap((service, index): readonly Stated<string>[] => {
+  (input.file.spec.services ?? []).flatMap((service, index): readonly Stated<string>[] => {
     const address = service.type === 'external' ? resolve(input, service.endpoint) : undefined;
     if (address === undefined) return [];
     const shown = address.secret ? 'a secret' : (hostOf(address.text) ?? 'no address with a host');
@@ -133,85 +127,37 @@ const resolve = ({ variables, values }: PolicyInput, text: string): ReturnType<t
   }
 };
 
-const componentsOf = (input: PolicyInput): readonly ComponentFacts[] => {
-  const merged = (input.components ?? []).map(factsOf);
-  const known = new Set(merged.map(({ name }) => name));
-  const all = [...merged, ...writtenComponents(input).filter(({ name }) => !known.has(name))];
-  // Manifests name their components only when they are rendered, and what is said for all of them can be judged before.
-  return all.length > 0 ? all : [{ ...written(input, [], 'each component', 'Deployment', {}), kind: undefined }];
+const componentsOf = ({ file, components }: PolicyInput): readonly ComponentFacts[] => {
+  if (components.length > 0) return components.map((component) => factsOf(component, file));
+  // Manifests name their components only when they are rendered; what is given to all of them can be checked before.
+  const where = (path: readonly string[]) => placeOf(file, commonPath(path));
+  return [{ ...resourceFacts('each component', commonValues(file.spec.environment), where), kind: undefined }];
 };
 
-const factsOf = ({ name, kind, values, where }: MergedComponent): ComponentFacts => {
-  const at = <T extends JsonValue>(
-    path: readonly string[],
-    isRight: (value: JsonValue | undefined) => value is T,
-  ): readonly Stated<T>[] => {
-    const value = read(values, path);
-    return isRight(value) ? [{ path: [name, ...path].join('.'), value, where: () => where(path) }] : [];
+const factsOf = (component: MergedComponent, file: SpecFile): ComponentFacts => {
+  const { name, kind, path: declaredAt } = component.declared;
+  return {
+    ...resourceFacts(name, component.values, (path) => whereIs(component, path)),
+    kind: { path: `the kind of ${name}`, value: kind.name, where: () => placeOf(file, declaredAt) },
   };
-  const scaling = read(values, ['autoscaling', 'enabled']) === true ? ['minReplicas', 'maxReplicas'] : [];
-  const amounts = (resource: string) => ['requests', 'limits'].flatMap((end) => at(['resources', end, resource], isText));
+};
+
+const resourceFacts = (name: string, values: JsonMap, where: (path: readonly string[]) => string | undefined): ComponentFacts => {
+  const at = <T>(path: readonly string[], read: (value: JsonValue | undefined) => T | undefined): readonly Stated<T>[] => {
+    const value = read(valueAt(values, path));
+    return value === undefined ? [] : [{ path: [name, ...path].join('.'), value, where: () => where(path) }];
+  };
+  const scaling = valueAt(values, ['autoscaling', 'enabled']) === true ? ['minReplicas', 'maxReplicas'] : [];
+  const amounts = (resource: string) => ['requests', 'limits'].flatMap((end) => at(['resources', end, resource], readAmount));
   return {
     name,
-    kind: { path: `the kind of ${name}`, value: kind },
-    replicas: [...at(['replicas'], isNumber), ...scaling.flatMap((end) => at(['autoscaling', end], isNumber))],
+    replicas: [...at(['replicas'], readNumber), ...scaling.flatMap((end) => at(['autoscaling', end], readNumber))],
     cpu: amounts('cpu'),
     memory: amounts('memory'),
   };
 };
 
-const read = (values: JsonMap, path: readonly string[]): JsonValue | undefined =>
-  path.reduce<JsonValue | undefined>(
-    (at, key) =>
-      typeof at === 'object' && at !== null && !Array.isArray(at) && Object.hasOwn(at, key) ? (at as JsonMap)[key] : undefined,
-    values,
-  );
-
-const isNumber = (value: JsonValue | undefined): value is number => typeof value === 'number';
-const isText = (value: JsonValue | undefined): value is string => typeof value === 'string';
-
-/** What `eph.yaml` alone says of its components. */
-const writtenComponents = (input: PolicyInput): readonly ComponentFacts[] => {
-  const { process, database, services = [] } = input.spec;
-  const scale = input.spec['docker-compose']?.scale ?? {};
-  return [
-    ...Object.entries(process?.services ?? {}).map(([name, service]) =>
-      written(input, ['process', 'services', name], name, 'Deployment', service),
-    ),
-    ...Object.entries(scale).map(([name, replicas]) => ({
-      ...written(input, ['docker-compose', 'scale', name], name, 'Deployment', {}),
-      replicas: [stated(input, ['docker-compose', 'scale', name], replicas)],
-    })),
-    ...(database?.enabled === false ? [] : (database?.instances ?? [])).map(({ name }, index) =>
-      written(input, ['database', 'instances', index], name, 'Database', {}),
-    ),
-    ...services.flatMap(({ name, type }, index) =>
-      type === 'internal' ? [written(input, ['services', index], name, 'Deployment', {})] : [],
-    ),
-  ];
-};
-
-type WrittenService = Pick<NonNullable<Spec['process']>['services'][string], 'replicas' | 'resources'>;
-
-const written = (input: PolicyInput, path: Path, name: string, kind: string, service: WrittenService): ComponentFacts => {
-  const shared = input.spec.environment.resources ?? {};
-  const amounts = (resource: 'cpu' | 'memory'): readonly Stated<string>[] =>
-    (
-      [
-        ['requests', `${resource}_request`],
-        ['limits', `${resource}_limit`],
-      ] as const
-    ).flatMap(([end, key]): readonly Stated<string>[] => {
-      const own = service.resources?.[end]?.[resource];
-      if (own !== undefined) return [stated(input, [...path, 'resources', end, resource], own)];
-      const common = kind === 'Deployment' ? shared[key] : undefined;
-      return common === undefined ? [] : [stated(input, ['environment', 'resources', key], common)];
-    });
-  return {
-    name,
-    kind: { ...stated(input, path, kind), path: `the kind of ${name}` },
-    replicas: service.replicas === undefined ? [] : [stated(input, [...path, 'replicas'], service.replicas)],
-    cpu: amounts('cpu'),
-    memory: amounts('memory'),
-  };
-};
+const readNumber = (value: JsonValue | undefined): number | undefined => (typeof value === 'number' ? value : undefined);
+/** An amount may be written without quotes. */
+const readAmount = (value: JsonValue | undefined): string | undefined =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;

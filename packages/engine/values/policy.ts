@@ -6,7 +6,9 @@ export interface Stated<T> {
   /** What it is called where it stands, such as `environment.ttl` or `web.replicas`. */
   readonly path: string;
   readonly value: T;
-  /** What is said instead of the value: an address may hold a password. */
+  /** Another name of the same thing: a limit that allows it allows this. */
+  readonly alias?: string | undefined;
+  /** What is shown instead of the value: an address may hold a password. */
   readonly shown?: string | undefined;
   /** `eph.yaml:12`. Asked only when a limit is broken. */
   readonly where?: (() => string | undefined) | undefined;
@@ -156,7 +158,7 @@ const among = (
   isClear: (value: string) => boolean = () => true,
 ): readonly Violation[] => {
   if (allowed === undefined) return [];
-  const wrong = facts.filter(({ value }) => !allowed.some((one) => matches(value, one)));
+  const wrong = facts.filter(({ value, alias = value }) => !allowed.some((one) => matches(value, one) || matches(alias, one)));
   return wrong.map((stated) => {
     const doubt = isClear(stated.value) ? '' : ', which cannot be understood';
     return broken(policy, [limit], printList(allowed), isValue(stated, (stated.shown ?? clip(stated.value)) + doubt));

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseReference, type Reference, type ResolvedReference, resolveReference, type Surroundings } from './references.ts';
+import { parseReference, type Reference, type ReferenceContext, type ResolvedReference, resolveReference } from './references.ts';
 
 describe('a value', () => {
   it.each<readonly [string, Partial<Reference> & { name?: string }]>([
@@ -85,7 +85,7 @@ describe('a value', () => {
   });
 });
 
-const around: Surroundings = {
+const context: ReferenceContext = {
   ownNames: ['shop-calm-bay-1234', 'shop-pr-7'],
   components: new Set(['web', 'api', 'database']),
   outputsOf: (component) => (component === 'api' ? { url: 'http://127.0.0.1:1', version: '7' } : {}),
@@ -94,13 +94,13 @@ const around: Surroundings = {
     if (namespace === 'acme-web') return { outputs: { 'api-deployment': { serviceUrl: 'https://api.example.com' } } };
     return namespace === 'mirror' ? { outputs: {}, refersBack: true } : undefined;
   },
-  provider: { name: 'kubernetes', holdsSecrets: true },
+  providerOf: () => ({ name: 'kubernetes', holdsSecrets: true }),
 };
 
-const resolve = (text: string, changes: Partial<Surroundings> = {}): ResolvedReference => {
+const resolve = (text: string, changes: Partial<ReferenceContext> = {}): ResolvedReference => {
   const parsed = parseReference(text);
   if (parsed.kind !== 'reference') throw new Error(`${text} is no reference`);
-  return resolveReference(parsed.reference, { ...around, ...changes });
+  return resolveReference(parsed.reference, { ...context, ...changes });
 };
 
 describe('a reference', () => {
@@ -194,11 +194,11 @@ describe('a reference', () => {
 
   it.each([
     ['connections/database/password', 'secrets'],
-    ['secrets/app-secrets/api-key', 'secrets'],
-    ['configs/app-config/settings', 'configs'],
+    ['secrets/database/api-key', 'secrets'],
+    ['configs/database/settings', 'configs'],
   ])('%s waits while the provider holds no %s', (text, held) => {
-    const provider = { name: 'process', holdsSecrets: false };
-    expect(resolve(text, { provider })).toEqual({
+    const providerOf = () => ({ name: 'process', holdsSecrets: false });
+    expect(resolve(text, { providerOf })).toEqual({
       state: 'waiting',
       reason: `${text}: provider process holds no ${held} yet`,
     });

@@ -95,7 +95,7 @@ export type PrivateValue =
   | { readonly configMapKeyRef: { readonly component: ComponentName; readonly name: string; readonly key: string } };
 
 /** Where references are looked up. */
-export interface Surroundings {
+export interface ReferenceContext {
   /** The names of this environment. */
   readonly ownNames: readonly string[];
   /** Components of this environment. */
@@ -103,7 +103,8 @@ export interface Surroundings {
   outputsOf(component: ComponentName): Outputs;
   readonly platform: PublishedOutputs;
   foreign(namespace: string): ForeignOutputs | undefined;
-  readonly provider: { readonly name: string; readonly holdsSecrets: boolean };
+  /** Who makes a component of this environment. */
+  providerOf(component: ComponentName): { readonly name: string; readonly holdsSecrets: boolean } | undefined;
 }
 
 export type ResolvedReference =
@@ -113,15 +114,15 @@ export type ResolvedReference =
   | { readonly state: 'refused'; readonly code: ErrorCode; readonly message: string };
 
 /** What a reference stands for now. Expects a component of this environment to be ready. */
-export const resolveReference = (reference: Reference, around: Surroundings): ResolvedReference => {
+export const resolveReference = (reference: Reference, context: ReferenceContext): ResolvedReference => {
   const { namespace, type } = reference;
-  if (namespace !== undefined && around.ownNames.includes(namespace))
+  if (namespace !== undefined && context.ownNames.includes(namespace))
     return refused(`${reference.text} names this very environment; write ${localForm(reference)}`);
-  if (type !== 'outputs') return resolvePrivate(reference, around);
-  if (namespace === undefined) return resolveHere(reference, around);
-  if (namespace === 'platform') return pick(reference, around.platform, 'the platform');
-  const foreign = around.foreign(namespace);
-  if (foreign === undefined) return waiting(reference, describeNamespace(reference, namespace, around));
+  if (type !== 'outputs') return resolvePrivate(reference, context);
+  if (namespace === undefined) return resolveHere(reference, context);
+  if (namespace === 'platform') return pick(reference, context.platform, 'the platform');
+  const foreign = context.foreign(namespace);
+  if (foreign === undefined) return waiting(reference, describeNamespace(reference, namespace, context));
   if (foreign.refersBack === true)
     return {
       state: 'refused',
@@ -131,33 +132,32 @@ export const resolveReference = (reference: Reference, around: Surroundings): Re
   return pick(reference, foreign.outputs, `environment ${namespace}`);
 };
 
-const resolveHere = (reference: Reference, around: Surroundings): ResolvedReference => {
+const resolveHere = (reference: Reference, context: ReferenceContext): ResolvedReference => {
   const { component } = reference;
-  if (around.components.has(component)) return pickKey(reference, around.outputsOf(component));
-  if (ownValue(around.platform, component) !== undefined) return pick(reference, around.platform, 'the platform');
-  const names = [...new Set([...around.components.keys(), ...Object.keys(around.platform)])];
+  if (context.components.has(component)) return pickKey(reference, context.outputsOf(component));
+  if (ownValue(context.platform, component) !== undefined) return pick(reference, context.platform, 'the platform');
+  const names = [...new Set([...context.components.keys(), ...Object.keys(context.platform)])];
   return waiting(
     reference,
     `neither this environment nor the platform has a component ${component}; ${instead(component, names)}`,
   );
 };
 
-const resolvePrivate = (reference: PrivateReference, around: Surroundings): ResolvedReference => {
+const resolvePrivate = (reference: PrivateReference, context: ReferenceContext): ResolvedReference => {
   const { component, namespace, type, key } = reference;
   if (namespace !== undefined)
     return refused(
       `${reference.text}: ${type} never leave their namespace, only outputs do; in this environment write ${localForm(reference)}, ` +
         `or let ${namespace} publish an output and write ${namespace}::outputs/${component}/<key>`,
     );
-  if (!around.provider.holdsSecrets) {
-    const held = type === 'configs' ? 'configs' : 'secrets';
-    return waiting(reference, `provider ${around.provider.name} holds no ${held} yet`);
-  }
-  if (!around.components.has(component))
+  if (!context.components.has(component))
     return waiting(
       reference,
-      `this environment has no component ${component}; ${instead(component, [...around.components.keys()])}`,
+      `this environment has no component ${component}; ${instead(component, [...context.components.keys()])}`,
     );
+  const provider = context.providerOf(component);
+  if (provider?.holdsSecrets !== true)
+    return waiting(reference, `provider ${provider?.name} holds no ${type === 'configs' ? 'configs' : 'secrets'} yet`);
   const name = `${component}-${type === 'connections' ? 'connection' : reference.name}`;
   const value = { component, name, key };
   return { state: 'private', value: type === 'configs' ? { configMapKeyRef: value } : { secretKeyRef: value } };
@@ -177,10 +177,10 @@ const pickKey = (reference: Reference, outputs: Outputs): ResolvedReference => {
 };
 
 /** Names of other environments are not told: whoever knows one can reach it. */
-const describeNamespace = (reference: Reference, namespace: string, around: Surroundings): string => {
+const describeNamespace = (reference: Reference, namespace: string, context: ReferenceContext): string => {
   const { component, key } = reference;
-  const isHere = around.components.has(component);
-  const isPlatform = ownValue(around.platform, component) !== undefined;
+  const isHere = context.components.has(component);
+  const isPlatform = ownValue(context.platform, component) !== undefined;
   const hint = isHere ? `outputs/${component}/${key}` : isPlatform ? `platform::outputs/${component}/${key}` : undefined;
   const suggestion = hint === undefined ? '' : `; did you mean ${hint}?`;
   return `there is no environment with the name or alias ${namespace}${suggestion}`;

@@ -7,16 +7,16 @@ import {
   type ServerVariables,
   type TemplateValues,
 } from '@eph/contract';
-import type { builtInVariables } from './component-layers.ts';
-import { blame, type Variable } from './merged-service.ts';
-import { type PrivateValue, resolveReference, type Surroundings } from './references.ts';
+import { blame, type Variable } from './merged-component.ts';
+import { type PrivateValue, type ReferenceContext, resolveReference } from './references.ts';
 
 /** What one environment puts in for variables and references. */
-export interface VariableWorld {
-  readonly builtIn: { readonly [name in keyof typeof builtInVariables]: string };
+export interface VariableContext {
   readonly server: ServerVariables;
   readonly template: TemplateValues;
-  readonly around: Surroundings;
+  /** The same for built-in variables, which no file has written. */
+  readonly builtIn: TemplateValues;
+  readonly references: ReferenceContext;
 }
 
 export type ResolvedVariable =
@@ -27,19 +27,20 @@ export type ResolvedVariable =
   | { readonly state: 'waiting'; readonly reason: string }
   | { readonly state: 'faulty'; readonly fault: Failure };
 
-/** What a component finds in a variable of its own. Text that comes from a source or a server is put in as it is, never read again. */
-export const resolveVariable = ({ name, layer, said }: Variable, world: VariableWorld): ResolvedVariable => {
-  switch (said.kind) {
-    case 'built-in':
-      return { state: 'literal', value: world.builtIn[name as keyof typeof builtInVariables] };
-    case 'text':
-      return resolveText(said.text, world, (message) => blame(layer, ['env', name], message));
+/** The value of a variable in its component. Text that comes from a source or a server is put in as it is, never read again. */
+export const resolveVariable = ({ name, layer, content }: Variable, context: VariableContext): ResolvedVariable => {
+  switch (content.kind) {
+    case 'text': {
+      const { builtIn, server, template } = context;
+      const values = layer.source.layer === 'default' ? { server: {}, template: builtIn } : { server, template };
+      return resolveText(content.text, values, (message) => blame(layer, ['env', name], message));
+    }
     case 'malformed':
-      return { state: 'faulty', fault: blame(layer, ['env', name], said.fault) };
+      return { state: 'faulty', fault: blame(layer, ['env', name], content.fault) };
     case 'left-out':
       return { state: 'left-out' };
     case 'reference': {
-      const resolved = resolveReference(said.reference, world.around);
+      const resolved = resolveReference(content.reference, context.references);
       if (resolved.state !== 'refused') return resolved;
       const { message } = blame(layer, ['env', name], resolved.message);
       return { state: 'faulty', fault: failure(resolved.code, message) };
@@ -47,9 +48,13 @@ export const resolveVariable = ({ name, layer, said }: Variable, world: Variable
   }
 };
 
-const resolveText = (text: string, world: VariableWorld, toFault: (message: string) => Failure): ResolvedVariable => {
+const resolveText = (
+  text: string,
+  { server, template }: Pick<VariableContext, 'server' | 'template'>,
+  toFault: (message: string) => Failure,
+): ResolvedVariable => {
   try {
-    const { text: value, secret, parts } = resolveVariables(text, world.server, world.template);
+    const { text: value, secret, parts } = resolveVariables(text, server, template);
     return { state: 'literal', value, ...(secret ? { secret: parts } : {}) };
   } catch (error) {
     if (!isEphError(error)) throw error;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { list, name, text } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const analysis = z.strictObject({
   metrics: list(
@@ -10,7 +11,7 @@ const analysis = z.strictObject({
   ).describe('Figures that decide.'),
 });
 
-export const advanced = z
+const advancedSchema = z
   .strictObject({
     regions: list(text()).optional().describe('Where copies of the environment run.'),
     canary: z
@@ -28,7 +29,7 @@ export const advanced = z
 
 const cronMessage = 'must be five fields of a schedule, such as */10 * * * *';
 
-export const testing = z
+const testingSchema = z
   .strictObject({
     chaos: list(
       z.strictObject({
@@ -42,3 +43,7 @@ export const testing = z
     ).describe('Experiments that disturb the environment on purpose.'),
   })
   .describe('Experiments with the environment.');
+
+// Nothing of these two is available; each of their keys is named.
+export const advanced = section({ name: 'advanced', schema: advancedSchema, available: {} });
+export const testing = section({ name: 'testing', schema: testingSchema, available: {} });

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { componentKinds } from '../component-values.ts';
 import { distinctNames, notBoth, onlyWith, requiredWith } from '../rules.ts';
 import { duration, list, name, pathPattern, template, text } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const databaseTemplate = z
   .strictObject({
@@ -49,7 +51,7 @@ const instance = z.strictObject({
     .describe('How services reach it.'),
 });
 
-export const database = z
+const schema = z
   .strictObject({
     enabled: z.boolean().optional().describe('Whether there are databases at all. Default `true`.'),
     instances: list(instance)
@@ -58,3 +60,18 @@ export const database = z
       .describe('The databases of an environment, each a component.'),
   })
   .describe('Databases that live and die with the environment.');
+
+export const database = section({
+  name: 'database',
+  schema,
+  available: { enabled: [false] },
+  components: ({ enabled, instances = [] }) =>
+    (enabled === false ? [] : instances).map(({ name: one, type: engine, version }, index) => ({
+      name: one,
+      kind: componentKinds.Database,
+      values: { engine, ...(version === undefined ? {} : { version }) },
+      path: ['database', 'instances', index],
+      needs: [],
+      entry: false,
+    })),
+});

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { componentKinds } from '../component-values.ts';
 import { count, list, repositoryPath, text } from '../scalars.ts';
+import { section } from '../section.ts';
 
-export const dockerCompose = z
+const schema = z
   .strictObject({
     compose_files: list(repositoryPath)
       .optional()
@@ -10,3 +12,18 @@ export const dockerCompose = z
     scale: z.record(text(), count(1000)).optional().describe('How many copies of a service run, by its name.'),
   })
   .describe('Services from compose files. Images must exist: `build` is not carried out.');
+
+export const dockerCompose = section({
+  name: 'docker-compose',
+  schema,
+  choice: true,
+  components: ({ scale = {} }) =>
+    Object.entries(scale).map(([name, replicas]) => ({
+      name,
+      kind: componentKinds.Deployment,
+      values: { replicas },
+      path: ['docker-compose', 'scale', name],
+      needs: [],
+      entry: false,
+    })),
+});

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fold, notAbove, notBoth } from '../rules.ts';
 import { duration, quantity, template, variables } from '../scalars.ts';
+import { section } from '../section.ts';
 import { images } from './images.ts';
 
 const resources = z
@@ -17,7 +18,7 @@ const resources = z
 const nameTemplate = template('environment.name_template');
 const subdomainTemplate = template('environment.subdomain_template');
 
-export const environment = z
+const schema = z
   .strictObject({
     name_template: nameTemplate
       .optional()
@@ -42,3 +43,11 @@ export const environment = z
   .refine(...notBoth('domain', 'subdomain_template'))
   .transform((written) => fold(fold(written, 'name', 'name_template'), 'domain', 'subdomain_template'))
   .describe('What holds for the environment as a whole.');
+
+export const environment = section({
+  name: 'environment',
+  schema,
+  available: { name_template: true, name: true, ttl: true, env: true, resources: 'limited' },
+  verbatim: [['env']],
+  open: [['env'], ['resources']],
+});

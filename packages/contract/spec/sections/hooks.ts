@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { distinctNames } from '../rules.ts';
 import { duration, list, name, template } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const line = template('hooks.command', 10_000);
 
@@ -15,10 +16,12 @@ const hook = z.strictObject({
 
 const phase = list(hook).refine(...distinctNames);
 
-export const hooks = z
+const schema = z
   .strictObject({
     pre_create: phase.optional().describe('Run before an environment is made.'),
     post_create: phase.optional().describe('Run when an environment is ready.'),
     pre_destroy: phase.optional().describe('Run before an environment is removed.'),
   })
   .describe('What to run at turning points of the life of an environment.');
+
+export const hooks = section({ name: 'hooks', schema });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { distinctNames, fold, notBoth, oneOf } from '../rules.ts';
 import { annotations, imageName, list, name, repositoryPath, template, text, variables } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const patch = z.strictObject({
   target: z
@@ -54,7 +55,7 @@ const ingress = z
 
 const namespaceTemplate = template('kubernetes.namespace_template');
 
-export const kubernetes = z
+const schema = z
   .strictObject({
     context: template('kubernetes.context').optional().describe('The cluster, by its name in the configuration of ephd.'),
     namespace_template: namespaceTemplate.optional().describe('The namespace of an environment.'),
@@ -76,3 +77,13 @@ export const kubernetes = z
   .refine(...notBoth('namespace', 'namespace_template'))
   .transform((written) => fold(written, 'namespace', 'namespace_template'))
   .describe('Manifests applied to a Kubernetes cluster, in a namespace per environment.');
+
+export const kubernetes = section({
+  name: 'kubernetes',
+  schema,
+  choice: true,
+  verbatim: [
+    ['ingress', 'annotations'],
+    ['secrets', '*', 'data'],
+  ],
+});

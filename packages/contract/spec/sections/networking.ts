@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { onlyWith } from '../rules.ts';
 import { template } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const routing = z
   .strictObject({
@@ -29,6 +30,10 @@ const tls = z
   })
   .describe('Encryption.');
 
-export const networking = z
-  .strictObject({ routing: routing.optional(), tls: tls.optional() })
-  .describe('How environments are reached.');
+const schema = z.strictObject({ routing: routing.optional(), tls: tls.optional() }).describe('How environments are reached.');
+
+export const networking = section({
+  name: 'networking',
+  schema,
+  available: { routing: { strategy: ['subdomain'] }, tls: { enabled: [false] } },
+});

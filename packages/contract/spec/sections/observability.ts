@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { annotations, template } from '../scalars.ts';
+import { section } from '../section.ts';
 
-export const observability = z
+const schema = z
   .strictObject({
     metrics: z
       .strictObject({
@@ -26,3 +27,10 @@ export const observability = z
       .describe('Logs.'),
   })
   .describe('What can be seen of a running environment.');
+
+export const observability = section({
+  name: 'observability',
+  schema,
+  available: { metrics: { enabled: [false] }, tracing: { enabled: [false] } },
+  verbatim: [['metrics', 'annotations']],
+});

@@ -1,33 +1,86 @@
 import { z } from 'zod';
+import type { JsonMap } from '../../layers.ts';
+import { componentKinds, type DeploymentValues, deploymentValues } from '../component-values.ts';
+import { parseDuration } from '../duration.ts';
 import { isMap } from '../rules.ts';
-import { duration, name, variables } from '../scalars.ts';
-import { command, directory, ready, readyTimeoutLimit, replicas, resources } from '../workload.ts';
+import { name, variables } from '../scalars.ts';
+import { type ComponentKind, section } from '../section.ts';
+import { command, directory, ready, resources } from '../workload.ts';
+
+const oneCopy = z
+  .literal(1, 'must be 1, because `process` runs one copy of each service')
+  .describe('How many copies run. Here that is always one.');
 
 const service = z
   .strictObject({
     command,
     directory: directory.optional(),
     env: variables.optional(),
-    ready: ready(duration(readyTimeoutLimit)).optional(),
+    ready: ready.optional(),
     depends_on: z.array(name).max(100).optional().describe('Services that must be ready first. References imply this.'),
     entry: z.boolean().optional().describe('The gateway sends traffic here. Without it, the first service is the entry.'),
-    replicas: replicas.optional(),
+    replicas: oneCopy.optional(),
     resources: resources.optional(),
   })
   .describe('A service, by its name.');
 
-export const process = z
-  .strictObject({
-    services: z
-      .record(name, service)
-      .refine((services) => Object.keys(services).length > 0, 'must name at least one service')
-      .refine(
-        (services) => Object.values(services).filter((one: { entry?: unknown } | null) => one?.entry === true).length <= 1,
-        {
-          message: 'only one service can be the entry',
-          when: isMap,
-        },
-      )
-      .describe('The services of the environment, each a component.'),
+const services = z
+  .record(name, service)
+  .refine((all) => Object.keys(all).length > 0, 'must name at least one service')
+  .refine((all) => Object.values(all).filter((one: { entry?: unknown } | null) => one?.entry === true).length <= 1, {
+    message: 'only one service can be the entry',
+    when: isMap,
   })
-  .describe('Services run as plain processes on the machine of ephd.');
+  .describe('The services of the environment, each a component.');
+
+const kind: ComponentKind = {
+  ...componentKinds.Deployment,
+  schema: deploymentValues.extend({ command, replicas: oneCopy.optional() }),
+  used: ['command', 'directory', 'env', 'ready'],
+  toProviderValues({ command: run, directory: folder, ready: probe = {} }: DeploymentValues & JsonMap) {
+    const { http, none, timeout = '' } = probe;
+    return {
+      ...(run === undefined ? {} : { command: run }),
+      ...(folder === undefined ? {} : { directory: folder }),
+      env: {},
+      ready: http === undefined ? { kind: none === true ? 'none' : 'tcp' } : { kind: 'http', path: http },
+      readyTimeoutSeconds: parseDuration(timeout) ?? 60,
+    };
+  },
+};
+
+export const process = section({
+  name: 'process',
+  schema: z.strictObject({ services }).describe('Services run as plain processes on the machine of ephd.'),
+  available: {
+    services: {
+      '*': {
+        command: true,
+        directory: true,
+        env: true,
+        ready: true,
+        depends_on: true,
+        entry: true,
+        replicas: true,
+        resources: 'limited',
+      },
+    },
+  },
+  verbatim: [['services', '*', 'env']],
+  open: [['services', '*']],
+  provider: 'process',
+  choice: true,
+  components({ services: all }) {
+    const names = Object.keys(all);
+    const entry = names.find((one) => all[one]?.entry === true) ?? names[0];
+    return Object.entries(all).map(([one, { depends_on: needs = [], entry: _, ...values }]) => ({
+      name: one,
+      kind,
+      // The compiler takes optional keys for keys that may hold undefined; parsed values leave them out.
+      values: values as JsonMap,
+      path: ['process', 'services', one],
+      needs,
+      entry: one === entry,
+    }));
+  },
+});

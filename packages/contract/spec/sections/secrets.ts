@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { notBoth, onlyWith, requiredWith } from '../rules.ts';
 import { list, name, template, text } from '../scalars.ts';
+import { section } from '../section.ts';
 
-export const secrets = z
+const schema = z
   .strictObject({
     provider: z
       .enum(['kubernetes', 'vault', 'aws-secrets-manager'])
@@ -28,3 +29,5 @@ export const secrets = z
   .refine(...onlyWith('vault', 'provider', 'vault'))
   .refine(...requiredWith('vault', 'provider', 'vault'))
   .describe('Where the secrets of an environment come from.');
+
+export const secrets = section({ name: 'secrets', schema });

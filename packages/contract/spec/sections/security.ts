@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { notBoth, onlyWith, requiredWith } from '../rules.ts';
 import { cidr, list, template, text } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const protection = z
   .strictObject({
@@ -33,7 +34,7 @@ const protection = z
   .refine(...requiredWith('oauth', 'type', 'oauth'))
   .describe('How visitors show who they are.');
 
-export const security = z
+const schema = z
   .strictObject({
     environment_access: z
       .strictObject({
@@ -55,3 +56,12 @@ export const security = z
       .describe('How addresses are chosen.'),
   })
   .describe('Who may enter, and what addresses look like.');
+
+export const security = section({
+  name: 'security',
+  schema,
+  available: {
+    environment_access: { default: ['public'], protection: { type: ['none'] } },
+    naming: { strategy: true, include_project: [true] },
+  },
+});

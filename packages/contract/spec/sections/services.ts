@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { componentKinds } from '../component-values.ts';
 import { distinctNames } from '../rules.ts';
 import { list, name, template, text } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const internal = z
   .strictObject({
@@ -24,6 +26,27 @@ const external = z
   })
   .describe('Something that exists already and is only referred to.');
 
-export const services = list(z.discriminatedUnion('type', [internal, external]))
+const schema = list(z.discriminatedUnion('type', [internal, external]))
   .refine(...distinctNames)
   .describe('Helpers that the services need, each a component.');
+
+export const services = section({
+  name: 'services',
+  schema,
+  components: (all) =>
+    all.flatMap((one, index) =>
+      one.type === 'external'
+        ? []
+        : [
+            {
+              name: one.name,
+              kind: componentKinds.Deployment,
+              values: {},
+              path: ['services', index],
+              artifact: one.image,
+              needs: [],
+              entry: false,
+            },
+          ],
+    ),
+});

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { notBoth, oneOf } from '../rules.ts';
 import { list, pathPattern, refPattern, text } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const paths = list(pathPattern)
   .optional()
@@ -56,9 +57,11 @@ const auto = z
   })
   .describe('Every open pull request gets an environment without being asked.');
 
-export const triggers = list(z.discriminatedUnion('type', [gitBranch, gitTag, prLabel, prComment, auto]), 10).describe(
+const schema = list(z.discriminatedUnion('type', [gitBranch, gitTag, prLabel, prComment, auto]), 10).describe(
   'What gets an environment. Without it, every branch `preview/**` does.',
 );
 
 /** What applies when `eph.yaml` names no triggers, or cannot be read far enough to see them. */
 export const defaultTriggers: z.output<typeof gitBranch>[] = [{ type: 'git_branch', patterns: ['preview/**'] }];
+
+export const triggers = section({ name: 'triggers', schema, available: true });

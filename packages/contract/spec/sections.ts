@@ -1,0 +1,31 @@
+import { advanced, testing } from './sections/advanced.ts';
+import { database } from './sections/database.ts';
+import { dockerCompose } from './sections/docker-compose.ts';
+import { environment } from './sections/environment.ts';
+import { hooks } from './sections/hooks.ts';
+import { kubernetes } from './sections/kubernetes.ts';
+import { networking } from './sections/networking.ts';
+import { observability } from './sections/observability.ts';
+import { process } from './sections/process.ts';
+import { secrets } from './sections/secrets.ts';
+import { security } from './sections/security.ts';
+import { services } from './sections/services.ts';
+import { triggers } from './sections/triggers.ts';
+
+/** The sections of `eph.yaml`, in the order in which they are documented. */
+export const shippedSections = [
+  triggers,
+  environment,
+  process,
+  kubernetes,
+  dockerCompose,
+  database,
+  services,
+  secrets,
+  security,
+  networking,
+  hooks,
+  observability,
+  advanced,
+  testing,
+] as const;

@@ -1,0 +1,85 @@
+import {
+  type Failure,
+  failure,
+  type ObservedComponent,
+  type ProviderName,
+  printFault,
+  type SectionComponent,
+} from '@eph/contract';
+import type { SpecFile } from './component-layers.ts';
+
+/** A provider of this server. */
+export interface AvailableProvider {
+  readonly name: ProviderName;
+  /** What it is, such as `process`. */
+  readonly type: string;
+  readonly holdsSecrets: boolean;
+}
+
+/** Who makes the components of one environment. */
+export interface ChosenProviders {
+  /** The section that a provider was chosen for; undefined when there is no such provider. */
+  readonly choice: string | undefined;
+  readonly of: (component: SectionComponent) => AvailableProvider | undefined;
+  /** Each once, with the key of `eph.yaml` that asks for it. */
+  readonly used: readonly { readonly provider: AvailableProvider; readonly path: readonly string[] }[];
+  readonly faults: readonly Failure[];
+  readonly remarks: readonly string[];
+}
+
+/**
+ * Chooses a provider for every section that one makes: by its name, or else the first of its type. An environment stays where it is for as
+ * long as its file allows it, also on a fallback whose primary provider came back.
+ */
+export const chooseProviders = (
+  file: SpecFile,
+  providers: readonly AvailableProvider[],
+  observed: readonly ObservedComponent[],
+): ChosenProviders => {
+  const holders = new Set(observed.map(({ provider }) => provider));
+  const choose = (candidates: readonly AvailableProvider[]): AvailableProvider | undefined =>
+    candidates.find(({ name }) => holders.has(name)) ?? candidates[0];
+  const faults: Failure[] = [];
+  const has = `this server has ${providers.map(({ name, type }) => (name === type ? name : `${name} (${type})`)).join(', ')}`;
+  const { primary, fallback = primary } = file.spec.providers;
+  const first = findProviders(primary, providers);
+  const chosen = choose([...first, ...findProviders(fallback, providers)]);
+  const isFallback = chosen !== undefined && !first.includes(chosen);
+  if (chosen === undefined) faults.push(failure('provider.unknown', `provider ${primary} is not configured here; ${has}`));
+  else if (!file.choices.includes(chosen.type)) faults.push(withoutSection(file, chosen, isFallback));
+  const others = new Map<string, AvailableProvider>();
+  for (const { name, provider: type, choice } of new Set(file.components.map(({ section }) => section))) {
+    if (choice === true || type === undefined) continue;
+    const found = choose(providers.filter((one) => one.type === type));
+    if (found === undefined) faults.push(failure('provider.unknown', `${name} needs a provider of type ${type}; ${has}`));
+    else others.set(name, found);
+  }
+  return {
+    choice: chosen?.type,
+    of: ({ section }) => (section.choice === true ? chosen : others.get(section.name)),
+    used: [
+      ...(chosen === undefined ? [] : [{ provider: chosen, path: ['providers', isFallback ? 'fallback' : 'primary'] }]),
+      ...Array.from(others, ([name, provider]) => ({ provider, path: [name] })),
+    ],
+    faults,
+    remarks: isFallback ? [describeFallback(primary, fallback, first.length > 0)] : [],
+  };
+};
+
+const findProviders = (asked: string, providers: readonly AvailableProvider[]): readonly AvailableProvider[] => {
+  const named = providers.find(({ name }) => name === asked);
+  return named === undefined ? providers.filter(({ type }) => type === asked) : [named];
+};
+
+const withoutSection = ({ spec, places }: SpecFile, { name, type }: AvailableProvider, isFallback: boolean): Failure => {
+  const path = ['providers', isFallback ? 'fallback' : 'primary'];
+  const missing = Object.hasOwn(spec, type) ? `${type} is no section to choose` : `eph.yaml has no section ${type}`;
+  const message = `provider ${name} is of type ${type}, and ${missing}`;
+  const place = places.at(path) ?? { line: 1, column: 1 };
+  return failure('spec.invalid', printFault({ file: places.file, ...place, path: path.join('.'), message }));
+};
+
+const describeFallback = (primary: string, fallback: string, isBack: boolean): string =>
+  isBack
+    ? `fallback ${fallback} is still used; an environment moves to provider ${primary} only when eph.yaml changes its choice`
+    : `provider ${primary} is not configured here; fallback ${fallback} is used`;
