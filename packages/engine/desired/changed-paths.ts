@@ -4,7 +4,7 @@ import { compilePathGlob } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
 /** Characters of paths times characters of patterns; some seconds of work at the very worst. */
-const mostComparisons = 200_000_000;
+const maxComparisons = 200_000_000;
 
 /** An answer that stands only if a file differs that the trigger names. */
 export const filterByPaths = (answer: Answer, source: Source, { paths }: Trigger, facts: SourceFacts): Answer => {
@@ -16,7 +16,7 @@ export const filterByPaths = (answer: Answer, source: Source, { paths }: Trigger
     return { wanted: 'unknown', because, fault: failure('forge.incomplete', because), lacks: 'changedPaths' };
   }
   // A filter saves effort and protects nobody: where it would take more than it saves, it lets pass.
-  if (totalLength(paths) * totalLength(changed.items) > mostComparisons)
+  if (totalLength(paths) * totalLength(changed.items) > maxComparisons)
     return { ...answer, because: `${answer.because}; it changes too many files to compare them with the paths asked for` };
   const found = findMatch(changed.items, paths);
   if (found !== undefined) return { ...answer, because: `${answer.because}, and it changes ${printName(found)}` };

@@ -10,7 +10,7 @@ import { printName, printNames, printSource } from './printed-names.ts';
 export const forkModes = ['deny', 'base', 'approve'] as const;
 export type ForkMode = (typeof forkModes)[number];
 
-export type ForkJudgement =
+export type ForkDecision =
   | {
       readonly state: 'allowed';
       readonly because: string;
@@ -21,10 +21,10 @@ export type ForkJudgement =
   | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
 
 /** `approvals` are those of exactly the commit of the source, by people with write access; they are needed in mode `approve` alone. */
-export const judgeFork = (mode: ForkMode, source: Source, approvals?: Reading<Approval>): ForkJudgement => {
+export const decideFork = (mode: ForkMode, source: Source, approvals?: Reading<Approval>): ForkDecision => {
   const who = printSource(source.ref);
   if (source.ref.kind !== 'pr') return { state: 'allowed', because: `${who} is in the repository itself`, trust: 'commit' };
-  if (source.pull === undefined) return doubt(`it is not known where ${who} comes from`);
+  if (source.pull === undefined) return undecided(`it is not known where ${who} comes from`);
   const { fork } = source.pull;
   if (fork === null) return { state: 'allowed', because: `${who} comes from the repository itself`, trust: 'commit' };
   const from = `${who} comes from the fork ${printName(fork)}`;
@@ -38,22 +38,22 @@ export const judgeFork = (mode: ForkMode, source: Source, approvals?: Reading<Ap
         trust: 'base',
       };
     case 'approve':
-      return judgeApprovals(from, source, approvals);
+      return decideByApprovals(from, source, approvals);
   }
 };
 
-const judgeApprovals = (from: string, { commit }: Source, approvals: Reading<Approval> | undefined): ForkJudgement => {
+const decideByApprovals = (from: string, { commit }: Source, approvals: Reading<Approval> | undefined): ForkDecision => {
   const what = `commit ${commit.slice(0, 12)}`;
-  if (approvals === undefined) return doubt(`${from}, and it was not read who approved ${what}`);
+  if (approvals === undefined) return undecided(`${from}, and it was not read who approved ${what}`);
   if (approvals.items.length > 0) {
     const names = approvals.items.map(({ author }) => author);
     return { state: 'allowed', because: `${from}, and ${printNames(names)} approved ${what}`, trust: 'commit' };
   }
-  if (!approvals.complete) return doubt(`${from}, and it could not be read who approved ${what}`, approvals.faults[0]);
+  if (!approvals.complete) return undecided(`${from}, and it could not be read who approved ${what}`, approvals.faults[0]);
   return { state: 'denied', because: `${from}, and nobody with write access has approved ${what}` };
 };
 
-const doubt = (because: string, fault = failure('forge.incomplete', because)): ForkJudgement => ({
+const undecided = (because: string, fault = failure('forge.incomplete', because)): ForkDecision => ({
   state: 'unknown',
   because: fault.message === because ? because : `${because}: ${fault.message}`,
   fault,

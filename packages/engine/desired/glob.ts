@@ -8,7 +8,7 @@
 export type Glob = (name: string) => boolean;
 
 /** No file system and no Git server keeps a longer one; it was made to take our time, and matches nothing. */
-const longestName = 4096;
+const maxNameLength = 4096;
 
 export const matchesGlob = (name: string, pattern: string): boolean => compile(pattern.match(/\*\*|./gsu) ?? [])(name);
 
@@ -18,8 +18,8 @@ export const compilePathGlob = (pattern: string): Glob => compile(pattern.match(
 const compile = (parts: readonly string[]): Glob => {
   const end = parts.length;
   const isStar = parts.map((part) => part.startsWith('*'));
-  const firstWild = parts.findIndex((part, at) => isStar[at] || part === '?');
-  const start = firstWild === -1 ? end : firstWild;
+  const firstWildcard = parts.findIndex((part, at) => isStar[at] || part === '?');
+  const start = firstWildcard === -1 ? end : firstWildcard;
   const prefix = parts.slice(0, start).join('');
 
   /** A star may stand for nothing: whoever reaches it also reaches what follows. One for folders ends where a folder does. */
@@ -32,20 +32,20 @@ const compile = (parts: readonly string[]): Glob => {
 
   /** From the end, so that one array serves as before and after. */
   const advance = (reached: Uint8Array, character: string): boolean => {
-    let isAnywhere = false;
+    let isAlive = false;
     for (let at = end; at > start; at -= 1) {
       const before = parts[at - 1];
       const comes = reached[at - 1] === 1 && (before === character || (before === '?' && character !== '/'));
       const isHere = comes || (reached[at] === 1 && staysAt(at, character));
       reached[at] = isHere ? 1 : 0;
-      isAnywhere ||= isHere;
+      isAlive ||= isHere;
     }
     if (!staysAt(start, character)) reached[start] = 0;
-    return isAnywhere || reached[start] === 1;
+    return isAlive || reached[start] === 1;
   };
 
   return (name) => {
-    if (name.length > longestName || !name.startsWith(prefix)) return false;
+    if (name.length > maxNameLength || !name.startsWith(prefix)) return false;
     const reached = new Uint8Array(end + 1);
     reached[start] = 1;
     spread(reached, true);

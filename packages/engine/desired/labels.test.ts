@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type LabelWishes, wishesOf } from './labels.ts';
+import { type LabelRequests, readLabelRequests } from './labels.ts';
 
-const nothing: LabelWishes = { paused: false, kept: false, notes: [] };
+const nothing: LabelRequests = { paused: false, kept: false, notes: [] };
 
 const publicNote = 'preview:public changes nothing so far: environments are open to everybody who can reach them';
 
 describe('labels', () => {
-  it.each<readonly [string, readonly string[], Partial<LabelWishes>]>([
+  it.each<readonly [string, readonly string[], Partial<LabelRequests>]>([
     ['may ask for nothing', [], {}],
     ['ask for an environment by the name of the family, which is no wish about it', ['preview'], {}],
     ['pause', ['preview', 'preview:pause'], { paused: true }],
@@ -26,12 +26,12 @@ describe('labels', () => {
       {},
     ],
   ])('%s', (_, labels, wishes) => {
-    expect(wishesOf(labels)).toEqual({ ...nothing, ...wishes });
+    expect(readLabelRequests(labels)).toEqual({ ...nothing, ...wishes });
   });
 
   it('have a family of any name', () => {
-    expect(wishesOf(['eph:keep', 'preview:pause'], 'eph')).toEqual({ ...nothing, kept: true });
-    expect(wishesOf(['.*:keep', 'ab:pause'], '.*')).toEqual({ ...nothing, kept: true });
+    expect(readLabelRequests(['eph:keep', 'preview:pause'], 'eph')).toEqual({ ...nothing, kept: true });
+    expect(readLabelRequests(['.*:keep', 'ab:pause'], '.*')).toEqual({ ...nothing, kept: true });
   });
 
   it.each([
@@ -53,21 +53,21 @@ describe('labels', () => {
     'preview:constructor',
     'preview:🚢',
   ])('that look like a wish and are none are told about: %s', (label) => {
-    const wishes = wishesOf(['preview', label]);
+    const wishes = readLabelRequests(['preview', label]);
     expect(wishes).toEqual({ ...nothing, notes: [expect.stringContaining(`${label}: after preview: comes`)] });
   });
 
   it.each([`preview:${'9'.repeat(100_000)}h`, `preview:${'1h'.repeat(50_000)}`, `preview:${'日'.repeat(100_000)}`])(
     'may be as long as they like: %.20s',
     (label) => {
-      const { notes, ...rest } = wishesOf([label]);
+      const { notes, ...rest } = readLabelRequests([label]);
       expect(rest).toEqual({ paused: false, kept: false });
       expect(notes.map((note) => note.length < 300)).toEqual([true]);
     },
   );
 
   it('that name several times mean the longest, and are told so', () => {
-    expect(wishesOf(['preview:2d', 'preview:48h', 'preview:30m', 'preview:7d'])).toEqual({
+    expect(readLabelRequests(['preview:2d', 'preview:48h', 'preview:30m', 'preview:7d'])).toEqual({
       ...nothing,
       ttlSeconds: 7 * 86_400,
       notes: ['preview:2d, preview:30m, preview:48h, preview:7d: of several times the longest counts'],
@@ -75,7 +75,7 @@ describe('labels', () => {
   });
 
   it('without sense are told about once, however many there are', () => {
-    const { notes } = wishesOf(Array.from({ length: 1000 }, (_, index) => `preview:later ${index}`));
+    const { notes } = readLabelRequests(Array.from({ length: 1000 }, (_, index) => `preview:later ${index}`));
     expect(notes).toEqual([expect.stringContaining('and 995 more')]);
   });
 
@@ -88,9 +88,9 @@ describe('labels', () => {
     );
     fc.assert(
       fc.property(fc.array(label), (labels) => {
-        const wishes = wishesOf(labels);
-        expect(wishesOf(labels.toReversed())).toEqual(wishes);
-        expect(wishesOf([...labels, ...labels])).toEqual(wishes);
+        const wishes = readLabelRequests(labels);
+        expect(readLabelRequests(labels.toReversed())).toEqual(wishes);
+        expect(readLabelRequests([...labels, ...labels])).toEqual(wishes);
         expect(wishes.paused).toBe(labels.includes('preview:pause'));
       }),
     );

@@ -30,35 +30,35 @@ export const decide = (
   const marker = findSkipMarker(source);
   if (marker !== undefined) return { state: 'unwanted', because: `${printSource(source.ref)} says ${marker} in its title` };
   const refusals: string[] = [];
-  const doubts: (Answer & { wanted: 'unknown' })[] = [];
+  const unknowns: (Answer & { wanted: 'unknown' })[] = [];
   for (const trigger of triggers) {
-    const answer = ask(source, trigger, generators, facts);
+    const answer = evaluate(source, trigger, generators, facts);
     if (answer.wanted === true) return toDecision(answer);
-    if (answer.wanted === 'unknown') doubts.push(answer);
+    if (answer.wanted === 'unknown') unknowns.push(answer);
     refusals.push(answer.because);
   }
   // What may clear up by itself is asked again; what needs a person would end the asking.
-  const doubt = doubts.find(({ fault }) => fault.disposition !== 'stall') ?? doubts[0];
-  if (doubt !== undefined) return { state: 'unknown', because: doubt.because, fault: doubt.fault };
+  const unknown = unknowns.find(({ fault }) => fault.disposition !== 'stall') ?? unknowns[0];
+  if (unknown !== undefined) return { state: 'unknown', because: unknown.because, fault: unknown.fault };
   return { state: 'unwanted', because: refusals.join('; ') };
 };
 
-export type Needs = Readonly<Record<keyof SourceFacts, boolean>>;
+export type FactsToRead = Readonly<Record<keyof SourceFacts, boolean>>;
 
 /**
  * What has to be read before `decide` can tell, beyond the facts at hand. One fact may show that another is needed, so this is asked
  * again with what was read, until nothing more is. Triggers behind one that wants the source need nothing.
  */
-export const needsOf = (
+export const factsToRead = (
   source: Source,
   triggers: readonly Trigger[],
   generators: readonly Generator[],
   facts: SourceFacts = {},
-): Needs => {
+): FactsToRead => {
   const needs = { commands: false, changedPaths: false };
   if (findSkipMarker(source) !== undefined) return needs;
   for (const trigger of triggers) {
-    const answer = ask(source, trigger, generators, facts);
+    const answer = evaluate(source, trigger, generators, facts);
     if (answer.wanted === true) break;
     if (answer.wanted === 'unknown' && answer.lacks !== undefined) needs[answer.lacks] = true;
   }
@@ -67,7 +67,7 @@ export const needsOf = (
 
 const toDecision = ({ wanted: _, ...rest }: Answer & { wanted: true }): Decision => ({ state: 'wanted', checks: [], ...rest });
 
-const ask = (source: Source, trigger: Trigger, generators: readonly Generator[], facts: SourceFacts): Answer =>
+const evaluate = (source: Source, trigger: Trigger, generators: readonly Generator[], facts: SourceFacts): Answer =>
   generators.find((one) => one.type === trigger.type)?.wants(source, trigger, facts) ?? {
     wanted: false,
     because: `nothing here understands trigger ${trigger.type}`,

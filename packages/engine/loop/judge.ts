@@ -13,13 +13,13 @@ import {
   type Source,
   type Trigger,
 } from '@eph/contract';
-import { judgeFork } from '../desired/forks.ts';
+import { decideFork } from '../desired/forks.ts';
 import type { SourceFacts } from '../desired/generator.ts';
 import { identify } from '../desired/identity.ts';
-import { wishesOf } from '../desired/labels.ts';
+import { readLabelRequests } from '../desired/labels.ts';
 import { printName, printSource } from '../desired/printed-names.ts';
-import { remarksOn } from '../desired/pull-triggers.ts';
-import { decide, needsOf } from '../desired/triggers.ts';
+import { noteUnsupportedOptions } from '../desired/pull-triggers.ts';
+import { decide, factsToRead } from '../desired/triggers.ts';
 import { SpecReader } from '../source/read-spec.ts';
 import { type Decided, type Decision, Decisions, type Memory, unwanted } from './memory.ts';
 import { projectOf, type World } from './world.ts';
@@ -78,7 +78,7 @@ export class Judge {
     const { forge, forks } = projectOf(this.#world, id);
     const isStranger = (source.pull?.fork ?? null) !== null;
     const approvals = isStranger && forks === 'approve' ? forge.pulls?.approvals(source.ref, source.commit, signal) : undefined;
-    const fork = judgeFork(forks, source, await approvals);
+    const fork = decideFork(forks, source, await approvals);
     if (fork.state === 'denied') return { decision: unwanted(fork.because), triggers: [] };
     if (fork.state === 'unknown') return { decision: fork, triggers: [] };
     const isolated = fork.trust === 'base';
@@ -105,9 +105,9 @@ export class Judge {
     const facts = await this.#readFacts(source, asked, signal);
     const decision = decide(source, asked, this.#world.generators, facts);
     if (decision.state === 'wanted') {
-      const { paused, kept, ttlSeconds, notes: remarks } = wishesOf(source.pull?.labels ?? []);
+      const { paused, kept, ttlSeconds, notes: remarks } = readLabelRequests(source.pull?.labels ?? []);
       const { because, checks, command, at } = decision;
-      const notes = command === undefined ? remarks : [...remarks, ...remarksOn(command)];
+      const notes = command === undefined ? remarks : [...remarks, ...noteUnsupportedOptions(command)];
       const terms = { checks, paused, kept, isolated, notes, ...(ttlSeconds && { ttlSeconds }), ...(command && { command }) };
       const wanted: Decision = { state: 'wanted', because, spec, terms };
       return at === undefined ? { decision: wanted } : { decision: await this.#moveTo(at, source, wanted, signal), at };
@@ -132,7 +132,7 @@ export class Judge {
     const { pulls } = projectOf(this.#world, source.project).forge;
     const facts: { -readonly [fact in keyof SourceFacts]: SourceFacts[fact] } = {};
     for (;;) {
-      const needs = needsOf(source, triggers, this.#world.generators, facts);
+      const needs = factsToRead(source, triggers, this.#world.generators, facts);
       const lacksCommands = needs.commands && facts.commands === undefined;
       const lacksPaths = needs.changedPaths && facts.changedPaths === undefined;
       if (pulls === undefined || (!lacksCommands && !lacksPaths)) return facts;
