@@ -11,7 +11,7 @@ import {
   projectId,
   type ServerVariables,
 } from '@eph/contract';
-import type { CommentTemplate } from '@eph/engine/report/texts';
+import type { CommentTemplate } from '@eph/engine/report/comment-texts';
 import { z } from 'zod';
 import {
   type ConfigFile,

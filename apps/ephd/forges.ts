@@ -17,10 +17,10 @@ import { readRepositories as readGitlabRepositories } from '@eph/adapters/forge-
 import { createGate, type Gate } from '@eph/adapters/forge-http/gate';
 import type { SharedLook } from '@eph/adapters/forge-http/shared-look';
 import { commentMarker, EphError, type ListedRepository, type Log, type ProjectId, type Reading } from '@eph/contract';
+import type { CommentTemplate } from '@eph/engine/report/comment-texts';
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { renderMarkdown } from '@eph/engine/report/markdown';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import type { CommentTemplate } from '@eph/engine/report/texts';
 import type { Forge } from '@eph/engine/source/forge';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import type { ConfiguredForge, ConfiguredProject, Environment } from './config.ts';

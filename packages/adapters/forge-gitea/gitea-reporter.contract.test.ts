@@ -48,7 +48,7 @@ const createHarness = async (workshop: GiteaWorkshop): Promise<CommentReporterHa
     shown: (report) => renderComment(withOwnName(report)),
     comment: async ({ source }, body) => String((await repository.as(workshop.mallory).addComment(Number(source.name), body)).id),
     remove: (_pull, id) => repository.deleteComment(Number(id)),
-    async bury({ source }) {
+    async addManyComments({ source }) {
       for (let count = 0; count < 55; count += 1) await repository.addComment(Number(source.name), `${count}`);
     },
     writes() {

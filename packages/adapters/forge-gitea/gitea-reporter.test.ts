@@ -89,7 +89,7 @@ describeWith(gitea, 'reports on Gitea', () => {
       asked.push(...front.takeApiRequests());
       return asked.filter((line) => /^GET .*\/comments\b/.test(line));
     };
-    reporter.anticipate?.(reportOn(pull, { phase: 'Progressing' }), signal);
+    reporter.prefetch?.(reportOn(pull, { phase: 'Progressing' }), signal);
     await expect.poll(listings).toHaveLength(1);
     expect(asked.filter((line) => !line.startsWith('GET'))).toEqual([]);
     expect(await repository.readComments(number)).toEqual([]);
@@ -103,7 +103,7 @@ describeWith(gitea, 'reports on Gitea', () => {
     await reporter.ensure(reportOn(pull), signal);
     for (const { id } of await repository.readComments(number)) await repository.deleteComment(id);
     const afterwards = createReporter();
-    afterwards.anticipate?.(reportOn(pull, { phase: 'Progressing' }), signal);
+    afterwards.prefetch?.(reportOn(pull, { phase: 'Progressing' }), signal);
     await afterwards.ensure(reportOn(pull, { phase: 'Degraded' }), signal);
     expect(await repository.readComments(number)).toEqual([]);
   });

@@ -99,7 +99,7 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
   return {
     ensure,
 
-    anticipate(report, signal) {
+    prefetch(report, signal) {
       const about = aboutOf(report);
       if (about !== undefined && shown.get(report.environment)?.comment === undefined)
         ahead.begin(report.environment, () => comments.look(about, signal, true));

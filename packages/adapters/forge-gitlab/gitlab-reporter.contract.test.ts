@@ -34,7 +34,7 @@ describe('notes on merge requests of GitLab', () => {
       shown,
       comment: async (pull, body) => String(alice.comment(at(pull), body)),
       remove: async (pull, id) => alice.deleteComment(at(pull), Number(id)),
-      async bury(pull) {
+      async addManyComments(pull) {
         for (let count = 0; count < 120; count += 1) alice.comment(at(pull), `me too ${count}`);
       },
       writes: async () => gitlab.requests.entries.filter(isNoteWrite).length,

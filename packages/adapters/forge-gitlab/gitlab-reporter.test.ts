@@ -310,7 +310,7 @@ describe('the stop button of GitLab', () => {
     await reporter.ensure(world.report('Ready'), signal);
     const asked: SourceRef[] = [];
     const follow = (answer: () => boolean | Promise<never> = () => true, of = reporter) =>
-      of.followStops?.(async (source) => {
+      of.handleStops?.(async (source) => {
         asked.push(source);
         return await answer();
       }, signal);

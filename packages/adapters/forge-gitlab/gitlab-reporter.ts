@@ -86,13 +86,13 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
   return {
     ensure,
 
-    async followStops(takeDown, signal) {
+    async handleStops(requestRemoval, signal) {
       const stopped = await environments.listStopped(signal);
       const meant = [...written.values()].filter(({ view }) => stopped.has(nameOf(view)));
       const outcomes = await Promise.allSettled(
         meant.map(async (report) => {
           const isByOthers = stopped.get(nameOf(report.view))?.isSeen === true;
-          if (isByOthers && (await takeDown(report.source))) return;
+          if (isByOthers && (await requestRemoval(report.source))) return;
           // Nothing but an answer starts it again, and then the report that tells of it does.
           if (!isByOthers && report.view.phase !== 'Ready') return;
           await between(report.environment, async () => {

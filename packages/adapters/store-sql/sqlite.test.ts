@@ -71,7 +71,7 @@ describe('the lease on SQLite', () => {
     await harness.open().events.read({ limit: 1 });
     const join = () => {
       const store = harness.open({ lease: { ttlMs: 5_000, renewMs: 250 } });
-      return { lease: store.lease, vanish: () => Promise.resolve(store[Symbol.asyncDispose]()) };
+      return { lease: store.lease, crash: () => Promise.resolve(store[Symbol.asyncDispose]()) };
     };
     return { ...harness, join, wait: () => sleep(20) };
   });

@@ -51,7 +51,7 @@ export class FakeLeaseStore {
 export class FakeLease implements Lease {
   readonly #store: FakeLeaseStore;
   readonly #clock: Clock;
-  #vanished = false;
+  #crashed = false;
 
   constructor(store: FakeLeaseStore, clock: Clock) {
     this.#store = store;
@@ -59,8 +59,8 @@ export class FakeLease implements Lease {
   }
 
   /** As if the process was killed: it neither renews nor releases nor notices anything again. */
-  vanish(): void {
-    this.#vanished = true;
+  crash(): void {
+    this.#crashed = true;
   }
 
   hold(holder: string, changed: (state: LeaseState) => void, signal: AbortSignal): Promise<void> {
@@ -69,7 +69,7 @@ export class FakeLease implements Lease {
       let last: LeaseState | undefined;
       let cancel: Cancel = () => undefined;
       const step = (): void => {
-        if (this.#vanished) return;
+        if (this.#crashed) return;
         const next = this.#ask(holder, last);
         cancel = this.#clock.after(this.#store.renewMs, step);
         if (JSON.stringify(next) === JSON.stringify(last)) return;
@@ -78,7 +78,7 @@ export class FakeLease implements Lease {
       };
       const end = (): void => {
         cancel();
-        if (!this.#vanished) this.#store.release(holder);
+        if (!this.#crashed) this.#store.release(holder);
         resolve();
       };
       signal.addEventListener('abort', end, { once: true });

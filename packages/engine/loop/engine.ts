@@ -26,7 +26,7 @@ export interface EngineOptions extends Omit<World, 'record' | 'report'> {
   readonly record: (event: Event) => void;
   readonly deliver: (report: Parameters<World['report']>[0], signal: AbortSignal) => Promise<void>;
   /** A report about an environment that has had none follows soon. */
-  readonly anticipate?: (report: Parameters<World['report']>[0], signal: AbortSignal) => void;
+  readonly prefetch?: (report: Parameters<World['report']>[0], signal: AbortSignal) => void;
 }
 
 type Key = 'pass' | 'configuration' | `project:${string}` | `environment:${string}`;
@@ -66,8 +66,8 @@ export class Engine {
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
       (key, signal) => this.#run(key, signal),
     );
-    const { deliver, anticipate } = options;
-    const settling = { settleMs: reportSettleMs, ...(anticipate && { anticipate }) };
+    const { deliver, prefetch } = options;
+    const settling = { settleMs: reportSettleMs, ...(prefetch && { prefetch }) };
     this.#reports = new Reports({ clock, random, ...settling, onFailure }, deliver);
     const world: World = {
       ...options,

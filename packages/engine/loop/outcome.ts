@@ -1,6 +1,6 @@
 import { type Action, type EventType, failure, type ObservedEnvironment, type Reading, sourceKey } from '@eph/contract';
 import type { ActionResult } from '../provider/apply.ts';
-import { composeText } from '../report/text.ts';
+import { composeText } from '../report/plain-text.ts';
 import { composeView } from '../report/view.ts';
 import { type Findings, summarize } from '../status/summarize.ts';
 import type { Admission } from './admission.ts';

@@ -29,7 +29,7 @@ export interface CommentReporterHarness extends AsyncDisposable {
   /** Somebody deletes a comment. */
   remove(pull: Pull, id: string): Promise<void>;
   /** Others comment more than the forge lists at once. */
-  bury(pull: Pull): Promise<void>;
+  addManyComments(pull: Pull): Promise<void>;
   /** How often reporters wrote, edited or deleted a comment so far. */
   writes(): Promise<number>;
   /** Nothing can be written from now on. */
@@ -133,9 +133,9 @@ export const describeCommentReporter = (create: () => Promise<CommentReporterHar
   it('finds its comment among many', async () => {
     const { harness, pull, reportOn, ensure, restart } = await start();
     const ours = async () => (await harness.comments(pull)).filter((one) => isMarkedComment(one.body, environment(1)));
-    await harness.bury(pull);
+    await harness.addManyComments(pull);
     await ensure(reportOn(pull, 1, { phase: 'Progressing' }));
-    await harness.bury(pull);
+    await harness.addManyComments(pull);
     restart();
     const report = reportOn(pull, 1);
     await ensure(report);

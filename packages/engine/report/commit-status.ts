@@ -1,5 +1,5 @@
 import type { ReportView } from '@eph/contract';
-import { clean } from './foreign-text.ts';
+import { stripControls } from './untrusted-text.ts';
 
 /** What a commit shows beside it. Forges name the states differently; `inactive` is whatever they have for a thing of the past. */
 export interface CommitStatus {
@@ -24,7 +24,7 @@ const states: { readonly [phase in ReportView['phase']]: CommitStatus['state'] }
 
 /** Green only while the wanted version answers. */
 export const computeCommitStatus = ({ phase, summary }: ReportView): CommitStatus => {
-  const words = clean(summary.slice(0, 4 * descriptionLimit))
+  const words = stripControls(summary.slice(0, 4 * descriptionLimit))
     .replaceAll(/\s+/g, ' ')
     .trim();
   const letters = Array.from(words === '' ? phase : `${phase}: ${words}`);

@@ -10,8 +10,8 @@ import {
 } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { defaultTexts, type TextName } from './comment-texts.ts';
 import { commentLimit, renderMarkdown } from './markdown.ts';
-import { defaultTexts, type TextName } from './texts.ts';
 import { createView } from './view.fake.ts';
 
 const id = environmentId('0123456789abcdef');
@@ -68,7 +68,7 @@ Nothing runs yet. It starts by itself.
 
 It waits:
 
-- the team has no room for another environment (until 2026-01-05 10:00 UTC)
+- the team has no limit for another environment (until 2026-01-05 10:00 UTC)
 - api waits for outputs/db/url`);
   });
 
@@ -114,7 +114,7 @@ Error: no such table: users
   it('on something that is gone says why and how to bring it back', () => {
     const gone = { components: [], createdAt: null, updatedAt: null, summary: 'pull request 7 was closed' };
     expect(
-      render({ ...gone, phase: 'Removed', comeback: 'Reopen the pull request to bring it back.' }),
+      render({ ...gone, phase: 'Removed', restoreHint: 'Reopen the pull request to bring it back.' }),
     ).toBe(`<!-- eph:environment=0123456789abcdef -->
 
 ### ⚫ Removed: shop-calm-bay-1234
@@ -239,7 +239,7 @@ const hostileView: fc.Arbitrary<ReportView> = fc.record({
   createdAt: moment,
   updatedAt: moment,
   expiresAt: moment,
-  comeback: text,
+  restoreHint: text,
 });
 
 /** The frame of a comment: what remains when everything that may be there is taken away. */
@@ -309,7 +309,7 @@ describe('a comment full of what strangers wrote', () => {
           waits: many.map((reason) => ({ reason, until: reason })),
           faults: [much, ...many],
           notes: many,
-          comeback: much,
+          restoreHint: much,
           createdAt: much,
           url: `${url}/${much.slice(0, 700)}`,
         }),

@@ -16,12 +16,12 @@ import type { CommitSha, EnvironmentId, ProjectId, ReportView, SourceRef } from 
  */
 export interface Reporter {
   ensure(report: Report, signal: AbortSignal): Promise<void>;
-  anticipate?(report: Report, signal: AbortSignal): void;
-  followStops?(takeDown: TakeDown, signal: AbortSignal): Promise<void>;
+  prefetch?(report: Report, signal: AbortSignal): void;
+  handleStops?(requestRemoval: RequestRemoval, signal: AbortSignal): Promise<void>;
 }
 
 /** Makes Git say that the environment of a source is not wanted any more; false where only people can. Throws when it is to be tried again. */
-export type TakeDown = (source: SourceRef) => Promise<boolean>;
+export type RequestRemoval = (source: SourceRef) => Promise<boolean>;
 
 export interface Report {
   readonly project: ProjectId;

@@ -24,6 +24,6 @@ export const createView = (changes: Partial<ReportView> = {}): ReportView => ({
   createdAt: '2026-01-05T09:00:00.000Z',
   updatedAt: '2026-01-05T09:30:00.000Z',
   expiresAt: null,
-  comeback: 'Push the branch or tag again to bring it back.',
+  restoreHint: 'Push the branch or tag again to bring it back.',
   ...changes,
 });

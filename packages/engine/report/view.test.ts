@@ -170,7 +170,7 @@ describe('what people are told', () => {
       expiresAt: '2026-01-08T09:00:00.000Z',
     });
     expect(told).toMatchObject({ phase: 'Removed', summary: 'branch preview/a is gone', waits: [], expiresAt: null });
-    expect(told.comeback).toBe('Push the branch or tag again to bring it back.');
+    expect(told.restoreHint).toBe('Push the branch or tag again to bring it back.');
   });
 
   it('holds no secret and no more output than anybody reads', () => {
@@ -206,11 +206,11 @@ describe('how it comes back', () => {
     ['every pull request', pull, [label('preview'), { type: 'auto' }], 'Reopen the pull request to bring it back.'],
     ['nobody knows', pull, [], 'Reopen the pull request, or ask for the environment again, to bring it back.'],
   ])('%s', (_, source, triggers, sentence) => {
-    expect(view({ source, triggers }).comeback).toBe(sentence);
+    expect(view({ source, triggers }).restoreHint).toBe(sentence);
   });
 
   it('does not repeat endless names', () => {
     const triggers = [label(...Array.from({ length: 50 }, (_, index) => `${index}${'🚢'.repeat(50_000)}`))];
-    expect(view({ source: pull, triggers }).comeback.length).toBeLessThan(500);
+    expect(view({ source: pull, triggers }).restoreHint.length).toBeLessThan(500);
   });
 });

@@ -48,19 +48,19 @@ export class FakeRepository {
   pushToFork(fork: string, branch: string, files: { readonly [path: string]: string }): CommitSha {
     const commit = this.#commit(files);
     this.#forks.set(`${fork}:${branch}`, commit);
-    this.pullRequests.follow(branch, fork);
+    this.pullRequests.branchMoved(branch, fork);
     return commit;
   }
 
   point(ref: SourceRef, commit: CommitSha): void {
     this.refs.set(sourceKey(ref), { project: this.project, ref, commit });
-    if (ref.kind === 'branch') this.pullRequests.follow(ref.name, null);
+    if (ref.kind === 'branch') this.pullRequests.branchMoved(ref.name, null);
   }
 
   delete(ref: SourceRef): void {
     if (ref.kind === 'pr') return this.pullRequests.close(ref);
     this.refs.delete(sourceKey(ref));
-    if (ref.kind === 'branch') this.pullRequests.follow(ref.name, null);
+    if (ref.kind === 'branch') this.pullRequests.branchMoved(ref.name, null);
   }
 
   headOf(branch: string, fork: string | null): CommitSha | undefined {

@@ -124,7 +124,7 @@ export class FakePullRequests {
   }
 
   /** A branch has moved; without its branch, a pull request is closed. */
-  follow(branch: string, fork: string | null): void {
+  branchMoved(branch: string, fork: string | null): void {
     const commit = this.#repository.headOf(branch, fork);
     for (const state of this.#states.values()) {
       if (!state.isOpen || state.pull.head !== branch || state.pull.fork !== fork) continue;

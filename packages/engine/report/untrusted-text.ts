@@ -5,7 +5,7 @@
  * once more at what Markdown made of it, for people to notify and things to link; a space of no width keeps them from finding any.
  */
 
-const spaceOfNoWidth = '&#8203;';
+const zeroWidthSpace = '&#8203;';
 
 /** Where forges see people, issues, addresses and emoji in text that is already rendered. */
 const reference = /@|[#!$%&~^](?=["\p{L}\d_]|$)|:(?=\/\/|[\w+-]+:)|(?<=ww)w(?=\.)|(?<=gh)-(?=\d)/u;
@@ -17,49 +17,49 @@ const meaningful = /[\\`*_{}[\]<>#|~&$^]/u;
 const special = new RegExp(`(${reference.source})|${beginning.source}|${meaningful.source}`, 'giu');
 
 /** One line of somebody's text among our own words, in at most so many characters. */
-export const prose = (text: string, room: number): string => {
-  const escaped = escapeLine(text.slice(0, room * 2)).trim();
-  const isWhole = escaped.length <= room && text.length <= room * 2;
-  return isWhole ? escaped : `${escaped.slice(0, pieceAt(escaped, room - 1).begin)}…`;
+export const inlineText = (text: string, limit: number): string => {
+  const escaped = escapeLine(text.slice(0, limit * 2)).trim();
+  const isWhole = escaped.length <= limit && text.length <= limit * 2;
+  return isWhole ? escaped : `${escaped.slice(0, pieceAt(escaped, limit - 1).begin)}…`;
 };
 
 /** The same without a limit, spaces around it included. */
 export const escapeLine = (text: string): string =>
-  clean(text)
+  stripControls(text)
     .replaceAll(/\s+/g, ' ')
     .replaceAll(special, (character, refers: string | undefined) =>
-      refers === undefined ? entity(character) : `${entity(character)}${spaceOfNoWidth}`,
+      refers === undefined ? entity(character) : `${entity(character)}${zeroWidthSpace}`,
     );
 
 /** Texts that were escaped apart: together they must not make what none of them is. */
 export const joinEscaped = (left: string, right: string): string =>
-  /\S$/.test(left) && /^[\w/:+&-]/.test(right) ? `${left}${spaceOfNoWidth}${right}` : `${left}${right}`;
+  /\S$/.test(left) && /^[\w/:+&-]/.test(right) ? `${left}${zeroWidthSpace}${right}` : `${left}${right}`;
 
 /**
  * Lines of somebody's output, to stand between `<pre>` and `</pre>`, in at most so many characters. A fence of backticks would do
  * for Markdown, but not for whoever searches the raw text: GitLab for its commands, reporters for their markers.
  */
-export const verbatim = (text: string, room: number): string => {
-  const escaped = clean(keepEnds(text, room * 2)).replaceAll(
+export const preformatted = (text: string, limit: number): string => {
+  const escaped = stripControls(truncateMiddle(text, limit * 2)).replaceAll(
     /[&<>@`]|^[^\S\n]*\//gm,
     (found) => `${found.slice(0, -1)}${entity(found.slice(-1))}`,
   );
-  if (escaped.length <= room) return escaped;
-  const share = room - leftOut.length;
+  if (escaped.length <= limit) return escaped;
+  const share = limit - omission.length;
   const head = escaped.slice(0, pieceAt(escaped, Math.floor(share / 4)).begin);
-  return `${head}${leftOut}${escaped.slice(pieceAt(escaped, escaped.length - (share - head.length)).end)}`;
+  return `${head}${omission}${escaped.slice(pieceAt(escaped, escaped.length - (share - head.length)).end)}`;
 };
 
 /** A long text without its middle: how output begins says what ran, how it ends says why it stopped. */
-export const keepEnds = (text: string, limit: number): string => {
+export const truncateMiddle = (text: string, limit: number): string => {
   if (text.length <= limit) return text;
-  const share = limit - leftOut.length;
+  const share = limit - omission.length;
   const head = Math.floor(share / 4);
-  return `${text.slice(0, head)}${leftOut}${text.slice(text.length - (share - head))}`;
+  return `${text.slice(0, head)}${omission}${text.slice(text.length - (share - head))}`;
 };
 
 /** What follows does not begin a line, so that it cannot become a command by being cut off there. */
-const leftOut = '\n… part of it is left out …\n… ';
+const omission = '\n… part of it is left out …\n… ';
 
 /** With bounds: Node's own function takes seconds over a log made for it. */
 const terminalSequences = new RegExp(
@@ -68,7 +68,7 @@ const terminalSequences = new RegExp(
 );
 
 /** Without colours of terminals, and without characters that are not seen, turn the direction of reading, or are none. */
-export const clean = (text: string): string =>
+export const stripControls = (text: string): string =>
   text
     .replaceAll(terminalSequences, '')
     .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
@@ -84,7 +84,7 @@ export const link = (label: string, address: string): string => {
 /** The address itself, to click and to copy. */
 export const linkedAddress = (address: string): string => {
   const target = safeAddress(address);
-  return target === undefined ? prose(address, 300) : `<${target}>`;
+  return target === undefined ? inlineText(address, 300) : `<${target}>`;
 };
 
 const addressLimit = 1_000;

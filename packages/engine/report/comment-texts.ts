@@ -1,5 +1,5 @@
 import { parseTemplateText, showTemplate, takeSlice } from '@eph/contract';
-import { escapeLine, joinEscaped, linkedAddress, prose } from './foreign-text.ts';
+import { escapeLine, inlineText, joinEscaped, linkedAddress } from './untrusted-text.ts';
 
 /** What a comment is made of, in this order unless a project says otherwise. */
 export const partNames = [
@@ -130,21 +130,21 @@ const faultOfLine = (text: string): string | undefined => {
 };
 
 /** A text with its values as one line of Markdown. Empty when a value is missing: half a sentence is worse than none. */
-export const fill = (text: string, values: TextValues, room: number): string => {
+export const fill = (text: string, values: TextValues, limit: number): string => {
   const pieces = piecesOf(text, values);
   if (pieces === undefined) return '';
   let filled = '';
   for (const piece of pieces.map((one) => (typeof one === 'string' ? linkify(one) : one.markdown))) {
     const longer = joinEscaped(filled, piece);
-    if (longer.length >= room) return `${filled}…`;
+    if (longer.length >= limit) return `${filled}…`;
     filled = longer;
   }
   return filled.trim();
 };
 
 /** The same without links and other marks, to stand inside of some. */
-export const fillPlain = (text: string, values: TextValues, room: number): string =>
-  prose((piecesOf(text, values) ?? []).map((piece) => (typeof piece === 'string' ? piece : piece.plain)).join(''), room);
+export const fillPlain = (text: string, values: TextValues, limit: number): string =>
+  inlineText((piecesOf(text, values) ?? []).map((piece) => (typeof piece === 'string' ? piece : piece.plain)).join(''), limit);
 
 type Piece = string | { readonly plain: string; readonly markdown: string };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type CommentTemplate, checkTemplate, defaultTexts } from './comment-texts.ts';
 import { renderMarkdown } from './markdown.ts';
-import { type CommentTemplate, checkTemplate, defaultTexts } from './texts.ts';
 import { createView } from './view.fake.ts';
 
 const marker = '<!-- eph:environment=0123456789abcdef -->';
