@@ -50,7 +50,7 @@ const stderrLimitBytes = 64 * 1024;
 /** Between asking Git to stop, which lets it remove its lock files, and ending it. */
 const graceMs = 2_000;
 
-const passed =
+const inheritedVariables =
   'PATH TMPDIR SSH_AUTH_SOCK SSL_CERT_FILE SSL_CERT_DIR http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY'.split(
     ' ',
   );
@@ -76,11 +76,11 @@ const configuration: readonly (readonly [string, string])[] = [
 
 export const createGit = ({ binary, home, location, environment, lifetime }: GitOptions): Git => {
   const credentials = location.kind === 'url' ? location.credentials : [];
-  const surroundings = Object.fromEntries(passed.map((name) => [name, environment[name]]));
-  const scrubbed = { ...surroundings, ...fixedEnvironment(home) };
-  const localEnvironment = { ...scrubbed, ...configurationVariables(configuration), GIT_ALLOW_PROTOCOL: 'none' };
+  const inherited = Object.fromEntries(inheritedVariables.map((name) => [name, environment[name]]));
+  const isolated = { ...inherited, ...fixedEnvironment(home) };
+  const localEnvironment = { ...isolated, ...configurationVariables(configuration), GIT_ALLOW_PROTOCOL: 'none' };
   const networkEnvironment = {
-    ...scrubbed,
+    ...isolated,
     ...configurationVariables([...configuration, ...credentials]),
     GIT_ALLOW_PROTOCOL: transports.join(':'),
   };
@@ -120,21 +120,21 @@ const outputOf = (child: ChildProcess, args: readonly string[], options: RunOpti
   let stdoutBytes = 0;
   let stderr = '';
   let failed: Error | undefined;
-  let killer: NodeJS.Timeout | undefined;
+  let killTimer: NodeJS.Timeout | undefined;
 
   const stop = (reason: Error) => {
     if (failed !== undefined) return;
     failed = reason;
     killGroup(child, 'SIGTERM');
-    killer = setTimeout(() => killGroup(child, 'SIGKILL'), graceMs);
+    killTimer = setTimeout(() => killGroup(child, 'SIGKILL'), graceMs);
   };
   const onAbort = () => stop(signal.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal.reason }));
-  const timer = setTimeout(() => stop(new EphError('forge.unreachable', tookTooLong(args, timeLimitMs))), timeLimitMs);
+  const timer = setTimeout(() => stop(new EphError('forge.unreachable', timeoutMessage(args, timeLimitMs))), timeLimitMs);
   signal.addEventListener('abort', onAbort, { once: true });
 
   child.stdout?.on('data', (chunk: Buffer) => {
     stdoutBytes += chunk.length;
-    if (stdoutBytes > outputLimitBytes) stop(new EphError('forge.refused', saidTooMuch(args, outputLimitBytes)));
+    if (stdoutBytes > outputLimitBytes) stop(new EphError('forge.refused', outputLimitMessage(args, outputLimitBytes)));
     else stdout.push(chunk);
   });
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -149,7 +149,7 @@ const outputOf = (child: ChildProcess, args: readonly string[], options: RunOpti
   });
   child.once('close', (exitCode) => {
     clearTimeout(timer);
-    clearTimeout(killer);
+    clearTimeout(killTimer);
     signal.removeEventListener('abort', onAbort);
     if (failed === undefined) resolve({ exitCode: exitCode ?? -1, stdout: Buffer.concat(stdout), stderr });
     else reject(failed);
@@ -210,8 +210,8 @@ const startFailure = (binary: string, error: Error): EphError =>
 const commandName = (args: readonly string[]): string =>
   `git ${args.find((arg) => /^[a-z-]+$/.test(arg) && !arg.startsWith('-')) ?? ''}`;
 
-const tookTooLong = (args: readonly string[], limitMs: number): string =>
+const timeoutMessage = (args: readonly string[], limitMs: number): string =>
   `"${commandName(args)}" did not finish within ${Math.round(limitMs / 1000)} seconds.`;
 
-const saidTooMuch = (args: readonly string[], limitBytes: number): string =>
+const outputLimitMessage = (args: readonly string[], limitBytes: number): string =>
   `"${commandName(args)}" answered with more than ${limitBytes} bytes.`;

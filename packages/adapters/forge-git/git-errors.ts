@@ -2,7 +2,7 @@ import { EphError, type ErrorCode, type Failure, failure, isEphError, toFailure 
 import type { GitOutput } from './git-command.ts';
 
 /** What Git prints, in the fixed language it is run with, and what that means for us. The first match wins. */
-const meanings: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: (shown: string) => string])[] = [
+const errorPatterns: readonly (readonly [pattern: RegExp, code: ErrorCode, message: (shown: string) => string])[] = [
   [
     /No space left on device|Disk quota exceeded/i,
     'disk.full',
@@ -22,16 +22,16 @@ const meanings: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: 
 
 /** A call that ended with a fault, as the error the seam speaks of. */
 export const gitError = (output: GitOutput, shown: string): EphError => {
-  for (const [pattern, code, sentence] of meanings) {
-    if (pattern.test(output.stderr)) return new EphError(code, sentence(shown), { cause: new Error(output.stderr) });
+  for (const [pattern, code, message] of errorPatterns) {
+    if (pattern.test(output.stderr)) return new EphError(code, message(shown), { cause: new Error(output.stderr) });
   }
-  return new EphError('forge.unreachable', `${shown} could not be read: ${saidByGit(output)}`, {
+  return new EphError('forge.unreachable', `${shown} could not be read: ${gitMessage(output)}`, {
     cause: new Error(output.stderr),
   });
 };
 
 /** The one line of Git's complaint that says most. Strangers choose part of it, so it is kept short and printable. */
-export const saidByGit = ({ stderr, exitCode }: Pick<GitOutput, 'stderr' | 'exitCode'>): string => {
+export const gitMessage = ({ stderr, exitCode }: Pick<GitOutput, 'stderr' | 'exitCode'>): string => {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '');
   const line = lines.find((text) => text.startsWith('fatal:')) ?? lines.find((text) => text.startsWith('error:')) ?? lines[0];
   return line === undefined ? `git ended with code ${exitCode}.` : `git says "${printable(line)}".`;

@@ -69,31 +69,31 @@ const computeChanges = async (
   reports: readonly Report[],
   signal: AbortSignal,
 ): Promise<readonly NoteChange[]> => {
-  const drafts = new Map<string, { readonly path: string; readonly before: Buffer; after: Buffer }>();
-  const draftOf = async (commit: string, note: Note | undefined) => {
-    const existing = drafts.get(commit);
+  const edits = new Map<string, { readonly path: string; readonly before: Buffer; after: Buffer }>();
+  const editOf = async (commit: string, note: Note | undefined) => {
+    const existing = edits.get(commit);
     if (existing !== undefined) return existing;
     const before = note === undefined ? Buffer.alloc(0) : await readNote(notes, note, signal);
-    const draft = { path: note?.path ?? `${commit.slice(0, 2)}/${commit.slice(2)}`, before, after: before };
-    drafts.set(commit, draft);
-    return draft;
+    const edit = { path: note?.path ?? `${commit.slice(0, 2)}/${commit.slice(2)}`, before, after: before };
+    edits.set(commit, edit);
+    return edit;
   };
   const removeElsewhere = async (environment: EnvironmentId, commit: string) => {
     for (const note of index.byEnvironment.get(environment) ?? []) {
       if (note.commit === commit) continue;
-      const draft = await draftOf(note.commit, note);
-      draft.after = withoutBlock(draft.after, environment);
+      const edit = await editOf(note.commit, note);
+      edit.after = withoutBlock(edit.after, environment);
     }
   };
   for (const { commit, environment, source, text } of reports) {
     const note = index.notes.get(commit);
     // A branch that was deleted may have taken its commits along; then nobody is left to read.
-    if (note === undefined && !(await notes.holds(commit, signal))) continue;
+    if (note === undefined && !(await notes.hasCommit(commit, signal))) continue;
     await removeElsewhere(environment, commit);
-    const draft = await draftOf(commit, note);
-    draft.after = withBlock(draft.after, environment, sourceKey(source), text);
+    const edit = await editOf(commit, note);
+    edit.after = withBlock(edit.after, environment, sourceKey(source), text);
   }
-  return [...drafts.values()]
+  return [...edits.values()]
     .filter(({ before, after }) => !before.equals(after))
     .map(({ path, after }) => ({ path, content: after.length === 0 ? undefined : after }));
 };

@@ -11,9 +11,16 @@ import {
 } from '@eph/contract';
 import { writeBlobTo } from './blob-file.ts';
 import type { Git } from './git-command.ts';
-import { gitError, printable, saidByGit } from './git-errors.ts';
+import { gitError, gitMessage, printable } from './git-errors.ts';
 import type { PathLocation } from './location.ts';
-import { computeNotesImport, isOvertaken, type NotesStore, notesImportArgs, notesRef, removeCrashReport } from './notes-store.ts';
+import {
+  computeNotesImport,
+  isImportConflict,
+  type NotesStore,
+  notesImportArgs,
+  notesRef,
+  removeCrashReport,
+} from './notes-store.ts';
 import { createObjectReader, type ObjectReader } from './object-reader.ts';
 import { watchRefs } from './ref-watch.ts';
 import { createLocalChange } from './ref-writer.ts';
@@ -41,7 +48,7 @@ const faultLimit = 20;
 
 const tagLimitBytes = 1024 * 1024;
 /** Tags of tags of tags: as deep as anybody goes, and no deeper. */
-const tagDepth = 10;
+const maxTagDepth = 10;
 
 /** A repository on this machine, read in place: no mirror, no copy. */
 export const createLocalRepository = ({ git, location, now, log }: LocalRepositoryOptions): Repository => {
@@ -67,7 +74,7 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
     if (found.type === 'commit') return commitSha(found.id);
     if (found.type !== 'tag') return null;
     const target = /^object ([0-9a-f]+)\n/.exec(found.content?.toString('latin1', 0, 80) ?? '')?.[1];
-    if (target === undefined || depth === tagDepth)
+    if (target === undefined || depth === maxTagDepth)
       throw new EphError('forge.incomplete', `its tag ${object} cannot be followed`);
     return await peel(target, signal, depth + 1);
   };
@@ -107,14 +114,14 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   const notes: NotesStore = {
     objects,
     readTip: async (signal) => (await objects.read(`${notesRef}^{commit}`, 0, signal))?.id,
-    holds: async (commit, signal) => (await objects.read(`${commit}^{commit}`, 0, signal)) !== undefined,
+    hasCommit: async (commit, signal) => (await objects.read(`${commit}^{commit}`, 0, signal)) !== undefined,
     async write(changes, tip, signal) {
       const { gitFolder } = await readLayout(path);
       const output = await git.run(notesImportArgs(gitFolder), { input: computeNotesImport(changes, tip, now()), signal });
       if (output.exitCode === 0) return true;
       await removeCrashReport(gitFolder, output.stderr);
-      if (isOvertaken(output.stderr)) return false;
-      throw new EphError('report.failed', `The notes of ${shown} could not be written: ${saidByGit(output)}`);
+      if (isImportConflict(output.stderr)) return false;
+      throw new EphError('report.failed', `The notes of ${shown} could not be written: ${gitMessage(output)}`);
     },
   };
 

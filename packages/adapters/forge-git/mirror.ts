@@ -26,7 +26,7 @@ export interface Mirror extends AsyncDisposable {
   /** The reader found damage: start over, unless that happened since this generation was read. */
   discard(generation: number): Promise<void>;
   /** Lets go of commits that no ref leads to any more, once there are enough of them to be worth it. */
-  tidy(current: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
+  prune(current: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
 }
 
 export type Transfer = readonly ['fetch' | 'push', ...options: string[]];
@@ -39,31 +39,31 @@ export interface MirrorOptions {
   readonly format: () => ObjectFormat;
   readonly log: Log;
   /** How many stale commits, or fetches, make a tidying worth its cost. */
-  readonly tidyAfter?: number;
+  readonly pruneAfter?: number;
 }
 
 const fetchLimitMs = 10 * 60_000;
 /** So many commits of one fetch may be gone before it is given up; whoever asks for fewer of them succeeds. */
 const fetchRounds = 20;
 /** Keeps commits from being pruned, and says after a restart which ones are here. */
-const keptRefs = 'refs/eph/';
+const commitRefs = 'refs/eph/';
 
 export const createMirror = (options: MirrorOptions): Mirror => {
-  const { git, url, shown, log, tidyAfter = 256 } = options;
+  const { git, url, shown, log, pruneAfter = 256 } = options;
   const folder = join(options.folder, 'mirror.git');
   const known = new Set<string>();
   let opened: { readonly format: ObjectFormat; readonly folder: Promise<string> } | undefined;
   let generation = 0;
   /** Whether the mirror ever worked: a new one that fails to be filled is not made again. */
-  let proven = false;
+  let hasWorked = false;
   let fetches = 0;
   let chain: Promise<unknown> = Promise.resolve();
 
   /** Changes to the mirror follow one another; readers need no turn. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = chain.then(work);
-    chain = turn.catch(() => undefined);
-    return turn;
+  const serialize = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = chain.then(work);
+    chain = result.catch(() => undefined);
+    return result;
   };
 
   const run = async (args: readonly string[], runOptions: RunOptions): Promise<GitOutput> =>
@@ -72,7 +72,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   const open = (): Promise<string> => {
     const format = options.format();
     if (opened?.format === format) return opened.folder;
-    if (opened !== undefined) forget();
+    if (opened !== undefined) reset();
     const folder = ensureMirror(format).catch((error: unknown) => {
       opened = undefined;
       throw error;
@@ -82,10 +82,10 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   };
 
   const ensureMirror = async (format: ObjectFormat): Promise<string> => {
-    const kept = await readKept(format);
-    if (kept !== undefined) {
-      for (const commit of kept) known.add(commit);
-      proven = true;
+    const existing = await readExisting(format);
+    if (existing !== undefined) {
+      for (const commit of existing) known.add(commit);
+      hasWorked = true;
       return folder;
     }
     const partial = `${folder}.partial`;
@@ -99,21 +99,21 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   };
 
   /** The commits of a mirror that is there already; `undefined` when there is none, or none that works. */
-  const readKept = async (format: ObjectFormat): Promise<readonly string[] | undefined> => {
+  const readExisting = async (format: ObjectFormat): Promise<readonly string[] | undefined> => {
     const config = await readFile(join(folder, 'config'), 'utf8').catch(() => undefined);
     if (config === undefined || /objectformat\s*=\s*sha256/i.test(config) !== (format === 'sha256')) return undefined;
     await removeLocks(folder);
-    const args = [`--git-dir=${folder}`, 'for-each-ref', '--format=%(refname)', keptRefs];
+    const args = [`--git-dir=${folder}`, 'for-each-ref', '--format=%(refname)', commitRefs];
     const output = await git.run(args, { signal: new AbortController().signal });
     if (output.exitCode !== 0) return undefined;
     const names = output.stdout.toString('latin1').split('\n');
-    return names.filter((name) => name !== '').map((name) => name.slice(keptRefs.length));
+    return names.filter((name) => name !== '').map((name) => name.slice(commitRefs.length));
   };
 
-  const forget = () => {
+  const reset = () => {
     known.clear();
     opened = undefined;
-    proven = false;
+    hasWorked = false;
     generation += 1;
     objects.restart();
   };
@@ -121,7 +121,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   const discardNow = async () => {
     log.warn({ project: shown }, 'a mirror is made anew');
     await rm(folder, { recursive: true, force: true });
-    forget();
+    reset();
   };
 
   const transfer = async (
@@ -140,7 +140,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   };
 
   const tryFetch = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<GitOutput> => {
-    const refspecs = commits.map((commit) => `+${commit}:${keptRefs}${commit}\n`).join('');
+    const refspecs = commits.map((commit) => `+${commit}:${commitRefs}${commit}\n`).join('');
     const output = await transfer([...fetchCommand, '--depth=1', '--stdin'], [], signal, refspecs);
     // Plain file servers know no shallow fetch.
     if (!/does not support shallow/.test(output.stderr)) return output;
@@ -154,33 +154,33 @@ export const createMirror = (options: MirrorOptions): Mirror => {
       const output = await tryFetch(wanted, signal);
       if (output.exitCode === 0) break;
       // The answer names the first commit it does not have; the others are asked for again without it.
-      const refused = wanted.filter((commit) => notThere(output.stderr, commit));
+      const refused = wanted.filter((commit) => isMissing(output.stderr, commit));
       if (refused.length === 0 || round === fetchRounds) throw gitError(output, shown);
       for (const commit of refused) missing.add(commit);
       wanted = wanted.filter((commit) => !missing.has(commit));
     }
     for (const commit of wanted) known.add(commit);
-    proven ||= wanted.length > 0;
+    hasWorked ||= wanted.length > 0;
     fetches += 1;
     return missing;
   };
 
   /** A fetch that fails although the remote answers may be the mirror's fault: a killed process can leave anything behind. */
-  const fetchOrStartOver = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>> => {
+  const fetchOrRebuild = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>> => {
     try {
       return await fetchNow(commits, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const maybeOurs = proven && isEphError(error) && error.code === 'forge.unreachable';
-      if (!maybeOurs || !(await answers(git, url, signal))) throw error;
+      const mayBeDamaged = hasWorked && isEphError(error) && error.code === 'forge.unreachable';
+      if (!mayBeDamaged || !(await isReachable(git, url, signal))) throw error;
       await discardNow();
       return await fetchNow(commits, signal);
     }
   };
 
-  const tidyNow = async (current: ReadonlySet<string>, signal: AbortSignal) => {
+  const pruneNow = async (current: ReadonlySet<string>, signal: AbortSignal) => {
     const stale = [...known].filter((commit) => !current.has(commit));
-    const deletions = stale.map((commit) => `delete ${keptRefs}${commit}\n`).join('');
+    const deletions = stale.map((commit) => `delete ${commitRefs}${commit}\n`).join('');
     for (const commit of stale) known.delete(commit);
     const deleted = await run(['update-ref', '--stdin'], { signal, input: deletions });
     if (deleted.exitCode !== 0) throw gitError(deleted, folder);
@@ -194,19 +194,19 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   return {
     objects,
     open,
-    run: (args, runOptions) => inTurn(() => run(args, runOptions)),
-    transfer: (command, refspecs, signal) => inTurn(() => transfer(command, refspecs, signal)),
+    run: (args, runOptions) => serialize(() => run(args, runOptions)),
+    transfer: (command, refspecs, signal) => serialize(() => transfer(command, refspecs, signal)),
     has: (commit) => known.has(commit),
     async fetch(commits, signal) {
       await open();
-      return await inTurn(() => fetchOrStartOver(commits, signal));
+      return await serialize(() => fetchOrRebuild(commits, signal));
     },
     generation: () => generation,
-    discard: (seen) => inTurn(async () => (seen === generation ? await discardNow() : undefined)),
-    async tidy(current, signal) {
+    discard: (seen) => serialize(async () => (seen === generation ? await discardNow() : undefined)),
+    async prune(current, signal) {
       const stale = [...known].filter((commit) => !current.has(commit)).length;
-      if (stale < tidyAfter && fetches < tidyAfter) return;
-      await inTurn(() => tidyNow(current, signal));
+      if (stale < pruneAfter && fetches < pruneAfter) return;
+      await serialize(() => pruneNow(current, signal));
     },
     async [Symbol.asyncDispose]() {
       await objects[Symbol.asyncDispose]();
@@ -226,16 +226,16 @@ export const fetchCommand = [
   '--no-recurse-submodules',
 ] as const;
 
-const notThere = (stderr: string, commit: string): boolean =>
+const isMissing = (stderr: string, commit: string): boolean =>
   stderr.split('\n').some((line) => line.includes(commit) && /not our ref|unadvertised|Unable to find|Cannot obtain/.test(line));
 
-const answers = async (git: Git, url: string, signal: AbortSignal): Promise<boolean> =>
+const isReachable = async (git: Git, url: string, signal: AbortSignal): Promise<boolean> =>
   (await git.run(['ls-remote', ...git.serverArgs('upload-pack'), '--heads', '--', url], { signal, network: true })).exitCode ===
   0;
 
 /** Git refuses to work where a process was killed while it held a lock. The mirror is ours alone, so nobody holds one now. */
 const removeLocks = async (folder: string): Promise<void> => {
-  for (const inner of ['', keptRefs, 'refs/notes/']) {
+  for (const inner of ['', commitRefs, 'refs/notes/']) {
     const entries = await readdir(join(folder, inner)).catch(() => []);
     const locks = entries.filter((entry) => entry.endsWith('.lock'));
     await Promise.all(locks.map((entry) => rm(join(folder, inner, entry), { force: true })));

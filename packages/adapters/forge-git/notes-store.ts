@@ -9,7 +9,7 @@ export interface NotesStore {
   /** The newest notes commit; `undefined` when nothing was ever noted. */
   readTip(signal: AbortSignal): Promise<string | undefined>;
   /** Whether a note on this commit would be seen by anybody. */
-  holds(commit: CommitSha, signal: AbortSignal): Promise<boolean>;
+  hasCommit(commit: CommitSha, signal: AbortSignal): Promise<boolean>;
   /** Puts one notes commit on top of `tip`. False when the tip is no longer that one: read again and repeat. */
   write(changes: readonly NoteChange[], tip: string | undefined, signal: AbortSignal): Promise<boolean>;
 }
@@ -56,5 +56,5 @@ export const removeCrashReport = async (gitFolder: string, stderr: string): Prom
 };
 
 /** What `git fast-import` says when another writer moved the ref, or is just doing so. */
-export const isOvertaken = (stderr: string): boolean =>
+export const isImportConflict = (stderr: string): boolean =>
   /Not updating|cannot lock ref|Unable to create '[^']*\.lock'/.test(stderr);

@@ -1,9 +1,9 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { EphError } from '@eph/contract';
+import { createCatFileParser, type GitObject } from './cat-file-output.ts';
 import type { Git } from './git-command.ts';
-import { saidByGit } from './git-errors.ts';
-import { createAnswerParser, type GitObject } from './object-answers.ts';
+import { gitMessage } from './git-errors.ts';
 
 /**
  * Reads Git objects through one `git cat-file --batch` process that stays: an object costs microseconds instead of a process.
@@ -19,14 +19,14 @@ export interface ObjectReader extends AsyncDisposable {
   restart(): void;
 }
 
-interface Question {
+interface PendingRead {
   readonly expression: string;
   readonly limitBytes: number;
   readonly resolve: (object: GitObject | undefined) => void;
   readonly reject: (error: unknown) => void;
-  deaths: number;
+  crashes: number;
   /** A fresh process is being asked because an older one found nothing. */
-  doubted: boolean;
+  isRecheck: boolean;
 }
 
 interface Session {
@@ -43,41 +43,41 @@ export interface ObjectReaderOptions {
   /** For people. */
   readonly shown: string;
   readonly idleMs?: number;
-  readonly silenceLimitMs?: number;
+  readonly answerTimeoutMs?: number;
   /** A process older than this may know an outdated world, for instance a pack it once saw half-written. */
-  readonly doubtMs?: number;
+  readonly recheckAfterMs?: number;
 }
 
 /** A larger answer nobody wants is not read to its end; a new process is cheaper. */
 const skipLimitBytes = 16 * 1024 * 1024;
 /** A process that dies again and again before its first answer is not the fault of one object. */
-const fruitlessLimit = 3;
+const maxFailedStarts = 3;
 
 export const createObjectReader = (options: ObjectReaderOptions): ObjectReader => {
-  const { git, gitFolder, shown, idleMs = 30_000, silenceLimitMs = 60_000, doubtMs = 1_000 } = options;
+  const { git, gitFolder, shown, idleMs = 30_000, answerTimeoutMs = 60_000, recheckAfterMs = 1_000 } = options;
   /** In the order Git answers. */
-  let questions: Question[] = [];
+  let pending: PendingRead[] = [];
   let session: Session | undefined;
   let starting = false;
-  let fruitless = 0;
+  let failedStarts = 0;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
   const failAll = (error: unknown) => {
-    const failed = questions;
-    questions = [];
-    for (const question of failed) question.reject(error);
+    const failed = pending;
+    pending = [];
+    for (const entry of failed) entry.reject(error);
   };
 
   /** One timer for both: silence while an answer is due, and idleness. */
-  const rearm = () => {
+  const resetTimer = () => {
     clearTimeout(timer);
     const current = session;
     if (current === undefined) return;
-    const busy = questions.length > 0;
+    const busy = pending.length > 0;
     setReferenced(current.child, busy);
     timer = busy
-      ? setTimeout(() => current.child.kill('SIGKILL'), silenceLimitMs)
+      ? setTimeout(() => current.child.kill('SIGKILL'), answerTimeoutMs)
       : setTimeout(() => discard(current), idleMs).unref();
   };
 
@@ -90,18 +90,18 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
   const answer = (current: Session, object: GitObject | undefined) => {
     if (session !== current) return;
     current.answered = true;
-    fruitless = 0;
-    const [head] = questions;
-    if (object === undefined && head?.doubted === false && performance.now() - current.startedMs > doubtMs) {
-      head.doubted = true;
+    failedStarts = 0;
+    const [head] = pending;
+    if (object === undefined && head?.isRecheck === false && performance.now() - current.startedMs > recheckAfterMs) {
+      head.isRecheck = true;
       discard(current);
       ensureSession();
-    } else questions.shift()?.resolve(object);
+    } else pending.shift()?.resolve(object);
   };
 
   const onData = (current: Session) => {
-    const parse = createAnswerParser({
-      limit: () => questions[0]?.limitBytes ?? 0,
+    const parse = createCatFileParser({
+      limit: () => pending[0]?.limitBytes ?? 0,
       answer: (object) => {
         answer(current, object);
         if (object === undefined || object.content !== undefined || object.size <= skipLimitBytes || session !== current) return;
@@ -117,7 +117,7 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
         discard(current);
         failAll(error);
       }
-      rearm();
+      resetTimer();
     };
   };
 
@@ -125,23 +125,23 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
     if (session !== ended) return;
     session = undefined;
     clearTimeout(timer);
-    const [head] = questions;
+    const [head] = pending;
     if (head === undefined) return;
-    if (!ended.answered) fruitless += 1;
+    if (!ended.answered) failedStarts += 1;
     const error = new EphError(
       'forge.unreachable',
-      `An object of ${shown} could not be read: ${saidByGit({ stderr: ended.stderr, exitCode: -1 })}`,
+      `An object of ${shown} could not be read: ${gitMessage({ stderr: ended.stderr, exitCode: -1 })}`,
     );
-    head.deaths += 1;
-    if (head.deaths > 1) questions.shift()?.reject(error);
-    if (fruitless >= fruitlessLimit) {
-      fruitless = 0;
+    head.crashes += 1;
+    if (head.crashes > 1) pending.shift()?.reject(error);
+    if (failedStarts >= maxFailedStarts) {
+      failedStarts = 0;
       failAll(error);
     }
     ensureSession();
   };
 
-  const begin = async () => {
+  const startSession = async () => {
     const folder = await gitFolder();
     const child = await git.start([`--git-dir=${folder}`, 'cat-file', '--batch']);
     const current: Session = { child, startedMs: performance.now(), answered: false, stderr: '' };
@@ -156,14 +156,14 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
     child.stdout.on('data', onData(current));
     if (closed) return discard(current);
     session = current;
-    child.stdin.write(questions.map((question) => `${question.expression}\n`).join(''));
-    rearm();
+    child.stdin.write(pending.map((entry) => `${entry.expression}\n`).join(''));
+    resetTimer();
   };
 
   const ensureSession = () => {
-    if (session !== undefined || starting || questions.length === 0) return;
+    if (session !== undefined || starting || pending.length === 0) return;
     starting = true;
-    begin()
+    startSession()
       .catch(failAll)
       .finally(() => {
         starting = false;
@@ -171,13 +171,13 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
       });
   };
 
-  const ask = (expression: string, limitBytes: number): Promise<GitObject | undefined> => {
+  const enqueue = (expression: string, limitBytes: number): Promise<GitObject | undefined> => {
     const { promise, resolve, reject } = Promise.withResolvers<GitObject | undefined>();
-    questions.push({ expression, limitBytes, resolve, reject, deaths: 0, doubted: false });
+    pending.push({ expression, limitBytes, resolve, reject, crashes: 0, isRecheck: false });
     if (session === undefined) ensureSession();
     else {
       session.child.stdin.write(`${expression}\n`);
-      if (questions.length === 1) rearm();
+      if (pending.length === 1) resetTimer();
     }
     return promise;
   };
@@ -186,7 +186,7 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
     async read(expression, limitBytes, signal) {
       signal.throwIfAborted();
       if (closed) throw new EphError('forge.unreachable', `${shown} is no longer being read.`);
-      return await untilAborted(ask(expression, limitBytes), signal);
+      return await untilAborted(enqueue(expression, limitBytes), signal);
     },
     restart() {
       if (session !== undefined) discard(session);

@@ -1,10 +1,10 @@
 import { type CommitSha, EphError } from '@eph/contract';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import type { Git, GitOutput } from './git-command.ts';
-import { gitError, printable, saidByGit } from './git-errors.ts';
+import { gitError, gitMessage, printable } from './git-errors.ts';
 import type { PathLocation } from './location.ts';
 import type { Mirror } from './mirror.ts';
-import { declinedBecause, isOvertakenPush } from './push-answers.ts';
+import { isPushConflict, rejectionReason } from './push-output.ts';
 import { fullName, isPossibleName } from './refs.ts';
 import type { BranchChange, Repository } from './repository.ts';
 import { readLayout } from './repository-layout.ts';
@@ -68,7 +68,7 @@ export const createLocalChange =
     if (/but expected|already exists|unable to resolve reference|\.lock': File exists/.test(output.stderr)) return false;
     if (/nonexistent object|non-commit object/.test(output.stderr))
       throw new EphError('source.commit_missing', `${shown} has no commit ${to ?? from}.`);
-    throw refused(saidByGit(output));
+    throw refused(gitMessage(output));
   };
 
 type EnsureCommit = (commit: CommitSha, signal: AbortSignal) => Promise<void>;
@@ -82,8 +82,8 @@ export const createRemoteChange =
     const lease = `--force-with-lease=${ref}:${from ?? ''}`;
     const output = await mirror.transfer(['push', '--porcelain', '--no-verify', lease], [`${to ?? ''}:${ref}`], signal);
     if (output.exitCode === 0) return true;
-    if (isOvertakenPush(output)) return false;
-    const declined = declinedBecause(output);
+    if (isPushConflict(output)) return false;
+    const declined = rejectionReason(output);
     if (declined === undefined) throw gitError(output, shown);
     throw new EphError(
       'forge.refused',

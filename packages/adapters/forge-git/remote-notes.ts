@@ -1,9 +1,9 @@
 import { EphError, isEphError } from '@eph/contract';
 import type { GitOutput } from './git-command.ts';
-import { gitError, saidByGit } from './git-errors.ts';
+import { gitError, gitMessage } from './git-errors.ts';
 import { fetchCommand, type Mirror } from './mirror.ts';
-import { computeNotesImport, isOvertaken, type NotesStore, notesImportArgs, notesRef } from './notes-store.ts';
-import { declinedBecause, isOvertakenPush } from './push-answers.ts';
+import { computeNotesImport, isImportConflict, type NotesStore, notesImportArgs, notesRef } from './notes-store.ts';
+import { isPushConflict, rejectionReason } from './push-output.ts';
 
 export interface RemoteNotesOptions {
   readonly mirror: Mirror;
@@ -36,14 +36,14 @@ export const createRemoteNotes = ({ mirror, shown, now, prepare }: RemoteNotesOp
     if (output.exitCode === 0) return true;
     // The mirror is ahead of the remote now; the next reading puts that right.
     freshUntil = Number.NEGATIVE_INFINITY;
-    if (isOvertakenPush(output)) return false;
+    if (isPushConflict(output)) return false;
     throw pushError(output);
   };
 
   const pushError = (output: GitOutput): EphError => {
-    const declined = declinedBecause(output);
+    const declined = rejectionReason(output);
     const error = gitError(output, shown);
-    const message = `The status cannot be written to ${notesRef} of ${shown}: ${declined ?? saidByGit(output)}`;
+    const message = `The status cannot be written to ${notesRef} of ${shown}: ${declined ?? gitMessage(output)}`;
     if (declined === undefined && error.code !== 'forge.refused') return new EphError('report.failed', message, { cause: error });
     refusal = { until: now() + refusedMs, message: `${message} Give Eph the right to push there, or switch reports off.` };
     return refused(refusal, now());
@@ -62,12 +62,12 @@ export const createRemoteNotes = ({ mirror, shown, now, prepare }: RemoteNotesOp
       }
     },
     // Whether the remote still has the commit is not worth a request: a note on nothing is seen by nobody.
-    holds: () => Promise.resolve(true),
+    hasCommit: () => Promise.resolve(true),
     async write(changes, tip, signal) {
       const input = computeNotesImport(changes, tip, now());
       const output = await mirror.run(notesImportArgs(await mirror.open()).slice(1), { signal, input });
-      if (output.exitCode !== 0 && !isOvertaken(output.stderr)) {
-        throw new EphError('report.failed', `The notes for ${shown} could not be prepared: ${saidByGit(output)}`);
+      if (output.exitCode !== 0 && !isImportConflict(output.stderr)) {
+        throw new EphError('report.failed', `The notes for ${shown} could not be prepared: ${gitMessage(output)}`);
       }
       if (output.exitCode === 0) return await push(tip, signal);
       freshUntil = Number.NEGATIVE_INFINITY;

@@ -199,15 +199,15 @@ describe('the mirror of a remote', () => {
       shown: 'the origin',
       format: () => 'sha1',
       log: silentLog,
-      tidyAfter: 3,
+      pruneAfter: 3,
     });
     onTestFinished(() => mirror[Symbol.asyncDispose]());
     const commits: CommitSha[] = [];
     for (let index = 0; index < 4; index += 1) commits.push(await origin.push(branch(`b${index}`), { a: `text ${index}` }));
     expect(await mirror.fetch(commits, signal)).toEqual(new Set());
-    await mirror.tidy(new Set(commits.slice(0, 2)), signal);
+    await mirror.prune(new Set(commits.slice(0, 2)), signal);
     expect(commits.map((commit) => mirror.has(commit))).toEqual([true, true, true, true]);
-    await mirror.tidy(new Set(commits.slice(0, 1)), signal);
+    await mirror.prune(new Set(commits.slice(0, 1)), signal);
     expect(commits.map((commit) => mirror.has(commit))).toEqual([true, false, false, false]);
     const sizes = await Promise.all(commits.map(async (commit) => (await mirror.objects.read(commit, 1_000, signal))?.type));
     expect(sizes[0]).toBe('commit');

@@ -33,7 +33,7 @@ export const readLayout = async (path: string): Promise<Layout> => {
 
 const readGitFolder = async (path: string): Promise<string> => {
   const inside = join(path, '.git');
-  const found = await stat(inside).catch(absent);
+  const found = await stat(inside).catch(undefinedIfMissing);
   if (found === undefined) return path;
   if (found.isDirectory()) return inside;
   // A linked worktree or a submodule: a file that says where the folder is.
@@ -42,7 +42,7 @@ const readGitFolder = async (path: string): Promise<string> => {
 };
 
 const readCommonFolder = async (gitFolder: string): Promise<string> => {
-  const text = await readFile(join(gitFolder, 'commondir'), 'utf8').catch(absent);
+  const text = await readFile(join(gitFolder, 'commondir'), 'utf8').catch(undefinedIfMissing);
   return text === undefined ? gitFolder : resolve(gitFolder, text.trim());
 };
 
@@ -56,22 +56,22 @@ export const checkRefFolders = async ({ commonFolder }: Layout, shown: string): 
     } catch (error) {
       // No such folder while there are no loose refs; a file in its place where refs are kept in tables.
       if (isCode(error, 'ENOENT') || isCode(error, 'ENOTDIR')) continue;
-      throw new EphError('forge.incomplete', `The refs of ${shown} cannot all be read: ${said(error)}`, { cause: error });
+      throw new EphError('forge.incomplete', `The refs of ${shown} cannot all be read: ${errorMessage(error)}`, { cause: error });
     }
   }
 };
 
-const absent = (error: unknown): undefined => {
+const undefinedIfMissing = (error: unknown): undefined => {
   if (isCode(error, 'ENOENT') || isCode(error, 'ENOTDIR')) return undefined;
   throw error;
 };
 
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException | undefined)?.code === code;
 
-const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const layoutError = (path: string, error: unknown): EphError => {
   const missing = isCode(error, 'ENOENT') || isCode(error, 'ENOTDIR');
-  const why = missing ? 'check the path' : said(error);
+  const why = missing ? 'check the path' : errorMessage(error);
   return new EphError('forge.unreachable', `There is no readable Git repository at ${path}: ${why}.`, { cause: error });
 };

@@ -16,14 +16,14 @@ export interface SmartHttpOptions {
 export type ListBySmartHttp = (signal: AbortSignal) => Promise<Buffer | undefined>;
 
 /** With one of these Git reaches servers that nobody else here does. */
-const ways = 'http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR'.split(' ');
+const proxyVariables = 'http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR'.split(' ');
 
 const timeLimitMs = 60_000;
 const answerLimitBytes = 64 * 1024 * 1024;
 
 export const createSmartHttp = ({ location, environment }: SmartHttpOptions): ListBySmartHttp => {
   const { url, authorization } = location;
-  const isPossible = /^https?:/i.test(url) && ways.every((name) => (environment[name] ?? '') === '');
+  const isSupported = /^https?:/i.test(url) && proxyVariables.every((name) => (environment[name] ?? '') === '');
   const address = `${url.replace(/\/+$/, '')}/git-upload-pack`;
   const headers = {
     accept: resultType,
@@ -33,7 +33,7 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
     ...(authorization === undefined ? {} : { authorization }),
   };
 
-  const ask = async (signal: AbortSignal): Promise<Buffer | undefined> => {
+  const postListRequest = async (signal: AbortSignal): Promise<Buffer | undefined> => {
     const response = await fetch(address, { method: 'POST', headers, body: request, redirect: 'manual', signal });
     const isList = response.status === 200 && response.headers.get('content-type') === resultType;
     const answer = isList ? await readWhole(response) : undefined;
@@ -42,9 +42,9 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
   };
 
   return async (signal) => {
-    if (!isPossible) return undefined;
+    if (!isSupported) return undefined;
     try {
-      return await ask(AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
+      return await postListRequest(AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
     } catch {
       signal.throwIfAborted();
       // Git tries next, and says what is wrong.

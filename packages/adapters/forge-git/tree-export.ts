@@ -182,8 +182,9 @@ const readLink = async (run: Export, id: string, path: string): Promise<void> =>
 
 const readBlob = async (run: Export, id: string, path: string, limitBytes: number) => {
   const blob = await run.source.objects.read(id, limitBytes, run.signal);
-  if (blob === undefined) throw damaged(`The content of "${shown(path)}" is missing; the repository is incomplete.`);
-  if (blob.type !== 'blob') throw damaged(`"${shown(path)}" is a ${blob.type} where content belongs; the repository is damaged.`);
+  if (blob === undefined) throw damaged(`The content of "${printPath(path)}" is missing; the repository is incomplete.`);
+  if (blob.type !== 'blob')
+    throw damaged(`"${printPath(path)}" is a ${blob.type} where content belongs; the repository is damaged.`);
   run.bytes += blob.size;
   if (run.bytes > run.limits.totalBytes)
     throw new EphError('checkout.refused', `The tree has more than ${run.limits.totalBytes} bytes.`);
@@ -208,10 +209,10 @@ const isForbiddenName = (name: Buffer): boolean => {
   return text === '' || text === '.' || text === '..' || text.includes('/') || text === '.git' || text === 'git~1';
 };
 
-const shown = (path: string): string => printable(Buffer.from(path, 'latin1').toString('utf8'));
+const printPath = (path: string): string => printable(Buffer.from(path, 'latin1').toString('utf8'));
 
 const refusal = (path: string, why: string): EphError =>
-  new EphError('checkout.refused', `"${shown(path)}" ${why}; nothing was checked out.`);
+  new EphError('checkout.refused', `"${printPath(path)}" ${why}; nothing was checked out.`);
 
 const errorCode = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 

@@ -1,5 +1,5 @@
 import { type CommitSha, EphError } from '@eph/contract';
-import type { GitObject } from './object-answers.ts';
+import type { GitObject } from './cat-file-output.ts';
 import type { ObjectReader } from './object-reader.ts';
 
 export type EntryKind = 'file' | 'executable' | 'link' | 'folder' | 'submodule' | 'unknown';

@@ -20,43 +20,43 @@ export const giteaAnswers: AnswerTable = [
     status: 401,
     meaning: 'refused',
     code: 'forge.refused',
-    sentence: (shown) => `${shown}: the token is not valid, or not any more; give Eph a new one.`,
+    message: (shown) => `${shown}: the token is not valid, or not any more; give Eph a new one.`,
   },
   {
     status: 403,
     meaning: 'refused',
     code: 'forge.refused',
-    sentence: (shown) =>
+    message: (shown) =>
       `${shown} refuses this to Eph; its account must be an administrator of the repository, and its token needs the scopes write:repository, write:issue and read:user.`,
   },
   {
     status: 404,
     meaning: 'gone',
     code: 'forge.unreachable',
-    sentence: (shown) => `${shown} does not exist, or Eph may not see it; check the address and the rights of the account.`,
+    message: (shown) => `${shown} does not exist, or Eph may not see it; check the address and the rights of the account.`,
   },
   {
     status: [409, 422],
     meaning: 'refused',
     code: 'forge.refused',
-    sentence: (shown) => `${shown} does not accept what Eph wants to write.`,
+    message: (shown) => `${shown} does not accept what Eph wants to write.`,
   },
   {
     status: 423,
     meaning: 'refused',
     code: 'forge.refused',
-    sentence: (shown) => `${shown} is archived or locked; nothing can be written to it.`,
+    message: (shown) => `${shown} is archived or locked; nothing can be written to it.`,
   },
   {
     status: 429,
     meaning: 'retry',
     code: 'forge.unreachable',
-    sentence: (shown) => `${shown}: the forge asks for a pause.`,
+    message: (shown) => `${shown}: the forge asks for a pause.`,
   },
   {
     status: [500, 599],
     meaning: 'retry',
     code: 'forge.unreachable',
-    sentence: (shown) => `${shown}: the forge is in trouble.`,
+    message: (shown) => `${shown}: the forge is in trouble.`,
   },
 ];

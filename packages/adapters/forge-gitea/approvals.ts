@@ -1,7 +1,7 @@
 import type { CommitSha, Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
 import type { Answer } from '../forge-http/answer.ts';
-import { judgeApprovals } from '../forge-http/approvals.ts';
+import { filterApprovals } from '../forge-http/approvals.ts';
 import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
@@ -17,7 +17,7 @@ export const readApprovals = async (
   commit: CommitSha,
   signal: AbortSignal,
 ): Promise<Reading<Approval>> =>
-  judgeApprovals({
+  filterApprovals({
     reviews: await readCountedReviews(client, number, signal),
     compute: (items) => computeApprovals(items, commit),
     readWriters: (people) => readWriters(client, people, signal),

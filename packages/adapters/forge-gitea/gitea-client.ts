@@ -1,7 +1,7 @@
 import { EphError, type Log, registerSecret } from '@eph/contract';
 import type { Answer } from '../forge-http/answer.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
-import { type Change, createForgeHttp, type ParseAnswer } from '../forge-http/forge-http.ts';
+import { createForgeHttp, type ParseAnswer, type WriteMethod } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
 import { type Listing, readPages } from '../forge-http/read-pages.ts';
 import { giteaAnswers } from './answers.ts';
@@ -30,7 +30,7 @@ export interface GiteaApi {
   read<T>(path: string, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
   /** All pages of a list whose answers say how many items there are. */
   list<T>(path: string, listed: Listed<T>, signal: AbortSignal): Promise<Listing<T>>;
-  send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
 
 /** The API of one repository. Paths begin after `/repos/{owner}/{repository}`. */

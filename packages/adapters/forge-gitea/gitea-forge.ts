@@ -4,10 +4,10 @@ import type { Pulls } from '@eph/engine/source/pulls';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
 import type { Answer } from '../forge-http/answer.ts';
+import { createCachedListing } from '../forge-http/cached-listing.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
-import { createKeptListing } from '../forge-http/kept-listing.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { SharedLook } from '../forge-http/shared-look.ts';
+import type { SharedChanges } from '../forge-http/shared-changes.ts';
 import { createGiteaClient, type GiteaClient, type GiteaClientOptions } from './gitea-client.ts';
 import { createGiteaPulls } from './gitea-pulls.ts';
 import { parseNumber, toSource } from './pull-source.ts';
@@ -20,7 +20,7 @@ export interface GiteaForgeOptions
   readonly project: ProjectId;
   readonly log: Log;
   /** Of the owner: then a pass in which nothing changed is one request for all repositories that share it. */
-  readonly shared?: SharedLook | undefined;
+  readonly shared?: SharedChanges | undefined;
 }
 
 export interface GiteaForge extends Forge, AsyncDisposable {
@@ -67,7 +67,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     return await explainMissing(await checkDrop(listing, () => countOpen(signal)), signal);
   };
 
-  const pulls = createKeptListing({
+  const pulls = createCachedListing({
     read: readPulls,
     shared: options.shared,
     path: `${options.owner}/${options.repository}`,
@@ -78,8 +78,8 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
 
   /** Where a branch is comes by Git in any case. */
   const listPulls = async (signal: AbortSignal, asOf?: number): Promise<Listing<PullShape>> => {
-    const kept = asOf === undefined ? undefined : await pulls.readUnchanged(asOf, signal);
-    return kept ?? (await pulls.read(signal));
+    const cached = asOf === undefined ? undefined : await pulls.readUnchanged(asOf, signal);
+    return cached ?? (await pulls.read(signal));
   };
 
   const readPullSource = async (number: number, signal: AbortSignal): Promise<SourceAnswer> => {
@@ -104,7 +104,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
       const tips = new Map(refs.items.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]));
       const read = listing.items.map((pull) => ({ pull, source: toSource(project, pull, tips) }));
       const sources = read.flatMap(({ source }) => source ?? []);
-      const faults = onceSilent([
+      const faults = reportOutageOnce([
         ...refs.faults,
         ...(listing.complete ? [] : [listing.refusal.fault]),
         ...read.flatMap(({ pull, source }) => (source === undefined ? [withoutCommit(pull)] : [])),
@@ -129,8 +129,8 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
 };
 
 /** A forge that does not answer says nothing by Git and nothing by its API; that is one thing to know, not two. */
-const onceSilent = (faults: readonly Failure[]): readonly Failure[] => {
-  const isSilence = ({ code }: Failure): boolean => code === 'forge.unreachable';
-  const last = faults.findLast(isSilence);
-  return faults.filter((fault) => !isSilence(fault) || fault === last);
+const reportOutageOnce = (faults: readonly Failure[]): readonly Failure[] => {
+  const isOutage = ({ code }: Failure): boolean => code === 'forge.unreachable';
+  const last = faults.findLast(isOutage);
+  return faults.filter((fault) => !isOutage(fault) || fault === last);
 };

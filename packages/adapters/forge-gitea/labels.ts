@@ -1,6 +1,6 @@
 import { EphError } from '@eph/contract';
-import { senseless, toError, valueOf } from '../forge-http/answer.ts';
-import { createTurns } from '../forge-http/turns.ts';
+import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
+import { createKeyedQueue } from '../forge-http/keyed-queue.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
 import { readPull } from './repository.ts';
@@ -14,54 +14,54 @@ export interface Labels {
 }
 
 /** The body of an event that says that a label was added; one that says that it was removed has none. */
-const addedMark = '1';
+const addedBody = '1';
 const color = '#0e8a7d';
 
 export const createLabels = (client: GiteaClient): Labels => {
-  const takeTurns = createTurns();
+  const enqueue = createKeyedQueue();
 
   /** Gitea takes any number of labels with the same name, so they are made one after the other. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => takeTurns('labels', work);
+  const serialize = <T>(work: () => Promise<T>): Promise<T> => enqueue('labels', work);
 
   const idsOf = ({ labels }: PullShape, label: string): readonly number[] =>
     (labels ?? []).filter(({ name }) => name === label).map(({ id }) => id);
 
-  const put = async (number: number, label: string | number, signal: AbortSignal): Promise<readonly string[]> => {
+  const attach = async (number: number, label: string | number, signal: AbortSignal): Promise<readonly string[]> => {
     const answer = await client.send('POST', `/issues/${number}/labels`, { labels: [label] }, listOf(labelShape), signal);
-    return valueOf(answer).map(({ name }) => name);
+    return unwrap(answer).map(({ name }) => name);
   };
 
-  const createAndPut = async (number: number, label: string, signal: AbortSignal): Promise<void> => {
+  const createAndAttach = async (number: number, label: string, signal: AbortSignal): Promise<void> => {
     // Somebody else's turn may have been about the same label.
-    if ((await put(number, label, signal)).includes(label)) return;
-    const { id } = valueOf(await client.send('POST', '/labels', { name: label, color }, parseLabel, signal));
-    if (!(await put(number, id, signal)).includes(label))
+    if ((await attach(number, label, signal)).includes(label)) return;
+    const { id } = unwrap(await client.send('POST', '/labels', { name: label, color }, parseLabel, signal));
+    if (!(await attach(number, id, signal)).includes(label))
       throw new EphError('forge.refused', `${client.shown} does not take the label ${JSON.stringify(label.slice(0, 100))}.`);
   };
 
   return {
     async labelledAt(number, label, signal) {
-      const pull = valueOf(await readPull(client, number, signal));
+      const pull = unwrap(await readPull(client, number, signal));
       if (idsOf(pull, label).length === 0) return undefined;
       const timeline = await readTimeline(client, pull, signal);
       if (!timeline.complete) throw toError(timeline.refusal);
       const added = timeline.items.findLast(
-        (event) => event.type === 'label' && event.label?.name === label && event.body === addedMark,
+        (event) => event.type === 'label' && event.label?.name === label && event.body === addedBody,
       );
       // What is there was put there: without a word about it, the list is not all that happened.
       if (added === undefined)
-        throw toError(senseless(`${client.shown} does not say when pull request ${number} got its label.`));
+        throw toError(invalidAnswer(`${client.shown} does not say when pull request ${number} got its label.`));
       return added.created_at;
     },
 
     async add(number, label, signal) {
-      if (idsOf(valueOf(await readPull(client, number, signal)), label).length > 0) return;
+      if (idsOf(unwrap(await readPull(client, number, signal)), label).length > 0) return;
       // Names that the repository does not know are passed over in silence.
-      if (!(await put(number, label, signal)).includes(label)) await inTurn(() => createAndPut(number, label, signal));
+      if (!(await attach(number, label, signal)).includes(label)) await serialize(() => createAndAttach(number, label, signal));
     },
 
     async remove(number, label, signal) {
-      for (const id of idsOf(valueOf(await readPull(client, number, signal)), label)) {
+      for (const id of idsOf(unwrap(await readPull(client, number, signal)), label)) {
         const answer = await client.send('DELETE', `/issues/${number}/labels/${id}`, undefined, parseNothing, signal);
         if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
       }

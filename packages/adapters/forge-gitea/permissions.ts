@@ -1,9 +1,9 @@
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { parsePermission } from './shapes.ts';
 
-const writing = new Set(['write', 'admin', 'owner']);
-const levels = new Set([...writing, 'read', 'none']);
+const writeLevels = new Set(['write', 'admin', 'owner']);
+const knownLevels = new Set([...writeLevels, 'read', 'none']);
 
 /** Who of these people may write to the repository now; the forge is asked once for each. */
 export const readWriters = async (
@@ -27,7 +27,7 @@ const mayWrite = async (client: GiteaClient, name: string, signal: AbortSignal):
   // An account that was deleted since.
   if (!answer.ok) return answer.meaning === 'gone' ? { ok: true, value: false } : answer;
   const { permission } = answer.value;
-  return levels.has(permission)
-    ? { ok: true, value: writing.has(permission) }
-    : senseless(`${client.shown} knows a permission that Eph does not.`);
+  return knownLevels.has(permission)
+    ? { ok: true, value: writeLevels.has(permission) }
+    : invalidAnswer(`${client.shown} knows a permission that Eph does not.`);
 };

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { senseless } from '../forge-http/answer.ts';
+import { invalidAnswer } from '../forge-http/answer.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { listOf, type PullShape, type ReviewShape, reviewShape, type TimelineShape, timelineShape } from './shapes.ts';
 
-const mostPages = 200;
+const maxPages = 200;
 /** No server is set to hand out fewer at a time. */
-const fewestPerPage = 10;
+const minPageSize = 10;
 
 /** Everything that happened to a pull request but the comments of reviews, oldest first. */
 export const readTimeline = async (
@@ -17,7 +17,7 @@ export const readTimeline = async (
   const timeline = await readToEmptyPage(client, `/issues/${number}/timeline`, timelineShape, hidden, signal);
   if (!timeline.complete || timeline.items.length > 0) return timeline;
   // Each begins with what was pushed.
-  const refusal = senseless(`${client.shown} shows nothing of what happened to pull request ${number}.`);
+  const refusal = invalidAnswer(`${client.shown} shows nothing of what happened to pull request ${number}.`);
   return { complete: false, items: [], refusal };
 };
 
@@ -40,9 +40,9 @@ const readToEmptyPage = async <T>(
   // Whatever the first holds, the second has to be read as well.
   const started = [read(1), read(2)];
   const items: T[] = [];
-  let longest = fewestPerPage;
+  let longest = minPageSize;
   let empty = 0;
-  for (let page = 1; page <= mostPages; page += 1) {
+  for (let page = 1; page <= maxPages; page += 1) {
     const answer = await (started[page - 1] ?? read(page));
     if (!answer.ok) return { complete: false, items, refusal: answer };
     const found = answer.value;
@@ -51,5 +51,5 @@ const readToEmptyPage = async <T>(
     empty = found.length === 0 ? empty + 1 : 0;
     if (empty > Math.ceil(hidden / longest)) return { complete: true, items };
   }
-  return { complete: false, items, refusal: senseless(`${client.shown}: the history of a pull request is too long.`) };
+  return { complete: false, items, refusal: invalidAnswer(`${client.shown}: the history of a pull request is too long.`) };
 };

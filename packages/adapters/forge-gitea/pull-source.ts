@@ -51,8 +51,8 @@ const settlingMs = 5_000;
  * Times have seconds, and more may happen in the one that was just read. The counts tell most of it apart; for the rest, what changed
  * just now looks different once it is certain that nothing followed.
  */
-const touchedOf = ({ updated_at: at, comments, review_comments: remarks, readAtMs }: PullShape): string =>
-  `${at} ${comments} ${remarks}${readAtMs - Date.parse(at) < settlingMs ? ' just now' : ''}`;
+const touchedOf = ({ updated_at: at, comments, review_comments: reviews, readAtMs }: PullShape): string =>
+  `${at} ${comments} ${reviews}${readAtMs - Date.parse(at) < settlingMs ? ' just now' : ''}`;
 
 /**
  * Whoever may read a repository may push to its `refs/for/…`, and Gitea makes a pull request of it that belongs to the repository

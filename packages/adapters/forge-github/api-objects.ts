@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type CommitSha, EphError } from '@eph/contract';
-import type { GitObject } from '../forge-git/object-answers.ts';
+import type { GitObject } from '../forge-git/cat-file-output.ts';
 import type { ObjectReader } from '../forge-git/object-reader.ts';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import type { GithubClient } from './github-client.ts';
-import { whetherGone } from './repository.ts';
+import { checkGone } from './repository.ts';
 import { commitShape, type TreeShape, treeShape } from './shapes.ts';
 
 /** An object of Git as far as reading files needs it, and what it says of others. */
@@ -15,11 +15,11 @@ interface KnownObject {
 }
 
 /** What never changes of a repository: commits and trees that were read, by their ids. */
-export type ObjectMemory = BoundedCache<KnownObject>;
+export type ObjectCache = BoundedCache<KnownObject>;
 
-const memoryLimitBytes = 4 * 1024 * 1024;
+const cacheLimitBytes = 4 * 1024 * 1024;
 
-export const createObjectMemory = (): ObjectMemory => createBoundedCache<KnownObject>(memoryLimitBytes);
+export const createObjectCache = (): ObjectCache => createBoundedCache<KnownObject>(cacheLimitBytes);
 
 export interface ApiObjects extends ObjectReader {
   /** Reads all trees of a commit at once, if GitHub lists as many. */
@@ -33,33 +33,33 @@ export interface ApiObjects extends ObjectReader {
  * must be asked for each kind in another way, and ids do not say what they are of: an id that no tree has mentioned is a commit's. So
  * every reading starts with its commit and has a reader of its own.
  */
-export const createApiObjects = (client: GithubClient, memory: ObjectMemory): ApiObjects => {
+export const createApiObjects = (client: GithubClient, cache: ObjectCache): ApiObjects => {
   const kinds = new Map<string, { readonly type: string; readonly size: number }>();
   const trees = new Map<string, KnownObject>();
 
-  const note = ({ object, children }: KnownObject): GitObject => {
+  const registerChildren = ({ object, children }: KnownObject): GitObject => {
     for (const { id, type, size } of children) kinds.set(id, { type, size });
     return object;
   };
 
-  const remember = (known: KnownObject): KnownObject => {
-    memory.set(known.object.id, known, known.object.size + 100 * known.children.length);
+  const cacheObject = (known: KnownObject): KnownObject => {
+    cache.set(known.object.id, known, known.object.size + 100 * known.children.length);
     return known;
   };
 
   const readCommit = async (id: string, signal: AbortSignal): Promise<KnownObject | undefined> => {
     const route = 'GET /repos/{owner}/{repo}/git/commits/{commit_sha}';
     const answer = await client.read({ route, parameters: { commit_sha: id }, parse: parseCommit }, { signal });
-    if (answer.ok) return remember(toCommit(id, answer.value.tree.sha));
-    const gone = await whetherGone(client, answer, signal);
+    if (answer.ok) return cacheObject(toCommit(id, answer.value.tree.sha));
+    const gone = await checkGone(client, answer, signal);
     if (gone.state === 'gone') return undefined;
     throw new EphError(gone.fault.code, gone.fault.message);
   };
 
   const readTree = async (id: string, signal: AbortSignal): Promise<KnownObject> => {
-    const listing = valueOf(await readListing(id, false, signal));
+    const listing = unwrap(await readListing(id, false, signal));
     if (listing.truncated) throw new EphError('checkout.refused', `Tree ${id} has more entries than GitHub lists.`);
-    return remember(toTree(id, listing.tree.map(toEntry)));
+    return cacheObject(toTree(id, listing.tree.map(toEntry)));
   };
 
   const readListing = (id: string, recursive: boolean, signal: AbortSignal) =>
@@ -91,14 +91,14 @@ export const createApiObjects = (client: GithubClient, memory: ObjectMemory): Ap
       const kind = kinds.get(id);
       if (kind?.type === 'blob') return await readBlob(id, kind.size, limitBytes, signal);
       const readOne = kind?.type === 'tree' ? readTree : readCommit;
-      const known = trees.get(id) ?? memory.get(id) ?? (await readOne(id, signal));
-      return known === undefined ? undefined : note(known);
+      const known = trees.get(id) ?? cache.get(id) ?? (await readOne(id, signal));
+      return known === undefined ? undefined : registerChildren(known);
     },
 
     async readTreesOf(commit, signal) {
-      const root = (memory.get(commit) ?? (await readCommit(commit, signal)))?.children[0]?.id;
+      const root = (cache.get(commit) ?? (await readCommit(commit, signal)))?.children[0]?.id;
       if (root === undefined) return;
-      const listing = valueOf(await readListing(root, true, signal));
+      const listing = unwrap(await readListing(root, true, signal));
       // A hundred thousand entries are listed at most. Larger trees are read folder by folder.
       if (listing.truncated) return;
       for (const known of toTrees(root, listing)) trees.set(known.object.id, known);

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { EphError } from '@eph/contract';
 
 /** Where a blob is in a file. */
-export interface Place {
+export interface BlobRange {
   readonly offset: number;
   readonly size: number;
 }
@@ -11,7 +11,7 @@ export interface Place {
 export interface ArchiveReader {
   add(chunk: Buffer): void;
   /** Throws unless the whole archive was there. */
-  end(): ReadonlyMap<string, Place>;
+  end(): ReadonlyMap<string, BlobRange>;
 }
 
 const blockBytes = 512;
@@ -21,10 +21,10 @@ const blockBytes = 512;
  * content, so it does not matter what an archive calls it, leaves out, or puts in. Offsets count from the beginning of the archive.
  */
 export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader => {
-  const places = new Map<string, Place>();
+  const ranges = new Map<string, BlobRange>();
   let offset = 0;
   let header = Buffer.alloc(0);
-  let open: { readonly hash: Hash | undefined; readonly place: Place; left: number } | undefined;
+  let open: { readonly hash: Hash | undefined; readonly range: BlobRange; left: number } | undefined;
   let padding = 0;
   let ended = false;
 
@@ -32,7 +32,7 @@ export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader =>
 
   const noteLink = (target: Buffer) => {
     const id = beginBlob(target.length).update(target).digest('hex');
-    places.set(id, { offset: offset - blockBytes + linkOffset, size: target.length });
+    ranges.set(id, { offset: offset - blockBytes + linkOffset, size: target.length });
   };
 
   const readHeader = (block: Buffer) => {
@@ -44,13 +44,13 @@ export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader =>
     if (type === 'link') noteLink(linkTarget(block));
     padding = (blockBytes - (size % blockBytes)) % blockBytes;
     if (size > 0 || type === 'file')
-      open = { hash: type === 'file' ? beginBlob(size) : undefined, place: { offset, size }, left: size };
+      open = { hash: type === 'file' ? beginBlob(size) : undefined, range: { offset, size }, left: size };
     closeIfRead();
   };
 
   const closeIfRead = () => {
     if (open === undefined || open.left > 0) return;
-    if (open.hash !== undefined) places.set(open.hash.digest('hex'), open.place);
+    if (open.hash !== undefined) ranges.set(open.hash.digest('hex'), open.range);
     open = undefined;
   };
 
@@ -85,7 +85,7 @@ export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader =>
     },
     end() {
       if (!ended) throw broken('it ends early');
-      return places;
+      return ranges;
     },
   };
 };

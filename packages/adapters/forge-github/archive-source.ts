@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { type CommitSha, EphError, isEphError } from '@eph/contract';
 import type { ExportLimits, TreeSource } from '../forge-git/tree-export.ts';
-import { valueOf } from '../forge-http/answer.ts';
+import { unwrap } from '../forge-http/answer.ts';
 import { type ApiObjects, hashObject } from './api-objects.ts';
-import { createArchiveReader, type Place } from './archive-blobs.ts';
+import { type BlobRange, createArchiveReader } from './archive-blobs.ts';
 import type { GithubClient } from './github-client.ts';
 
 export interface ArchiveOptions {
@@ -22,7 +22,7 @@ export interface ArchiveOptions {
 }
 
 /** A repository may keep files out of its archives or have them changed on the way; those are fetched one by one, within reason. */
-const mostSingleBlobs = 1_000;
+const maxSingleBlobs = 1_000;
 const downloadLimitMs = 10 * 60_000;
 
 /**
@@ -37,18 +37,18 @@ export const createArchiveSource = ({ client, objects, commit, file, limits }: A
 
   const countSingle = () => {
     singles += 1;
-    if (singles > mostSingleBlobs)
+    if (singles > maxSingleBlobs)
       throw new EphError(
         'checkout.refused',
-        `More than ${mostSingleBlobs} files of ${client.shown} are not in its archives as they are in its tree; look for export-ignore, export-subst and eol in its .gitattributes.`,
+        `More than ${maxSingleBlobs} files of ${client.shown} are not in its archives as they are in its tree; look for export-ignore, export-subst and eol in its .gitattributes.`,
       );
   };
 
   const readBlob = async (id: string, size: number, limitBytes: number, signal: AbortSignal) => {
     if (size > limitBytes) return { id, type: 'blob', size, content: undefined };
-    const { handle, places } = await spool(signal);
-    const place = places.get(id);
-    if (place !== undefined) return { id, type: 'blob', size, content: await readPlace(handle, place) };
+    const { handle, ranges } = await spool(signal);
+    const range = ranges.get(id);
+    if (range !== undefined) return { id, type: 'blob', size, content: await readRange(handle, range) };
     countSingle();
     return await objects.read(id, limitBytes, signal);
   };
@@ -68,9 +68,9 @@ export const createArchiveSource = ({ client, objects, commit, file, limits }: A
     },
 
     async writeBlob(id, target, signal) {
-      const { handle, places } = await spool(signal);
-      const place = places.get(id);
-      if (place !== undefined) return await copyPlace(handle, place, target, signal);
+      const { handle, ranges } = await spool(signal);
+      const range = ranges.get(id);
+      if (range !== undefined) return await copyRange(handle, range, target, signal);
       countSingle();
       const blob = await objects.read(id, limits.totalBytes, signal);
       if (blob?.content !== undefined) await writeAll(target, blob.content);
@@ -87,7 +87,7 @@ export const createArchiveSource = ({ client, objects, commit, file, limits }: A
 
 interface Spool {
   readonly handle: FileHandle;
-  readonly places: ReadonlyMap<string, Place>;
+  readonly ranges: ReadonlyMap<string, BlobRange>;
 }
 
 const download = async (
@@ -98,17 +98,17 @@ const download = async (
   signal: AbortSignal,
 ): Promise<Spool> => {
   const route = 'GET /repos/{owner}/{repo}/tarball/{ref}';
-  const location = valueOf(await client.readLocation(route, { ref: commit }, signal));
+  const location = unwrap(await client.readLocation(route, { ref: commit }, signal));
   const { fetch } = await client.account();
   await mkdir(dirname(file), { recursive: true });
   // Left over from a process that was killed half-way.
   await rm(file, { force: true });
   const handle = await open(file, 'wx+');
   try {
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(downloadLimitMs)]);
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(downloadLimitMs)]);
     const reader = createArchiveReader(commit.length === 64 ? 'sha256' : 'sha1');
-    await unpack(await openArchive(fetch, location, client.shown, patience), handle, reader, limits, patience);
-    return { handle, places: reader.end() };
+    await unpack(await openArchive(fetch, location, client.shown, deadline), handle, reader, limits, deadline);
+    return { handle, ranges: reader.end() };
   } catch (error) {
     await handle.close();
     signal.throwIfAborted();
@@ -163,7 +163,7 @@ const downloadError = (error: unknown, shown: string): unknown => {
   return new EphError('forge.unreachable', `${shown}: its archive could not be downloaded.`, { cause: error });
 };
 
-const readPlace = async (handle: FileHandle, { offset, size }: Place): Promise<Buffer> => {
+const readRange = async (handle: FileHandle, { offset, size }: BlobRange): Promise<Buffer> => {
   const content = Buffer.alloc(size);
   for (let done = 0; done < size; ) {
     const { bytesRead } = await handle.read(content, done, size - done, offset + done);
@@ -175,10 +175,10 @@ const readPlace = async (handle: FileHandle, { offset, size }: Place): Promise<B
 
 const copyBytes = 1024 * 1024;
 
-const copyPlace = async (handle: FileHandle, { offset, size }: Place, target: number, signal: AbortSignal): Promise<void> => {
+const copyRange = async (handle: FileHandle, { offset, size }: BlobRange, target: number, signal: AbortSignal): Promise<void> => {
   for (let done = 0; done < size; done += copyBytes) {
     signal.throwIfAborted();
-    await writeAll(target, await readPlace(handle, { offset: offset + done, size: Math.min(copyBytes, size - done) }));
+    await writeAll(target, await readRange(handle, { offset: offset + done, size: Math.min(copyBytes, size - done) }));
   }
 };
 

@@ -53,14 +53,14 @@ const statusToCheck = ({ context, state }: StatusShape): Check => {
   return { name: context, state: 'failure' };
 };
 
-const gravity: readonly Check['state'][] = ['success', 'pending', 'failure'];
+const severity: readonly Check['state'][] = ['success', 'pending', 'failure'];
 
 /** Several programs may use one name; then it is as good as the worst of them. */
 const mergeChecks = (checks: readonly Check[]): readonly Check[] => {
   const merged = new Map<string, Check>();
   for (const check of checks) {
     const other = merged.get(check.name);
-    if (other === undefined || gravity.indexOf(check.state) > gravity.indexOf(other.state)) merged.set(check.name, check);
+    if (other === undefined || severity.indexOf(check.state) > severity.indexOf(other.state)) merged.set(check.name, check);
   }
   return [...merged.values()];
 };

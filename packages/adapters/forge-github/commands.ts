@@ -1,7 +1,7 @@
 import { completeReading, incompleteReading, type Reading } from '@eph/contract';
 import type { Command } from '@eph/engine/source/pulls';
 import { z } from 'zod';
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { readComments } from './conversation.ts';
 import type { GithubClient } from './github-client.ts';
 import { type HeadHistory, readHeadHistory } from './head-history.ts';
@@ -20,13 +20,13 @@ export const readCommands = async (
 ): Promise<Reading<Command>> => {
   const comments = await readComments(client, number, { signal });
   if (!comments.complete) return incompleteReading([], comments.refusal.fault);
-  const commanding = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
-  if (commanding.length === 0) return completeReading([]);
-  const authors = commanding.flatMap(({ user }) => (user === null ? [] : [user.login]));
+  const commandComments = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
+  if (commandComments.length === 0) return completeReading([]);
+  const authors = commandComments.flatMap(({ user }) => (user === null ? [] : [user.login]));
   const [history, writers] = await Promise.all([readHistory(client, number, now, signal), readWriters(client, authors, signal)]);
   if (!history.ok) return incompleteReading([], history.fault);
   if (!writers.ok) return incompleteReading([], writers.fault);
-  return completeReading(commanding.map((comment) => toCommand(comment, writers.value, history.value)));
+  return completeReading(commandComments.map((comment) => toCommand(comment, writers.value, history.value)));
 };
 
 const firstLine = ({ body }: CommentShape): string => (body.split(/\r?\n/, 1)[0] ?? '').trim();
@@ -59,7 +59,7 @@ const readHistory = async (
   const isOwn = pull.head.repo?.id === pull.base.repo.id;
   const isPending = activities.value.length === 0 ? isOwn : now() - Date.parse(pull.updated_at) < noteDelayMs;
   return isPending
-    ? senseless(`${client.shown} has not noted yet where pull request ${number} is.`)
+    ? invalidAnswer(`${client.shown} has not noted yet where pull request ${number} is.`)
     : { ok: true, value: undefined };
 };
 

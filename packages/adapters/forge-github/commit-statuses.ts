@@ -2,7 +2,7 @@ import type { CommitSha } from '@eph/contract';
 import { toError } from '../forge-http/answer.ts';
 import { readStatuses } from './checks.ts';
 import type { GithubClient } from './github-client.ts';
-import { whetherGone } from './repository.ts';
+import { checkGone } from './repository.ts';
 
 /** One of our statuses, as GitHub has it. */
 export interface WantedStatus {
@@ -22,7 +22,7 @@ export const ensureStatus = async (
   const statuses = await readStatuses(client, commit, signal);
   if (!statuses.complete) {
     // A commit that is gone shows nothing, and there is nothing to do.
-    if ((await whetherGone(client, statuses.refusal, signal)).state === 'gone') return;
+    if ((await checkGone(client, statuses.refusal, signal)).state === 'gone') return;
     throw toError(statuses.refusal);
   }
   const present = statuses.items.find(({ context }) => context === wanted.context);

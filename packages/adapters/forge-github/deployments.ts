@@ -1,8 +1,8 @@
 import type { CommitSha, EnvironmentId } from '@eph/contract';
 import { z } from 'zod';
-import { type Refusal, senseless, toError, valueOf } from '../forge-http/answer.ts';
+import { invalidAnswer, type Refusal, toError, unwrap } from '../forge-http/answer.ts';
 import type { GithubClient } from './github-client.ts';
-import { whetherGone } from './repository.ts';
+import { checkGone } from './repository.ts';
 import { type DeploymentShape, type DeploymentStatusShape, deploymentShape, deploymentStatusShape, loginOf } from './shapes.ts';
 
 /** The record of one environment, as GitHub shows it on pull requests and on the page of the repository. */
@@ -56,7 +56,7 @@ export const createDeployments = (client: GithubClient): Deployments => {
 
   /** Those of an environment, newest first. Others may have written the same into theirs. */
   const readOwn = async ({ environment, group }: DeploymentsOf, signal: AbortSignal): Promise<readonly DeploymentShape[]> => {
-    const login = valueOf(await client.login(signal));
+    const login = unwrap(await client.login(signal));
     const listed = await list({ environment: group }, signal);
     if (listed.length === 0) await confirmNone(environment, group, signal);
     const own = listed.filter(({ payload, creator }) => loginOf(creator) === login && environmentOf(payload) === environment);
@@ -70,14 +70,14 @@ export const createDeployments = (client: GithubClient): Deployments => {
    */
   const confirmNone = async (environment: EnvironmentId, group: string, signal: AbortSignal): Promise<void> => {
     const ids = known.get(environment);
-    const isShort =
+    const isIncomplete =
       ids === undefined
         ? (await list({ environment: group, task: defaultTask }, signal)).length > 0
-        : (await Promise.all([...ids].map((id) => isThere(id, signal)))).includes(true);
-    if (isShort) throw toError(senseless(`${client.shown} shows none of the deployments to ${group}.`));
+        : (await Promise.all([...ids].map((id) => exists(id, signal)))).includes(true);
+    if (isIncomplete) throw toError(invalidAnswer(`${client.shown} shows none of the deployments to ${group}.`));
   };
 
-  const isThere = async (id: number, signal: AbortSignal): Promise<boolean> => {
+  const exists = async (id: number, signal: AbortSignal): Promise<boolean> => {
     const route = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}';
     const answer = await client.read({ route, parameters: { deployment_id: id }, parse: () => true }, { signal, fresh: true });
     if (!answer.ok) await requireGone(answer, signal);
@@ -85,7 +85,7 @@ export const createDeployments = (client: GithubClient): Deployments => {
   };
 
   const requireGone = async (refusal: Refusal, signal: AbortSignal): Promise<void> => {
-    if ((await whetherGone(client, refusal, signal)).state !== 'gone') throw toError(refusal);
+    if ((await checkGone(client, refusal, signal)).state !== 'gone') throw toError(refusal);
   };
 
   const create = async ({ environment, group, commit }: WantedDeployment, signal: AbortSignal): Promise<number | undefined> => {
@@ -124,25 +124,25 @@ export const createDeployments = (client: GithubClient): Deployments => {
 
   const readState = async (id: number, signal: AbortSignal): Promise<DeploymentStatusShape | undefined> => {
     const route = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}/statuses';
-    const question = { route, parameters: { deployment_id: id, per_page: 1 }, parse: parseStatuses };
-    return valueOf(await client.read(question, { signal, fresh: true }))[0];
+    const query = { route, parameters: { deployment_id: id, per_page: 1 }, parse: parseStatuses };
+    return unwrap(await client.read(query, { signal, fresh: true }))[0];
   };
 
-  const say = async (id: number, parameters: object, signal: AbortSignal): Promise<void> => {
+  const writeStatus = async (id: number, parameters: object, signal: AbortSignal): Promise<void> => {
     const route = 'POST /repos/{owner}/{repo}/deployments/{deployment_id}/statuses';
     // Otherwise every success would end the deployments of all other pull requests.
-    valueOf(await client.send(route, { deployment_id: id, ...parameters, auto_inactive: false }, signal));
+    unwrap(await client.send(route, { deployment_id: id, ...parameters, auto_inactive: false }, signal));
   };
 
   const ensureState = async (id: number, { state, description, url }: WantedDeployment, signal: AbortSignal): Promise<void> => {
     const present = await readState(id, signal);
     const isEqual = present?.state === state && present.description === description && (present.environment_url ?? '') === url;
-    if (!isEqual) await say(id, { state, description, ...(url === '' ? {} : { environment_url: url }) }, signal);
+    if (!isEqual) await writeStatus(id, { state, description, ...(url === '' ? {} : { environment_url: url }) }, signal);
   };
 
   const removeOne = async (id: number, signal: AbortSignal): Promise<void> => {
     // GitHub deletes none that is active.
-    if ((await readState(id, signal))?.state !== 'inactive') await say(id, { state: 'inactive' }, signal);
+    if ((await readState(id, signal))?.state !== 'inactive') await writeStatus(id, { state: 'inactive' }, signal);
     const route = 'DELETE /repos/{owner}/{repo}/deployments/{deployment_id}';
     const answer = await client.send(route, { deployment_id: id }, signal);
     if (!answer.ok) await requireGone(answer, signal);

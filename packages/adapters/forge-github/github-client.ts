@@ -1,5 +1,5 @@
 import { type Log, silentLog } from '@eph/contract';
-import { type Answer, judgeAnswer, noAnswer, type Refusal, senseless } from '../forge-http/answer.ts';
+import { type Answer, classifyAnswer, invalidAnswer, noAnswer, type Refusal } from '../forge-http/answer.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import { githubAnswers, isThrottle } from './answers.ts';
 import type { GithubAccount, GithubIdentity } from './github-identity.ts';
@@ -17,14 +17,14 @@ export interface GithubClientOptions {
 export type Parameters = Readonly<Record<string, unknown>>;
 
 /** A route as GitHub's documentation writes it; `owner` and `repo` are known already. */
-export interface Question<T> {
+export interface Query<T> {
   readonly route: string;
   readonly parameters?: Parameters;
   /** Makes of the body what is needed of it; throws when that is not possible. The same function each time, or nothing is kept. */
   readonly parse: (body: unknown) => T;
 }
 
-export interface ListQuestion<T> extends Question<readonly T[]> {
+export interface ListQuery<T> extends Query<readonly T[]> {
   readonly keyOf: (item: T) => string | number;
   /** For people. */
   readonly what: string;
@@ -44,10 +44,10 @@ export interface GithubClient {
   readonly shown: string;
   account(): Promise<GithubAccount>;
   /** The same value, not only an equal one, for as long as GitHub says that nothing changed. */
-  read<T>(question: Question<T>, options: ReadOptions): Promise<Answer<T>>;
-  list<T>(question: ListQuestion<T>, options: ReadOptions): Promise<Listing<T>>;
+  read<T>(query: Query<T>, options: ReadOptions): Promise<Answer<T>>;
+  list<T>(query: ListQuery<T>, options: ReadOptions): Promise<Listing<T>>;
   /** One page of a list, by its number. */
-  readPage<T>(question: ListQuestion<T>, page: number, options: ReadOptions): Promise<Answer<GithubPage<T>>>;
+  readPage<T>(query: ListQuery<T>, page: number, options: ReadOptions): Promise<Answer<GithubPage<T>>>;
   /** The bytes of a file. Never kept. */
   readBytes(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<Buffer>>;
   /** Where an answer says that something is. */
@@ -55,7 +55,7 @@ export interface GithubClient {
   /** A change. Never kept, never shared. */
   send(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<unknown>>;
   /** A change whose answer says something that is needed. */
-  send<T>(route: string, parameters: Parameters, signal: AbortSignal, parse: Question<T>['parse']): Promise<Answer<T>>;
+  send<T>(route: string, parameters: Parameters, signal: AbortSignal, parse: Query<T>['parse']): Promise<Answer<T>>;
   /** Who writes what Eph writes here. */
   login(signal: AbortSignal): Promise<Answer<string>>;
 }
@@ -80,7 +80,7 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
   };
 
   /** A token that was revoked is replaced once. */
-  const requestAs = async (route: string, parameters: Parameters): Promise<Reply> => {
+  const requestWithRenewal = async (route: string, parameters: Parameters): Promise<Reply> => {
     try {
       return await request(route, parameters);
     } catch (error) {
@@ -89,11 +89,11 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     }
   };
 
-  const judge = (error: unknown, signal: AbortSignal): Refusal => {
+  const toRefusal = (error: unknown, signal: AbortSignal): Refusal => {
     const answer = answerOf(error);
     if (answer === undefined) return noAnswer(causeOf(error), signal);
     const status = isThrottle(answer) ? 429 : answer.status;
-    const refusal = judgeAnswer(githubAnswers, { ...answer, status }, shown, now());
+    const refusal = classifyAnswer(githubAnswers, { ...answer, status }, shown, now());
     if (!isSignIn(answer.url)) return refusal;
     // The App may be installed anew. That it is not says nothing about what was asked for.
     identity.forget(owner, repository);
@@ -104,7 +104,7 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     try {
       return await work();
     } catch (error) {
-      return judge(error, signal);
+      return toRefusal(error, signal);
     }
   };
 
@@ -113,30 +113,30 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
       return { ok: true, value: parse() };
     } catch (error) {
       log.warn({ forge: shown, route, reason: String(error) }, 'an answer of a forge makes no sense');
-      return senseless(`${shown}: GitHub answered in a way that makes no sense.`);
+      return invalidAnswer(`${shown}: GitHub answered in a way that makes no sense.`);
     }
   };
 
   /** `made` says what an answer is kept as: values of one question may differ in what was made of them. */
-  const readKept = async <T>(
-    { route, parameters = {} }: Omit<Question<T>, 'parse'>,
+  const readCached = async <T>(
+    { route, parameters = {} }: Omit<Query<T>, 'parse'>,
     made: { readonly by: unknown; readonly from: (reply: Reply) => T },
     { signal, fresh = false, unconditional = false }: ReadOptions,
   ): Promise<Answer<T>> => {
-    const { kept, freshFetch } = await account();
+    const { cache, freshFetch } = await account();
     const key = `${name} ${route} ${JSON.stringify(parameters)}`;
-    const found = unconditional ? undefined : kept.get(key);
+    const found = unconditional ? undefined : cache.get(key);
     const before = found?.parse === made.by ? found : undefined;
     try {
-      const reply = await requestAs(route, {
+      const reply = await requestWithRenewal(route, {
         ...parameters,
         headers: before === undefined ? {} : { 'if-none-match': before.tag },
         request: { signal, ...(fresh ? { fetch: freshFetch } : {}) },
       });
       const answer = decode(route, () => made.from(reply));
       const tag = reply.headers['etag'];
-      if (!answer.ok || tag === undefined) kept.delete(key);
-      else kept.set(key, { tag: String(tag), parse: made.by, value: answer.value }, sizeOf(answer.value) + key.length);
+      if (!answer.ok || tag === undefined) cache.delete(key);
+      else cache.set(key, { tag: String(tag), parse: made.by, value: answer.value }, sizeOf(answer.value) + key.length);
       return answer;
     } catch (error) {
       // Kept as what this question makes of its answers, so it has that type.
@@ -145,11 +145,11 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     }
   };
 
-  const readPage: GithubClient['readPage'] = (question, page, readOptions) => {
-    const { route, parameters, parse } = question;
+  const readPage: GithubClient['readPage'] = (query, page, readOptions) => {
+    const { route, parameters, parse } = query;
     const paged = { route, parameters: { ...parameters, per_page: pageSize, page } };
     const from = ({ data, headers }: Reply) => parsePage(parse(data), String(headers['link'] ?? ''));
-    return attempt(readOptions.signal, () => readKept(paged, { by: parse, from }, readOptions));
+    return attempt(readOptions.signal, () => readCached(paged, { by: parse, from }, readOptions));
   };
 
   return {
@@ -157,39 +157,43 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     account,
     readPage,
 
-    read: (question, readOptions) =>
+    read: (query, readOptions) =>
       attempt(readOptions.signal, () =>
-        readKept(question, { by: question.parse, from: ({ data }) => question.parse(data) }, readOptions),
+        readCached(query, { by: query.parse, from: ({ data }) => query.parse(data) }, readOptions),
       ),
 
-    list: (question, readOptions) =>
+    list: (query, readOptions) =>
       listPages({
-        keyOf: question.keyOf,
-        shown: `${question.what} of ${shown}`,
+        keyOf: query.keyOf,
+        shown: `${query.what} of ${shown}`,
         settled,
-        readPage: (page, unconditional) => readPage(question, page, { ...readOptions, unconditional }),
+        readPage: (page, unconditional) => readPage(query, page, { ...readOptions, unconditional }),
       }),
 
     readBytes: (route, parameters, signal) =>
       attempt(signal, async () => {
         const headers = { accept: 'application/vnd.github.raw+json' };
         // Octokit would take the bytes for text.
-        const { data } = await requestAs(route, { ...parameters, headers, request: { signal, parseSuccessResponseBody: false } });
+        const { data } = await requestWithRenewal(route, {
+          ...parameters,
+          headers,
+          request: { signal, parseSuccessResponseBody: false },
+        });
         return { ok: true, value: Buffer.from(await new Response(data as ReadableStream).arrayBuffer()) };
       }),
 
     readLocation: (route, parameters, signal) =>
       attempt(signal, async () => {
-        const { headers } = await requestAs(route, { ...parameters, request: { signal, redirect: 'manual' } });
+        const { headers } = await requestWithRenewal(route, { ...parameters, request: { signal, redirect: 'manual' } });
         const location = headers['location'];
         return location === undefined
-          ? senseless(`${shown}: GitHub does not say where something is.`)
+          ? invalidAnswer(`${shown}: GitHub does not say where something is.`)
           : { ok: true, value: String(location) };
       }),
 
-    send: <T>(route: string, parameters: Parameters, signal: AbortSignal, parse?: Question<T>['parse']) =>
+    send: <T>(route: string, parameters: Parameters, signal: AbortSignal, parse?: Query<T>['parse']) =>
       attempt<unknown>(signal, async () => {
-        const { data } = await requestAs(route, { ...parameters, request: { signal } });
+        const { data } = await requestWithRenewal(route, { ...parameters, request: { signal } });
         return parse === undefined ? { ok: true, value: data } : decode(route, () => parse(data));
       }),
 

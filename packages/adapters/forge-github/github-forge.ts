@@ -13,7 +13,7 @@ import type { Pulls } from '@eph/engine/source/pulls';
 import { defaultExportLimits, type ExportLimits, exportTree } from '../forge-git/tree-export.ts';
 import { readFileAt } from '../forge-git/trees.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import { createApiObjects, createObjectMemory } from './api-objects.ts';
+import { createApiObjects, createObjectCache } from './api-objects.ts';
 import { createArchiveSource } from './archive-source.ts';
 import { createGithubClient, type GithubClient } from './github-client.ts';
 import { createGithubIdentity, type GithubIdentity, type GithubIdentityOptions } from './github-identity.ts';
@@ -51,14 +51,14 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
   const closing = new AbortController();
   const pullSources = createPullSources(project, client, options.now);
   const refSources = createRefSources(project, client);
-  const memory = createObjectMemory();
+  const cache = createObjectCache();
   const exporting = new Set<string>();
   let reading: Reading<Source> | undefined;
 
   const untilClosed = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, closing.signal]);
 
   const exportOnce = async (commit: CommitSha, folder: string, signal: AbortSignal): Promise<void> => {
-    const objects = createApiObjects(client, memory);
+    const objects = createApiObjects(client, cache);
     const file = `${folder}.archive`;
     await using source = createArchiveSource({ client, objects, commit, file, limits: exportLimits });
     await objects.readTreesOf(commit, signal);
@@ -90,7 +90,7 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
     },
 
     readFile: async (commit, path, limitBytes, signal) =>
-      await readFileAt(createApiObjects(client, memory), commit, path, limitBytes, untilClosed(signal)),
+      await readFileAt(createApiObjects(client, cache), commit, path, limitBytes, untilClosed(signal)),
 
     async exportTree(commit, folder, signal) {
       if (exporting.has(folder)) throw new EphError('checkout.failed', `${folder} is being written already.`);

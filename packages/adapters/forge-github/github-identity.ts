@@ -29,7 +29,7 @@ export interface GithubIdentityOptions {
   /** For one request and its whole answer. */
   readonly timeoutMs?: number;
   /** A pause of GitHub's up to this long is waited for. */
-  readonly patienceMs?: number;
+  readonly maxWaitMs?: number;
 }
 
 /** Who Eph is at one GitHub. Make one for all repositories that use the same credentials: tokens, limits and memory are shared. */
@@ -53,14 +53,14 @@ export interface GithubAccount {
   /** Its answers are never older than the question. */
   readonly freshFetch: typeof fetch;
   /** What was made of answers with an entity tag. */
-  readonly kept: BoundedCache<KeptAnswer>;
+  readonly cache: BoundedCache<CachedAnswer>;
   /** The login of what it writes. */
   login(): Promise<string>;
   /** Gets another token where that is possible and was not done a moment ago. Whether it did. */
   renew(): Promise<boolean>;
 }
 
-export interface KeptAnswer {
+export interface CachedAnswer {
   readonly tag: string;
   /** What made the value of the answer. */
   readonly parse: unknown;
@@ -68,7 +68,7 @@ export interface KeptAnswer {
 }
 
 /** Enough for some hundred thousand pull requests. What does not fit costs budget on every pass. */
-const keptLimitBytes = 64 * 1024 * 1024;
+const answerCacheBytes = 64 * 1024 * 1024;
 /** As large as GitHub hands out files. */
 const bodyLimitBytes = 110 * 1024 * 1024;
 const renewPauseMs = 60_000;
@@ -80,8 +80,8 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
 
   /** One octokit with a gate of its own. */
   const connect = (account: string, authentication: object) => {
-    const { random, fetch = globalThis.fetch, timeoutMs, patienceMs } = options;
-    const gate = createGate({ shown: host, now, random, log, isThrottle, ...(patienceMs === undefined ? {} : { patienceMs }) });
+    const { random, fetch = globalThis.fetch, timeoutMs, maxWaitMs } = options;
+    const gate = createGate({ shown: host, now, random, log, isThrottle, ...(maxWaitMs === undefined ? {} : { maxWaitMs }) });
     gates.set(account, gate);
     // Answers are kept after they were parsed: a page of pull requests shrinks to a fiftieth.
     const limits = { bodyLimitBytes, cacheLimitBytes: 0, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
@@ -94,7 +94,7 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
       log: octokitLog(log),
       ...authentication,
     });
-    return { octokit, fetch, freshFetch, kept: createBoundedCache<KeptAnswer>(keptLimitBytes) };
+    return { octokit, fetch, freshFetch, cache: createBoundedCache<CachedAnswer>(answerCacheBytes) };
   };
 
   return {

@@ -25,7 +25,7 @@ const createHarness = async (): Promise<PullsHarness> => {
     now,
     random: Math.random,
     log: silentLog,
-    patienceMs: 0,
+    maxWaitMs: 0,
   });
   const pull = ({ name }: SourceRef) => repository.pullRequest(Number(name));
   const ref = (number: number): SourceRef => ({ kind: 'pr', name: String(number) });

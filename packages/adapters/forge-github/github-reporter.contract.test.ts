@@ -29,7 +29,7 @@ const createHarness = async (authorize: (github: GithubEmulator) => GithubAuth):
         now: Date.now,
         random: Math.random,
         log: silentLog,
-        patienceMs: 0,
+        maxWaitMs: 0,
       });
       const client = createGithubClient({ identity, owner: 'acme', repository: 'shop', now: Date.now });
       return createGithubReporter({ client, renderComment, computeStatus: computeCommitStatus });

@@ -1,6 +1,6 @@
 import type { EnvironmentId, ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { createReportTurns, reachable } from '../forge-http/report-turns.ts';
+import { createReportQueue, reachable } from '../forge-http/report-queue.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
 import { createDeployments, type WantedDeployment } from './deployments.ts';
 import type { GithubClient } from './github-client.ts';
@@ -23,7 +23,7 @@ export interface GithubReporterOptions {
 }
 
 /** What people see of an environment, as far as this process knows: nothing of what is being written, which may fail either way. */
-interface Shown {
+interface KnownState {
   comment?: CommentState;
   status?: string;
   deployment?: string;
@@ -37,18 +37,18 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
   const { client, renderComment, computeStatus, comments: isCommenting = true, deployments: isRecording = true } = options;
   const comments = createPullComments(client);
   const deployments = createDeployments(client);
-  const known = new Map<EnvironmentId, Shown>();
+  const known = new Map<EnvironmentId, KnownState>();
 
-  const ensureComment = async (report: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
+  const ensureComment = async (report: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
     const number = parseNumber(report.source);
     if (number === undefined || !isCommenting) return;
     const wanted = { number, environment: report.environment, body: renderComment(report) };
-    const { comment } = shown;
-    delete shown.comment;
-    shown.comment = await comments.ensure(wanted, comment, signal);
+    const { comment } = written;
+    delete written.comment;
+    written.comment = await comments.ensure(wanted, comment, signal);
   };
 
-  const ensureShownStatus = async ({ commit, view }: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
+  const ensureShownStatus = async ({ commit, view }: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
     const { state, description } = computeStatus(view);
     const status: WantedStatus = {
       context: `eph/${view.name}`,
@@ -57,31 +57,31 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
       description,
       target_url: reachable.has(view.phase) ? view.url : null,
     };
-    const mark = JSON.stringify([commit, status]);
-    if (shown.status === mark) return;
-    delete shown.status;
+    const wantedKey = JSON.stringify([commit, status]);
+    if (written.status === wantedKey) return;
+    delete written.status;
     await ensureStatus(client, commit, status, signal);
-    shown.status = mark;
+    written.status = wantedKey;
   };
 
-  const ensureDeployment = async (report: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
+  const ensureDeployment = async (report: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
     if (!isRecording) return;
     const wanted = toDeployment(report, computeStatus(report.view).description);
-    const mark = JSON.stringify(wanted);
-    if (shown.deployment === mark) return;
-    delete shown.deployment;
+    const wantedKey = JSON.stringify(wanted);
+    if (written.deployment === wantedKey) return;
+    delete written.deployment;
     if ('state' in wanted) await deployments.ensure(wanted, signal);
     else await deployments.remove(wanted, signal);
-    shown.deployment = mark;
+    written.deployment = wantedKey;
   };
 
   /** One that fails does not keep the others from being told. */
   const write = async (report: Report, signal: AbortSignal): Promise<void> => {
     const { environment } = report;
-    const shown = known.get(environment) ?? {};
-    known.set(environment, shown);
+    const written = known.get(environment) ?? {};
+    known.set(environment, written);
     const outcomes = await Promise.allSettled(
-      [ensureComment, ensureShownStatus, ensureDeployment].map((ensure) => ensure(report, shown, signal)),
+      [ensureComment, ensureShownStatus, ensureDeployment].map((ensure) => ensure(report, written, signal)),
     );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     if (!report.last) return;
@@ -89,7 +89,7 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
     deployments.forget(environment);
   };
 
-  const { ensure } = createReportTurns(write);
+  const { ensure } = createReportQueue(write);
   return { ensure };
 };
 

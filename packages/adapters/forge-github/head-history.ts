@@ -14,16 +14,16 @@ export interface HeadHistory {
  * shows them by these dates. Only what GitHub noted at each push counts.
  */
 export const readHeadHistory = (activities: readonly ActivityShape[], branch: string): HeadHistory => {
-  const moves = activities
+  const pushes = activities
     .filter(({ ref }) => ref === `refs/heads/${branch}`)
     .toSorted((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp) || a.id - b.id);
   return {
-    head: headOf(moves.at(-1)),
+    head: headOf(pushes.at(-1)),
     // Times have seconds: a push within the same one may have come after it.
-    headAt: (moment) => headOf(moves.findLast(({ timestamp }) => Date.parse(timestamp) < Date.parse(moment))),
+    headAt: (moment) => headOf(pushes.findLast(({ timestamp }) => Date.parse(timestamp) < Date.parse(moment))),
   };
 };
 
 /** A branch that was deleted has a head of zeros. */
-const headOf = (move: ActivityShape | undefined): CommitSha | undefined =>
-  move === undefined || /^0+$/.test(move.after) ? undefined : commitSha(move.after);
+const headOf = (push: ActivityShape | undefined): CommitSha | undefined =>
+  push === undefined || /^0+$/.test(push.after) ? undefined : commitSha(push.after);

@@ -1,7 +1,7 @@
 import { EphError } from '@eph/contract';
 import { z } from 'zod';
-import { senseless, toError, valueOf } from '../forge-http/answer.ts';
-import type { GithubClient, ListQuestion } from './github-client.ts';
+import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
+import type { GithubClient, ListQuery } from './github-client.ts';
 import { type EventShape, eventShape, labelledShape } from './shapes.ts';
 
 /** The labels of pull requests, as wishes that are read and written. Everything throws `EphError`. */
@@ -14,7 +14,7 @@ export interface Labels {
 const parseEvents = (body: unknown): readonly EventShape[] => z.array(eventShape).parse(body);
 const parseLabelled = (body: unknown): z.output<typeof labelledShape> => labelledShape.parse(body);
 
-const eventsOf = (number: number): ListQuestion<EventShape> => ({
+const eventsOf = (number: number): ListQuery<EventShape> => ({
   route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/events',
   parameters: { issue_number: number },
   parse: parseEvents,
@@ -29,18 +29,18 @@ export const createLabels = (client: GithubClient): Labels => {
   /** As GitHub spells it; undefined when it is not on the pull request, which shows all of its labels at once. */
   const find = async (number: number, label: string, signal: AbortSignal): Promise<string | undefined> => {
     const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}';
-    const question = { route, parameters: { pull_number: number }, parse: parseLabelled };
-    const { labels } = valueOf(await client.read(question, { signal, fresh: true }));
+    const query = { route, parameters: { pull_number: number }, parse: parseLabelled };
+    const { labels } = unwrap(await client.read(query, { signal, fresh: true }));
     return labels.map(({ name }) => name).find((name) => isSame(name, label));
   };
 
   /** From the newest page to the oldest: what is asked for is mostly on the first of them. */
   const findLast = async (number: number, wanted: (event: EventShape) => boolean, signal: AbortSignal) => {
-    const question = eventsOf(number);
-    const first = valueOf(await client.readPage(question, 1, { signal, fresh: true }));
+    const query = eventsOf(number);
+    const first = unwrap(await client.readPage(query, 1, { signal, fresh: true }));
     for (let page = first.last ?? 1; page >= 1; page -= 1) {
-      const { items } = page === 1 ? first : valueOf(await client.readPage(question, page, { signal, fresh: true }));
-      if (page > 1 && items.length === 0) throw toError(senseless(`A page of the events of ${client.shown} is missing.`));
+      const { items } = page === 1 ? first : unwrap(await client.readPage(query, page, { signal, fresh: true }));
+      if (page > 1 && items.length === 0) throw toError(invalidAnswer(`A page of the events of ${client.shown} is missing.`));
       const found = items.findLast(wanted);
       if (found !== undefined) return found;
     }
@@ -54,14 +54,15 @@ export const createLabels = (client: GithubClient): Labels => {
         (event === 'labeled' || event === 'unlabeled') && about !== undefined && isSame(about.name, label);
       const last = await findLast(number, isAbout, signal);
       // What is there was put there: without a word about it, the list is not all that happened.
-      if (last === undefined) throw toError(senseless(`${client.shown} does not say when pull request ${number} got its label.`));
+      if (last === undefined)
+        throw toError(invalidAnswer(`${client.shown} does not say when pull request ${number} got its label.`));
       return last.event === 'labeled' ? last.created_at : undefined;
     },
 
     async add(number, label, signal) {
       if ((await find(number, label, signal)) !== undefined) return;
       const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/labels';
-      valueOf(await client.send(route, { issue_number: number, labels: [label] }, signal));
+      unwrap(await client.send(route, { issue_number: number, labels: [label] }, signal));
     },
 
     async remove(number, label, signal) {

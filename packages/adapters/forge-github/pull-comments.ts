@@ -1,6 +1,6 @@
 import { type EnvironmentId, isMarkedComment } from '@eph/contract';
-import { toError, valueOf } from '../forge-http/answer.ts';
-import { createTurns } from '../forge-http/turns.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
+import { createKeyedQueue } from '../forge-http/keyed-queue.ts';
 import { readComments, readReactions } from './conversation.ts';
 import type { GithubClient } from './github-client.ts';
 import { type CommentShape, commentShape, loginOf } from './shapes.ts';
@@ -30,17 +30,17 @@ const parseComment = (body: unknown): CommentShape => commentShape.parse(body);
  * has commented on: when there are more of them than such comments, somebody has deleted one and wants no other.
  */
 export const createPullComments = (client: GithubClient): PullComments => {
-  const inTurn = createTurns();
+  const enqueue = createKeyedQueue();
 
   const readOurs = async (number: number, signal: AbortSignal): Promise<readonly CommentShape[]> => {
-    const login = valueOf(await client.login(signal));
+    const login = unwrap(await client.login(signal));
     const comments = await readComments(client, number, { signal, fresh: true });
     if (!comments.complete) throw toError(comments.refusal);
     return comments.items.filter(({ user, body }) => loginOf(user) === login && environmentOf(body) !== undefined);
   };
 
   const readOurReactions = async (number: number, signal: AbortSignal): Promise<readonly string[]> => {
-    const login = valueOf(await client.login(signal));
+    const login = unwrap(await client.login(signal));
     const reactions = await readReactions(client, number, { signal, fresh: true });
     if (!reactions.complete) throw toError(reactions.refusal);
     return reactions.items.filter(({ user }) => loginOf(user) === login).map(({ content }) => content);
@@ -61,7 +61,7 @@ export const createPullComments = (client: GithubClient): PullComments => {
 
   const write = async ({ number, body }: WantedComment, signal: AbortSignal): Promise<CommentState> => {
     const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
-    const { id } = valueOf(await client.send(route, { issue_number: number, body }, signal, parseComment));
+    const { id } = unwrap(await client.send(route, { issue_number: number, body }, signal, parseComment));
     return { id, body };
   };
 
@@ -100,7 +100,7 @@ export const createPullComments = (client: GithubClient): PullComments => {
       if (known === 'deleted') return known;
       if (known !== undefined) return await editIfOther(wanted, known, signal);
       // Environments of one pull request count its reactions together.
-      return await inTurn(wanted.number, () => findOrWrite(wanted, signal));
+      return await enqueue(wanted.number, () => findOrWrite(wanted, signal));
     },
   };
 };

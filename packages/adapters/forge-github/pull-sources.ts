@@ -1,12 +1,12 @@
 import type { ProjectId, Source } from '@eph/contract';
 import type { SourceAnswer } from '@eph/engine/source/forge';
 import { z } from 'zod';
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { GithubClient, ListQuestion } from './github-client.ts';
+import type { GithubClient, ListQuery } from './github-client.ts';
 import { toSource } from './pull-source.ts';
-import { readRepository, whetherGone } from './repository.ts';
+import { checkGone, readRepository } from './repository.ts';
 import { issueShape, pullShape } from './shapes.ts';
 
 /** The open pull requests of a repository. */
@@ -16,7 +16,7 @@ export interface PullSources {
   read(number: number, signal: AbortSignal): Promise<SourceAnswer>;
 }
 
-const issues: ListQuestion<z.output<typeof issueShape>> = {
+const issues: ListQuery<z.output<typeof issueShape>> = {
   route: 'GET /repos/{owner}/{repo}/issues',
   parameters: { state: 'open' },
   parse: (body) => z.array(issueShape).parse(body),
@@ -29,22 +29,22 @@ const settlingMs = 5_000;
 
 export const createPullSources = (project: ProjectId, client: GithubClient, now: () => number): PullSources => {
   const checkDrop = createDropCheck('pull requests');
-  const unsettled = new WeakMap<Source, Source>();
+  const recent = new WeakMap<Source, Source>();
 
   /**
    * Times have seconds, and a comment or a review in the one that was just read would change nothing that a list shows. So what changed
    * just now looks different once it is certain that nothing followed.
    */
-  const settle = (source: Source): Source => {
+  const markRecent = (source: Source): Source => {
     const { pull } = source;
     if (pull === undefined || now() - Date.parse(pull.touched) >= settlingMs) return source;
-    const known = unsettled.get(source) ?? { ...source, pull: { ...pull, touched: `${pull.touched} just now` } };
-    unsettled.set(source, known);
+    const known = recent.get(source) ?? { ...source, pull: { ...pull, touched: `${pull.touched} just now` } };
+    recent.set(source, known);
     return known;
   };
 
   // Newest first: then a full page changes with whatever is added.
-  const openPulls: ListQuestion<Source> = {
+  const openPulls: ListQuery<Source> = {
     route: 'GET /repos/{owner}/{repo}/pulls',
     parameters: { state: 'open', sort: 'created', direction: 'desc' },
     parse: (body) =>
@@ -67,26 +67,26 @@ export const createPullSources = (project: ProjectId, client: GithubClient, now:
   };
 
   /** Without any open issue there is no pull request either; otherwise the list of issues, which holds both, must have none. */
-  const countOtherwise = async (signal: AbortSignal): Promise<Answer<number>> => {
+  const recount = async (signal: AbortSignal): Promise<Answer<number>> => {
     const repository = await readRepository(client, signal);
     if (!repository.ok) return repository;
     if (repository.value.open_issues_count === 0) return { ok: true, value: 0 };
     const listing = await client.list(issues, { signal, fresh: true });
     if (!listing.complete) return listing.refusal;
-    if (listing.items.length === 0) return senseless(`${client.shown} counts issues and lists none.`);
+    if (listing.items.length === 0) return invalidAnswer(`${client.shown} counts issues and lists none.`);
     return { ok: true, value: listing.items.filter(({ pull_request: pull }) => pull !== undefined).length };
   };
 
   return {
     async list(signal) {
       const listing = await client.list(openPulls, { signal });
-      return await checkDrop({ ...listing, items: listing.items.map(settle) }, () => countOtherwise(signal));
+      return await checkDrop({ ...listing, items: listing.items.map(markRecent) }, () => recount(signal));
     },
 
     async read(number, signal) {
       const answer = await client.read(onePull(number), { signal, fresh: true });
-      if (!answer.ok) return await whetherGone(client, answer, signal);
-      return answer.value === 'closed' ? { state: 'gone' } : { state: 'present', source: settle(answer.value) };
+      if (!answer.ok) return await checkGone(client, answer, signal);
+      return answer.value === 'closed' ? { state: 'gone' } : { state: 'present', source: markRecent(answer.value) };
     },
   };
 };

@@ -7,7 +7,7 @@ import { readRepositories } from './repositories.ts';
 const { signal } = new AbortController();
 
 const readAs = (github: GithubEmulator, auth: GithubAuth, owner: string) => {
-  const options = { baseUrl: github.url, now: Date.now, random: Math.random, log: silentLog, patienceMs: 0 };
+  const options = { baseUrl: github.url, now: Date.now, random: Math.random, log: silentLog, maxWaitMs: 0 };
   return readRepositories({ identity: createGithubIdentity({ ...options, auth }), now: Date.now }, owner, signal);
 };
 

@@ -2,7 +2,7 @@ import { type ListedRepository, type Log, type Reading, silentLog } from '@eph/c
 import { z } from 'zod';
 import { toRepositoryReading } from '../forge-http/listed-repositories.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import { createGithubClient, type GithubClient, type ListQuestion, type Parameters } from './github-client.ts';
+import { createGithubClient, type GithubClient, type ListQuery, type Parameters } from './github-client.ts';
 import type { GithubIdentity } from './github-identity.ts';
 
 export interface RepositoriesOptions {
@@ -27,7 +27,7 @@ const parseList = (body: unknown) => z.array(listedShape).parse(body);
 const parseInstalled = (body: unknown) => installedShape.parse(body).repositories;
 
 const ask = (route: string, parameters: Parameters = {}, parse: (body: unknown) => readonly Listed[] = parseList) =>
-  ({ route, parameters, parse, keyOf: ({ id }) => id, what: 'repositories' }) satisfies ListQuestion<Listed>;
+  ({ route, parameters, parse, keyOf: ({ id }) => id, what: 'repositories' }) satisfies ListQuery<Listed>;
 
 /** The oldest first, so that what is made while pages are read comes last. */
 const oldestFirst = { sort: 'created', direction: 'asc' } as const;

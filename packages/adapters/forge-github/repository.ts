@@ -13,7 +13,7 @@ export const readRepository = (client: GithubClient, signal: AbortSignal): Promi
   client.read(repository, { signal, fresh: true });
 
 /** GitHub has the same words for what does not exist and for what may not be seen; only in a repository that can be seen do they mean the first. */
-export const whetherGone = async (
+export const checkGone = async (
   client: GithubClient,
   { meaning, fault }: Refusal,
   signal: AbortSignal,

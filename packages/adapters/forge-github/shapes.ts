@@ -73,8 +73,8 @@ export const eventShape = z.object({
 export type EventShape = z.output<typeof eventShape>;
 
 /** Of everything that happened to a pull request, its reviews included. */
-export const happeningShape = z.object({ event: z.string().default('') });
-export type HappeningShape = z.output<typeof happeningShape>;
+export const timelineEventShape = z.object({ event: z.string().default('') });
+export type TimelineEventShape = z.output<typeof timelineEventShape>;
 
 export const activityShape = z.object({ id: z.int(), ref: z.string(), after: sha, timestamp: z.string() });
 export type ActivityShape = z.output<typeof activityShape>;

@@ -1,28 +1,28 @@
 import type { CommitSha } from '@eph/contract';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
 import { type GitlabClient, listOf, parseNothing, parserOf } from './gitlab-client.ts';
-import { isGone } from './presence.ts';
+import { isGone } from './is-gone.ts';
 import { type DeploymentShape, deploymentShape, type EnvironmentShape, environmentShape } from './shapes.ts';
 
 const environments = listOf('environments', environmentShape);
 const deployments = listOf('deployments', deploymentShape);
 const parseEnvironment = parserOf(environmentShape);
 
-export interface EnvironmentWish {
+export interface WantedEnvironment {
   readonly name: string;
   readonly url: string;
   /** What answers there; undefined while nothing does. */
-  readonly answering: { readonly commit: CommitSha; readonly ref: string; readonly isTag: boolean } | undefined;
+  readonly serving: { readonly commit: CommitSha; readonly ref: string; readonly isTag: boolean } | undefined;
 }
 
 /** What GitLab shows under Environments and, with a link, on merge requests. Everything throws `EphError`. */
 export interface GitlabEnvironments {
-  ensure(wish: EnvironmentWish, signal: AbortSignal): Promise<void>;
+  ensure(wanted: WantedEnvironment, signal: AbortSignal): Promise<void>;
   ensureStopped(name: string, signal: AbortSignal): Promise<void>;
   /** Those that should stand and do not. Only of one that was seen standing it is certain that somebody else stopped it. */
-  listStopped(signal: AbortSignal): Promise<ReadonlyMap<string, { readonly isSeen: boolean }>>;
+  listStopped(signal: AbortSignal): Promise<ReadonlyMap<string, { readonly wasAvailable: boolean }>>;
   /** Somebody stopped it, and it stands all the same. Where nothing answers, it is only started once something does. */
-  resume(wish: EnvironmentWish, signal: AbortSignal): Promise<void>;
+  restart(wanted: WantedEnvironment, signal: AbortSignal): Promise<void>;
   /** Stopped first: GitLab deletes no other. Its deployments go with it. */
   ensureDeleted(name: string, signal: AbortSignal): Promise<void>;
 }
@@ -46,9 +46,9 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
    * Those that should be available, and whether they were seen so: only then somebody else can have stopped them since. GitLab starts one
    * again a moment after the answer to its new deployment.
    */
-  const standing = new Map<string, { readonly isSeen: boolean }>();
+  const expected = new Map<string, { readonly wasAvailable: boolean }>();
 
-  const look = async (name: string, by: 'name' | 'search', signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
+  const search = async (name: string, by: 'name' | 'search', signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
     const listing = await client.list(`/environments?${by}=${encodeURIComponent(name)}`, environments, { signal, fresh: true });
     if (!listing.complete) throw toError(listing.refusal);
     const found = listing.items.find((environment) => environment.name === name);
@@ -61,34 +61,34 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
    * none is known, it must not be found in other words either.
    */
   const find = async (name: string, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
-    const found = await look(name, 'name', signal);
+    const found = await search(name, 'name', signal);
     if (found !== undefined) return found;
     const id = known.get(name);
-    return id === undefined ? await look(name, 'search', signal) : await readOne(id, signal);
+    return id === undefined ? await search(name, 'search', signal) : await readOne(id, signal);
   };
 
   const readOne = async (id: number, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
     const answer = await client.read(`/environments/${id}`, parseEnvironment, { signal, fresh: true });
-    return !answer.ok && (await isGone(client, answer, signal)) ? undefined : valueOf(answer);
+    return !answer.ok && (await isGone(client, answer, signal)) ? undefined : unwrap(answer);
   };
 
   const readLastDeployment = async (name: string, signal: AbortSignal): Promise<DeploymentShape | undefined> => {
     const path = `/deployments?environment=${encodeURIComponent(name)}&order_by=id&sort=desc`;
-    return valueOf(await client.readPage(path, deployments, '1', { signal, fresh: true })).items[0];
+    return unwrap(await client.readPage(path, deployments, '1', { signal, fresh: true })).items[0];
   };
 
   /** Also starts one that is stopped, which nothing else does. */
   const ensureDeployment = async (
-    { name, answering }: EnvironmentWish,
+    { name, serving }: WantedEnvironment,
     { state }: EnvironmentShape,
     signal: AbortSignal,
   ): Promise<void> => {
-    if (answering === undefined) return;
-    const { commit, ref, isTag } = answering;
+    if (serving === undefined) return;
+    const { commit, ref, isTag } = serving;
     const last = await readLastDeployment(name, signal);
     if (last?.sha === commit && last.status === 'success' && state === 'available') return;
     const body = { environment: name, sha: commit, ref, tag: isTag, status: 'success' };
-    valueOf(await client.send('POST', '/deployments', body, parseNothing, signal));
+    unwrap(await client.send('POST', '/deployments', body, parseNothing, signal));
   };
 
   const stop = async (environment: EnvironmentShape | undefined, signal: AbortSignal): Promise<void> => {
@@ -107,46 +107,46 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     // Whether there is one when no answer comes, nobody knows.
     known.delete(name);
     const answer = await client.send('POST', '/environments', body, parseEnvironment, signal);
-    if (!answer.ok && answer.meaning === 'refused') return (await look(name, 'name', signal)) ?? valueOf(answer);
-    const made = valueOf(answer);
+    if (!answer.ok && answer.meaning === 'refused') return (await search(name, 'name', signal)) ?? unwrap(answer);
+    const made = unwrap(answer);
     known.set(name, made.id);
     return made;
   };
 
   /** One that is there and was not shown cannot be made again. */
-  const findOrCreate = async ({ name, url }: EnvironmentWish, signal: AbortSignal): Promise<EnvironmentShape> =>
-    (await look(name, 'name', signal)) ?? (await create(name, addressOf(url), signal));
+  const findOrCreate = async ({ name, url }: WantedEnvironment, signal: AbortSignal): Promise<EnvironmentShape> =>
+    (await search(name, 'name', signal)) ?? (await create(name, addressOf(url), signal));
 
-  const update = async (wish: EnvironmentWish, found: EnvironmentShape, signal: AbortSignal): Promise<void> => {
-    const address = addressOf(wish.url);
-    if (address.external_url !== undefined && found.external_url !== wish.url)
-      valueOf(await client.send('PUT', `/environments/${found.id}`, address, parseNothing, signal));
-    await ensureDeployment(wish, found, signal);
+  const update = async (wanted: WantedEnvironment, found: EnvironmentShape, signal: AbortSignal): Promise<void> => {
+    const address = addressOf(wanted.url);
+    if (address.external_url !== undefined && found.external_url !== wanted.url)
+      unwrap(await client.send('PUT', `/environments/${found.id}`, address, parseNothing, signal));
+    await ensureDeployment(wanted, found, signal);
   };
 
   return {
-    async ensure(wish, signal) {
-      const found = await findOrCreate(wish, signal);
-      const isSeen = found.state === 'available';
+    async ensure(wanted, signal) {
+      const found = await findOrCreate(wanted, signal);
+      const wasAvailable = found.state === 'available';
       // What somebody stopped stays so until it is decided what follows from it.
-      if (!isSeen && standing.get(wish.name)?.isSeen === true) return;
-      standing.set(wish.name, { isSeen });
-      await update(wish, found, signal);
+      if (!wasAvailable && expected.get(wanted.name)?.wasAvailable === true) return;
+      expected.set(wanted.name, { wasAvailable });
+      await update(wanted, found, signal);
     },
 
-    async resume(wish, signal) {
-      const found = await findOrCreate(wish, signal);
-      await update(wish, found, signal);
-      standing.set(wish.name, { isSeen: found.state === 'available' });
+    async restart(wanted, signal) {
+      const found = await findOrCreate(wanted, signal);
+      await update(wanted, found, signal);
+      expected.set(wanted.name, { wasAvailable: found.state === 'available' });
     },
 
     async ensureStopped(name, signal) {
-      standing.delete(name);
+      expected.delete(name);
       await stop(await find(name, signal), signal);
     },
 
     async listStopped(signal) {
-      const before = new Map(standing);
+      const before = new Map(expected);
       if (before.size === 0) return before;
       // Of those that are stopped a project may have thousands.
       const listing = await client.list(`/environments?states=available&search=${reviewPrefix}`, environments, { signal });
@@ -156,13 +156,13 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
       // A list may arrive with less in it than there is.
       for (const name of others) if ((await find(name, signal))?.state === 'available') available.add(name);
       // What was written meanwhile is newer than what was read.
-      const unwritten = [...before].filter(([name, was]) => standing.get(name) === was);
-      for (const [name] of unwritten) if (available.has(name)) standing.set(name, { isSeen: true });
+      const unwritten = [...before].filter(([name, was]) => expected.get(name) === was);
+      for (const [name] of unwritten) if (available.has(name)) expected.set(name, { wasAvailable: true });
       return new Map(unwritten.filter(([name]) => !available.has(name)));
     },
 
     async ensureDeleted(name, signal) {
-      standing.delete(name);
+      expected.delete(name);
       const found = await find(name, signal);
       await stop(found, signal);
       if (found !== undefined) await sendUnlessGone('DELETE', `/environments/${found.id}`, signal);

@@ -2,7 +2,7 @@ import { EphError, type Log, registerSecret } from '@eph/contract';
 import type { z } from 'zod';
 import type { Answer } from '../forge-http/answer.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
-import { type Change, createForgeHttp, type ParseAnswer, type ReadOptions } from '../forge-http/forge-http.ts';
+import { createForgeHttp, type ParseAnswer, type ReadOptions, type WriteMethod } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
 import { type Listing, type Page, readPages } from '../forge-http/read-pages.ts';
 import { gitlabAnswers } from './answers.ts';
@@ -38,7 +38,7 @@ export interface GitlabApi {
   readPage<T>(path: string, listed: Listed<T>, page: string, options: ReadOptions): Promise<Answer<Page<T>>>;
   /** All pages of a list. The first may have been read already. */
   list<T>(path: string, listed: Listed<T>, options: ReadOptions, first?: Answer<Page<T>>): Promise<Listing<T>>;
-  send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
 
 /** The API of one project. Paths begin after `/projects/{project}`. */

@@ -15,14 +15,14 @@ import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
-import { createKeptListing } from '../forge-http/kept-listing.ts';
+import { createCachedListing } from '../forge-http/cached-listing.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { SharedLook } from '../forge-http/shared-look.ts';
+import type { SharedChanges } from '../forge-http/shared-changes.ts';
 import { createGitlabClient, type GitlabClient, type GitlabClientOptions, parserOf } from './gitlab-client.ts';
 import { createGitlabPulls } from './gitlab-pulls.ts';
+import { isGone } from './is-gone.ts';
 import { hasCommit, parseNumber, pathOf, toSource } from './merge-request-source.ts';
 import { createOpenMergeRequests } from './open-merge-requests.ts';
-import { isGone } from './presence.ts';
 import { type MergeRequestShape, mergeRequestShape } from './shapes.ts';
 
 export interface GitlabForgeOptions
@@ -33,7 +33,7 @@ export interface GitlabForgeOptions
   /** What is looked for; everything by default. Where only merge requests are wanted, an unchanged pass is one request. */
   readonly kinds?: readonly SourceKind[];
   /** Of a group that the project is in: then a pass in which nothing changed is one request for all of its projects. */
-  readonly shared?: SharedLook | undefined;
+  readonly shared?: SharedChanges | undefined;
 }
 
 export interface GitlabForge extends Forge, AsyncDisposable {
@@ -54,7 +54,7 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
   const { project, kinds = sourceKinds } = options;
   const client = createGitlabClient(options);
   const git = createGitForge({ ...options, location: client.location });
-  const open = createKeptListing({
+  const open = createCachedListing({
     read: createOpenMergeRequests(client, options.now),
     shared: options.shared,
     path: options.path,
@@ -75,11 +75,11 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
   };
 
   const listOpen = async (refs: Promise<Reading<Source>>, signal: AbortSignal, asOf?: number) => {
-    const kept = asOf === undefined ? undefined : await open.readUnchanged(asOf, signal);
-    return kept !== undefined && isAtTips(kept.items, (await refs).items) ? kept : await open.read(signal);
+    const cached = asOf === undefined ? undefined : await open.readUnchanged(asOf, signal);
+    return cached !== undefined && matchesBranchTips(cached.items, (await refs).items) ? cached : await open.read(signal);
   };
 
-  const toReading = withMemory((listing: Listing<MergeRequestShape>): Reading<Source> => {
+  const toReading = memoizeLast((listing: Listing<MergeRequestShape>): Reading<Source> => {
     const items = listing.items.filter(hasCommit).map((merge) => toSource(project, merge));
     const faults = listing.items.filter((merge) => !hasCommit(merge)).map(withoutCommit);
     if (!listing.complete) return incompleteReading(items, listing.refusal.fault, ...faults);
@@ -136,7 +136,7 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
  * Whether merge requests are where the branches of their own project are. GitLab follows a push a moment later, and when a branch only
  * went back it may leave the date of its merge request as it was.
  */
-const isAtTips = (merges: readonly MergeRequestShape[], refs: readonly Source[]): boolean => {
+const matchesBranchTips = (merges: readonly MergeRequestShape[], refs: readonly Source[]): boolean => {
   const tips = new Map<string, string>(
     refs.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]),
   );
@@ -147,7 +147,7 @@ const isAtTips = (merges: readonly MergeRequestShape[], refs: readonly Source[])
 };
 
 /** Computes again only for another argument than the last. */
-const withMemory = <A, R>(compute: (from: A) => R): ((from: A) => R) => {
+const memoizeLast = <A, R>(compute: (from: A) => R): ((from: A) => R) => {
   let last: { readonly from: A; readonly made: R } | undefined;
   return (from) => {
     if (last?.from !== from) last = { from, made: compute(from) };

@@ -1,13 +1,13 @@
 import { type EnvironmentId, isSameView, type ReportView, sourceKey } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { valueOf } from '../forge-http/answer.ts';
-import { createReportTurns, reachable } from '../forge-http/report-turns.ts';
-import { ensureCommitStatus, type ShownStatus } from './commit-statuses.ts';
+import { unwrap } from '../forge-http/answer.ts';
+import { createReportQueue, reachable } from '../forge-http/report-queue.ts';
+import { type ComputedStatus, ensureCommitStatus } from './commit-statuses.ts';
 import { createEnvironmentNotes } from './environment-notes.ts';
-import { createGitlabEnvironments, type EnvironmentWish, reviewPrefix } from './environments.ts';
+import { createGitlabEnvironments, reviewPrefix, type WantedEnvironment } from './environments.ts';
 import { type GitlabClient, parserOf } from './gitlab-client.ts';
+import { isGone } from './is-gone.ts';
 import { parseNumber } from './merge-request-source.ts';
-import { isGone } from './presence.ts';
 import { mergeRequestShape } from './shapes.ts';
 
 export interface GitlabReporterOptions {
@@ -15,7 +15,7 @@ export interface GitlabReporterOptions {
   readonly client: GitlabClient;
   /** The note about an environment, its marker included. */
   readonly renderComment: (report: Report) => string;
-  readonly computeStatus: (view: ReportView) => ShownStatus;
+  readonly computeStatus: (view: ReportView) => ComputedStatus;
   /** Whether to write notes at all; statuses and environments are always written. */
   readonly comments?: boolean;
 }
@@ -42,7 +42,7 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
     if (number === undefined) return source.name;
     const answer = await client.read(`/merge_requests/${number}`, parseMergeRequest, { signal });
     if (!answer.ok && (await isGone(client, answer, signal))) return undefined;
-    const merge = valueOf(answer);
+    const merge = unwrap(answer);
     return merge.source_project_id === merge.target_project_id ? merge.source_branch : `refs/merge-requests/${number}/head`;
   };
 
@@ -58,10 +58,10 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
 
   const ensureEnvironment = async (report: Report, ref: string | undefined, signal: AbortSignal): Promise<void> => {
     const { view, last } = report;
-    const wish = toWish(report, ref);
-    if (last) return await environments.ensureDeleted(wish.name, signal);
-    if (view.phase === 'Removing' || view.phase === 'Removed') return await environments.ensureStopped(wish.name, signal);
-    await environments.ensure(wish, signal);
+    const wanted = toWanted(report, ref);
+    if (last) return await environments.ensureDeleted(wanted.name, signal);
+    if (view.phase === 'Removing' || view.phase === 'Removed') return await environments.ensureStopped(wanted.name, signal);
+    await environments.ensure(wanted, signal);
   };
 
   /** What one place refuses is still shown in the others. */
@@ -81,24 +81,24 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
     else written.set(environment, report);
   };
 
-  const { ensure, between } = createReportTurns(write);
+  const { ensure, runExclusive } = createReportQueue(write);
 
   return {
     ensure,
 
     async handleStops(requestRemoval, signal) {
       const stopped = await environments.listStopped(signal);
-      const meant = [...written.values()].filter(({ view }) => stopped.has(nameOf(view)));
+      const affected = [...written.values()].filter(({ view }) => stopped.has(nameOf(view)));
       const outcomes = await Promise.allSettled(
-        meant.map(async (report) => {
-          const isByOthers = stopped.get(nameOf(report.view))?.isSeen === true;
-          if (isByOthers && (await requestRemoval(report.source))) return;
+        affected.map(async (report) => {
+          const isStoppedByUser = stopped.get(nameOf(report.view))?.wasAvailable === true;
+          if (isStoppedByUser && (await requestRemoval(report.source))) return;
           // Nothing but an answer starts it again, and then the report that tells of it does.
-          if (!isByOthers && report.view.phase !== 'Ready') return;
-          await between(report.environment, async () => {
+          if (!isStoppedByUser && report.view.phase !== 'Ready') return;
+          await runExclusive(report.environment, async () => {
             // Of a newer report the next look thinks anew.
             if (written.get(report.environment) !== report) return;
-            await environments.resume(toWish(report, await readRef(report, signal)), signal);
+            await environments.restart(toWanted(report, await readRef(report, signal)), signal);
           });
         }),
       );
@@ -110,10 +110,10 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
 
 const nameOf = ({ name }: ReportView): string => `${reviewPrefix}${name}`;
 
-const toWish = ({ view, source, commit }: Report, ref: string | undefined): EnvironmentWish => {
-  const isAnswering = view.phase === 'Ready' && ref !== undefined;
-  const answering = isAnswering ? { commit, ref, isTag: source.kind === 'tag' } : undefined;
-  return { name: nameOf(view), url: view.url, answering };
+const toWanted = ({ view, source, commit }: Report, ref: string | undefined): WantedEnvironment => {
+  const isServing = view.phase === 'Ready' && ref !== undefined;
+  const serving = isServing ? { commit, ref, isTag: source.kind === 'tag' } : undefined;
+  return { name: nameOf(view), url: view.url, serving };
 };
 
 const isSameReport = (a: Report, b: Report | undefined): boolean =>

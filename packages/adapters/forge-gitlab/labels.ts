@@ -1,5 +1,5 @@
 import { EphError } from '@eph/contract';
-import { senseless, toError, valueOf } from '../forge-http/answer.ts';
+import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
 import { type GitlabClient, listOf, parserOf } from './gitlab-client.ts';
 import { labelEventShape, mergeRequestShape } from './shapes.ts';
 
@@ -15,7 +15,7 @@ export interface Labels {
 
 export const createLabels = (client: GitlabClient): Labels => {
   const change = async (number: number, body: LabelChange, signal: AbortSignal): Promise<readonly string[]> =>
-    valueOf(await client.send('PUT', `/merge_requests/${number}`, body, parseLabelled, signal)).labels;
+    unwrap(await client.send('PUT', `/merge_requests/${number}`, body, parseLabelled, signal)).labels;
 
   /** GitLab passes over in silence what it does not take, or not from this token. */
   const refuse = (label: string): never => {
@@ -35,9 +35,9 @@ export const createLabels = (client: GitlabClient): Labels => {
         .at(-1);
       if (last !== undefined) return last.action === 'add' ? last.created_at : undefined;
       // What is there was put there: without a word about it, the list is not all that happened.
-      const { labels } = valueOf(await client.read(`/merge_requests/${number}`, parseLabelled, { signal, fresh: true }));
+      const { labels } = unwrap(await client.read(`/merge_requests/${number}`, parseLabelled, { signal, fresh: true }));
       if (!labels.includes(label)) return undefined;
-      throw toError(senseless(`${client.shown} does not say when merge request ${number} got its label.`));
+      throw toError(invalidAnswer(`${client.shown} does not say when merge request ${number} got its label.`));
     },
 
     async add(number, label, signal) {

@@ -16,16 +16,16 @@ export const requireNumber = (ref: SourceRef, shown: string): number => {
 /** Of its project, as GitLab calls it now. */
 export const pathOf = ({ full }: z.output<typeof referencesShape>): string => full.slice(0, full.lastIndexOf('!'));
 
-export interface LocatedMergeRequest extends MergeRequestShape {
+export interface MergeRequestWithCommit extends MergeRequestShape {
   readonly sha: string;
 }
 
 /** Whether its commit is known. It is not for a moment after it was opened. */
-export const hasCommit = (merge: MergeRequestShape): merge is LocatedMergeRequest => isCommit(merge.sha);
+export const hasCommit = (merge: MergeRequestShape): merge is MergeRequestWithCommit => isCommit(merge.sha);
 
 export const isCommit = (text: string | null): text is string => text !== null && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 
-export const toSource = (project: ProjectId, merge: LocatedMergeRequest): Source => ({
+export const toSource = (project: ProjectId, merge: MergeRequestWithCommit): Source => ({
   project,
   ref: { kind: 'pr', name: String(merge.iid) },
   commit: commitSha(merge.sha),

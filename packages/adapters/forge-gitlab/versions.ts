@@ -1,5 +1,5 @@
 import { type CommitSha, commitSha } from '@eph/contract';
-import { senseless } from '../forge-http/answer.ts';
+import { invalidAnswer } from '../forge-http/answer.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import { type GitlabClient, listOf } from './gitlab-client.ts';
 import { isCommit } from './merge-request-source.ts';
@@ -12,7 +12,7 @@ export const readVersions = async (client: GitlabClient, number: number, signal:
   const listing = await client.list(`/merge_requests/${number}/versions`, versions, { signal, fresh: true });
   if (!listing.complete || listing.items.length > 0) return listing;
   // Whatever can be commented on or approved has a head, and every head is a version.
-  const refusal = senseless(`${client.shown} shows none of the versions of merge request ${number}.`);
+  const refusal = invalidAnswer(`${client.shown} shows none of the versions of merge request ${number}.`);
   return { complete: false, items: [], refusal };
 };
 

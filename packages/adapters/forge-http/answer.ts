@@ -26,7 +26,7 @@ export interface AnswerRule {
   readonly meaning: Meaning;
   readonly code: ErrorCode;
   /** Without anything that varies from answer to answer: a new text looks like a new failure. `shown` is the repository. */
-  readonly sentence: (shown: string) => string;
+  readonly message: (shown: string) => string;
 }
 
 export type AnswerTable = readonly AnswerRule[];
@@ -36,18 +36,18 @@ export interface UnsuccessfulAnswer {
   readonly headers: Headers;
 }
 
-export const judgeAnswer = (table: AnswerTable, answer: UnsuccessfulAnswer, shown: string, now: number): Refusal => {
+export const classifyAnswer = (table: AnswerTable, answer: UnsuccessfulAnswer, shown: string, now: number): Refusal => {
   const rule = table.find(({ status, when }) => covers(status, answer.status) && (when === undefined || when(answer.headers)));
-  if (rule === undefined) return senseless(`${shown}: the forge answered with the unexpected status ${answer.status}.`);
-  const { meaning, code, sentence } = rule;
-  return { ok: false, meaning, fault: failure(code, sentence(shown), parseRetryAfter(answer.headers, now)) };
+  if (rule === undefined) return invalidAnswer(`${shown}: the forge answered with the unexpected status ${answer.status}.`);
+  const { meaning, code, message } = rule;
+  return { ok: false, meaning, fault: failure(code, message(shown), parseRetryAfter(answer.headers, now)) };
 };
 
 const covers = (status: AnswerRule['status'], seen: number): boolean =>
   typeof status === 'number' ? status === seen : seen >= status[0] && seen <= status[1];
 
 /** An answer from which nothing follows. */
-export const senseless = (message: string): Refusal => ({
+export const invalidAnswer = (message: string): Refusal => ({
   ok: false,
   meaning: 'incomplete',
   fault: failure('forge.incomplete', message),
@@ -55,11 +55,11 @@ export const senseless = (message: string): Refusal => ({
 
 /** Whatever kept an answer from coming. */
 export const noAnswer = (error: unknown, signal: AbortSignal): Refusal => {
-  if (signal.aborted && !isEphError(error)) return senseless('The reading was stopped before it was finished.');
+  if (signal.aborted && !isEphError(error)) return invalidAnswer('The reading was stopped before it was finished.');
   return { ok: false, meaning: 'retry', fault: toFailure(error) };
 };
 
-export const valueOf = <T>(answer: Answer<T>): T => {
+export const unwrap = <T>(answer: Answer<T>): T => {
   if (answer.ok) return answer.value;
   throw toError(answer);
 };

@@ -3,7 +3,7 @@ import type { Approval } from '@eph/engine/source/pulls';
 import type { Answer } from './answer.ts';
 import type { Listing } from './read-pages.ts';
 
-export interface ApprovalQuestions<Review> {
+export interface ApprovalInputs<Review> {
   readonly reviews: Listing<Review>;
   /** What the reviews alone say, whoever wrote them. */
   readonly compute: (reviews: readonly Review[]) => readonly Approval[];
@@ -11,8 +11,8 @@ export interface ApprovalQuestions<Review> {
 }
 
 /** As `Pulls.approvals`: everybody can approve, and only people who may write count. */
-export const judgeApprovals = async <Review>(questions: ApprovalQuestions<Review>): Promise<Reading<Approval>> => {
-  const { reviews, compute, readWriters } = questions;
+export const filterApprovals = async <Review>(inputs: ApprovalInputs<Review>): Promise<Reading<Approval>> => {
+  const { reviews, compute, readWriters } = inputs;
   if (!reviews.complete) return incompleteReading([], reviews.refusal.fault);
   const approvals = compute(reviews.items);
   const writers = await readWriters(approvals.map(({ author }) => author));

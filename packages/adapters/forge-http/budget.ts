@@ -7,7 +7,7 @@ export interface Budget {
 }
 
 /** No forge counts over more than an hour; a longer pause comes from a broken header or a broken watch. */
-export const longestPauseMs = 3_600_000;
+export const maxPauseMs = 3_600_000;
 
 /** GitHub writes `x-ratelimit-…`, GitLab `ratelimit-…`. Undefined when the answer says nothing, or nothing that makes sense. */
 export const parseBudget = (headers: Headers, now: number): Budget | undefined => {
@@ -23,7 +23,7 @@ export const parseRetryAfter = (headers: Headers, now: number): number | undefin
   const text = headers.get('retry-after');
   if (text === null) return undefined;
   const seconds = parseCount(text);
-  if (seconds !== undefined) return Math.min(seconds * 1_000, longestPauseMs);
+  if (seconds !== undefined) return Math.min(seconds * 1_000, maxPauseMs);
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : pauseUntil(at, headers, now);
 };
@@ -34,7 +34,7 @@ const resetMs = (seconds: number, headers: Headers, now: number): number =>
 
 /** Both moments by the server's own watch, so that it does not matter whether ours agrees. */
 const pauseUntil = (at: number, headers: Headers, now: number): number =>
-  Math.min(Math.max(at - serverTime(headers, now), 0), longestPauseMs);
+  Math.min(Math.max(at - serverTime(headers, now), 0), maxPauseMs);
 
 const serverTime = (headers: Headers, now: number): number => {
   const at = Date.parse(headers.get('date') ?? '');

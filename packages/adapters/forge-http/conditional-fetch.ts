@@ -1,7 +1,7 @@
 import { createBoundedCache } from './bounded-cache.ts';
 import { createExchange, type Received } from './exchange.ts';
-import { createFlights } from './flights.ts';
 import type { Gate } from './gate.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 export interface ConditionalFetchOptions {
   /** Shared by everything that uses the same identity at the same forge. */
@@ -13,7 +13,7 @@ export interface ConditionalFetchOptions {
   readonly cacheLimitBytes?: number;
 }
 
-interface Kept {
+interface CacheEntry {
   readonly received: Received;
   readonly validator: readonly [header: string, value: string];
 }
@@ -31,17 +31,17 @@ interface Kept {
 export const createConditionalFetch = (options: ConditionalFetchOptions): typeof fetch => {
   const { gate, fetch = globalThis.fetch, timeoutMs = 30_000, bodyLimitBytes = 32 * 1024 * 1024 } = options;
   const exchange = createExchange({ fetch, gate, timeoutMs, bodyLimitBytes });
-  const kept = createBoundedCache<Kept>(options.cacheLimitBytes ?? 32 * 1024 * 1024);
-  const join = createFlights<Received>();
+  const cache = createBoundedCache<CacheEntry>(options.cacheLimitBytes ?? 32 * 1024 * 1024);
+  const shareRequest = createSingleFlight<Received>();
 
   const read = async (request: Request, key: string, signal: AbortSignal): Promise<Received> => {
-    if (bringsValidator(request) || request.cache === 'no-store') return await exchange(request, signal);
-    const before = kept.get(key);
+    if (hasValidator(request) || request.cache === 'no-store') return await exchange(request, signal);
+    const before = cache.get(key);
     const received = await exchange(before === undefined ? request : withHeader(request, before.validator), signal);
-    if (received.status === 304 && before !== undefined) return renewed(before.received, received.headers);
+    if (received.status === 304 && before !== undefined) return refreshed(before.received, received.headers);
     const validator = received.status === 200 ? validatorOf(received.headers) : undefined;
-    if (validator === undefined) kept.delete(key);
-    else kept.set(key, { received, validator }, received.body.length + key.length + headersBytes);
+    if (validator === undefined) cache.delete(key);
+    else cache.set(key, { received, validator }, received.body.length + key.length + headersBytes);
     return received;
   };
 
@@ -51,7 +51,7 @@ export const createConditionalFetch = (options: ConditionalFetchOptions): typeof
     if (request.method !== 'GET') return toResponse(await exchange(request, signal));
     const key = keyOf(request);
     if (request.cache !== 'default') return toResponse(await read(request, key, signal));
-    return toResponse(await join(key, (shared) => read(request, key, shared), signal));
+    return toResponse(await shareRequest(key, (shared) => read(request, key, shared), signal));
   };
 };
 
@@ -59,21 +59,21 @@ export const createConditionalFetch = (options: ConditionalFetchOptions): typeof
 const keyOf = ({ url, headers }: Request): string =>
   [url, ...['accept', 'if-none-match', 'if-modified-since'].map((name) => headers.get(name) ?? '')].join('\n');
 
-const bringsValidator = ({ headers }: Request): boolean => headers.has('if-none-match') || headers.has('if-modified-since');
+const hasValidator = ({ headers }: Request): boolean => headers.has('if-none-match') || headers.has('if-modified-since');
 
 /** Roughly what the headers of an answer take up. */
 const headersBytes = 1_024;
 
 /** Two changes in one second have the same date; it tells apart only what is long past. As RFC 9110, section 8.8.2.2, has it. */
-const agedMs = 60_000;
+const minAgeMs = 60_000;
 
-const validatorOf = (headers: Headers): Kept['validator'] | undefined => {
+const validatorOf = (headers: Headers): CacheEntry['validator'] | undefined => {
   if (/\bno-store\b/i.test(headers.get('cache-control') ?? '')) return undefined;
   const tag = headers.get('etag');
   if (tag !== null) return ['if-none-match', tag];
   const modified = headers.get('last-modified');
   const ageMs = Date.parse(headers.get('date') ?? '') - Date.parse(modified ?? '');
-  return modified !== null && ageMs >= agedMs ? ['if-modified-since', modified] : undefined;
+  return modified !== null && ageMs >= minAgeMs ? ['if-modified-since', modified] : undefined;
 };
 
 const withHeader = (request: Request, [name, value]: readonly [string, string]): Request => {
@@ -83,16 +83,16 @@ const withHeader = (request: Request, [name, value]: readonly [string, string]):
 };
 
 /** The kept answer with what the new one says about budget and dates. */
-const renewed = (received: Received, headers: Headers): Received => {
+const refreshed = (received: Received, headers: Headers): Received => {
   const merged = new Headers(received.headers);
   for (const [name, value] of headers) merged.set(name, value);
   return { ...received, headers: merged };
 };
 
-const bodiless = new Set([101, 204, 205, 304]);
+const statusesWithoutBody = new Set([101, 204, 205, 304]);
 
 const toResponse = ({ status, statusText, headers, body, url }: Received): Response => {
-  const response = new Response(bodiless.has(status) ? null : body, { status, statusText, headers });
+  const response = new Response(statusesWithoutBody.has(status) ? null : body, { status, statusText, headers });
   // A response that was not made by `fetch` has no address, and clients look at it.
   return Object.defineProperty(response, 'url', { value: url });
 };

@@ -8,13 +8,13 @@ const ordinaryDrop = 2;
 /** For lists that are read again and again: an empty one is confirmed where there were several items before, or where nobody knows. */
 export const createDropCheck = (
   shown: string,
-): (<T>(listing: Listing<T>, countOtherwise: () => Promise<Answer<number>>) => Promise<Listing<T>>) => {
+): (<T>(listing: Listing<T>, recount: () => Promise<Answer<number>>) => Promise<Listing<T>>) => {
   let before: number | undefined;
 
-  return async (listing, countOtherwise) => {
+  return async (listing, recount) => {
     const isOrdinary = before !== undefined && before <= ordinaryDrop;
-    const doubt = `No ${shown} were listed, but there are some.`;
-    const checked = isOrdinary ? listing : await confirmEmpty(listing, countOtherwise, doubt);
+    const message = `No ${shown} were listed, but there are some.`;
+    const checked = isOrdinary ? listing : await confirmEmpty(listing, recount, message);
     if (checked.complete) before = checked.items.length;
     return checked;
   };

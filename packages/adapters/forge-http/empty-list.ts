@@ -1,4 +1,4 @@
-import { type Answer, senseless } from './answer.ts';
+import { type Answer, invalidAnswer } from './answer.ts';
 import type { Listing } from './read-pages.ts';
 
 /**
@@ -9,11 +9,11 @@ import type { Listing } from './read-pages.ts';
  */
 export const confirmEmpty = async <T>(
   listing: Listing<T>,
-  countOtherwise: () => Promise<Answer<number>>,
-  doubt: string,
+  recount: () => Promise<Answer<number>>,
+  message: string,
 ): Promise<Listing<T>> => {
   if (!listing.complete || listing.items.length > 0) return listing;
-  const count = await countOtherwise();
+  const count = await recount();
   if (!count.ok) return { complete: false, items: [], refusal: count };
-  return count.value === 0 ? listing : { complete: false, items: [], refusal: senseless(doubt) };
+  return count.value === 0 ? listing : { complete: false, items: [], refusal: invalidAnswer(message) };
 };

@@ -21,9 +21,9 @@ export interface ExchangeOptions {
 
 export type Exchange = (request: Request, signal: AbortSignal) => Promise<Received>;
 
-const mostRedirects = 5;
+const maxRedirects = 5;
 /** Enough to tell one refusal from another. */
-const quotedBytes = 4_096;
+const errorBodyBytes = 4_096;
 
 /** One request through the gate. Throws `EphError` when no whole answer came, and the signal's reason when nobody wants it any more. */
 export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: ExchangeOptions): Exchange => {
@@ -41,27 +41,27 @@ export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: Excha
     } catch (error) {
       signal.throwIfAborted();
       gate.observe(undefined);
-      throw silence(error, request, limit.aborted ? timeoutMs : undefined);
+      throw toNetworkError(error, request, limit.aborted ? timeoutMs : undefined);
     }
   };
 
-  const pass = async (request: Request, signal: AbortSignal): Promise<Received> => {
-    const leave = await gate.enter(signal);
+  const passGate = async (request: Request, signal: AbortSignal): Promise<Received> => {
+    const release = await gate.enter(signal);
     try {
       const received = await receiveInTime(request, signal);
-      const quoted = received.status < 400 ? '' : new TextDecoder().decode(received.body.subarray(0, quotedBytes));
-      gate.observe({ status: received.status, headers: received.headers, body: quoted });
+      const errorBody = received.status < 400 ? '' : new TextDecoder().decode(received.body.subarray(0, errorBodyBytes));
+      gate.observe({ status: received.status, headers: received.headers, body: errorBody });
       return received;
     } finally {
-      leave();
+      release();
     }
   };
 
   return async (request, signal) => {
     let next = request;
-    for (let hops = 0; ; hops += 1) {
-      const again = hops < mostRedirects ? next.clone() : undefined;
-      const received = await pass(new Request(next, { redirect: 'manual' }), signal);
+    for (let redirects = 0; ; redirects += 1) {
+      const again = redirects < maxRedirects ? next.clone() : undefined;
+      const received = await passGate(new Request(next, { redirect: 'manual' }), signal);
       const target = request.redirect === 'follow' ? redirectTarget(received, request) : undefined;
       if (target === undefined || again === undefined) return received;
       next = new Request(target, again);
@@ -102,7 +102,7 @@ const decodedHeaders = (headers: Headers): Headers => {
   return decoded;
 };
 
-const silence = (error: unknown, { url }: Request, timeoutMs: number | undefined): EphError => {
+const toNetworkError = (error: unknown, { url }: Request, timeoutMs: number | undefined): EphError => {
   const { host } = new URL(url);
   if (error instanceof EphError) return new EphError(error.code, `${host}: ${error.message}`, { cause: error });
   if (timeoutMs !== undefined)

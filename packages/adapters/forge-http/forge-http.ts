@@ -1,5 +1,5 @@
 import type { Log } from '@eph/contract';
-import { type Answer, type AnswerTable, judgeAnswer, noAnswer, senseless } from './answer.ts';
+import { type Answer, type AnswerTable, classifyAnswer, invalidAnswer, noAnswer } from './answer.ts';
 import { createBoundedCache } from './bounded-cache.ts';
 
 export interface ForgeHttpOptions {
@@ -32,12 +32,12 @@ export interface ForgeHttp {
   /** The same value, not only an equal one, for as long as the forge says that nothing changed. */
   read<T>(path: string, parse: ParseAnswer<T>, options: ReadOptions): Promise<Answer<T>>;
   /** A change. Never kept, never shared. An answer without a body is parsed as `undefined`. */
-  send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
 
-export type Change = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+export type WriteMethod = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-interface Kept {
+interface CacheEntry {
   readonly tag: string;
   readonly parse: unknown;
   readonly value: unknown;
@@ -46,7 +46,7 @@ interface Kept {
 export const createForgeHttp = (options: ForgeHttpOptions): ForgeHttp => {
   const { fetch, baseUrl, authorize, table, shown, now, log, cacheLimitBytes = 16 * 1024 * 1024 } = options;
   /** What was made of the answers; the answers themselves are many times larger. */
-  const kept = createBoundedCache<Kept>(cacheLimitBytes);
+  const cache = createBoundedCache<CacheEntry>(cacheLimitBytes);
 
   const request = async (path: string, init: RequestInit & { readonly tag?: string | undefined }): Promise<Response> => {
     const headers = new Headers({ accept: 'application/json' });
@@ -62,25 +62,25 @@ export const createForgeHttp = (options: ForgeHttpOptions): ForgeHttp => {
       return { ok: true, value: parse(text === '' ? undefined : JSON.parse(text), response.headers) };
     } catch (error) {
       log.warn({ forge: shown, path, reason: String(error) }, 'an answer of a forge makes no sense');
-      return senseless(`${shown}: the forge answered in a way that makes no sense.`);
+      return invalidAnswer(`${shown}: the forge answered in a way that makes no sense.`);
     }
   };
 
   const keep = (path: string, response: Response, parse: unknown, value: unknown) => {
     const tag = response.headers.get('etag');
-    if (tag === null) kept.delete(path);
-    else kept.set(path, { tag, parse, value }, (JSON.stringify(value) ?? '').length + path.length + tag.length);
+    if (tag === null) cache.delete(path);
+    else cache.set(path, { tag, parse, value }, (JSON.stringify(value) ?? '').length + path.length + tag.length);
   };
 
   return {
     async read<T>(path: string, parse: ParseAnswer<T>, { signal, fresh = false }: ReadOptions): Promise<Answer<T>> {
-      const found = kept.get(path);
+      const found = cache.get(path);
       const before = found?.parse === parse ? found : undefined;
       try {
         const response = await request(path, { signal, cache: fresh ? 'no-cache' : 'default', tag: before?.tag });
         // Kept under this very function, so it has what the function returns.
         if (response.status === 304 && before !== undefined) return { ok: true, value: before.value as T };
-        if (!response.ok) return judgeAnswer(table, response, shown, now());
+        if (!response.ok) return classifyAnswer(table, response, shown, now());
         const answer = await decode(response, path, parse);
         if (answer.ok) keep(path, response, parse, answer.value);
         return answer;
@@ -92,7 +92,7 @@ export const createForgeHttp = (options: ForgeHttpOptions): ForgeHttp => {
     async send(method, path, body, parse, signal) {
       try {
         const response = await request(path, { method, signal, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-        if (!response.ok) return judgeAnswer(table, response, shown, now());
+        if (!response.ok) return classifyAnswer(table, response, shown, now());
         return await decode(response, path, parse);
       } catch (error) {
         return noAnswer(error, signal);

@@ -1,5 +1,5 @@
 import { completeReading, incompleteReading, type ListedRepository, type Reading } from '@eph/contract';
-import { senseless } from './answer.ts';
+import { invalidAnswer } from './answer.ts';
 import type { Listing } from './read-pages.ts';
 
 /**
@@ -9,5 +9,5 @@ import type { Listing } from './read-pages.ts';
 export const toRepositoryReading = (listing: Listing<ListedRepository>, shown: string): Reading<ListedRepository> => {
   if (!listing.complete) return incompleteReading(listing.items, listing.refusal.fault);
   if (listing.items.length > 0) return completeReading(listing.items);
-  return incompleteReading([], senseless(`${shown} shows no repository; check the rights that Eph was given.`).fault);
+  return incompleteReading([], invalidAnswer(`${shown} shows no repository; check the rights that Eph was given.`).fault);
 };

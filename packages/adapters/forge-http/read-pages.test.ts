@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, senseless } from './answer.ts';
+import { type Answer, invalidAnswer } from './answer.ts';
 import { createDropCheck } from './drop-check.ts';
 import { type Listing, type Page, parseLinks, readPages } from './read-pages.ts';
 
@@ -14,7 +14,7 @@ const read = (...rounds: readonly Pages[]): Promise<Listing<number>> => {
     readPage: (cursor): Promise<Answer<Page<number>>> => {
       if (cursor === '1') round += 1;
       const page = rounds[Math.min(round, rounds.length - 1)]?.[cursor] ?? 'missing';
-      return Promise.resolve(page === 'missing' ? senseless('no answer') : { ok: true, value: page });
+      return Promise.resolve(page === 'missing' ? invalidAnswer('no answer') : { ok: true, value: page });
     },
   });
 };
@@ -104,7 +104,7 @@ describe('an empty list', () => {
     };
     expect(await check(none, count(3))).toMatchObject(doubted);
     expect(await check(none, count(3))).toMatchObject(doubted);
-    expect(await check(none, () => Promise.resolve(senseless('no answer')))).toMatchObject({ complete: false });
+    expect(await check(none, () => Promise.resolve(invalidAnswer('no answer')))).toMatchObject({ complete: false });
     expect(await check(none, count(0))).toEqual(none);
   });
 

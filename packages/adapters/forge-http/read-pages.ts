@@ -1,4 +1,4 @@
-import { type Answer, type Refusal, senseless } from './answer.ts';
+import { type Answer, invalidAnswer, type Refusal } from './answer.ts';
 
 export interface Page<T> {
   readonly items: readonly T[];
@@ -21,7 +21,7 @@ export interface PagesOptions<T> {
   readonly shown: string;
 }
 
-const mostPages = 1_000;
+const maxPages = 1_000;
 /** A list that changes while it is read is read once more: an item may have slipped to a page that was read already. */
 const attempts = 2;
 
@@ -51,18 +51,18 @@ const readOnce = async <T>({
   const seen = new Set<string>();
   let total: number | undefined;
   for (let cursor: string | undefined = first; cursor !== undefined; ) {
-    if (seen.has(cursor) || seen.size === mostPages) return broken(senseless(`The pages of ${shown} do not come to an end.`));
+    if (seen.has(cursor) || seen.size === maxPages) return broken(invalidAnswer(`The pages of ${shown} do not come to an end.`));
     seen.add(cursor);
     const answer: Answer<Page<T>> = await readPage(cursor);
     if (!answer.ok) return broken(answer);
     const page = answer.value;
     for (const item of page.items) items.set(keyOf(item), item);
-    if (page.items.length === 0 && page.next !== undefined) return broken(senseless(`A page of ${shown} is missing.`));
-    if (seen.size > 1 && page.total !== total) return broken(senseless(`The ${shown} changed while they were read.`), true);
+    if (page.items.length === 0 && page.next !== undefined) return broken(invalidAnswer(`A page of ${shown} is missing.`));
+    if (seen.size > 1 && page.total !== total) return broken(invalidAnswer(`The ${shown} changed while they were read.`), true);
     total = page.total;
     cursor = page.next;
   }
-  if (total !== undefined && items.size !== total) return broken(senseless(`Not all ${shown} were listed.`), seen.size > 1);
+  if (total !== undefined && items.size !== total) return broken(invalidAnswer(`Not all ${shown} were listed.`), seen.size > 1);
   return { listing: { complete: true, items: [...items.values()] }, moved: false };
 };
 

@@ -79,11 +79,11 @@ const play = ({ status = 200, headers = {}, body = null, fault }: ScriptedAnswer
 };
 
 /** A watch that only a test moves. */
-export class StoppedWatch {
+export class ManualClock {
   ms = 1_800_000_000_000;
   readonly now = (): number => this.ms;
 }
 
 /** Without luck, and without patience. */
-export const createTestGate = (watch: StoppedWatch, options: Partial<GateOptions> = {}): Gate =>
-  createGate({ shown: 'the forge', now: watch.now, random: () => 0, log: silentLog, patienceMs: 0, ...options });
+export const createTestGate = (clock: ManualClock, options: Partial<GateOptions> = {}): Gate =>
+  createGate({ shown: 'the forge', now: clock.now, random: () => 0, log: silentLog, maxWaitMs: 0, ...options });

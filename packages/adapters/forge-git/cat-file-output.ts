@@ -8,7 +8,7 @@ export interface GitObject {
   readonly content: Buffer | undefined;
 }
 
-interface AnswerSink {
+interface CatFileSink {
   /** The most bytes of content the next answer may bring; asked when its header arrived. */
   limit(): number;
   /**
@@ -22,7 +22,7 @@ const headerLimitBytes = 8 * 1024;
 const newline = 0x0a;
 
 /** Takes the output of `git cat-file --batch` as it comes, in pieces of any size. */
-export const createAnswerParser = (sink: AnswerSink): ((chunk: Buffer) => void) => {
+export const createCatFileParser = (sink: CatFileSink): ((chunk: Buffer) => void) => {
   let header: Buffer[] = [];
   let headerBytes = 0;
   let object: Omit<GitObject, 'content'> | undefined;

@@ -1,12 +1,12 @@
 /** Gives the slot back. Once. */
-export type Leave = () => void;
+export type Release = () => void;
 
 /** At most so many at the same time; the others wait in the order they came. */
-export const createSlots = (limit: number): ((signal: AbortSignal) => Promise<Leave>) => {
+export const createSemaphore = (limit: number): ((signal: AbortSignal) => Promise<Release>) => {
   let taken = 0;
   const waiting = new Set<() => void>();
 
-  const leave = () => {
+  const release = () => {
     const [next] = waiting;
     if (next === undefined) taken -= 1;
     else next();
@@ -16,18 +16,18 @@ export const createSlots = (limit: number): ((signal: AbortSignal) => Promise<Le
     signal.throwIfAborted();
     if (taken < limit) {
       taken += 1;
-      return leave;
+      return release;
     }
-    const { promise, resolve, reject } = Promise.withResolvers<Leave>();
-    const enter = () => {
-      waiting.delete(enter);
-      resolve(leave);
+    const { promise, resolve, reject } = Promise.withResolvers<Release>();
+    const acquire = () => {
+      waiting.delete(acquire);
+      resolve(release);
     };
     const giveUp = () => {
-      waiting.delete(enter);
+      waiting.delete(acquire);
       reject(signal.reason);
     };
-    waiting.add(enter);
+    waiting.add(acquire);
     signal.addEventListener('abort', giveUp, { once: true });
     return await promise.finally(() => signal.removeEventListener('abort', giveUp));
   };

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createAnswerParser, type GitObject } from './object-answers.ts';
+import { createCatFileParser, type GitObject } from './cat-file-output.ts';
 
 const id = 'a'.repeat(40);
 
 const parseAll = (chunks: readonly Buffer[], limitBytes: number): (GitObject | undefined)[] => {
   const answers: (GitObject | undefined)[] = [];
-  const parse = createAnswerParser({ limit: () => limitBytes, answer: (object) => answers.push(object) });
+  const parse = createCatFileParser({ limit: () => limitBytes, answer: (object) => answers.push(object) });
   for (const chunk of chunks) parse(chunk);
   return answers;
 };

@@ -17,14 +17,14 @@ export const emptyList: Substitute = {
 };
 
 /** Stands between a forge and its client, as proxies do: it counts requests, and can be cut off or give answers of its own. */
-export class GiteaFront implements AsyncDisposable {
+export class GiteaProxy implements AsyncDisposable {
   /** `GET /repos/acme/shop/pulls?page=1`: the method, and the path behind `/api/v1` where there is that. */
   readonly requests: string[] = [];
-  isCut = false;
+  isDisconnected = false;
   /** Asked for every request; nothing means that the server behind answers. */
   substitute: (request: string) => Substitute | undefined = () => undefined;
   /** Asked for every request that the server behind answers: whether nobody hears of it. */
-  losesAnswer: (request: string) => boolean = () => false;
+  dropsAnswer: (request: string) => boolean = () => false;
   readonly #server: Server;
   readonly #port: number;
 
@@ -33,11 +33,11 @@ export class GiteaFront implements AsyncDisposable {
     this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
   }
 
-  static async start(port: number): Promise<GiteaFront> {
-    const front = new GiteaFront(port);
-    front.#server.listen(0, '127.0.0.1');
-    await once(front.#server, 'listening');
-    return front;
+  static async start(port: number): Promise<GiteaProxy> {
+    const proxy = new GiteaProxy(port);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
   }
 
   get url(): string {
@@ -56,14 +56,14 @@ export class GiteaFront implements AsyncDisposable {
   }
 
   #serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    if (this.isCut) {
+    if (this.isDisconnected) {
       incoming.socket.destroy();
       return;
     }
     const line = `${incoming.method} ${(incoming.url ?? '').replace(/^\/api\/v1/, '')}`;
     this.requests.push(line);
     const substitute = this.substitute(line);
-    if (substitute === undefined) this.#forward(incoming, outgoing, this.losesAnswer(line));
+    if (substitute === undefined) this.#forward(incoming, outgoing, this.dropsAnswer(line));
     else outgoing.writeHead(substitute.status, substitute.headers).end(substitute.body);
   }
 

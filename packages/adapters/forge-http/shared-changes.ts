@@ -1,6 +1,6 @@
-import { type Answer, type Refusal, senseless } from './answer.ts';
-import { createFlights } from './flights.ts';
+import { type Answer, invalidAnswer, type Refusal } from './answer.ts';
 import { type Page, readPages } from './read-pages.ts';
+import { createSingleFlight } from './single-flight.ts';
 
 /**
  * One look for all repositories of an owner: which of their pull requests changed. What it cannot tell apart from a change counts as
@@ -9,7 +9,7 @@ import { type Page, readPages } from './read-pages.ts';
  * What moves no date is not seen: a pull request or a comment that was deleted, a label or a repository under another name. Readings are
  * believed for ten minutes only, and so is that nothing of the kind happened.
  */
-export interface SharedLook {
+export interface SharedChanges {
   /**
    * Whether the pull requests of a repository are as they were when a reading of them began, at our time `since`; as known by a look
    * that began at `asOf` or later. Rejects only when the signal is aborted.
@@ -28,27 +28,27 @@ export interface ChangedPage extends Page<ChangedPull> {
   readonly readAtMs: number;
 }
 
-export interface SharedLookOptions {
+export interface SharedChangesOptions {
   /** Of the pull requests of all repositories, in whatever state, that were updated at `since` or later. The first page is `1`. */
   readonly readPage: (since: Date, page: string, signal: AbortSignal) => Promise<Answer<ChangedPage>>;
   /** Whose repositories, for people. */
   readonly shown: string;
   readonly now: () => number;
   /** For one look: everybody waits for it. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** So long a reading is believed, and so long a forge that refuses such looks, or takes too long for them, is not asked for another. */
-const trustMs = 10 * 60_000;
+const maxAgeMs = 10 * 60_000;
 /**
  * What the look before may have missed: dates have whole seconds, are written before the change can be seen, and replicas lag. And the
  * date of an answer that took its time is that of its end.
  */
 const overlapMs = 60_000;
-const mostPages = 5;
+const maxPages = 5;
 
 /** Looks without a gap between them. Forge times are by the watch of the forge, all others by ours: the two need not agree. */
-interface Chain {
+interface Coverage {
   /** When the forge answered the last one. */
   readonly forgeAtMs: number;
   /** When the first one was over; what was read before may have changed before anybody looked. */
@@ -57,85 +57,85 @@ interface Chain {
   readonly to: number;
 }
 
-type Told =
-  | { readonly state: 'told'; readonly forgeAtMs: number; readonly changed: readonly ChangedPull[] }
-  | { readonly state: 'too much'; readonly forgeAtMs: number }
+type ChangesAnswer =
+  | { readonly state: 'complete'; readonly forgeAtMs: number; readonly changed: readonly ChangedPull[] }
+  | { readonly state: 'too many'; readonly forgeAtMs: number }
   | { readonly state: 'unknown'; readonly refusal: Refusal };
 
-export const createSharedLook = (options: SharedLookOptions): SharedLook => {
-  const { readPage, shown, now, patienceMs = 10_000 } = options;
-  const fly = createFlights<void>();
+export const createSharedChanges = (options: SharedChangesOptions): SharedChanges => {
+  const { readPage, shown, now, timeoutMs = 10_000 } = options;
+  const singleFlight = createSingleFlight<void>();
   /** When the look that told of a change was over, by the path of the repository. */
   const changed = new Map<string, number>();
-  let chain: Chain | undefined;
+  let coverage: Coverage | undefined;
   let last: { readonly beganAt: number; readonly isComplete: boolean } | undefined;
-  let uselessAt = Number.NEGATIVE_INFINITY;
+  let unavailableAt = Number.NEGATIVE_INFINITY;
 
-  const ask = async (since: Date, signal: AbortSignal): Promise<Told> => {
+  const readChanges = async (since: Date, signal: AbortSignal): Promise<ChangesAnswer> => {
     let forgeAtMs = Number.NaN;
-    let isTooMuch = false;
+    let isTooMany = false;
     const readBounded = async (page: string): Promise<Answer<ChangedPage>> => {
-      isTooMuch = Number(page) > mostPages;
-      if (isTooMuch) return senseless(`More changed at ${shown} than is worth reading.`);
+      isTooMany = Number(page) > maxPages;
+      if (isTooMany) return invalidAnswer(`More changed at ${shown} than is worth reading.`);
       const answer = await readPage(since, page, signal);
       if (answer.ok && page === '1') forgeAtMs = answer.value.readAtMs;
       return answer;
     };
     const listing = await readPages({ first: '1', readPage: readBounded, keyOf: ({ id }) => id, shown });
-    if (!listing.complete && !isTooMuch) return { state: 'unknown', refusal: listing.refusal };
+    if (!listing.complete && !isTooMany) return { state: 'unknown', refusal: listing.refusal };
     if (Number.isNaN(forgeAtMs))
-      return { state: 'unknown', refusal: senseless(`${shown}: the forge does not say what time it is.`) };
-    return listing.complete ? { state: 'told', forgeAtMs, changed: listing.items } : { state: 'too much', forgeAtMs };
+      return { state: 'unknown', refusal: invalidAnswer(`${shown}: the forge does not say what time it is.`) };
+    return listing.complete ? { state: 'complete', forgeAtMs, changed: listing.items } : { state: 'too many', forgeAtMs };
   };
 
-  const startOver = (forgeAtMs: number) => {
+  const restart = (forgeAtMs: number) => {
     changed.clear();
-    chain = { forgeAtMs, from: now(), to: now() };
+    coverage = { forgeAtMs, from: now(), to: now() };
   };
 
-  const goOn = (before: Chain, forgeAtMs: number, pulls: readonly ChangedPull[]) => {
+  const extend = (before: Coverage, forgeAtMs: number, pulls: readonly ChangedPull[]) => {
     const to = now();
-    for (const [path, at] of changed) if (to - at > trustMs) changed.delete(path);
+    for (const [path, at] of changed) if (to - at > maxAgeMs) changed.delete(path);
     for (const { path } of pulls) changed.set(path.toLowerCase(), to);
-    chain = { ...before, forgeAtMs, to };
+    coverage = { ...before, forgeAtMs, to };
   };
 
-  const look = async (signal: AbortSignal): Promise<void> => {
+  const update = async (signal: AbortSignal): Promise<void> => {
     const beganAt = now();
     // After such a gap most readings are too old to be believed, and what would have to be asked for only grows.
-    const before = chain !== undefined && Math.abs(beganAt - chain.to) < trustMs ? chain : undefined;
+    const before = coverage !== undefined && Math.abs(beganAt - coverage.to) < maxAgeMs ? coverage : undefined;
     // Of the first look only the date of its answer counts, so any time will do.
     const since = new Date(before === undefined ? beganAt : before.forgeAtMs - overlapMs);
-    const limit = AbortSignal.timeout(patienceMs);
-    const told = await ask(since, AbortSignal.any([signal, limit]));
+    const limit = AbortSignal.timeout(timeoutMs);
+    const answer = await readChanges(since, AbortSignal.any([signal, limit]));
     if (signal.aborted) return;
-    last = { beganAt, isComplete: told.state !== 'unknown' };
-    if (told.state === 'unknown') uselessAt = limit.aborted || isRefusal(told.refusal) ? beganAt : uselessAt;
+    last = { beganAt, isComplete: answer.state !== 'unknown' };
+    if (answer.state === 'unknown') unavailableAt = limit.aborted || isRefusal(answer.refusal) ? beganAt : unavailableAt;
     // A watch that was set back dates changes before what is asked for.
-    else if (before === undefined || told.state === 'too much' || told.forgeAtMs < before.forgeAtMs - overlapMs)
-      startOver(told.forgeAtMs);
-    else goOn(before, told.forgeAtMs, told.changed);
+    else if (before === undefined || answer.state === 'too many' || answer.forgeAtMs < before.forgeAtMs - overlapMs)
+      restart(answer.forgeAtMs);
+    else extend(before, answer.forgeAtMs, answer.changed);
   };
 
-  const ensureLook = async (asOf: number, signal: AbortSignal): Promise<boolean> => {
+  const ensureUpdated = async (asOf: number, signal: AbortSignal): Promise<boolean> => {
     // Without the condition, a watch that is set back meanwhile would have it look again and again.
     while (asOf <= now()) {
       if (last !== undefined && last.beganAt >= asOf && last.beganAt <= now()) return last.isComplete;
-      await fly('look', look, signal);
+      await singleFlight('update', update, signal);
     }
     return false;
   };
 
-  const isSettled = (path: string, since: number): boolean => {
+  const isCovered = (path: string, since: number): boolean => {
     const age = now() - since;
-    if (chain === undefined || since < chain.from || age < 0 || age >= trustMs) return false;
-    return (changed.get(path.toLowerCase()) ?? chain.from) <= since;
+    if (coverage === undefined || since < coverage.from || age < 0 || age >= maxAgeMs) return false;
+    return (changed.get(path.toLowerCase()) ?? coverage.from) <= since;
   };
 
   return {
     async isUnchanged(path, since, asOf, signal) {
-      if (Math.abs(now() - uselessAt) < trustMs) return false;
-      return (await ensureLook(asOf, signal)) && isSettled(path, since);
+      if (Math.abs(now() - unavailableAt) < maxAgeMs) return false;
+      return (await ensureUpdated(asOf, signal)) && isCovered(path, since);
     },
   };
 };
