@@ -37,7 +37,7 @@ export interface Backend {
   lockMigrations(transaction: Transaction<Schema>): Promise<void>;
   tables(db: Kysely<Schema>): Promise<readonly string[]>;
   /** True when the database works and this very statement is what it does not accept. */
-  refused(error: unknown): boolean;
+  isRejected(error: unknown): boolean;
   explain(error: unknown): string;
 }
 

@@ -8,7 +8,7 @@ export interface DataFolderLock extends Disposable {
 }
 
 /** Who has the folder, for the sentence that a second ephd prints. Never read to decide anything. */
-interface Occupant {
+interface LockOwner {
   readonly pid: number;
   readonly holder: string;
   readonly since: string;
@@ -24,15 +24,15 @@ const busy = 5;
  * end when the process closes *any* descriptor of the file, so nothing else may open it; that is why the occupant is written next to it.
  */
 export const lockDataFolder = (folder: string, holder: string, now: () => number = Date.now): DataFolderLock => {
-  const occupantPath = join(folder, 'ephd.json');
-  const file = openExclusively(folder, occupantPath);
-  const occupant: Occupant = { pid: process.pid, holder, since: new Date(now()).toISOString() };
+  const ownerPath = join(folder, 'ephd.json');
+  const file = openExclusively(folder, ownerPath);
+  const owner: LockOwner = { pid: process.pid, holder, since: new Date(now()).toISOString() };
   try {
-    writeFileSync(`${occupantPath}.new`, `${JSON.stringify(occupant)}\n`);
-    renameSync(`${occupantPath}.new`, occupantPath);
+    writeFileSync(`${ownerPath}.new`, `${JSON.stringify(owner)}\n`);
+    renameSync(`${ownerPath}.new`, ownerPath);
   } catch (error) {
     // A full disk must not keep ephd from what runs already. A second ephd is told less then, but nothing that is no longer true.
-    if (isFull(error)) rmSync(occupantPath, { force: true });
+    if (isFull(error)) rmSync(ownerPath, { force: true });
     else {
       file.close();
       throw unusable(folder, error);
@@ -42,13 +42,13 @@ export const lockDataFolder = (folder: string, holder: string, now: () => number
     folder,
     [Symbol.dispose]: () => {
       if (!file.isOpen) return;
-      rmSync(occupantPath, { force: true });
+      rmSync(ownerPath, { force: true });
       file.close();
     },
   };
 };
 
-const openExclusively = (folder: string, occupantPath: string): DatabaseSync => {
+const openExclusively = (folder: string, ownerPath: string): DatabaseSync => {
   let file: DatabaseSync | undefined;
   try {
     file = new DatabaseSync(join(folder, 'ephd.lock'));
@@ -56,25 +56,23 @@ const openExclusively = (folder: string, occupantPath: string): DatabaseSync => 
     return file;
   } catch (error) {
     file?.close();
-    if (error instanceof Error && 'errcode' in error && error.errcode === busy) throw held(folder, occupantPath);
+    if (error instanceof Error && 'errcode' in error && error.errcode === busy) throw held(folder, ownerPath);
     throw unusable(folder, error);
   }
 };
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOSPC';
 
-const held = (folder: string, occupantPath: string): EphError => {
-  const occupant = readOccupant(occupantPath);
-  const who = occupant
-    ? `ephd ${occupant.holder} (pid ${occupant.pid}) since ${occupant.since}`
-    : 'another ephd that is just starting';
+const held = (folder: string, ownerPath: string): EphError => {
+  const owner = readOwner(ownerPath);
+  const who = owner ? `ephd ${owner.holder} (pid ${owner.pid}) since ${owner.since}` : 'another ephd that is just starting';
   return new EphError('lease.held', `data folder ${folder} is in use by ${who}; stop it or choose another --data`);
 };
 
 /** Missing or half-written means that the other one got the lock a moment ago. */
-const readOccupant = (path: string): Occupant | undefined => {
+const readOwner = (path: string): LockOwner | undefined => {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Occupant;
+    return JSON.parse(readFileSync(path, 'utf8')) as LockOwner;
   } catch {
     return undefined; // The sentence says less; the refusal stands.
   }

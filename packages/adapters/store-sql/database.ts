@@ -45,11 +45,11 @@ export class Database {
       await session.migrated;
       migrated = true;
       const result = await work(session.db);
-      this.#note('');
+      this.#setMessage('');
       return result;
     } catch (error) {
-      if (!migrated || !this.backend.refused(error)) throw this.#discard(session, error);
-      this.#note('');
+      if (!migrated || !this.backend.isRejected(error)) throw this.#discard(session, error);
+      this.#setMessage('');
       throw error;
     }
   }
@@ -58,12 +58,12 @@ export class Database {
   async close(clock: Clock, graceMs: number): Promise<void> {
     this.#closed = true;
     if (this.#session) this.#destroy(this.#session);
-    const said = Promise.all(this.#closing).then(() => undefined);
+    const closed = Promise.all(this.#closing).then(() => undefined);
     const graceOver = new Promise<void>((resolve) => {
       const cancel = clock.after(graceMs, resolve);
-      void said.then(cancel);
+      void closed.then(cancel);
     });
-    await Promise.race([said, graceOver]);
+    await Promise.race([closed, graceOver]);
   }
 
   #currentSession(): OpenSession {
@@ -84,7 +84,7 @@ export class Database {
     const unreachable = new EphError('store.unreachable', `${this.backend.place} does not work: ${this.backend.explain(error)}`, {
       cause: error,
     });
-    this.#note(unreachable.message);
+    this.#setMessage(unreachable.message);
     return unreachable;
   }
 
@@ -99,7 +99,7 @@ export class Database {
     this.#closing.add(closing);
   }
 
-  #note(message: string): void {
+  #setMessage(message: string): void {
     if (this.#closed) return;
     const reachable = message === '';
     const changed = reachable !== this.#reachable;

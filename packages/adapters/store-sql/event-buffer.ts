@@ -21,9 +21,9 @@ export interface EventSink {
 /** Long enough for the events of one reconcile to share a statement, too short for anyone to notice. */
 const gatherMs = 5;
 /** SQLite writes synchronously: this many take about 2 ms. */
-const largestBatch = 200;
-const firstRetryMs = 100;
-const longestRetryMs = 5_000;
+const maxBatchSize = 200;
+const minRetryMs = 100;
+const maxRetryMs = 5_000;
 
 /**
  * Keeps events until they are stored. Adding never waits: when the buffer is full the oldest event makes room and is counted as
@@ -50,7 +50,7 @@ export class EventBuffer {
     this.#sink = sink;
     this.#clock = clock;
     this.#limit = Math.max(2, limit);
-    this.#fullBatch = Math.min(largestBatch, Math.floor(this.#limit / 2));
+    this.#fullBatch = Math.min(maxBatchSize, Math.floor(this.#limit / 2));
     this.#batchSize = this.#fullBatch;
   }
 
@@ -115,7 +115,7 @@ export class EventBuffer {
       failures = outcome === 'unreachable' ? failures + 1 : 0;
       // Promises alone would let a long backlog through without anything else getting its turn.
       if (failures === 0) await nextTurn();
-      else await this.#pause(Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10)));
+      else await this.#pause(Math.min(maxRetryMs, minRetryMs * 2 ** Math.min(failures - 1, 10)));
     }
     this.#draining = false;
   }

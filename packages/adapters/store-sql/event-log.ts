@@ -8,7 +8,7 @@ import type { Database } from './database.ts';
 import { type BufferedEvent, EventBuffer } from './event-buffer.ts';
 
 /** A longer text is cut, so that a buffer of so many events is also a buffer of so many bytes. */
-const longestText = 8_192;
+const maxTextLength = 8_192;
 /** After this many stored events the oldest are pruned, at most twice as many at a time: no statement takes long. */
 const pruneEvery = 1_000;
 
@@ -122,7 +122,7 @@ const toRow = (event: Event): Omit<Insertable<Schema['event']>, 'writer' | 'sequ
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */
 const clean = (text: string): string => {
-  const short = text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+  const short = text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text;
   return short.toWellFormed().replaceAll('\0', '\uFFFD');
 };
 

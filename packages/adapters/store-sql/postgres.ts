@@ -43,7 +43,7 @@ export const createPostgresBackend = (url: string): Backend => ({
     return rows.map(({ tablename }) => tablename);
   },
   // Class 22 is data exceptions, class 23 integrity constraints: https://www.postgresql.org/docs/current/errcodes-appendix.html
-  refused: (error) => error instanceof DatabaseError && /^2[23]/.test(error.code ?? ''),
+  isRejected: (error) => error instanceof DatabaseError && /^2[23]/.test(error.code ?? ''),
   explain,
 });
 

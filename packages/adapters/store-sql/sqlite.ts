@@ -40,18 +40,18 @@ export const createSqliteBackend = (path: string): Backend => ({
     const { rows } = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(db);
     return rows.map(({ name }) => name);
   },
-  refused: (error) => refusals.has(primaryCode(error)),
+  isRejected: (error) => rejectedCodes.has(primaryCode(error)),
   explain: (error) => {
-    const advice = explanations[primaryCode(error)];
-    const said = error instanceof Error ? error.message : String(error);
-    return advice === undefined ? said : `${said} (${advice})`;
+    const hint = hints[primaryCode(error)];
+    const message = error instanceof Error ? error.message : String(error);
+    return hint === undefined ? message : `${message} (${hint})`;
   },
 });
 
 /** Too big, constraint, mismatch: https://sqlite.org/rescode.html */
-const refusals = new Set([18, 19, 20]);
+const rejectedCodes = new Set([18, 19, 20]);
 
-const explanations: { readonly [code: number]: string } = {
+const hints: { readonly [code: number]: string } = {
   8: 'ephd may not write there',
   11: 'the file is damaged: delete it, only history is lost',
   13: 'the disk is full',
