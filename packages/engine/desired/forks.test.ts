@@ -24,7 +24,7 @@ describe('a pull request from a fork', () => {
   it('gets nothing in mode deny, whoever approves', () => {
     expect(decideFork('deny', foreign, approved)).toEqual({
       state: 'denied',
-      because: 'pull request 7 comes from the fork mallory/shop, and this project makes no environments for forks',
+      because: 'pull request 7 comes from the fork mallory/shop, and this project does not allow environments for forks',
     });
   });
 
@@ -52,7 +52,7 @@ describe('a pull request from a fork', () => {
     expect(decideFork('approve', foreign, incompleteReading([approval], fault))).toMatchObject({ state: 'allowed' });
   });
 
-  it('never runs code of strangers with trust that nobody gave, whatever it is called', () => {
+  it('never trusts the commit of a fork without approval, whatever its names are', () => {
     fc.assert(
       fc.property(anySource, fc.constantFrom(...forkModes), (any, mode) => {
         const judgement = decideFork(mode, any, completeReading([]));

@@ -42,7 +42,7 @@ export const describeGenerator = (create: () => GeneratorHarness): void => {
     }
   });
 
-  it('looks at what the source is, not at where it stands, unless somebody spoke of that commit alone', () => {
+  it('does not depend on the commit of the source, unless a command names one', () => {
     const harness = create();
     for (const source of harness.wanted) {
       const moved = ask(harness, { ...source, commit: commitSha('e'.repeat(40)) });
@@ -73,7 +73,7 @@ export const describeGenerator = (create: () => GeneratorHarness): void => {
     );
   });
 
-  it('can tell when it knows everything, and never denies for not knowing', () => {
+  it('decides when it knows all facts, and never denies because a fact is missing', () => {
     const { generator, trigger } = create();
     const question = fc
       .tuple(anySource, completeFacts)

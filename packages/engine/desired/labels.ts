@@ -1,13 +1,13 @@
 import { parseDuration, printDuration } from '@eph/contract';
 import { printNames } from './printed-names.ts';
 
-/** What people ask of an environment with labels of one family, such as `preview:pause`, besides that it be there. */
+/** What labels with a common prefix, such as `preview:pause`, ask of an environment. */
 export interface LabelRequests {
   readonly paused: boolean;
   readonly kept: boolean;
-  /** Absent where no label names a time. */
+  /** Absent if no label names a time. */
   readonly ttlSeconds?: number;
-  /** Labels that look like wishes and are none, change nothing or contradict each other: each a sentence for whoever put them there. */
+  /** Sentences about labels that are invalid, have no effect or contradict each other. */
   readonly notes: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export interface LabelRequests {
 const maxTtlSeconds = 365 * 86_400;
 const maxTtlLength = 40;
 
-/** Labels of other families, and the family's own name, which is a trigger, say nothing here. Their order never matters. */
+/** Labels with another prefix, and the prefix itself, which is a trigger, are ignored. The order does not matter. */
 export const readLabelRequests = (labels: readonly string[], prefix = 'preview'): LabelRequests => {
   const start = `${prefix}:`;
   const words = new Set(labels.filter((label) => label.startsWith(start)).map((label) => label.slice(start.length)));
@@ -27,16 +27,16 @@ export const readLabelRequests = (labels: readonly string[], prefix = 'preview')
     if (seconds === undefined) invalid.push(start + word);
     else times.push({ word, seconds });
   }
-  // Of several times the longest: nobody loses an environment early because of somebody else's label.
+  // The longest time wins, so that nobody loses an environment early because of somebody else's label.
   const longest = times.toSorted((a, b) => b.seconds - a.seconds)[0];
   const notes: string[] = [];
   if (invalid.length > 0)
     notes.push(
-      `${printNames(invalid)}: after ${start} comes pause, keep, public or a time such as 48h, at most ${printDuration(maxTtlSeconds)}`,
+      `${printNames(invalid)}: use ${start}pause, ${start}keep, ${start}public or a time such as ${start}48h, at most ${printDuration(maxTtlSeconds)}`,
     );
   if (words.has('public')) notes.push(publicNote(start));
   if (longest !== undefined && times.length > 1)
-    notes.push(`${printNames(times.map(({ word }) => start + word))}: of several times the longest counts`);
+    notes.push(`${printNames(times.map(({ word }) => start + word))}: the longest time applies`);
   return {
     paused: words.has('pause'),
     kept: words.has('keep'),
@@ -46,7 +46,7 @@ export const readLabelRequests = (labels: readonly string[], prefix = 'preview')
 };
 
 const publicNote = (start: string): string =>
-  `${start}public changes nothing so far: environments are open to everybody who can reach them`;
+  `${start}public has no effect yet: environments are open to everybody who can reach them`;
 
 const parseTtl = (text: string): number | undefined => {
   const seconds = text.length > maxTtlLength ? undefined : parseDuration(text);

@@ -38,11 +38,7 @@ describe('a command', () => {
       { author: 'mallory', mayWrite: false },
       'mallory wrote /deploy on pull request 7 without write access',
     ],
-    [
-      'for a commit that nobody can tell',
-      { commit: null },
-      'alice wrote /deploy on pull request 7, but nobody can tell for which commit',
-    ],
+    ['for an unknown commit', { commit: null }, 'alice wrote /deploy on pull request 7, but its commit is unknown'],
   ])('%s is answered with the reason why it counts for nothing', (_, rest, because) => {
     expect(obey(command('/deploy', rest))).toEqual({ wanted: false, because });
   });
@@ -73,7 +69,7 @@ describe('a command', () => {
 
   it('is remarked on when it asks for more than can be followed', () => {
     expect(noteUnsupportedOptions(command('/eph deploy --image=shop:1 --fast please'))).toEqual([
-      '--image=shop:1, --fast was not followed: environments are made from their commit alone',
+      '--image=shop:1, --fast was ignored: commands take no options',
     ]);
     expect(noteUnsupportedOptions(command('/deploy please - now'))).toEqual([]);
   });

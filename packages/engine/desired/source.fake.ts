@@ -23,7 +23,7 @@ export const source = (kind: Exclude<SourceKind, 'pr'>, name: string): Source =>
   commit: head,
 });
 
-/** Pull request 7, from branch `feature/login` of the repository itself, unless something else is said. */
+/** Pull request 7, from branch `feature/login` of the repository itself, by default. */
 export const pullRequest = (pull: Partial<PullRequest> = {}): Source => ({
   project: shop,
   ref: { kind: 'pr', name: '7' },
@@ -42,7 +42,7 @@ export const pullRequest = (pull: Partial<PullRequest> = {}): Source => ({
   },
 });
 
-/** By somebody with write access, for the present commit, unless something else is said. */
+/** By somebody with write access, for the present commit, by default. */
 export const command = (text: string, rest: Partial<Command> = {}): Command => ({
   id: text,
   text,
@@ -56,7 +56,7 @@ export const command = (text: string, rest: Partial<Command> = {}): Command => (
 export const withCommands = (...commands: readonly Command[]): SourceFacts => ({ commands: completeReading(commands) });
 export const withChangedPaths = (...paths: readonly string[]): SourceFacts => ({ changedPaths: completeReading(paths) });
 
-/** Names as strangers choose them: few enough to meet each other, and some that no program expects. */
+/** Untrusted names: few enough to collide, and some unusual ones. */
 const name = fc.oneof(
   {
     weight: 3,
@@ -96,13 +96,12 @@ const anyCommand: fc.Arbitrary<Command> = fc.record({
   commit: fc.option(commit),
 });
 
-/** Everything there is to know. */
 export const completeFacts: fc.Arbitrary<Required<SourceFacts>> = fc.record({
   commands: fc.array(anyCommand, { maxLength: 5 }).map((items) => completeReading(items)),
   changedPaths: fc.uniqueArray(name, { maxLength: 5 }).map((items) => completeReading(items)),
 });
 
-/** What is left of the facts when some are not read and some not to the end. */
+/** The facts when some were not read and some only partly. */
 export const partialFacts = (facts: Required<SourceFacts>): fc.Arbitrary<SourceFacts> => {
   const { commands, changedPaths } = facts;
   return fc.oneof(

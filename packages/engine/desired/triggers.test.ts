@@ -66,7 +66,7 @@ describe('whether a source wants an environment', () => {
   it('is denied by a trigger that nothing here understands', () => {
     expect(decide(source('tag', 'v1'), [tags('v*')], [gitBranchGenerator])).toEqual({
       state: 'unwanted',
-      because: 'nothing here understands trigger git_tag',
+      because: 'trigger git_tag is not supported',
     });
   });
 
@@ -82,7 +82,7 @@ describe('whether a source wants an environment', () => {
     expect(decide(pullRequest(), [comments('/deploy')], generators, facts)).toMatchObject({ state: 'wanted', command: asked });
   });
 
-  it('is unknown, with the fault, when what would tell could not be read', () => {
+  it('is unknown, with the fault, when the deciding fact could not be read', () => {
     const fault = failure('forge.unreachable', 'no answer');
     const facts = { commands: incompleteReading([command('/deploy')], fault) };
     expect(decide(pullRequest(), [labels('preview'), comments('/deploy')], generators, facts)).toMatchObject({
@@ -92,7 +92,7 @@ describe('whether a source wants an environment', () => {
     });
   });
 
-  it('is not held up by one trigger that cannot tell if another wants it', () => {
+  it('is wanted if one trigger is unknown and another wants it', () => {
     const facts = { commands: incompleteReading<never>([]) };
     const decision = decide(pullRequest({ labels: ['preview'] }), [comments('/deploy'), labels('preview')], generators, facts);
     expect(decision.state).toBe('wanted');
@@ -120,8 +120,8 @@ describe('a marker in the title of a pull request', () => {
     'Fix it ([skip eph])',
     '日本語 [skip eph] 日本語',
     `${'x '.repeat(50_000)}[skip eph]`,
-  ])('says that it wants none: %.40s', (title) => {
-    expect(decideTitled(title)).toMatchObject({ state: 'unwanted', because: expect.stringMatching(/pull request 7 says \[/) });
+  ])('means that none is wanted: %.40s', (title) => {
+    expect(decideTitled(title)).toMatchObject({ state: 'unwanted', because: expect.stringMatching(/pull request 7 has \[/) });
   });
 
   it.each([
@@ -153,7 +153,7 @@ describe('what has to be read first', () => {
     ['is the comments where they may decide', pullRequest(), [labels('a'), comments('/deploy')], {}, { commands: true }],
     ['is nothing behind a trigger that wants it anyway', pullRequest(), [auto(), comments('/x'), auto('a')], {}, nothing],
     ['is no comment on what has none', source('branch', 'main'), [comments('/deploy')], {}, nothing],
-    ['is the paths where nothing else stands in the way', pullRequest(), [auto('a')], {}, { changedPaths: true }],
+    ['is the paths when nothing else is missing', pullRequest(), [auto('a')], {}, { changedPaths: true }],
     [
       'is no path of what is not wanted anyway',
       pullRequest({ draft: true }),
