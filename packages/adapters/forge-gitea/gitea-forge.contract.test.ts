@@ -62,7 +62,7 @@ const createPullsHarness = async (harness: GiteaHarness): Promise<PullsHarness> 
   const fixture = await harness.createFixture();
   const { repository, forge } = fixture;
   const { alice, bob, mallory } = harness;
-  const users = { author: alice, maintainer: bob, stranger: mallory };
+  const users = { author: alice, maintainer: bob, outsider: mallory };
   let fork: Promise<GiteaRepository> | undefined;
   const known = new Set<string>();
   const opened: { readonly branch: string; readonly ref: SourceRef }[] = [];
@@ -102,7 +102,7 @@ const createPullsHarness = async (harness: GiteaHarness): Promise<PullsHarness> 
 
   return {
     forge,
-    people: { author: alice.name, maintainer: bob.name, stranger: mallory.name },
+    people: { author: alice.name, maintainer: bob.name, outsider: mallory.name },
     commit: (branch, files, onto) => commitTo(repository.as(alice), branch, branch, files, onto),
     openPullRequest: ({ head, title }) => open(repository.as(alice), head, head, title),
     async edit(ref, { draft, ...changes }) {

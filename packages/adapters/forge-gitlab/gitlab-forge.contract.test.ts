@@ -38,7 +38,7 @@ const createForgeHarness = async (): Promise<ForgeHarness> => {
 const createPullsHarness = async (): Promise<PullsHarness> => {
   const harness = await createGitlabHarness();
   const { gitlab, forge, alice, bob, mallory } = harness;
-  const people = { author: alice, maintainer: bob, stranger: mallory };
+  const people = { author: alice, maintainer: bob, outsider: mallory };
   const forkPath = 'mallory/shop';
   const forkId = await mallory.fork(path, forkPath);
 
@@ -60,7 +60,7 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
 
   return {
     forge,
-    people: { author: alice.username, maintainer: bob.username, stranger: mallory.username },
+    people: { author: alice.username, maintainer: bob.username, outsider: mallory.username },
     commit: (branch, files, onto) => commit(alice, path, branch, files, onto),
     openPullRequest: ({ head, title }) => open(alice, path, head, title),
     async edit(ref, { title, draft, base }) {
@@ -75,7 +75,7 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
       try {
         people[by].approve(at(ref));
       } catch (error) {
-        if (by !== 'stranger') throw error;
+        if (by !== 'outsider') throw error;
       }
     },
     async setCheck(sha, { name, state }) {

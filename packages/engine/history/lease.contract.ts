@@ -17,7 +17,7 @@ export interface LeaseMember {
   crash(): Promise<void>;
 }
 
-/** What one holder was told, and whether it would reconcile now. */
+/** The states one holder saw, and whether it would reconcile now. */
 class Candidate {
   readonly states: LeaseState[] = [];
   readonly #abort = new AbortController();
@@ -79,7 +79,7 @@ export const describeLease = (create: () => Promise<LeaseHarness>): void => {
     expect(only.states).toEqual([{ state: 'leading' }]);
   });
 
-  it('tells the second who leads', async () => {
+  it('names the leader to the second', async () => {
     const { join, expectSoon } = await start();
     const first = join('first');
     await expectSoon('first leads', () => first.leads);

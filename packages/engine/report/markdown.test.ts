@@ -64,11 +64,11 @@ Started 2026-01-05 09:00 UTC · Updated 2026-01-05 09:30 UTC · Expires 2026-01-
 
 ### ⚪ Pending: shop-calm-bay-1234
 
-Nothing runs yet. It starts by itself.
+Nothing runs yet. It starts automatically.
 
-It waits:
+Waiting:
 
-- the team has no limit for another environment (until 2026-01-05 10:00 UTC)
+- the team has no room for another environment (until 2026-01-05 10:00 UTC)
 - api waits for outputs/db/url`);
   });
 
@@ -86,7 +86,7 @@ It waits:
 
 ### 🟠 Degraded: [shop-calm-bay-1234](<${url}>)
 
-A version answers at <${url}>, but not everything is well with commit \`222222222222\`.
+A version answers at <${url}>, but commit \`222222222222\` has problems.
 
 > web does not get ready: it exited with 1; the version before keeps serving
 
@@ -96,12 +96,12 @@ A version answers at <${url}>, but not everything is well with commit \`22222222
 
 Started 2026-01-05 09:00 UTC · Updated 2026-01-05 09:30 UTC
 
-Good to know:
+Notes:
 
 - the label preview:soon is not understood
 
 <details>
-<summary>What is wrong</summary>
+<summary>Errors</summary>
 
 <pre>
 web is not ready: it exited with 1
@@ -119,7 +119,7 @@ Error: no such table: users
 
 ### ⚫ Removed: shop-calm-bay-1234
 
-Nothing of it is left.
+The environment was removed.
 
 > pull request 7 was closed
 
@@ -210,7 +210,7 @@ const pieces = [
 const text = fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((some) => some.join(''));
 const moment = fc.oneof(fc.constant(null), fc.constant('2026-01-05T10:00:00.000Z'), text);
 
-/** Every string a stranger could have a hand in, and some he could not. */
+/** Every string that may be untrusted, and some that are not. */
 const hostileView: fc.Arbitrary<ReportView> = fc.record({
   name: text.map((name) => name as ReportView['name']),
   url: fc.oneof(
@@ -254,7 +254,7 @@ const expectHarmless = (comment: string): void => {
   // Fences and code that somebody else opened.
   expect(body.replaceAll(/`[\w.:-]+`/g, '')).not.toMatch(/`/);
   const fold =
-    /<details>\n<summary>What is wrong<\/summary>\n\n((?:<pre>\n[^<>]*\n<\/pre>\n\n)+)(?:There is more than fits here\.\n\n)?<\/details>/;
+    /<details>\n<summary>Errors<\/summary>\n\n((?:<pre>\n[^<>]*\n<\/pre>\n\n)+)(?:More entries were left out\.\n\n)?<\/details>/;
   const folds = body.split(fold);
   expect(folds.length).toBeLessThanOrEqual(3);
   const outside = `${folds[0]}${folds[2] ?? ''}`.replaceAll(/<https?:\/\/[\w\-.~:/?#!$&+,;=%[\]]+>/g, 'ADDRESS');
@@ -269,7 +269,7 @@ const expectHarmless = (comment: string): void => {
   for (const line of outside.split('\n')) expect(line).toMatch(/^(?:$|### |> |- |\| .* \|$|[^\s#>|\-+*=/:~`]+)/u);
 };
 
-describe('a comment full of what strangers wrote', () => {
+describe('a comment full of untrusted text', () => {
   it('notifies nobody, folds nothing open and marks nothing', () => {
     fc.assert(
       fc.property(hostileView, (view) => expectHarmless(renderMarkdown(view, { marker }))),
@@ -316,7 +316,7 @@ describe('a comment full of what strangers wrote', () => {
         { marker, logsUrl: `${url}/${much.slice(0, 700)}`, dashboardUrl: much },
       );
       expectHarmless(comment);
-      expect(comment).toContain('There is more than fits here.');
+      expect(comment).toContain('More entries were left out.');
       expect(comment).toContain('part of it is left out');
     },
   );

@@ -12,17 +12,17 @@ import {
 import { inlineText, link, linkedAddress, preformatted } from './untrusted-text.ts';
 
 export interface CommentOptions {
-  /** What the comment is found by again: the `commentMarker` of the environment. */
+  /** The `commentMarker` of the environment, by which the comment is found again. */
   readonly marker: string;
   readonly logsUrl?: string;
   readonly dashboardUrl?: string;
   readonly template?: CommentTemplate;
 }
 
-/** GitHub takes 65,536 characters, others more. */
+/** GitHub allows 65,536 characters, others more. */
 export const commentLimit = 60_000;
 
-/** The most characters of each part. Together they stay below the limit, so that no part is ever pushed out by another. */
+/** Characters per part. Together they stay below the limit, so that no part displaces another. */
 const partLimits: { readonly [part in PartName]: number } = {
   headline: 3_000,
   message: 4_000,
@@ -35,9 +35,7 @@ const partLimits: { readonly [part in PartName]: number } = {
   comeback: 2_000,
   links: 4_000,
 };
-/** For all paragraphs that a project adds. */
 const paragraphsLimit = 4_000;
-/** Folded, but still too many to read. */
 const faultsLimit = 10;
 
 const phaseIcons: { readonly [phase in ReportView['phase']]: string } = {
@@ -50,17 +48,16 @@ const phaseIcons: { readonly [phase in ReportView['phase']]: string } = {
   Removed: '⚫',
 };
 
-/** What a part is made of. */
 interface CommentContext {
   readonly view: ReportView;
   readonly options: CommentOptions;
   readonly values: TextValues;
-  /** A text as a line of Markdown, and as words to stand inside of marks. */
+  /** A text as a line of Markdown; and as plain words for use inside other markup. */
   readonly line: (name: TextName, limit: number) => string;
   readonly words: (name: TextName) => string;
 }
 
-/** The comment about an environment. Nothing in it that came from strangers is more than text. */
+/** The comment about an environment. Untrusted text in it is always escaped. */
 export const renderMarkdown = (view: ReportView, options: CommentOptions): string => {
   const template = options.template ?? {};
   const values = valuesOf(view);
@@ -90,7 +87,7 @@ const parts: { readonly [part in PartName]: (context: CommentContext, limit: num
   },
   message: ({ view, line }, limit) =>
     line(view.phase === 'Progressing' && isReachable(view) ? 'message_updating' : `message_${lower(view.phase)}`, limit),
-  // What it waits for is listed with the time it takes.
+  // Waits are listed separately, with their time.
   reason: ({ view }, limit) =>
     view.summary === '' || view.waits.some((wait) => wait.reason === view.summary)
       ? ''
@@ -178,7 +175,6 @@ const renderList = <Item>(
   return items.length === 0 ? '' : withinLimit(head, items, (item) => `- ${show(item)}`, `\n- ${words('more')}`, limit);
 };
 
-/** A line each for as many as fit. */
 const withinLimit = <Item>(
   head: readonly string[],
   items: readonly Item[],
@@ -197,7 +193,7 @@ const withinLimit = <Item>(
   return lines.join('\n');
 };
 
-/** Folded. Markdown reads nothing between `<pre>` and `</pre>`, blank lines included. */
+/** Folded. Markdown is not parsed between `<pre>` and `</pre>`. */
 const renderFaults = ({ view, words }: CommentContext, limit: number): string => {
   const faults = view.faults.slice(0, faultsLimit);
   if (faults.length === 0) return '';
@@ -212,20 +208,19 @@ const renderFaults = ({ view, words }: CommentContext, limit: number): string =>
 const lower = (phase: ReportView['phase']): Lowercase<ReportView['phase']> =>
   phase.toLowerCase() as Lowercase<ReportView['phase']>;
 
-/** Something answers at the address. */
 const isReachable = ({ phase, components }: ReportView): boolean =>
   phase === 'Ready' ||
   phase === 'Degraded' ||
   (phase === 'Progressing' && components.some((component) => component.entry && component.serving !== null));
 
-/** It is known before anything answers there, and worth nothing once nothing will. */
+/** The address is known before anything answers there, and useless once nothing will. */
 const hasAddress = (view: ReportView): boolean => isReachable(view) || view.phase === 'Pending' || view.phase === 'Progressing';
 
 const code = (text: string): string => `\`${text.replaceAll(/[^\w.:-]/g, '')}\``;
 
 const shownCommit = (commit: CommitSha): string => code(commit.slice(0, 12));
 
-/** A tree of files says no more than its commit. */
+/** A commit tree adds nothing to the commit. */
 const shownArtifact = (artifact: string | null): string => {
   if (artifact === null || artifact.startsWith('tree:')) return '';
   const digest = /@(sha\d{3}:[0-9a-f]{12})[0-9a-f]+$/.exec(artifact)?.[1];

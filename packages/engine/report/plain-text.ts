@@ -1,6 +1,6 @@
 import type { ReportView } from '@eph/contract';
 
-/** A report where only plain text is shown. Without any time, so that nothing is rewritten while nothing happens. */
+/** For forges that show plain text only. Without times, so that nothing is rewritten while nothing happens. */
 export const composeText = ({ name, url, phase, summary, components, restoreHint }: ReportView): string => {
   if (phase === 'Removed') return `${name}: removed. ${restoreHint}`;
   const lines = [`${name}: ${phase}`];

@@ -1,6 +1,6 @@
 import type { SourceRef, Trigger } from '@eph/contract';
 
-/** What somebody does to get an environment back that is gone. */
+/** How to get a removed environment back. */
 export const describeRestore = (source: SourceRef, triggers: readonly Trigger[]): string => {
   if (source.kind !== 'pr') return 'Push the branch or tag again to bring it back.';
   if (triggers.some((trigger) => trigger.type === 'auto')) return 'Reopen the pull request to bring it back.';
@@ -14,7 +14,6 @@ export const describeRestore = (source: SourceRef, triggers: readonly Trigger[])
   return `${sentence} on the open pull request to bring it back.`;
 };
 
-/** A few are enough to choose from. */
 const quoteNames = (names: readonly string[]): string =>
   names
     .slice(0, 3)

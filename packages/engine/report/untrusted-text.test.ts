@@ -63,7 +63,7 @@ const hostile = fc
   )
   .map((pieces) => pieces.join(''));
 
-describe('a line of a stranger', () => {
+describe('an untrusted line', () => {
   it('is read as it was written, and means nothing', () => {
     fc.assert(
       fc.property(hostile, (text) => {
@@ -115,7 +115,7 @@ describe('a line of a stranger', () => {
   });
 });
 
-describe('output of a stranger', () => {
+describe('untrusted output', () => {
   it('is read as it was written, and nothing in it is found by a search', () => {
     fc.assert(
       fc.property(fc.array(hostile), (lines) => {

@@ -1,6 +1,5 @@
 import { commitSha, componentName, environmentName, type ReportView } from '@eph/contract';
 
-/** A view of something that is ready, with these differences. */
 export const createView = (changes: Partial<ReportView> = {}): ReportView => ({
   name: environmentName('shop-calm-bay-1234'),
   url: 'http://shop-calm-bay-1234.localhost',

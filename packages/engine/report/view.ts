@@ -20,30 +20,24 @@ export interface ReportSubject {
   readonly name: EnvironmentName;
   readonly url: string;
   readonly source: SourceRef;
-  /** What Git asks for, or asked for last. */
+  /** The wanted commit, or the last one that was wanted. */
   readonly commit: CommitSha;
-  /** Absent once it is gone. */
   readonly status: EnvironmentStatus | undefined;
-  /** Why it is wanted, or why it no longer is. */
   readonly because: string;
   readonly observed: ObservedEnvironment | undefined;
-  /** What is still to be done. */
   readonly actions: readonly Action[];
-  /** Faults of `eph.yaml` first, then everything else that failed. */
   readonly failures: readonly Failure[];
-  /** What was last worked out for its components; empty where that was not possible. */
+  /** The components as last resolved; empty if that failed. */
   readonly resolved: readonly ResolvedComponent[];
-  /** What is worth knowing beyond the status. */
   readonly notes: readonly string[];
-  /** Empty where they are not known. */
   readonly triggers: readonly Trigger[];
   readonly expiresAt: string | null;
 }
 
-/** Enough of somebody's output to see what went wrong; views are kept in memory. */
+/** Enough output to see what went wrong; views are kept in memory. */
 const outputLimit = 8_000;
 
-/** Everything people are told about an environment, gathered from what one look at it brought to light. */
+/** Everything a report shows, from one reconcile of the environment. */
 export const composeView = (subject: ReportSubject): ReportView => {
   const { name, url, commit, status, observed } = subject;
   const base = { name, url, commit, restoreHint: describeRestore(subject.source, subject.triggers) };
@@ -90,7 +84,7 @@ const toReported = (component: ObservedComponent, resolved: readonly ResolvedCom
   ];
 };
 
-/** A component that fails is a fault, and a version that finishes its requests is nobody's concern. */
+/** A failing component is listed as a fault, and a draining version concerns nobody. */
 const computeWaits = (actions: readonly Action[], failing: ReadonlySet<string>): ReportView['waits'] =>
   actions.flatMap((action) => {
     if (action.type !== 'wait' || action.code === 'component.draining') return [];
@@ -108,7 +102,7 @@ const servingSince = (observed: ObservedEnvironment | undefined): string | null 
   return serving?.health === 'ready' ? serving.since : null;
 };
 
-/** Messages of providers quote the output of what they run: it may be long, and it may hold what nobody should read. */
+/** Provider messages quote program output, which may be long or contain secrets. */
 const quote = (text: string): string => truncateMiddle(redact(text), outputLimit);
 
 const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)].filter((text) => text !== '');
