@@ -1,21 +1,20 @@
 import type { Listing } from './read-pages.ts';
 import type { SharedChanges } from './shared-changes.ts';
 
-/** What was listed of a repository, for as long as a look that many share says that it is still so. */
+/** The last listing of a repository, as long as shared changes say that it is up to date. */
 export interface CachedListing<T> {
   read(signal: AbortSignal): Promise<Listing<T>>;
-  /** What was read last, if it was complete and nothing has changed, as of a time of our watch or later. */
+  /** The last complete listing if nothing has changed, as of a time of the local clock or later. */
   readUnchanged(asOf: number, signal: AbortSignal): Promise<Listing<T> | undefined>;
 }
 
 export interface CachedListingOptions<T> {
   readonly read: (signal: AbortSignal) => Promise<Listing<T>>;
   readonly shared: SharedChanges | undefined;
-  /** Of the repository. */
   readonly path: string;
-  /** Where the forge says that an item is. */
+  /** The repository of an item, according to the forge. */
   readonly pathOf: (item: T) => string | undefined;
-  /** Where it is not, it will be known in a moment, and nothing needs to change for that. */
+  /** An item without a commit gets one soon, without being reported as changed. */
   readonly hasCommit: (item: T) => boolean;
   readonly now: () => number;
 }
@@ -24,7 +23,7 @@ export const createCachedListing = <T>(options: CachedListingOptions<T>): Cached
   const { read, shared, path, pathOf, hasCommit, now } = options;
   let cached: { readonly listing: Listing<T>; readonly at: number } | undefined;
 
-  /** A repository that was renamed can be read under its old path, but the shared look calls it by the new one. */
+  /** A renamed repository can be read under its old path, but shared changes use the new one. */
   const isHere = (item: T): boolean => pathOf(item)?.toLowerCase() === path.toLowerCase();
 
   return {
@@ -39,9 +38,9 @@ export const createCachedListing = <T>(options: CachedListingOptions<T>): Cached
     async readUnchanged(asOf, signal) {
       if (shared === undefined) return undefined;
       const before = cached;
-      // Also for the first time: what is read after a look is what the next one can speak for.
+      // Also the first time: only what is read after an update can be confirmed by the next one.
       const isUnchanged = shared.isUnchanged(path, before?.at ?? Number.NEGATIVE_INFINITY, asOf, signal);
-      // Only an abort rejects, and whoever reads then says so.
+      // Only an abort rejects; the reading that follows reports it.
       return (await isUnchanged.catch(() => false)) ? before?.listing : undefined;
     },
   };

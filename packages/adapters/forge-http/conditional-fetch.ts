@@ -4,10 +4,9 @@ import type { Gate } from './gate.ts';
 import { createSingleFlight } from './single-flight.ts';
 
 export interface ConditionalFetchOptions {
-  /** Shared by everything that uses the same identity at the same forge. */
+  /** Shared by all clients with the same identity at the same forge. */
   readonly gate: Gate;
   readonly fetch?: typeof fetch;
-  /** For one request and its whole answer. */
   readonly timeoutMs?: number;
   readonly bodyLimitBytes?: number;
   readonly cacheLimitBytes?: number;
@@ -19,13 +18,13 @@ interface CacheEntry {
 }
 
 /**
- * A `fetch` for the API of a forge, used by one identity. Clients that take a `fetch` of their own can be built on it.
+ * A `fetch` for the API of a forge, used by one identity. Clients that accept a custom `fetch` can use it.
  *
- * - An answer is handed over only when the whole of it has arrived. Otherwise an `EphError` is thrown, also while the gate is closed.
- * - What has an entity tag is kept and asked for again with it: an unchanged answer costs nothing and looks as it did the first time.
- *   A request that brings a validator of its own is left alone and sees the status 304.
- * - Equal GETs under way become one. `cache: 'no-cache'` begins a request of its own, for whoever must not get an answer that is older
- *   than the question; `'no-store'` also ignores what is kept.
+ * - It returns only complete answers. Otherwise, and while the gate is closed, it throws `EphError`.
+ * - Answers with an entity tag are cached and revalidated: an unchanged answer costs nothing. A request with its own
+ *   validator is not changed and gets status 304.
+ * - Concurrent equal GETs share one request. `cache: 'no-cache'` always sends its own, for callers that need an answer
+ *   newer than their call; `'no-store'` also ignores the cache.
  * - Redirects are followed on the same server only.
  */
 export const createConditionalFetch = (options: ConditionalFetchOptions): typeof fetch => {
@@ -55,16 +54,16 @@ export const createConditionalFetch = (options: ConditionalFetchOptions): typeof
   };
 };
 
-/** What an answer depends on. The identity is not part of it: a token that was renewed finds what the one before it left. */
+/** The identity is not part of the key, so that a renewed token can use the same entries. */
 const keyOf = ({ url, headers }: Request): string =>
   [url, ...['accept', 'if-none-match', 'if-modified-since'].map((name) => headers.get(name) ?? '')].join('\n');
 
 const hasValidator = ({ headers }: Request): boolean => headers.has('if-none-match') || headers.has('if-modified-since');
 
-/** Roughly what the headers of an answer take up. */
+/** Estimated size of the headers. */
 const headersBytes = 1_024;
 
-/** Two changes in one second have the same date; it tells apart only what is long past. As RFC 9110, section 8.8.2.2, has it. */
+/** RFC 9110, section 8.8.2.2: a modification date is a strong validator only if it is old enough. */
 const minAgeMs = 60_000;
 
 const validatorOf = (headers: Headers): CacheEntry['validator'] | undefined => {
@@ -82,7 +81,7 @@ const withHeader = (request: Request, [name, value]: readonly [string, string]):
   return new Request(request, { headers });
 };
 
-/** The kept answer with what the new one says about budget and dates. */
+/** The cached answer with the new headers, such as rate limit and date. */
 const refreshed = (received: Received, headers: Headers): Received => {
   const merged = new Headers(received.headers);
   for (const [name, value] of headers) merged.set(name, value);
@@ -93,6 +92,6 @@ const statusesWithoutBody = new Set([101, 204, 205, 304]);
 
 const toResponse = ({ status, statusText, headers, body, url }: Received): Response => {
   const response = new Response(statusesWithoutBody.has(status) ? null : body, { status, statusText, headers });
-  // A response that was not made by `fetch` has no address, and clients look at it.
+  // A constructed response has no `url`, and clients read it.
   return Object.defineProperty(response, 'url', { value: url });
 };

@@ -1,12 +1,7 @@
 import { type Answer, invalidAnswer } from './answer.ts';
 import type { Listing } from './read-pages.ts';
 
-/**
- * A success with an empty list is what some proxies and broken replicas answer, so it counts only if the forge confirms it in another way.
- *
- * @param countOtherwise asks the forge
- * @param doubt what people are told where that finds some
- */
+/** Some proxies and broken replicas answer with an empty list, so it counts only if `recount` confirms it. */
 export const confirmEmpty = async <T>(
   listing: Listing<T>,
   recount: () => Promise<Answer<number>>,

@@ -1,20 +1,18 @@
 import { EphError } from '@eph/contract';
 import type { Gate } from './gate.ts';
 
-/** A whole answer: nothing of it can still break. */
+/** A complete answer. */
 export interface Received {
   readonly status: number;
   readonly statusText: string;
   readonly headers: Headers;
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Where it came from in the end. */
   readonly url: string;
 }
 
 export interface ExchangeOptions {
   readonly fetch: typeof fetch;
   readonly gate: Gate;
-  /** For one request and its whole answer. */
   readonly timeoutMs: number;
   readonly bodyLimitBytes: number;
 }
@@ -22,10 +20,10 @@ export interface ExchangeOptions {
 export type Exchange = (request: Request, signal: AbortSignal) => Promise<Received>;
 
 const maxRedirects = 5;
-/** Enough to tell one refusal from another. */
+/** Enough to recognize the kind of refusal. */
 const errorBodyBytes = 4_096;
 
-/** One request through the gate. Throws `EphError` when no whole answer came, and the signal's reason when nobody wants it any more. */
+/** One request through the gate. Throws `EphError` without a complete answer, and the signal's reason after an abort. */
 export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: ExchangeOptions): Exchange => {
   const receive = async (request: Request, signal: AbortSignal): Promise<Received> => {
     const response = await fetch(request, { signal });
@@ -70,8 +68,8 @@ export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: Excha
 };
 
 /**
- * Where a renamed repository is now. Only on the same server: a token, in whatever header it travels, goes nowhere else. A change is
- * sent on as it was where something has moved for good or says so; never where browsers would turn it into a look.
+ * The new address of a renamed repository. Only on the same server, so that the token is not sent elsewhere. A write is
+ * redirected only with 301, 307 and 308, never turned into a GET.
  */
 const redirectTarget = ({ status, headers }: Received, { method, url }: Request): string | undefined => {
   const location = headers.get('location');
@@ -94,7 +92,6 @@ const readBody = async (response: Response, limitBytes: number, signal: AbortSig
   return Buffer.concat(chunks, length);
 };
 
-/** The body was unpacked on the way. */
 const decodedHeaders = (headers: Headers): Headers => {
   const decoded = new Headers(headers);
   decoded.delete('content-encoding');
@@ -113,7 +110,7 @@ const toNetworkError = (error: unknown, { url }: Request, timeoutMs: number | un
   });
 };
 
-/** Only the code: the rest of the text names sockets and times, and would make every failure look like a new one. */
+/** Only the code: the message contains ports and times, so every failure would look like a new one. */
 const networkCode = (error: unknown): string | undefined => {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ('code' in at && typeof at.code === 'string') return at.code;

@@ -4,15 +4,15 @@ import { type Budget, maxPauseMs, parseBudget, parseRetryAfter } from './budget.
 import { createSemaphore, type Release } from './semaphore.ts';
 
 /**
- * What all requests of one identity to one forge pass through. It closes when the forge asks for a pause, when the budget is spent, and
- * when the forge seems to be down; whoever comes then waits for a moment or is told when to come again.
+ * All requests of one identity to one forge pass through a gate. It closes when the forge asks for a pause, when the
+ * rate limit is exhausted and when the forge seems to be down. Callers then wait briefly or get a time for the next try.
  */
 export interface Gate {
-  /** Throws `forge.unreachable` with `retryAfterMs` while the gate stays closed for longer than anybody should wait. */
+  /** Throws `forge.unreachable` with `retryAfterMs` if the gate stays closed for more than `maxWaitMs`. */
   enter(signal: AbortSignal): Promise<Release>;
-  /** What came of a request; `undefined` when no answer came. */
+  /** Reports the outcome of a request; `undefined` if no answer came. */
   observe(answer: ObservedAnswer | undefined): void;
-  /** What the last answer said that is left; undefined as long as none did. */
+  /** The rate limit according to the last answer; undefined if unknown. */
   budget(): Budget | undefined;
 }
 
@@ -23,22 +23,21 @@ export interface ObservedAnswer {
 }
 
 export interface GateOptions {
-  /** The forge, for people. */
+  /** The forge, for messages. */
   readonly shown: string;
   readonly now: () => number;
   readonly random: () => number;
   readonly log: Log;
-  /** Requests under way at the same time. */
   readonly concurrency?: number;
-  /** A pause up to this long is waited for. */
+  /** Pauses up to this long are waited for. */
   readonly maxWaitMs?: number;
-  /** Whether the forge refuses because of too many requests, where status 429 and the headers do not say so. */
+  /** Recognizes throttling that status 429 and the headers do not show. */
   readonly isThrottle?: (answer: ObservedAnswer) => boolean;
 }
 
-/** What forges ask for that throttle without saying for how long. */
+/** The pause when a forge throttles without a duration. */
 const throttlePauseMs = 60_000;
-/** So many failures in a row are no accident of one endpoint. */
+/** So many failures in a row are not a problem of one endpoint. */
 const failureLimit = 8;
 const failurePauseMs = 500;
 const maxFailurePauseMs = 60_000;
@@ -52,20 +51,20 @@ export const createGate = (options: GateOptions): Gate => {
   let failures = 0;
   let throttles = 0;
 
-  /** A little longer than asked, each time another bit: others were asked the same. */
+  /** A random bit longer than asked, so that not all clients return at once. */
   const close = (pauseMs: number, why: string) => {
     const until = now() + pauseMs + random() * Math.max(pauseMs / 4, 100);
     if (until <= closedUntil) return;
     closedUntil = until;
     reason = why;
-    log.warn({ forge: shown, pauseMs: Math.round(until - now()), reason: why }, 'requests to a forge pause');
+    log.warn({ forge: shown, pauseMs: Math.round(until - now()), reason: why }, 'requests to a forge are paused');
   };
 
   const closeAfterFailure = () => {
     failures += 1;
     if (failures < failureLimit) return;
     const doublings = Math.min(failures - failureLimit, 10);
-    close(Math.min(failurePauseMs * 2 ** doublings, maxFailurePauseMs), `${shown} does not answer as it should.`);
+    close(Math.min(failurePauseMs * 2 ** doublings, maxFailurePauseMs), `${shown} keeps failing.`);
   };
 
   const closeForThrottle = (askedMs: number | undefined) => {
@@ -84,7 +83,7 @@ export const createGate = (options: GateOptions): Gate => {
 
   const waitWhileClosed = async (signal: AbortSignal): Promise<void> => {
     for (;;) {
-      // A watch that was set back must not keep the gate closed for as long as it was.
+      // If the clock is set back, the gate must not stay closed for that much longer.
       closedUntil = Math.min(closedUntil, now() + 1.25 * maxPauseMs);
       const waitMs = closedUntil - now();
       if (waitMs <= 0) return;
@@ -118,7 +117,7 @@ export const createGate = (options: GateOptions): Gate => {
       failures = 0;
       throttles = 0;
       const pauseMs = untilReset();
-      if (pauseMs !== undefined) close(pauseMs, `All requests that ${shown} grants are spent until its count starts over.`);
+      if (pauseMs !== undefined) close(pauseMs, `The rate limit of ${shown} is exhausted until it resets.`);
     },
 
     budget: () => budget,

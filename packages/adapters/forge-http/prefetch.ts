@@ -1,11 +1,11 @@
-/** What was found out before anybody needed it. */
+/** Results that are read before they are needed. */
 export interface Prefetch<T> {
   begin(key: string, read: () => Promise<T>): void;
-  /** Once; undefined when nobody looked, when that is too long ago, or when it failed. */
+  /** Returns a result once; undefined if there is none, if it is too old, or if reading failed. */
   take(key: string): Promise<T | undefined>;
 }
 
-/** So long what was seen is as good as what would be seen now. */
+/** How long a result counts as current. */
 const freshMs = 5_000;
 
 export const createPrefetch = <T>(now: () => number): Prefetch<T> => {
@@ -16,7 +16,7 @@ export const createPrefetch = <T>(now: () => number): Prefetch<T> => {
   return {
     begin(key, read) {
       for (const [other, entry] of started) if (!isFresh(entry)) started.delete(other);
-      // Whoever needs it looks again, and hears what is wrong.
+      // A failure is ignored: the caller reads again and gets the error.
       started.set(key, { at: now(), found: read().catch(() => undefined) });
     },
 

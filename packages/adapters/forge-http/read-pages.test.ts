@@ -35,8 +35,8 @@ describe('pages', () => {
 
   it.each<readonly [string, Pages, string]>([
     ['a page does not come', { 1: { items: [1, 2], next: '2' }, 2: 'missing' }, 'no answer'],
-    ['the chain breaks off', { 1: { items: [1, 2], next: undefined, total: 5 } }, 'Not all pull requests were listed.'],
-    ['the chain leads back', { 1: { items: [1, 2], next: '1' } }, 'The pages of pull requests do not come to an end.'],
+    ['the chain breaks off', { 1: { items: [1, 2], next: undefined, total: 5 } }, 'The forge did not list all pull requests.'],
+    ['the chain leads back', { 1: { items: [1, 2], next: '1' } }, 'The pages of pull requests do not end.'],
     [
       'a page in the middle is empty',
       { 1: { items: [1, 2], next: '2' }, 2: { items: [], next: '3' } },
@@ -50,7 +50,7 @@ describe('pages', () => {
     [
       'an item slipped to another page',
       { 1: { items: [1, 2], next: '2', total: 4 }, 2: { items: [2, 3], next: undefined, total: 4 } },
-      'Not all pull requests were listed.',
+      'The forge did not list all pull requests.',
     ],
   ])('are incomplete when %s', async (_, pages, message) => {
     expect(await read(pages)).toMatchObject({
@@ -100,7 +100,7 @@ describe('an empty list', () => {
     const doubted = {
       complete: false,
       items: [],
-      refusal: { meaning: 'incomplete', fault: { message: 'No pull requests were listed, but there are some.' } },
+      refusal: { meaning: 'incomplete', fault: { message: 'The forge listed no pull requests, but it has some.' } },
     };
     expect(await check(none, count(3))).toMatchObject(doubted);
     expect(await check(none, count(3))).toMatchObject(doubted);

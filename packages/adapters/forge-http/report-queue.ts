@@ -3,13 +3,13 @@ import type { Report } from '@eph/engine/report/reporter';
 import { createKeyedQueue } from './keyed-queue.ts';
 
 export interface ReportQueue {
-  /** As the seam promises it. */
+  /** As `Reporter.ensure`. */
   readonly ensure: (report: Report, signal: AbortSignal) => Promise<void>;
-  /** What must not meet a report about the same environment that is being written. */
+  /** Runs work while no report about the same environment is being written. */
   readonly runExclusive: (environment: EnvironmentId, work: () => Promise<void>) => Promise<void>;
 }
 
-/** Reports about one environment follow one another, and only the newest still counts when its turn comes. */
+/** Writes one report per environment at a time, and only the newest. */
 export const createReportQueue = (write: (report: Report, signal: AbortSignal) => Promise<void>): ReportQueue => {
   const newest = new Map<EnvironmentId, Report>();
   const enqueue = createKeyedQueue();
@@ -32,7 +32,7 @@ export const createReportQueue = (write: (report: Report, signal: AbortSignal) =
   };
 };
 
-/** While something may answer there. */
+/** Phases in which something may answer at the address. */
 export const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);
 
 const reportError = (error: unknown): unknown => {

@@ -1,7 +1,7 @@
-/** Gives the slot back. Once. */
+/** Call it once. */
 export type Release = () => void;
 
-/** At most so many at the same time; the others wait in the order they came. */
+/** Limits concurrency; others wait in order of arrival. */
 export const createSemaphore = (limit: number): ((signal: AbortSignal) => Promise<Release>) => {
   let taken = 0;
   const waiting = new Set<() => void>();

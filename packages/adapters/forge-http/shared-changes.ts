@@ -3,57 +3,56 @@ import { type Page, readPages } from './read-pages.ts';
 import { createSingleFlight } from './single-flight.ts';
 
 /**
- * One look for all repositories of an owner: which of their pull requests changed. What it cannot tell apart from a change counts as
- * one, so nothing worse follows from doubt than that a repository is read.
+ * One query for all repositories of an owner: which of their pull requests changed. In doubt a repository counts as
+ * changed, and is read.
  *
- * What moves no date is not seen: a pull request or a comment that was deleted, a label or a repository under another name. Readings are
- * believed for ten minutes only, and so is that nothing of the kind happened.
+ * Dates do not show deleted pull requests and comments, or renamed labels and repositories. Therefore a reading counts
+ * as unchanged for at most ten minutes.
  */
 export interface SharedChanges {
   /**
-   * Whether the pull requests of a repository are as they were when a reading of them began, at our time `since`; as known by a look
-   * that began at `asOf` or later. Rejects only when the signal is aborted.
+   * Whether the pull requests of a repository are unchanged since a reading that began at local time `since`, according
+   * to a query that began at `asOf` or later. Rejects only after an abort.
    */
   isUnchanged(path: string, since: number, asOf: number, signal: AbortSignal): Promise<boolean>;
 }
 
 export interface ChangedPull {
   readonly id: number;
-  /** Of its repository. */
   readonly path: string;
 }
 
 export interface ChangedPage extends Page<ChangedPull> {
-  /** When the forge said so, by its own watch; not a number when it did not say. */
+  /** Time of the answer by the forge's clock; NaN if unknown. */
   readonly readAtMs: number;
 }
 
 export interface SharedChangesOptions {
-  /** Of the pull requests of all repositories, in whatever state, that were updated at `since` or later. The first page is `1`. */
+  /** Pull requests of all repositories in any state, updated at `since` or later. The first page is `1`. */
   readonly readPage: (since: Date, page: string, signal: AbortSignal) => Promise<Answer<ChangedPage>>;
-  /** Whose repositories, for people. */
+  /** The owner, for messages. */
   readonly shown: string;
   readonly now: () => number;
-  /** For one look: everybody waits for it. */
+  /** For one query, which all repositories wait for. */
   readonly timeoutMs?: number;
 }
 
-/** So long a reading is believed, and so long a forge that refuses such looks, or takes too long for them, is not asked for another. */
+/** How long a reading counts as unchanged, and how long a forge that refuses or is too slow is not asked again. */
 const maxAgeMs = 10 * 60_000;
 /**
- * What the look before may have missed: dates have whole seconds, are written before the change can be seen, and replicas lag. And the
- * date of an answer that took its time is that of its end.
+ * What the previous query may have missed: dates have whole seconds and precede the visible change, replicas lag, and
+ * the date of a slow answer is that of its end.
  */
 const overlapMs = 60_000;
 const maxPages = 5;
 
-/** Looks without a gap between them. Forge times are by the watch of the forge, all others by ours: the two need not agree. */
+/** A period covered by queries without gaps. Forge times are by the forge's clock, all others by the local clock. */
 interface Coverage {
-  /** When the forge answered the last one. */
+  /** When the forge answered the last query. */
   readonly forgeAtMs: number;
-  /** When the first one was over; what was read before may have changed before anybody looked. */
+  /** End of the first query; earlier readings may have changed before it. */
   readonly from: number;
-  /** When the last one was over. */
+  /** End of the last query. */
   readonly to: number;
 }
 
@@ -65,7 +64,7 @@ type ChangesAnswer =
 export const createSharedChanges = (options: SharedChangesOptions): SharedChanges => {
   const { readPage, shown, now, timeoutMs = 10_000 } = options;
   const singleFlight = createSingleFlight<void>();
-  /** When the look that told of a change was over, by the path of the repository. */
+  /** End of the query that reported a change, by repository path. */
   const changed = new Map<string, number>();
   let coverage: Coverage | undefined;
   let last: { readonly beganAt: number; readonly isComplete: boolean } | undefined;
@@ -76,7 +75,7 @@ export const createSharedChanges = (options: SharedChangesOptions): SharedChange
     let isTooMany = false;
     const readBounded = async (page: string): Promise<Answer<ChangedPage>> => {
       isTooMany = Number(page) > maxPages;
-      if (isTooMany) return invalidAnswer(`More changed at ${shown} than is worth reading.`);
+      if (isTooMany) return invalidAnswer(`Too many changes at ${shown} to read them all.`);
       const answer = await readPage(since, page, signal);
       if (answer.ok && page === '1') forgeAtMs = answer.value.readAtMs;
       return answer;
@@ -84,7 +83,7 @@ export const createSharedChanges = (options: SharedChangesOptions): SharedChange
     const listing = await readPages({ first: '1', readPage: readBounded, keyOf: ({ id }) => id, shown });
     if (!listing.complete && !isTooMany) return { state: 'unknown', refusal: listing.refusal };
     if (Number.isNaN(forgeAtMs))
-      return { state: 'unknown', refusal: invalidAnswer(`${shown}: the forge does not say what time it is.`) };
+      return { state: 'unknown', refusal: invalidAnswer(`${shown}: the answer has no valid Date header.`) };
     return listing.complete ? { state: 'complete', forgeAtMs, changed: listing.items } : { state: 'too many', forgeAtMs };
   };
 
@@ -102,23 +101,23 @@ export const createSharedChanges = (options: SharedChangesOptions): SharedChange
 
   const update = async (signal: AbortSignal): Promise<void> => {
     const beganAt = now();
-    // After such a gap most readings are too old to be believed, and what would have to be asked for only grows.
+    // After such a gap most readings have expired, and the query would only grow.
     const before = coverage !== undefined && Math.abs(beganAt - coverage.to) < maxAgeMs ? coverage : undefined;
-    // Of the first look only the date of its answer counts, so any time will do.
+    // The first query is needed only for the date of its answer, so any time will do.
     const since = new Date(before === undefined ? beganAt : before.forgeAtMs - overlapMs);
     const limit = AbortSignal.timeout(timeoutMs);
     const answer = await readChanges(since, AbortSignal.any([signal, limit]));
     if (signal.aborted) return;
     last = { beganAt, isComplete: answer.state !== 'unknown' };
     if (answer.state === 'unknown') unavailableAt = limit.aborted || isRefusal(answer.refusal) ? beganAt : unavailableAt;
-    // A watch that was set back dates changes before what is asked for.
+    // A forge clock that was set back dates changes before what is queried.
     else if (before === undefined || answer.state === 'too many' || answer.forgeAtMs < before.forgeAtMs - overlapMs)
       restart(answer.forgeAtMs);
     else extend(before, answer.forgeAtMs, answer.changed);
   };
 
   const ensureUpdated = async (asOf: number, signal: AbortSignal): Promise<boolean> => {
-    // Without the condition, a watch that is set back meanwhile would have it look again and again.
+    // Without the condition, a clock that is set back would cause endless queries.
     while (asOf <= now()) {
       if (last !== undefined && last.beganAt >= asOf && last.beganAt <= now()) return last.isComplete;
       await singleFlight('update', update, signal);
@@ -140,5 +139,5 @@ export const createSharedChanges = (options: SharedChangesOptions): SharedChange
   };
 };
 
-/** A user in the place of a group has no such list, and nor has a group for somebody who may see only some of what is in it. */
+/** Users have no such list, nor do groups of which the token may see only a part. */
 const isRefusal = ({ meaning }: Refusal): boolean => meaning === 'gone' || meaning === 'refused';

@@ -1,6 +1,4 @@
-/**
- * Equal questions under way become one. The work is aborted once nobody waits for its answer any more.
- */
+/** Concurrent calls with the same key share one execution. It is aborted when no caller waits any more. */
 export const createSingleFlight = <T>(): ((
   key: string,
   work: (signal: AbortSignal) => Promise<T>,
