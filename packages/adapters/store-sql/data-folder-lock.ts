@@ -7,7 +7,7 @@ export interface DataFolderLock extends Disposable {
   readonly folder: string;
 }
 
-/** Who has the folder, for the sentence that a second ephd prints. Never read to decide anything. */
+/** For the message of a second ephd. Never read to decide anything. */
 interface LockOwner {
   readonly pid: number;
   readonly holder: string;
@@ -17,11 +17,12 @@ interface LockOwner {
 const busy = 5;
 
 /**
- * Takes a data folder for this process, or throws `lease.held` with a sentence that says who has it.
+ * Locks a data folder for this process, or throws `lease.held` with the current owner.
  *
- * The lock is SQLite's exclusive lock on an otherwise empty file: a record lock of the operating system, which ends with the process
- * however that ends, is not inherited by the services ephd starts, and needs nobody to judge whether a pid is alive. Record locks
- * end when the process closes *any* descriptor of the file, so nothing else may open it; that is why the occupant is written next to it.
+ * The lock is SQLite's exclusive lock on an otherwise empty file: a record lock of the operating system. It ends with
+ * the process, is not inherited by the services ephd starts, and needs no check whether a pid is alive. Record locks end
+ * when the process closes *any* descriptor of the file, so nothing else may open it; that is why the owner is written to
+ * another file.
  */
 export const lockDataFolder = (folder: string, holder: string, now: () => number = Date.now): DataFolderLock => {
   const ownerPath = join(folder, 'ephd.json');
@@ -31,7 +32,7 @@ export const lockDataFolder = (folder: string, holder: string, now: () => number
     writeFileSync(`${ownerPath}.new`, `${JSON.stringify(owner)}\n`);
     renameSync(`${ownerPath}.new`, ownerPath);
   } catch (error) {
-    // A full disk must not keep ephd from what runs already. A second ephd is told less then, but nothing that is no longer true.
+    // A full disk must not stop ephd from managing what runs. Without the file the message just names no owner.
     if (isFull(error)) rmSync(ownerPath, { force: true });
     else {
       file.close();
@@ -65,16 +66,16 @@ const isFull = (error: unknown): boolean => error instanceof Error && 'code' in 
 
 const held = (folder: string, ownerPath: string): EphError => {
   const owner = readOwner(ownerPath);
-  const who = owner ? `ephd ${owner.holder} (pid ${owner.pid}) since ${owner.since}` : 'another ephd that is just starting';
+  const who = owner ? `ephd ${owner.holder} (pid ${owner.pid}) since ${owner.since}` : 'another ephd that is starting';
   return new EphError('lease.held', `data folder ${folder} is in use by ${who}; stop it or choose another --data`);
 };
 
-/** Missing or half-written means that the other one got the lock a moment ago. */
+/** Missing or incomplete if the other process has just taken the lock. */
 const readOwner = (path: string): LockOwner | undefined => {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as LockOwner;
   } catch {
-    return undefined; // The sentence says less; the refusal stands.
+    return undefined; // The message just names no owner.
   }
 };
 
