@@ -7,25 +7,21 @@ import { createObjectReader, type ObjectReader } from './object-reader.ts';
 
 export type ObjectFormat = 'sha1' | 'sha256';
 
-/**
- * The newest commits of a remote repository, without their history, in a bare repository of our own. Nothing in it is precious: what is
- * damaged is deleted and fetched again.
- */
+/** A bare repository with the newest commits of a remote, without history. If it is damaged, it is deleted and fetched again. */
 export interface Mirror extends AsyncDisposable {
   readonly objects: ObjectReader;
-  /** The folder, made when needed. */
   open(): Promise<string>;
   has(commit: string): boolean;
-  /** Fetches these commits in one go; returns those the remote does not have. */
+  /** Fetches these commits at once; returns those the remote does not have. */
   fetch(commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Another exchange with the remote: `git <command> -- <url> <refspecs>`. */
+  /** Runs `git <command> -- <url> <refspecs>`. */
   transfer(command: Transfer, refspecs: readonly string[], signal: AbortSignal): Promise<GitOutput>;
   run(args: readonly string[], options: RunOptions): Promise<GitOutput>;
-  /** Counts the times the mirror was made anew. */
+  /** How often the mirror was rebuilt. */
   generation(): number;
-  /** The reader found damage: start over, unless that happened since this generation was read. */
+  /** Rebuilds a damaged mirror, unless that happened since this generation was read. */
   discard(generation: number): Promise<void>;
-  /** Lets go of commits that no ref leads to any more, once there are enough of them to be worth it. */
+  /** Removes commits that no ref points to, once there are enough of them. */
   prune(current: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
 }
 
@@ -38,14 +34,14 @@ export interface MirrorOptions {
   readonly shown: string;
   readonly format: () => ObjectFormat;
   readonly log: Log;
-  /** How many stale commits, or fetches, make a tidying worth its cost. */
+  /** How many stale commits, or fetches, trigger pruning. */
   readonly pruneAfter?: number;
 }
 
 const fetchLimitMs = 10 * 60_000;
-/** So many commits of one fetch may be gone before it is given up; whoever asks for fewer of them succeeds. */
+/** Each round removes missing commits from a fetch. With more, the fetch fails. */
 const fetchRounds = 20;
-/** Keeps commits from being pruned, and says after a restart which ones are here. */
+/** These refs keep commits from being pruned, and list them after a restart. */
 const commitRefs = 'refs/eph/';
 
 export const createMirror = (options: MirrorOptions): Mirror => {
@@ -54,12 +50,12 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   const known = new Set<string>();
   let opened: { readonly format: ObjectFormat; readonly folder: Promise<string> } | undefined;
   let generation = 0;
-  /** Whether the mirror ever worked: a new one that fails to be filled is not made again. */
+  /** A new mirror that cannot be filled is not rebuilt. */
   let hasWorked = false;
   let fetches = 0;
   let chain: Promise<unknown> = Promise.resolve();
 
-  /** Changes to the mirror follow one another; readers need no turn. */
+  /** Writes to the mirror are serialized; reads are not. */
   const serialize = <T>(work: () => Promise<T>): Promise<T> => {
     const result = chain.then(work);
     chain = result.catch(() => undefined);
@@ -98,7 +94,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     return folder;
   };
 
-  /** The commits of a mirror that is there already; `undefined` when there is none, or none that works. */
+  /** The commits of an existing mirror; `undefined` if there is none that works. */
   const readExisting = async (format: ObjectFormat): Promise<readonly string[] | undefined> => {
     const config = await readFile(join(folder, 'config'), 'utf8').catch(() => undefined);
     if (config === undefined || /objectformat\s*=\s*sha256/i.test(config) !== (format === 'sha256')) return undefined;
@@ -119,7 +115,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   };
 
   const discardNow = async () => {
-    log.warn({ project: shown }, 'a mirror is made anew');
+    log.warn({ project: shown }, 'a mirror is rebuilt');
     await rm(folder, { recursive: true, force: true });
     reset();
   };
@@ -142,7 +138,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   const tryFetch = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<GitOutput> => {
     const refspecs = commits.map((commit) => `+${commit}:${commitRefs}${commit}\n`).join('');
     const output = await transfer([...fetchCommand, '--depth=1', '--stdin'], [], signal, refspecs);
-    // Plain file servers know no shallow fetch.
+    // Dumb HTTP servers do not support shallow fetches.
     if (!/does not support shallow/.test(output.stderr)) return output;
     return await transfer([...fetchCommand, '--stdin'], [], signal, refspecs);
   };
@@ -153,7 +149,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     for (let round = 1; wanted.length > 0; round += 1) {
       const output = await tryFetch(wanted, signal);
       if (output.exitCode === 0) break;
-      // The answer names the first commit it does not have; the others are asked for again without it.
+      // Git names the first missing commit; the others are fetched again without it.
       const refused = wanted.filter((commit) => isMissing(output.stderr, commit));
       if (refused.length === 0 || round === fetchRounds) throw gitError(output, shown);
       for (const commit of refused) missing.add(commit);
@@ -165,7 +161,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     return missing;
   };
 
-  /** A fetch that fails although the remote answers may be the mirror's fault: a killed process can leave anything behind. */
+  /** If a fetch fails although the remote is reachable, the mirror may be damaged, for instance by a killed process. */
   const fetchOrRebuild = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>> => {
     try {
       return await fetchNow(commits, signal);
@@ -215,7 +211,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   };
 };
 
-/** Objects and the named refs, and nothing else that a fetch may do. */
+/** Fetches objects and the named refs, and nothing else. */
 export const fetchCommand = [
   'fetch',
   '--quiet',
@@ -233,7 +229,7 @@ const isReachable = async (git: Git, url: string, signal: AbortSignal): Promise<
   (await git.run(['ls-remote', ...git.serverArgs('upload-pack'), '--heads', '--', url], { signal, network: true })).exitCode ===
   0;
 
-/** Git refuses to work where a process was killed while it held a lock. The mirror is ours alone, so nobody holds one now. */
+/** A killed process leaves its lock files, and Git then refuses to work. The mirror is ours alone, so none is in use. */
 const removeLocks = async (folder: string): Promise<void> => {
   for (const inner of ['', commitRefs, 'refs/notes/']) {
     const entries = await readdir(join(folder, inner)).catch(() => []);

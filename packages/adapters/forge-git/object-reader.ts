@@ -6,16 +6,16 @@ import type { Git } from './git-command.ts';
 import { gitMessage } from './git-errors.ts';
 
 /**
- * Reads Git objects through one `git cat-file --batch` process that stays: an object costs microseconds instead of a process.
- * The process starts with the first question, ends when nobody asked for a while, and is replaced when it dies.
+ * Reads Git objects through one long-running `git cat-file --batch` process: microseconds per object. The process starts
+ * with the first read, ends when idle, and is replaced if it dies.
  */
 export interface ObjectReader extends AsyncDisposable {
   /**
-   * The object an expression names; `undefined` when there is none. Expressions never hold text of strangers: an object id, or
-   * one followed by `^{commit}`, or a ref name of ours.
+   * The object of an expression; `undefined` if there is none. Expressions are never untrusted: an object id, optionally
+   * with `^{commit}`, or one of our ref names.
    */
   read(expression: string, limitBytes: number, signal: AbortSignal): Promise<GitObject | undefined>;
-  /** The repository may have been replaced: the next question goes to a new process. */
+  /** The next read uses a new process, because the repository may have been replaced. */
   restart(): void;
 }
 
@@ -25,7 +25,7 @@ interface PendingRead {
   readonly resolve: (object: GitObject | undefined) => void;
   readonly reject: (error: unknown) => void;
   crashes: number;
-  /** A fresh process is being asked because an older one found nothing. */
+  /** Read again with a new process because an older one found nothing. */
   isRecheck: boolean;
 }
 
@@ -38,24 +38,23 @@ interface Session {
 
 export interface ObjectReaderOptions {
   readonly git: Git;
-  /** The folder to read from; throws when there is no repository. Asked before each start. */
+  /** The folder to read from; throws without a repository. Called before each start. */
   readonly gitFolder: () => Promise<string>;
-  /** For people. */
+  /** For messages. */
   readonly shown: string;
   readonly idleMs?: number;
   readonly answerTimeoutMs?: number;
-  /** A process older than this may know an outdated world, for instance a pack it once saw half-written. */
+  /** An older process may have outdated state, for instance of a half-written pack. */
   readonly recheckAfterMs?: number;
 }
 
-/** A larger answer nobody wants is not read to its end; a new process is cheaper. */
+/** Larger unwanted objects are not skipped: a new process is cheaper. */
 const skipLimitBytes = 16 * 1024 * 1024;
-/** A process that dies again and again before its first answer is not the fault of one object. */
+/** If processes keep dying before the first answer, no single object is the cause. */
 const maxFailedStarts = 3;
 
 export const createObjectReader = (options: ObjectReaderOptions): ObjectReader => {
   const { git, gitFolder, shown, idleMs = 30_000, answerTimeoutMs = 60_000, recheckAfterMs = 1_000 } = options;
-  /** In the order Git answers. */
   let pending: PendingRead[] = [];
   let session: Session | undefined;
   let starting = false;
@@ -69,7 +68,7 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
     for (const entry of failed) entry.reject(error);
   };
 
-  /** One timer for both: silence while an answer is due, and idleness. */
+  /** One timer for both the answer timeout and the idle time. */
   const resetTimer = () => {
     clearTimeout(timer);
     const current = session;
@@ -148,7 +147,7 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
     child.once('error', (error) => failAll(startFailure(error)));
     child.once('close', () => onEnd(current));
     child.stdin.on('error', () => {
-      // The process is ending; `close` deals with it.
+      // The process is ending; `close` handles it.
     });
     child.stderr.on('data', (chunk: Buffer) => {
       current.stderr = (current.stderr + chunk.toString('utf8')).slice(-4096);
@@ -207,7 +206,7 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
   };
 };
 
-/** An idle process must not keep ephd or a test run alive. Its pipes are sockets, which the types of Node do not say. */
+/** An idle process must not keep ephd or a test run alive. Its pipes are sockets, which Node's types do not say. */
 const setReferenced = (child: ChildProcessWithoutNullStreams, referenced: boolean) => {
   const handles = [child, child.stdin as unknown as Socket, child.stdout as unknown as Socket, child.stderr as unknown as Socket];
   for (const handle of handles) {
@@ -216,7 +215,7 @@ const setReferenced = (child: ChildProcessWithoutNullStreams, referenced: boolea
   }
 };
 
-/** Leaves at once when aborted. The answer still arrives later and is dropped: the process cannot be told to forget a question. */
+/** Rejects at once on abort. The answer still arrives and is dropped: a request to the process cannot be cancelled. */
 const untilAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);
@@ -229,4 +228,6 @@ const untilAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promis
 };
 
 const startFailure = (error: Error): EphError =>
-  new EphError('config.invalid', `Git could not be started (${error.message}). Install Git or name its path.`, { cause: error });
+  new EphError('config.invalid', `Git could not be started (${error.message}). Install Git or configure its path.`, {
+    cause: error,
+  });

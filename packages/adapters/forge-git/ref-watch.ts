@@ -11,29 +11,28 @@ export interface RefWatchOptions {
   readonly log: Log;
 }
 
-/** Something whose change may mean a changed ref. */
+/** A folder whose change may mean a changed ref. */
 interface Watched {
   readonly path: string;
-  /** Differs when another folder was put in the same place. */
+  /** Differs if another folder was put in the same place. */
   readonly inode: string;
-  /** Differs when an entry was added, removed or replaced; Git changes a ref by renaming a file over it. */
+  /** Differs if an entry was added, removed or replaced; Git changes a ref by renaming a file over it. */
   readonly mark: string;
-  /** Whether a change of this entry of the folder is of interest. */
+  /** Whether a change of this entry matters. */
   readonly isRelevant: (entry: string) => boolean;
 }
 
-/** A push touches several files; looking once is enough. */
+/** A push changes several files; one check is enough. */
 const settleMs = 2;
-/** A change that came before its folder was watched is looked for a moment later, when whoever is woken now has begun its work. */
+/** Catches a change that came before its folder was watched. */
 const recheckMs = 70;
-/** Finds what no event tells: the repository was deleted, made again, or moved here. */
+/** Finds what causes no event: the repository was deleted, recreated or moved here. */
 const slowPollMs = 1_000;
-/** When there are no events at all. */
 const fastPollMs = 100;
 
 /**
- * Calls `wake` when a branch or tag of a repository on this machine may have changed. Events of the file system only say when to
- * look; a slow poll looks anyway. The recursive watch of Node is not used: on Linux it watches every single file, and refs are files.
+ * Calls `wake` when a branch or tag of a local repository may have changed. File system events trigger a check; a slow
+ * poll covers missed events. Not a recursive watch: on Linux, Node would watch every file, and refs are files.
  */
 export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): void => {
   const watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: string }>();
@@ -63,7 +62,7 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
     const woken = again || recheck;
     again = false;
     recheck = false;
-    // At once: whoever is woken reads the refs by itself and need not wait until the watchers are in place.
+    // At once: the reader does not depend on the watchers.
     if (woken) wake();
     const found = await readWatched(readLayout);
     const healthy = found.length > 0 && !signal.aborted && updateWatchers(found);
@@ -76,7 +75,7 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
     schedule(again ? settleMs : recheck ? recheckMs : healthy ? slowPollMs : fastPollMs);
   };
 
-  /** Makes the set of watchers equal what was found. A new watcher means that something may have happened before it was there. */
+  /** With a new watcher, something may have changed before it was added. */
   const updateWatchers = (found: readonly Watched[]): boolean => {
     const current = new Map(found.map((watched) => [watched.path, watched.inode]));
     for (const [path, { watcher, inode }] of watchers) {
@@ -92,7 +91,7 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
       if (!degraded)
         log.warn(
           { reason: error instanceof Error ? error.message : String(error) },
-          'refs are polled because they cannot be watched',
+          'refs cannot be watched and are polled instead',
         );
       degraded = true;
       return false;
@@ -104,7 +103,7 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
       if (entry === null || entry === basename(path) || isRelevant(entry)) onEvent();
     });
     watcher.on('error', () => {
-      // The folder is gone, most likely; the next look finds out and the set of watchers follows.
+      // The folder is probably gone; the next check updates the watchers.
       watcher.close();
       watchers.delete(path);
       onEvent();
@@ -125,7 +124,7 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
   void check();
 };
 
-/** Nothing while there is no repository: that is for the reading to report. */
+/** Empty without a repository: the reading reports that. */
 const readWatched = async (readLayout: () => Promise<Layout>): Promise<readonly Watched[]> => {
   try {
     const { commonFolder } = await readLayout();
@@ -142,12 +141,12 @@ const readWatched = async (readLayout: () => Promise<Layout>): Promise<readonly 
       ...(await readFolder(join(commonFolder, 'reftable'), isNoLock)),
     ];
   } catch {
-    // Unreadable now; the poll looks again.
+    // Unreadable now; the poll checks again.
     return [];
   }
 };
 
-/** A ref cannot end in `.lock`; such a file announces a change that has not happened yet. */
+/** A ref cannot end in `.lock`; such a file precedes a change. */
 const isNoLock = (entry: string): boolean => !entry.endsWith('.lock');
 
 const readRefFolders = async (folder: string): Promise<readonly Watched[]> => {
@@ -160,7 +159,7 @@ const readRefFolders = async (folder: string): Promise<readonly Watched[]> => {
   return [...own, ...inner.flat()];
 };
 
-/** `marked` names the only entry whose state counts, for a folder in which much else happens. */
+/** `marked` is the only entry to compare, for a folder with unrelated changes. */
 const readFolder = async (path: string, isRelevant: Watched['isRelevant'], marked?: string): Promise<readonly Watched[]> => {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   if (found === undefined || !found.isDirectory()) return [];

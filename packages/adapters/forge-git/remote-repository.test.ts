@@ -178,7 +178,7 @@ describe('the mirror of a remote', () => {
       code: 'forge.unreachable',
     });
     expect(await readText(commit, 'a')).toBe('text');
-    expect(logged).not.toContain('a mirror is made anew');
+    expect(logged).not.toContain('a mirror is rebuilt');
   });
 
   it('lets go of commits that no ref leads to any more', async () => {
@@ -238,7 +238,7 @@ describe('access to a remote', () => {
     const { forge } = await start({ credentials: 'robot:pass-word-3' }, credentials);
     const reading = await forge.sources(signal);
     expect(reading).toMatchObject({ complete: false, faults: [{ code: 'forge.refused' }] });
-    expect(reading.faults[0]?.message).toMatch(/refuses access/);
+    expect(reading.faults[0]?.message).toMatch(/denies access/);
     expect(JSON.stringify(reading)).not.toMatch(/wrong-word|pass-word/);
     await expect(forge.readFile('a'.repeat(40) as CommitSha, 'a', 10, signal)).rejects.toMatchObject({ code: 'forge.refused' });
   });

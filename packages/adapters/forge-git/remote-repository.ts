@@ -16,26 +16,25 @@ import { NotACommit } from './trees.ts';
 export interface RemoteRepositoryOptions {
   readonly git: Git;
   readonly location: UrlLocation;
-  /** The variables of the surroundings. */
+  /** The process environment. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
-  /** Aborted when the forge is closed. */
   readonly lifetime: AbortSignal;
   readonly now: () => number;
   readonly log: Log;
 }
 
-/** Tips fetched together with the commit that was asked for: a cold start is a few fetches, not one per branch. */
+/** Other tips fetched along with a commit: a cold start takes a few fetches, not one per branch. */
 const maxExtraTips = 1_000;
 
-/** A repository behind an address: refs as its server lists them, objects through a mirror of what was asked for. */
+/** A remote repository: refs as its server lists them, objects through a mirror. */
 export const createRemoteRepository = (options: RemoteRepositoryOptions): Repository => {
   const { git, location, folder, lifetime, now, log } = options;
   const { url, shown } = location;
   const listBySmartHttp = createSmartHttp(options);
   let tips: ReadonlySet<CommitSha> = new Set();
   let format: ObjectFormat = 'sha1';
-  /** Objects that tags lead to and that turned out to be no commits. The list of refs does not say so. */
+  /** Tagged objects that are not commits. The list of refs does not show that. */
   const nonCommits = new Set<string>();
   let extraTipLimit = maxExtraTips;
   const mirror = createMirror({ git, folder, url, shown, log, format: () => format });
@@ -47,7 +46,7 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
     return output.stdout;
   };
 
-  /** Full listings shared by everybody who asked before it began: a server filters refs no cheaper than we do. */
+  /** Full listings, shared by all concurrent callers: filtering on the server is not cheaper. */
   const list = createBatchQueue<null, RefReading>(async (_items, signal) => {
     const { refs, broken } = parseLsRemote((await listBySmartHttp(signal)) ?? (await listByGit(signal)));
     const sources = refs.filter(({ commit }) => !nonCommits.has(commit));
@@ -70,17 +69,17 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
     } catch (error) {
       signal.throwIfAborted();
       const missing = await mirror.fetch(wanted, signal);
-      // Without company it works: one of the others is to blame, and the next fetch takes fewer along.
+      // It works without the extra tips: one of them is the cause, so the next fetch takes fewer.
       extraTipLimit = Math.floor(extraTipLimit / 2);
       log.warn(
         { project: shown, reason: isEphError(error) ? error.message : String(error) },
-        'tips could not be fetched together',
+        'tips could not be fetched together with a commit',
       );
       return missing;
     }
   });
 
-  /** The mirror's object format must be that of the remote, which a listing tells. */
+  /** The mirror needs the object format of the remote, which a listing shows. */
   const ensureFormat = async (signal: AbortSignal): Promise<void> => {
     if (tips.size === 0) await list(null, signal);
   };
@@ -106,7 +105,7 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
     } catch (error) {
       if (error instanceof NotACommit) nonCommits.add(commit);
       if (error instanceof NotACommit || !isDamage(error)) throw error;
-      // The remote vouched for the commit, so the mirror is what is damaged; unless it let go of the commit meanwhile.
+      // The remote has the commit, so the mirror is damaged, unless the commit was pruned meanwhile.
       if (mirror.has(commit)) await mirror.discard(generation);
       await ensureCommit(commit, signal);
       return await use(source);
@@ -117,7 +116,7 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
     try {
       await mirror.prune(current, lifetime);
     } catch (error) {
-      if (!lifetime.aborted) log.warn({ project: shown, reason: String(error) }, 'a mirror could not be tidied');
+      if (!lifetime.aborted) log.warn({ project: shown, reason: String(error) }, 'a mirror could not be pruned');
     }
   };
 
@@ -135,7 +134,7 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
       return found;
     },
     withCommit,
-    /** There is nothing to watch: the pass of the loop polls, and `POST /hooks/git` wakes the project. */
+    /** Nothing to watch: the loop polls, and `POST /hooks/git` wakes the project. */
     watch: () => undefined,
     notes: createRemoteNotes({ mirror, shown, now, prepare: ensureFormat }),
     changeBranch: createRemoteChange(mirror, shown, ensureCommit),
@@ -143,6 +142,6 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
   };
 };
 
-/** The codes of what `trees.ts` and the object reader say about a repository that is not whole. */
+/** The codes that `trees.ts` and the object reader use for a damaged repository. */
 const isDamage = (error: unknown): boolean =>
   isEphError(error) && (error.code === 'source.commit_missing' || error.code === 'forge.unreachable');

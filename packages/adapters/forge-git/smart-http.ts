@@ -2,20 +2,20 @@ import type { UrlLocation } from './location.ts';
 
 export interface SmartHttpOptions {
   readonly location: UrlLocation;
-  /** The variables of the surroundings, as Git gets them. */
+  /** The process environment, as Git gets it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Asks a server over HTTP for its branches and tags, in one request of Git's protocol version 2, and gives what `git ls-remote` would
- * print. A process of Git costs more than the whole exchange, and a pass asks every repository.
+ * Lists branches and tags over HTTP in one request of Git's protocol version 2, in the format of `git ls-remote`. A Git
+ * process costs more than the whole request, and a pass lists every repository.
  *
- * It gives `undefined` for everything but a whole and well-formed list. Whoever gets that asks with Git itself, which follows
- * redirects, knows older servers, and says best what is wrong.
+ * Returns `undefined` for everything but a complete and valid list. The caller then uses Git, which follows redirects,
+ * supports older servers and explains errors best.
  */
 export type ListBySmartHttp = (signal: AbortSignal) => Promise<Buffer | undefined>;
 
-/** With one of these Git reaches servers that nobody else here does. */
+/** With one of these set, only Git can reach the server. */
 const proxyVariables = 'http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR'.split(' ');
 
 const timeLimitMs = 60_000;
@@ -47,7 +47,7 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
       return await postListRequest(AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
     } catch {
       signal.throwIfAborted();
-      // Git tries next, and says what is wrong.
+      // Git tries next and reports the error.
       return undefined;
     }
   };
@@ -69,7 +69,7 @@ const readWhole = async (response: Response): Promise<Buffer | undefined> => {
   return Buffer.concat(chunks, length);
 };
 
-/** Packets end with one of length zero: a list that broke off lacks it. */
+/** The last packet has length zero; a truncated list lacks it. */
 const toLsRemote = (answer: Buffer): Buffer | undefined => {
   const lines: Buffer[] = [];
   for (let at = 0; ; ) {

@@ -1,20 +1,19 @@
-/** More than any kernel follows before it gives up: a longer chain leads nowhere, so it cannot leave the tree either. */
+/** More than any kernel follows: a longer chain fails, so it cannot leave the tree. */
 const followLimit = 64;
-/** For all links of a tree together. A real tree needs a few steps per link; one that needs millions was made to keep us busy. */
+/** For all links of a tree together; only a malicious tree needs millions of steps. */
 const stepLimit = 2_000_000;
 
-/** A place in the tree that a link is at, or on the way to. */
+/** A link, or a folder on the path to one. */
 interface PathNode {
   readonly children: Map<string, PathNode>;
-  /** By folded name. Some file systems take names that differ in case or composition for one, so `A` may be the link that `a/..` goes through. */
+  /** By folded name. Some file systems ignore case or composition, so `A` may be the link that `a/..` goes through. */
   readonly folded: Map<string, PathNode>;
   target: string | undefined;
 }
 
 /**
- * A link that leads out of its tree, if there is one. Links are given as path and target, relative to the root with `/` between
- * names, as bytes in latin1. Looking at the text of a target alone is not enough: `a -> b/..` leaves the tree if `b` is itself a link to
- * the root.
+ * Finds a link that leads out of its tree. Paths and targets are relative to the root, as latin1 bytes. The text of a
+ * target alone is not enough: `a -> b/..` leaves the tree if `b` is itself a link to the root.
  */
 export const findLeavingLink = (links: ReadonlyMap<string, string>): string | undefined => {
   const root = buildTree(links);
@@ -23,7 +22,7 @@ export const findLeavingLink = (links: ReadonlyMap<string, string>): string | un
 };
 
 const leavesTree = (path: string, root: PathNode, budget: { steps: number }): boolean => {
-  /** The places from the root to where we are; `undefined` where no link is near. */
+  /** The nodes from the root to here; `undefined` if no link is below. */
   const at: (PathNode | undefined)[] = [];
   const remaining = path.split('/').toReversed();
   let followed = 0;
