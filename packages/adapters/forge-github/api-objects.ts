@@ -8,13 +8,13 @@ import type { GithubClient } from './github-client.ts';
 import { checkGone } from './repository.ts';
 import { commitShape, type TreeShape, treeShape } from './shapes.ts';
 
-/** An object of Git as far as reading files needs it, and what it says of others. */
+/** A Git object, and the objects it refers to. */
 interface KnownObject {
   readonly object: GitObject;
   readonly children: readonly { readonly id: string; readonly type: string; readonly size: number }[];
 }
 
-/** What never changes of a repository: commits and trees that were read, by their ids. */
+/** Commits and trees by id; they never change. */
 export type ObjectCache = BoundedCache<KnownObject>;
 
 const cacheLimitBytes = 4 * 1024 * 1024;
@@ -22,16 +22,16 @@ const cacheLimitBytes = 4 * 1024 * 1024;
 export const createObjectCache = (): ObjectCache => createBoundedCache<KnownObject>(cacheLimitBytes);
 
 export interface ApiObjects extends ObjectReader {
-  /** Reads all trees of a commit at once, if GitHub lists as many. */
+  /** Reads all trees of a commit at once, if GitHub does not truncate the list. */
   readTreesOf(commit: CommitSha, signal: AbortSignal): Promise<void>;
-  /** What its tree says; undefined of everything that is no blob. */
+  /** The size according to its tree; undefined if not a blob. */
   blobSize(id: string): number | undefined;
 }
 
 /**
- * The objects of a repository through the API, so that the same code reads files and checks trees here and where there is Git. GitHub
- * must be asked for each kind in another way, and ids do not say what they are of: an id that no tree has mentioned is a commit's. So
- * every reading starts with its commit and has a reader of its own.
+ * Git objects through the API, so that files and trees are read by the same code as with Git. GitHub has an endpoint per
+ * type, and an id does not show its type: an id that no tree mentioned is a commit. So every reading starts with its
+ * commit and has its own reader.
  */
 export const createApiObjects = (client: GithubClient, cache: ObjectCache): ApiObjects => {
   const kinds = new Map<string, { readonly type: string; readonly size: number }>();
@@ -81,7 +81,7 @@ export const createApiObjects = (client: GithubClient, cache: ObjectCache): ApiO
       throw toError(answer);
     }
     if (hashObject('blob', answer.value, id) !== id)
-      throw new EphError('forge.incomplete', `${client.shown} answered with other bytes than those of blob ${id}.`);
+      throw new EphError('forge.incomplete', `${client.shown} sent content that does not match blob ${id}.`);
     return { id, type: 'blob', size: answer.value.length, content: answer.value };
   };
 
@@ -99,7 +99,7 @@ export const createApiObjects = (client: GithubClient, cache: ObjectCache): ApiO
       const root = (cache.get(commit) ?? (await readCommit(commit, signal)))?.children[0]?.id;
       if (root === undefined) return;
       const listing = unwrap(await readListing(root, true, signal));
-      // A hundred thousand entries are listed at most. Larger trees are read folder by folder.
+      // GitHub lists at most 100,000 entries. Larger trees are read folder by folder.
       if (listing.truncated) return;
       for (const known of toTrees(root, listing)) trees.set(known.object.id, known);
     },
@@ -126,7 +126,7 @@ interface Entry {
 
 const toEntry = ({ path, mode, type, sha, size = 0 }: TreeShape['tree'][number]): Entry => ({
   name: Buffer.from(path),
-  // GitHub writes all six digits, Git does not.
+  // GitHub pads the mode to six digits, Git does not.
   mode: mode.replace(/^0+/, ''),
   type,
   id: sha,
@@ -141,7 +141,6 @@ const toCommit = (id: string, tree: string): KnownObject => {
   };
 };
 
-/** As Git stores it. */
 const toTree = (id: string, entries: readonly Entry[]): KnownObject => {
   const sorted = entries.toSorted((a, b) => Buffer.compare(sortKey(a), sortKey(b)));
   const content = Buffer.concat(
@@ -151,10 +150,9 @@ const toTree = (id: string, entries: readonly Entry[]): KnownObject => {
   return { object: { id, type: 'tree', size: content.length, content }, children };
 };
 
-/** Git compares a folder as if its name ended in a slash. */
+/** Git sorts a folder as if its name ended in a slash. */
 const sortKey = ({ name, type }: Entry): Buffer => (type === 'tree' ? Buffer.concat([name, Buffer.from('/')]) : name);
 
-/** All trees of a listing that goes down to the last file. */
 const toTrees = (root: string, { tree }: TreeShape): readonly KnownObject[] => {
   const folders = new Map<string, { readonly id: string; readonly entries: Entry[] }>([['', { id: root, entries: [] }]]);
   for (const { path, type, sha } of tree) if (type === 'tree') folders.set(path, { id: sha, entries: [] });
@@ -166,7 +164,7 @@ const toTrees = (root: string, { tree }: TreeShape): readonly KnownObject[] => {
   return [...folders.values()].map(({ id, entries }) => toTree(id, entries));
 };
 
-/** The id that Git gives an object; in the same format as the id it is compared with. */
+/** The Git object id, in the format of `like`. */
 export const hashObject = (type: string, content: Uint8Array, like: string): string =>
   createHash(like.length === 64 ? 'sha256' : 'sha1')
     .update(`${type} ${content.length}\0`)

@@ -25,14 +25,14 @@ export const readApprovals = async (
     readWriters: (people) => readWriters(client, people, signal),
   });
 
-/** GitHub counts reviews nowhere: what happened to the pull request names each. */
+/** GitHub has no count of reviews, but the timeline lists them. */
 const readReviews = async (client: GithubClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {
   const count = async (): Promise<Answer<number>> => {
     const timeline = await client.list(timelineOf(number), { signal, fresh: true });
     if (!timeline.complete) return timeline.refusal;
     return { ok: true, value: timeline.items.filter(({ event }) => event === 'reviewed').length };
   };
-  const doubt = `${client.shown} shows none of the reviews of pull request ${number}.`;
+  const doubt = `${client.shown} does not list the reviews of pull request ${number}.`;
   return await confirmEmpty(await client.list(reviewsOf(number), { signal }), count, doubt);
 };
 
@@ -48,15 +48,15 @@ const timelineOf = (number: number): ListQuery<TimelineEventShape> => ({
   route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/timeline',
   parameters: { issue_number: number },
   parse: parseTimeline,
-  // Not everything that happens has a number, and only its kind is asked for.
+  // Not every event has an id, and only the type is needed.
   keyOf: ({ event }) => event,
   what: 'events',
 });
 
-/** A review that was dismissed says so in place of its verdict. */
+/** `DISMISSED` replaces the verdict of a dismissed review. */
 const verdicts = new Set(['APPROVED', 'CHANGES_REQUESTED', 'DISMISSED']);
 
-/** Of each person the last verdict counts, if it is an approval of exactly this commit. */
+/** The last verdict of each person counts, if it is an approval of exactly this commit. */
 const computeApprovals = (reviews: readonly ReviewShape[], commit: CommitSha): readonly Approval[] => {
   const last = new Map<string, ReviewShape>();
   for (const review of reviews) if (review.user !== null && verdicts.has(review.state)) last.set(review.user.login, review);

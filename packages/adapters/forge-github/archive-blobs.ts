@@ -1,24 +1,23 @@
 import { createHash, type Hash } from 'node:crypto';
 import { EphError } from '@eph/contract';
 
-/** Where a blob is in a file. */
+/** The position of a blob in a file. */
 export interface BlobRange {
   readonly offset: number;
   readonly size: number;
 }
 
-/** Takes an archive piece by piece. */
 export interface ArchiveReader {
   add(chunk: Buffer): void;
-  /** Throws unless the whole archive was there. */
+  /** Throws if the archive is incomplete. */
   end(): ReadonlyMap<string, BlobRange>;
 }
 
 const blockBytes = 512;
 
 /**
- * Finds the blobs in a tar archive by what they hold. Names are not even looked at: a file is what its tree says under the id of its
- * content, so it does not matter what an archive calls it, leaves out, or puts in. Offsets count from the beginning of the archive.
+ * Finds the blobs in a tar archive by the hash of their content. File names are ignored: the tree says which content a
+ * file has. Offsets are from the beginning of the archive.
  */
 export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader => {
   const ranges = new Map<string, BlobRange>();
@@ -54,7 +53,7 @@ export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader =>
     open = undefined;
   };
 
-  /** Uses some of the chunk and says how much. */
+  /** Returns the number of bytes used. */
   const step = (chunk: Buffer): number => {
     if (open !== undefined) {
       const piece = chunk.subarray(0, open.left);
@@ -101,7 +100,7 @@ const parseHeader = (block: Buffer): { readonly type: 'file' | 'link' | 'other';
   const blank = checksumField[1] - checksumField[0];
   const sum = block.reduce((total, byte) => total + byte, 0);
   const own = block.subarray(...checksumField).reduce((total, byte) => total + byte, 0);
-  if (stated !== sum - own + blank * 0x20) throw broken('a header of it is damaged');
+  if (stated !== sum - own + blank * 0x20) throw broken('a header is damaged');
   const flag = String.fromCharCode(block[typeOffset] ?? 0);
   const type = flag === '0' || flag === '\0' ? 'file' : flag === '2' ? 'link' : 'other';
   return { type, size: parseOctal(block, sizeField) };
@@ -112,12 +111,12 @@ const parseOctal = (block: Buffer, [start, end]: readonly [number, number]): num
     .toString('latin1', start, end)
     .replace(/[\0 ]+$/, '')
     .trim();
-  // Sizes above eight gigabytes are written otherwise, and larger than anything that is exported.
-  if (!/^[0-7]*$/.test(text)) throw broken('a number in it makes no sense');
+  // Sizes above 8 GiB are encoded differently, and exceed the export limit.
+  if (!/^[0-7]*$/.test(text)) throw broken('a number is invalid');
   return text === '' ? 0 : Number.parseInt(text, 8);
 };
 
-/** Longer targets are written elsewhere; those links are read one by one. */
+/** Longer targets are stored elsewhere; those links are read one by one. */
 const linkTarget = (block: Buffer): Buffer => {
   const field = block.subarray(linkOffset, linkEnd);
   const end = field.indexOf(0);

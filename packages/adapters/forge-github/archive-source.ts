@@ -16,18 +16,18 @@ export interface ArchiveOptions {
   readonly client: GithubClient;
   readonly objects: ApiObjects;
   readonly commit: CommitSha;
-  /** Next to where the tree is written; removed when the source is disposed of. */
+  /** Next to the target folder; removed when the source is disposed. */
   readonly file: string;
   readonly limits: ExportLimits;
 }
 
-/** A repository may keep files out of its archives or have them changed on the way; those are fetched one by one, within reason. */
+/** A repository may exclude files from archives or change them; those are fetched one by one, up to this number. */
 const maxSingleBlobs = 1_000;
 const downloadLimitMs = 10 * 60_000;
 
 /**
- * The tree of a commit in three requests and a download: what is in it comes from the API, the contents come from an archive. A content counts only
- * under the id that Git gives it, so the archive needs no trust and no unpacking.
+ * The tree of a commit in three requests and a download: trees come from the API, contents from an archive. Contents are
+ * checked against their Git id, so the archive need not be trusted.
  */
 export const createArchiveSource = ({ client, objects, commit, file, limits }: ArchiveOptions): TreeSource & AsyncDisposable => {
   let opened: Promise<Spool> | undefined;
@@ -40,7 +40,7 @@ export const createArchiveSource = ({ client, objects, commit, file, limits }: A
     if (singles > maxSingleBlobs)
       throw new EphError(
         'checkout.refused',
-        `More than ${maxSingleBlobs} files of ${client.shown} are not in its archives as they are in its tree; look for export-ignore, export-subst and eol in its .gitattributes.`,
+        `More than ${maxSingleBlobs} files of ${client.shown} are missing or changed in its archives; check .gitattributes for export-ignore, export-subst and eol.`,
       );
   };
 
@@ -77,7 +77,7 @@ export const createArchiveSource = ({ client, objects, commit, file, limits }: A
     },
 
     async [Symbol.asyncDispose]() {
-      // Whoever wanted to read from it was told why there is none.
+      // The reader already got the error.
       const spooled = await opened?.catch(() => undefined);
       await spooled?.handle.close();
       await rm(file, { force: true });
@@ -101,7 +101,7 @@ const download = async (
   const location = unwrap(await client.readLocation(route, { ref: commit }, signal));
   const { fetch } = await client.account();
   await mkdir(dirname(file), { recursive: true });
-  // Left over from a process that was killed half-way.
+  // Left over from a killed process.
   await rm(file, { force: true });
   const handle = await open(file, 'wx+');
   try {
@@ -116,7 +116,7 @@ const download = async (
   }
 };
 
-/** Another server than the API, so without the token; the address itself is the permission, and appears nowhere. */
+/** Another server than the API, so without the token. The URL itself is a secret, and is never logged. */
 const openArchive = async (
   fetch: typeof globalThis.fetch,
   location: string,
@@ -126,7 +126,7 @@ const openArchive = async (
   const response = await fetch(location, { signal });
   if (response.ok && response.body !== null) return response.body;
   await response.body?.cancel();
-  throw new EphError('forge.unreachable', `${shown}: its archive was answered with status ${response.status}.`);
+  throw new EphError('forge.unreachable', `${shown}: the download of its archive failed with status ${response.status}.`);
 };
 
 const unpack = async (
@@ -136,7 +136,7 @@ const unpack = async (
   limits: ExportLimits,
   signal: AbortSignal,
 ): Promise<void> => {
-  // Every entry has a header, and is filled up to whole blocks.
+  // Every entry has a header and is padded to whole blocks.
   const limitBytes = limits.totalBytes + 2_048 * limits.entries;
   let bytes = 0;
   const sink = new Writable({
@@ -167,7 +167,7 @@ const readRange = async (handle: FileHandle, { offset, size }: BlobRange): Promi
   const content = Buffer.alloc(size);
   for (let done = 0; done < size; ) {
     const { bytesRead } = await handle.read(content, done, size - done, offset + done);
-    if (bytesRead === 0) throw new EphError('checkout.failed', 'An archive got shorter after it was written.');
+    if (bytesRead === 0) throw new EphError('checkout.failed', 'A downloaded archive was truncated.');
     done += bytesRead;
   }
   return content;

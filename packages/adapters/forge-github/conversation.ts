@@ -25,15 +25,13 @@ const reactionsTo = (number: number): ListQuery<ReactionShape> => ({
   what: 'reactions',
 });
 
-/** All comments on a pull request, oldest first. */
 export const readComments = (client: GithubClient, number: number, options: ReadOptions): Promise<Listing<CommentShape>> =>
   readCounted(client, number, commentsOf(number), ({ comments }) => comments, options);
 
-/** All reactions to a pull request itself. */
 export const readReactions = (client: GithubClient, number: number, options: ReadOptions): Promise<Listing<ReactionShape>> =>
   readCounted(client, number, reactionsTo(number), ({ reactions }) => reactions.total_count, options);
 
-/** The pull request itself says how many there are. */
+/** The pull request has the number of items. */
 const readCounted = async <T>(
   client: GithubClient,
   number: number,
@@ -45,6 +43,6 @@ const readCounted = async <T>(
   const parse = (body: unknown): number => countOf(conversationShape.parse(body));
   const count = () =>
     client.read({ route, parameters: { issue_number: number }, parse }, { signal: options.signal, fresh: true });
-  const doubt = `${client.shown} shows none of the ${query.what} on pull request ${number}.`;
+  const doubt = `${client.shown} does not list the ${query.what} on pull request ${number}.`;
   return await confirmEmpty(await client.list(query, options), count, doubt);
 };

@@ -9,7 +9,7 @@ export interface GithubHarnessOptions {
   readonly forge?: Partial<GithubForgeOptions>;
 }
 
-/** A repository `acme/shop`, and a forge that reads it with a token, until the test is over. */
+/** A repository `acme/shop` and a forge that reads it with a token, until the test ends. */
 export const startGithubHarness = async ({ github: emulator, repository: made, forge: changed }: GithubHarnessOptions = {}) => {
   const github = await GithubEmulator.start(emulator);
   const repository = github.createRepository('acme/shop', { private: true, ...made });
@@ -36,7 +36,7 @@ export const startGithubHarness = async ({ github: emulator, repository: made, f
     await forge[Symbol.asyncDispose]();
     await github.stop();
   });
-  /** Pull requests from as many branches; their numbers begin at 1. */
+  /** Opens pull requests from new branches; their numbers begin at 1. */
   const openPulls = (count: number) =>
     Array.from({ length: count }, (_, index) => {
       repository.push(`change-${index + 1}`, {}, { message: `Change ${index + 1}` });

@@ -8,21 +8,18 @@ import { type CommentState, createPullComments } from './pull-comments.ts';
 import { parseNumber } from './pull-source.ts';
 
 export interface GithubReporterOptions {
-  /** Of the forge that reads the same repository. */
   readonly client: GithubClient;
-  /** The comment about an environment, its marker included. */
   readonly renderComment: (report: Report) => string;
   readonly computeStatus: (view: ReportView) => {
     readonly state: 'success' | 'pending' | 'failure' | 'inactive';
     readonly description: string;
   };
-  /** Whether to comment at all. */
   readonly comments?: boolean;
-  /** Whether to keep a record as GitHub's own deployments. */
+  /** Whether to write GitHub deployments. */
   readonly deployments?: boolean;
 }
 
-/** What people see of an environment, as far as this process knows: nothing of what is being written, which may fail either way. */
+/** What this process knows to be written. A value is removed while it is being written, because that may fail. */
 interface KnownState {
   comment?: CommentState;
   status?: string;
@@ -30,8 +27,8 @@ interface KnownState {
 }
 
 /**
- * Of every environment: one comment on its pull request, edited in place; one status on its commit; and one deployment for as long as it
- * lives. Branches and tags have no comment.
+ * Per environment: one comment on its pull request, edited in place, one status on its commit, and one deployment while
+ * it exists. Branches and tags have no comment.
  */
 export const createGithubReporter = (options: GithubReporterOptions): Reporter => {
   const { client, renderComment, computeStatus, comments: isCommenting = true, deployments: isRecording = true } = options;
@@ -52,7 +49,7 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
     const { state, description } = computeStatus(view);
     const status: WantedStatus = {
       context: `eph/${view.name}`,
-      // GitHub has nothing for the past, and only what answers is green.
+      // GitHub has no inactive state, and only a reachable environment is a success.
       state: state === 'inactive' ? 'pending' : state,
       description,
       target_url: reachable.has(view.phase) ? view.url : null,
@@ -75,7 +72,7 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
     written.deployment = wantedKey;
   };
 
-  /** One that fails does not keep the others from being told. */
+  /** If one fails, the others are still written. */
   const write = async (report: Report, signal: AbortSignal): Promise<void> => {
     const { environment } = report;
     const written = known.get(environment) ?? {};
@@ -99,7 +96,7 @@ const deploymentStates: { readonly [phase in ReportView['phase']]: WantedDeploym
   Ready: 'success',
   Degraded: 'failure',
   Failed: 'failure',
-  // What is on its way out answers no more; its record goes with it.
+  // The deployment is deleted with the environment.
   Removing: undefined,
   Removed: undefined,
 };

@@ -4,7 +4,7 @@ import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
 import type { GithubClient, ListQuery } from './github-client.ts';
 import { type EventShape, eventShape, labelledShape } from './shapes.ts';
 
-/** The labels of pull requests, as wishes that are read and written. Everything throws `EphError`. */
+/** The labels of pull requests. Everything throws `EphError`. */
 export interface Labels {
   labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
   add(number: number, label: string, signal: AbortSignal): Promise<void>;
@@ -22,11 +22,11 @@ const eventsOf = (number: number): ListQuery<EventShape> => ({
   what: 'events',
 });
 
-/** GitHub knows a label in any case. */
+/** GitHub's labels are case-insensitive. */
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 export const createLabels = (client: GithubClient): Labels => {
-  /** As GitHub spells it; undefined when it is not on the pull request, which shows all of its labels at once. */
+  /** The label as GitHub spells it; undefined if it is not on the pull request. */
   const find = async (number: number, label: string, signal: AbortSignal): Promise<string | undefined> => {
     const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}';
     const query = { route, parameters: { pull_number: number }, parse: parseLabelled };
@@ -34,7 +34,7 @@ export const createLabels = (client: GithubClient): Labels => {
     return labels.map(({ name }) => name).find((name) => isSame(name, label));
   };
 
-  /** From the newest page to the oldest: what is asked for is mostly on the first of them. */
+  /** From the newest page to the oldest: the event is mostly on the newest. */
   const findLast = async (number: number, wanted: (event: EventShape) => boolean, signal: AbortSignal) => {
     const query = eventsOf(number);
     const first = unwrap(await client.readPage(query, 1, { signal, fresh: true }));
@@ -53,9 +53,9 @@ export const createLabels = (client: GithubClient): Labels => {
       const isAbout = ({ event, label: about }: EventShape) =>
         (event === 'labeled' || event === 'unlabeled') && about !== undefined && isSame(about.name, label);
       const last = await findLast(number, isAbout, signal);
-      // What is there was put there: without a word about it, the list is not all that happened.
+      // A present label was added at some time: without an event, the list is incomplete.
       if (last === undefined)
-        throw toError(invalidAnswer(`${client.shown} does not say when pull request ${number} got its label.`));
+        throw toError(invalidAnswer(`${client.shown} does not list when the label was added to pull request ${number}.`));
       return last.event === 'labeled' ? last.created_at : undefined;
     },
 
@@ -68,7 +68,7 @@ export const createLabels = (client: GithubClient): Labels => {
     async remove(number, label, signal) {
       const name = await find(number, label, signal);
       if (name === undefined) return;
-      // They would lead to another address, and something else would be deleted.
+      // As a path segment they would address something else, which would be deleted.
       if (name === '.' || name === '..')
         throw new EphError('forge.refused', `${client.shown}: the label ${JSON.stringify(name)} can only be removed by hand.`);
       const route = 'DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}';

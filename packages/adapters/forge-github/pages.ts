@@ -2,16 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { type Listing, type Page, parseLinks, readPages } from '../forge-http/read-pages.ts';
 
-/** As many as GitHub hands out at once. */
+/** GitHub's maximum. */
 export const pageSize = 100;
-/** Whoever changes a list that often while it is read wins. */
+/** Attempts to read a list that keeps changing. */
 const maxRounds = 4;
 
 export interface GithubPage<T> {
   readonly items: readonly T[];
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
-  /** The number of the last page; undefined on that page itself. */
   readonly last: number | undefined;
 }
 
@@ -28,17 +27,17 @@ export const parsePage = <T>(items: readonly T[], link: string): GithubPage<T> =
 
 export interface PagesQuery<T> {
   readonly keyOf: (item: T) => string | number;
-  /** For people. */
+  /** For messages. */
   readonly shown: string;
-  /** The same page for as long as nothing changed. Without its entity tag, if nothing that is kept of it will do. */
+  /** Returns the same object while nothing changed. `unconditional` ignores the cached entity tag. */
   readonly readPage: (page: number, unconditional: boolean) => Promise<Answer<GithubPage<T>>>;
-  /** What was the same twice, by its first page; kept by the caller. */
+  /** Pages that were equal twice, by first page; kept by the caller. */
   readonly settled: WeakMap<object, readonly object[]>;
 }
 
 /**
- * All pages of a list. GitHub does not say how many items there are, and a list may change between two of its pages: an item that slips
- * from one to another is in neither. So several pages are read until they are the same twice; unchanged ones cost nothing.
+ * All pages of a list. GitHub returns no total, and a list may change between two pages: an item that moves from one to
+ * another may be missed. So several pages are read until they are equal twice; unchanged ones cost nothing.
  */
 export const listPages = async <T>(query: PagesQuery<T>): Promise<Listing<T>> => {
   const { settled, shown } = query;
@@ -73,12 +72,12 @@ const readRound = async <T>({ keyOf, shown, readPage }: PagesQuery<T>) => {
       const page = answer.value;
       if (number > 1 && !page.hasPrevious) return missing(shown);
       if (page.items.length === 0 && pages.at(-1)?.hasNext === true) {
-        // It may have got shorter since the page before was first read, which then still promises what it did.
+        // The list may have got shorter since the cached previous page, whose next link is then outdated.
         const again = await readPage(number - 1, true);
         if (!again.ok || again.value.hasNext) return again.ok ? missing(shown) : again;
       }
       pages.push(page);
-      // A page that was full may promise nothing because it is older than the one that follows it.
+      // A full page may lack a next link because it is older than the page after it.
       const hasMore = page.hasNext || page.items.length >= pageSize;
       return { ok: true, value: { items: page.items, next: hasMore ? String(number + 1) : undefined } };
     },

@@ -9,10 +9,8 @@ import { toSource } from './pull-source.ts';
 import { checkGone, readRepository } from './repository.ts';
 import { issueShape, pullShape } from './shapes.ts';
 
-/** The open pull requests of a repository. */
 export interface PullSources {
   list(signal: AbortSignal): Promise<Listing<Source>>;
-  /** One now. */
   read(number: number, signal: AbortSignal): Promise<SourceAnswer>;
 }
 
@@ -24,7 +22,7 @@ const issues: ListQuery<z.output<typeof issueShape>> = {
   what: 'issues',
 };
 
-/** How long after a change GitHub may still miss another one of the same second. */
+/** How long GitHub may miss another change of the same second. */
 const settlingMs = 5_000;
 
 export const createPullSources = (project: ProjectId, client: GithubClient, now: () => number): PullSources => {
@@ -32,8 +30,8 @@ export const createPullSources = (project: ProjectId, client: GithubClient, now:
   const recent = new WeakMap<Source, Source>();
 
   /**
-   * Times have seconds, and a comment or a review in the one that was just read would change nothing that a list shows. So what changed
-   * just now looks different once it is certain that nothing followed.
+   * Times have whole seconds, so a comment or review in the same second may go unnoticed. A recent change gets a marker
+   * that disappears later, which counts as one more change.
    */
   const markRecent = (source: Source): Source => {
     const { pull } = source;
@@ -43,7 +41,7 @@ export const createPullSources = (project: ProjectId, client: GithubClient, now:
     return known;
   };
 
-  // Newest first: then a full page changes with whatever is added.
+  // Newest first, so that a full page changes with every addition.
   const openPulls: ListQuery<Source> = {
     route: 'GET /repos/{owner}/{repo}/pulls',
     parameters: { state: 'open', sort: 'created', direction: 'desc' },
@@ -66,14 +64,14 @@ export const createPullSources = (project: ProjectId, client: GithubClient, now:
     return pull.state === 'closed' ? 'closed' : toSource(project, pull);
   };
 
-  /** Without any open issue there is no pull request either; otherwise the list of issues, which holds both, must have none. */
+  /** Pull requests are issues: without open issues there is none, otherwise the list of issues is checked. */
   const recount = async (signal: AbortSignal): Promise<Answer<number>> => {
     const repository = await readRepository(client, signal);
     if (!repository.ok) return repository;
     if (repository.value.open_issues_count === 0) return { ok: true, value: 0 };
     const listing = await client.list(issues, { signal, fresh: true });
     if (!listing.complete) return listing.refusal;
-    if (listing.items.length === 0) return invalidAnswer(`${client.shown} counts issues and lists none.`);
+    if (listing.items.length === 0) return invalidAnswer(`${client.shown} counts open issues but lists none.`);
     return { ok: true, value: listing.items.filter(({ pull_request: pull }) => pull !== undefined).length };
   };
 

@@ -9,10 +9,8 @@ import type { GithubClient, ListQuery } from './github-client.ts';
 import { checkGone } from './repository.ts';
 import { branchShape, refShape, tagShape } from './shapes.ts';
 
-/** The branches and tags of a repository. */
 export interface RefSources {
   list(kind: RefKind, signal: AbortSignal): Promise<Listing<Source>>;
-  /** One now. */
   read(ref: SourceRef, signal: AbortSignal): Promise<SourceAnswer>;
 }
 
@@ -23,7 +21,6 @@ const routes: Readonly<Record<RefKind, string>> = {
   branch: 'GET /repos/{owner}/{repo}/branches',
   tag: 'GET /repos/{owner}/{repo}/tags',
 };
-/** A tag may name a tag. */
 const maxTagDepth = 5;
 
 export const createRefSources = (project: ProjectId, client: GithubClient): RefSources => {
@@ -40,7 +37,7 @@ export const createRefSources = (project: ProjectId, client: GithubClient): RefS
   const queries = { branch: queryOf('branch'), tag: queryOf('tag') };
   const checkDrop = { branch: createDropCheck('branches'), tag: createDropCheck('tags') };
 
-  /** An empty repository has none, and says so with a status of its own. */
+  /** An empty repository has its own status. */
   const recount = async (kind: RefKind, signal: AbortSignal): Promise<Answer<number>> => {
     const route = 'GET /repos/{owner}/{repo}/git/matching-refs/{ref}';
     const parameters = { ref: `${folders[kind]}/` };
@@ -50,14 +47,14 @@ export const createRefSources = (project: ProjectId, client: GithubClient): RefS
     return gone.state === 'gone' ? { ok: true, value: 0 } : refs;
   };
 
-  /** From an annotated tag to what it names in the end; undefined when that is no commit. */
+  /** The commit of an annotated tag; undefined if it is not a commit. */
   const peel = async (
     target: { readonly type: string; readonly sha: string },
     signal: AbortSignal,
     depth = 0,
   ): Promise<Answer<string | undefined>> => {
     if (target.type !== 'tag') return { ok: true, value: target.type === 'commit' ? target.sha : undefined };
-    if (depth === maxTagDepth) return invalidAnswer(`${client.shown} has a tag that leads nowhere.`);
+    if (depth === maxTagDepth) return invalidAnswer(`${client.shown} has a tag that is nested too deeply.`);
     const route = 'GET /repos/{owner}/{repo}/git/tags/{tag_sha}';
     const tag = await client.read({ route, parameters: { tag_sha: target.sha }, parse: parseTag }, { signal });
     return tag.ok ? await peel(tag.value.object, signal, depth + 1) : tag;

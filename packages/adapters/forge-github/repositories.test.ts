@@ -66,7 +66,7 @@ describe('the repositories of an organisation of GitHub', () => {
     expect(await readAs(github, asApp, 'acme')).toMatchObject({ complete: false, faults: [{ code: 'forge.refused' }] });
     expect(await readAs(github, { token }, 'empty')).toMatchObject({
       complete: false,
-      faults: [{ message: expect.stringContaining('shows no repository') }],
+      faults: [{ message: expect.stringContaining('lists no repositories') }],
     });
   });
 });

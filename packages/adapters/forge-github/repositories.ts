@@ -29,12 +29,12 @@ const parseInstalled = (body: unknown) => installedShape.parse(body).repositorie
 const ask = (route: string, parameters: Parameters = {}, parse: (body: unknown) => readonly Listed[] = parseList) =>
   ({ route, parameters, parse, keyOf: ({ id }) => id, what: 'repositories' }) satisfies ListQuery<Listed>;
 
-/** The oldest first, so that what is made while pages are read comes last. */
+/** Oldest first, so that new repositories come last while pages are read. */
 const oldestFirst = { sort: 'created', direction: 'asc' } as const;
 
 /**
- * What Eph can see of the repositories of an organisation or user: an App those that it is installed on, a person with a token all of an
- * organisation. Of a user, GitHub lists only what is public; what Eph was let into is in the list of its own account.
+ * The repositories of an organisation or user that Eph can see: with an App, those it is installed on; with a token, all
+ * of an organisation. For a user, GitHub lists only public ones; private ones are in the list of Eph's own account.
  */
 export const readRepositories = async (
   { identity, now, log = silentLog }: RepositoriesOptions,
