@@ -257,7 +257,7 @@ describeWith(gitea, 'a repository of Gitea', () => {
     const options = { project: projectId('shop'), owner: 'acme', repository: 'shop', token: 'x', folder: '/nowhere' };
     const log = { debug: () => {}, info: () => {}, warn: () => {} };
     expect(() => createGiteaForge({ ...options, baseUrl, log, now: Date.now, random: Math.random })).toThrow(
-      'is not the address of a forge',
+      'is not the URL of a forge',
     );
   });
 });

@@ -19,14 +19,13 @@ export interface GiteaForgeOptions
     Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
   readonly project: ProjectId;
   readonly log: Log;
-  /** Of the owner: then a pass in which nothing changed is one request for all repositories that share it. */
+  /** With it, an unchanged pass is one request for all repositories of the owner. */
   readonly shared?: SharedChanges | undefined;
 }
 
 export interface GiteaForge extends Forge, AsyncDisposable {
   readonly pulls: Pulls;
   readonly refs: RefWriter;
-  /** For the reporter that writes to the same repository. */
   readonly client: GiteaClient;
 }
 
@@ -38,9 +37,9 @@ const listedPulls = {
 };
 
 /**
- * A repository of Gitea or Forgejo. Branches, tags and files come by Git, which tells them completely in one exchange; pull requests and
- * what belongs to them come from the API. Its lists have no entity tags: without a look that is shared, an unchanged pass costs one
- * request per page of pull requests.
+ * A repository of Gitea or Forgejo. Branches, tags and files come from Git, which lists them completely in one exchange;
+ * pull requests come from the API. Its lists have no entity tags: without shared changes, an unchanged pass costs one
+ * request per page.
  */
 export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
   const { project } = options;
@@ -53,7 +52,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     return answer.ok ? { ok: true, value: answer.value.open_pr_counter } : answer;
   };
 
-  /** A list that is not there is empty only if the repository says that it cannot have pull requests. */
+  /** A missing list is empty only if the repository cannot have pull requests. */
   const explainMissing = async (listing: Listing<PullShape>, signal: AbortSignal): Promise<Listing<PullShape>> => {
     if (listing.complete || listing.refusal.meaning !== 'gone') return listing;
     const repository = await readRepository(client, signal);
@@ -76,7 +75,6 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     now: options.now,
   });
 
-  /** Where a branch is comes by Git in any case. */
   const listPulls = async (signal: AbortSignal, asOf?: number): Promise<Listing<PullShape>> => {
     const cached = asOf === undefined ? undefined : await pulls.readUnchanged(asOf, signal);
     return cached ?? (await pulls.read(signal));
@@ -128,7 +126,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
   };
 };
 
-/** A forge that does not answer says nothing by Git and nothing by its API; that is one thing to know, not two. */
+/** Without an answer both Git and the API fail; that is one fault, not two. */
 const reportOutageOnce = (faults: readonly Failure[]): readonly Failure[] => {
   const isOutage = ({ code }: Failure): boolean => code === 'forge.unreachable';
   const last = faults.findLast(isOutage);

@@ -10,19 +10,18 @@ import type { GiteaServer } from '../../../test/parts/gitea-server.ts';
 import { createGiteaForge, type GiteaForge, type GiteaForgeOptions } from './gitea-forge.ts';
 import { GiteaProxy } from './gitea-proxy.fake.ts';
 
-/** What Eph tells people to give to the token of its account. */
+/** The documented scopes of Eph's token. */
 const scopes = ['write:repository', 'write:issue', 'read:user'];
 
-/** A repository of its own for one test, the people around it, and what Eph sees of it. */
+/** One test's own repository and forge. */
 export interface GiteaFixture extends AsyncDisposable {
-  /** As the administrator of the server sees it. */
   readonly repository: GiteaRepository;
   readonly forge: GiteaForge;
   readonly proxy: GiteaProxy;
   readonly folder: string;
 }
 
-/** A real Gitea with the people that tests need. */
+/** A real Gitea with users. */
 export class GiteaHarness {
   readonly server: GiteaServer;
   /** May write. */
@@ -31,7 +30,7 @@ export class GiteaHarness {
   readonly bob: GiteaUser;
   /** May only read. */
   readonly mallory: GiteaUser;
-  /** Eph's own account, an administrator of every repository, with no more scopes than it needs. */
+  /** Eph's account: an administrator of every repository, with only the documented scopes. */
   readonly bot: GiteaUser;
   #repositories = 0;
 
@@ -96,7 +95,7 @@ export class GiteaHarness {
     };
   }
 
-  /** As if all pull requests of a repository had last changed at that time. Gitea lets nobody say so, and nobody wants to wait. */
+  /** Sets the time of the last change of all pull requests, which Gitea's API cannot do. */
   setUpdated({ owner, name }: GiteaRepository, at: Date): void {
     const database = new DatabaseSync(join(this.server.folder, 'gitea.db'), { timeout: 60_000 });
     try {

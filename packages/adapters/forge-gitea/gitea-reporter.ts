@@ -9,28 +9,25 @@ import { parseNumber } from './pull-source.ts';
 import { isPullGone } from './repository.ts';
 
 export interface GiteaReporterOptions {
-  /** Of the forge that reads the same repository. */
   readonly client: GiteaClient;
-  /** The comment about an environment, its marker included. */
   readonly renderComment: (report: Report) => string;
   readonly computeStatus: (view: ReportView) => {
     readonly state: 'success' | 'pending' | 'failure' | 'inactive';
     readonly description: string;
   };
   readonly now?: () => number;
-  /** Whether to comment at all; statuses are always written. */
   readonly comments?: boolean;
 }
 
-/** What people see of an environment, as far as this process knows: nothing of what is being written, which may fail either way. */
+/** What this process knows to be written. A value is removed while it is being written, because that may fail. */
 interface KnownState {
   comment?: CommentState;
   status?: string;
 }
 
 /**
- * One comment per pull request and environment, edited in place, and one status per commit and environment. Branches and tags have only
- * the status.
+ * One comment per pull request and environment, edited in place, and one status per commit and environment. Branches and
+ * tags have only the status.
  */
 export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => {
   const { client, renderComment, computeStatus, now = Date.now, comments: isCommenting = true } = options;
@@ -44,7 +41,7 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
     return state;
   };
 
-  /** Undefined where nobody comments. */
+  /** Undefined if there is no comment. */
   const targetOf = ({ source, environment, commit, view }: Report) => {
     const number = isCommenting ? parseNumber(source) : undefined;
     return number === undefined ? undefined : { number, environment, commit, context: contextOf(view) };
@@ -61,7 +58,7 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
       const found = comment ?? (await prefetched.take(environment)) ?? (await comments.find(target, signal));
       state.comment = await comments.ensure({ ...target, body: renderComment(report) }, found, signal);
     } catch (error) {
-      // On a pull request that was deleted nobody is left to read.
+      // Ignored if the pull request was deleted.
       if (!(await isPullGone(client, target.number, signal))) throw error;
     }
   };
@@ -87,7 +84,7 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
     };
   };
 
-  /** The comment first: a status is the sign that there was one. */
+  /** The comment first: a status shows that there was a comment. */
   const write = async (report: Report, signal: AbortSignal): Promise<void> => {
     await ensureComment(report, signal);
     await ensureShownStatus(report, signal);

@@ -6,21 +6,21 @@ import { readTimeline } from './pull-events.ts';
 import { readPull } from './repository.ts';
 import { labelShape, listOf, type PullShape, parseLabel, parseNothing } from './shapes.ts';
 
-/** The labels of pull requests, as wishes that are read and written. Everything throws `EphError`. */
+/** The labels of pull requests. Everything throws `EphError`. */
 export interface Labels {
   labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
   add(number: number, label: string, signal: AbortSignal): Promise<void>;
   remove(number: number, label: string, signal: AbortSignal): Promise<void>;
 }
 
-/** The body of an event that says that a label was added; one that says that it was removed has none. */
+/** The body of the event of an added label; that of a removed one is empty. */
 const addedBody = '1';
 const color = '#0e8a7d';
 
 export const createLabels = (client: GiteaClient): Labels => {
   const enqueue = createKeyedQueue();
 
-  /** Gitea takes any number of labels with the same name, so they are made one after the other. */
+  /** Gitea allows several labels with one name, so they are created one after the other. */
   const serialize = <T>(work: () => Promise<T>): Promise<T> => enqueue('labels', work);
 
   const idsOf = ({ labels }: PullShape, label: string): readonly number[] =>
@@ -32,11 +32,11 @@ export const createLabels = (client: GiteaClient): Labels => {
   };
 
   const createAndAttach = async (number: number, label: string, signal: AbortSignal): Promise<void> => {
-    // Somebody else's turn may have been about the same label.
+    // A previous call may have created the label.
     if ((await attach(number, label, signal)).includes(label)) return;
     const { id } = unwrap(await client.send('POST', '/labels', { name: label, color }, parseLabel, signal));
     if (!(await attach(number, id, signal)).includes(label))
-      throw new EphError('forge.refused', `${client.shown} does not take the label ${JSON.stringify(label.slice(0, 100))}.`);
+      throw new EphError('forge.refused', `${client.shown} does not accept the label ${JSON.stringify(label.slice(0, 100))}.`);
   };
 
   return {
@@ -48,15 +48,15 @@ export const createLabels = (client: GiteaClient): Labels => {
       const added = timeline.items.findLast(
         (event) => event.type === 'label' && event.label?.name === label && event.body === addedBody,
       );
-      // What is there was put there: without a word about it, the list is not all that happened.
+      // A present label was added at some time: without an event, the timeline is incomplete.
       if (added === undefined)
-        throw toError(invalidAnswer(`${client.shown} does not say when pull request ${number} got its label.`));
+        throw toError(invalidAnswer(`${client.shown} does not list when the label was added to pull request ${number}.`));
       return added.created_at;
     },
 
     async add(number, label, signal) {
       if (idsOf(unwrap(await readPull(client, number, signal)), label).length > 0) return;
-      // Names that the repository does not know are passed over in silence.
+      // Gitea silently ignores unknown labels.
       if (!(await attach(number, label, signal)).includes(label)) await serialize(() => createAndAttach(number, label, signal));
     },
 

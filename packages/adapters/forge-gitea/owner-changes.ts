@@ -17,12 +17,12 @@ const parseChanged =
   };
 
 /**
- * Of all repositories of an organisation or user that Eph can see, private ones included. Called a search, but without words to look for
- * it is answered from the database and not from an index that lags.
+ * For all repositories of an organisation or user that Eph can see. Without search terms this query is answered from the
+ * database, not from an index that lags.
  */
 export const createOwnerChanges = (options: GiteaApiOptions, owner: string): SharedChanges => {
   const api = createGiteaApi(options, owner);
-  // No more than Gitea hands out at once: it counts pages by what is asked for.
+  // Not more than Gitea's page size: it counts pages by the requested limit.
   const everything = `type=pulls&state=all&owner=${encodeURIComponent(owner)}&limit=50`;
   return createSharedChanges({
     readPage: (since, page, signal) =>

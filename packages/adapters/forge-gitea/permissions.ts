@@ -5,7 +5,7 @@ import { parsePermission } from './shapes.ts';
 const writeLevels = new Set(['write', 'admin', 'owner']);
 const knownLevels = new Set([...writeLevels, 'read', 'none']);
 
-/** Who of these people may write to the repository now; the forge is asked once for each. */
+/** The people who may write to the repository now; one request each. */
 export const readWriters = async (
   client: GiteaClient,
   people: Iterable<string>,
@@ -24,10 +24,10 @@ export const readWriters = async (
 const mayWrite = async (client: GiteaClient, name: string, signal: AbortSignal): Promise<Answer<boolean>> => {
   const path = `/collaborators/${encodeURIComponent(name)}/permission`;
   const answer = await client.read(path, parsePermission, signal);
-  // An account that was deleted since.
+  // A deleted account.
   if (!answer.ok) return answer.meaning === 'gone' ? { ok: true, value: false } : answer;
   const { permission } = answer.value;
   return knownLevels.has(permission)
     ? { ok: true, value: writeLevels.has(permission) }
-    : invalidAnswer(`${client.shown} knows a permission that Eph does not.`);
+    : invalidAnswer(`${client.shown} returned an unknown permission.`);
 };

@@ -8,29 +8,28 @@ import { readPull } from './repository.ts';
 import { type CommentShape, type PullShape, parseAccount, parseCreatedComment, parseNothing } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
-/** The comment about one environment on one pull request. */
 export interface WantedComment {
   readonly number: number;
   readonly environment: EnvironmentId;
   readonly body: string;
-  /** The commit that is reported on, and the status that stands there when it was before. */
+  /** The reported commit, and the context of its status. */
   readonly commit: CommitSha;
   readonly context: string;
 }
 
-/** What became of a comment: it is there, or a person does not want it. */
+/** A comment that exists, or that a person deleted. */
 export type CommentState = { readonly id: number; readonly body: string } | 'deleted';
 
 export interface PullComments {
-  /** Only the first report has to look; who does so ahead asks everything at once. */
+  /** Needed for the first report only. A prefetch sends all requests at once. */
   find(target: Omit<WantedComment, 'body'>, signal: AbortSignal, isPrefetch?: boolean): Promise<CommentState | 'unwritten'>;
-  /** Makes the comment say what is wanted, given what is known of it. */
+  /** Writes or edits the comment, given its known state. */
   ensure(wanted: WantedComment, known: CommentState | 'unwritten', signal: AbortSignal): Promise<CommentState>;
 }
 
 type CommentTarget = Parameters<PullComments['find']>[0];
 
-/** So many commits are looked at for a sign that there was a comment once. */
+/** How many earlier commits are checked for a status. */
 const maxHeads = 30;
 
 export const createPullComments = (client: GiteaClient): PullComments => {
@@ -61,7 +60,7 @@ export const createPullComments = (client: GiteaClient): PullComments => {
     const { body } = wanted;
     const answer = await client.send('PATCH', `/issues/comments/${id}`, { body }, parseNothing, signal);
     if (answer.ok) return { id, body };
-    // Everything in a repository that cannot be seen looks deleted; the list of comments tells the difference.
+    // In a repository that cannot be seen everything looks deleted; the list of comments shows the difference.
     if (answer.meaning === 'gone' && (await findComment(wanted, signal)) === undefined) return 'deleted';
     throw toError(answer);
   };
@@ -78,7 +77,7 @@ export const createPullComments = (client: GiteaClient): PullComments => {
     return computeHeads(timeline.items);
   };
 
-  /** What a look may have to ask. */
+  /** The requests that `find` may need. */
   const lookupsFor = (target: CommentTarget, signal: AbortSignal) => {
     const { number, commit, context } = target;
     const readPullRequest = once(() => readPull(client, number, signal));
@@ -91,8 +90,8 @@ export const createPullComments = (client: GiteaClient): PullComments => {
 
   return {
     /**
-     * Gitea keeps no trace of a comment that was deleted. But a status is written after every comment and nobody can delete it: where
-     * there is one, there was a comment.
+     * Gitea keeps no trace of a deleted comment. But every comment is followed by a status, which nobody can delete: a
+     * status without a comment means that the comment was deleted.
      */
     async find(target, signal, isPrefetch = false) {
       const { comment, isShown, heads } = lookupsFor(target, signal);
@@ -113,7 +112,7 @@ export const createPullComments = (client: GiteaClient): PullComments => {
   };
 };
 
-/** Asked when it is needed for the first time. */
+/** Calls the function once, on first use. */
 const once = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
   let asked: Promise<T> | undefined;
   return () => {

@@ -70,7 +70,7 @@ describeWith(gitea, 'the repositories of an organisation of Gitea', () => {
     expect(await read('nobody')).toMatchObject({ complete: false, faults: [{ message: expect.stringContaining('not exist') }] });
     expect(await read('empty')).toMatchObject({
       complete: false,
-      faults: [{ message: expect.stringContaining('no repository') }],
+      faults: [{ message: expect.stringContaining('no repositories') }],
     });
   });
 });
