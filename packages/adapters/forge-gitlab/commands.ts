@@ -6,7 +6,7 @@ import { readWriters } from './permissions.ts';
 import type { NoteShape } from './shapes.ts';
 import { headAt, readVersions } from './versions.ts';
 
-/** As `Pulls.commands`. A merge request with comments and without any of them costs one request. */
+/** As `Pulls.commands`. Without commands it costs one request. */
 export const readCommands = async (client: GitlabClient, number: number, signal: AbortSignal): Promise<Reading<Command>> => {
   const notes = await readNotes(client, number, signal);
   if (!notes.complete) return incompleteReading([], notes.refusal.fault);

@@ -5,7 +5,7 @@ import { isGone } from './is-gone.ts';
 import type { StatusShape } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
-/** What a commit shows beside it; as `engine/report` computes it. */
+/** As `CommitStatus` of the engine. */
 export interface ComputedStatus {
   readonly state: 'success' | 'pending' | 'failure' | 'inactive';
   readonly description: string;
@@ -16,13 +16,13 @@ export interface WantedStatus extends ComputedStatus {
   /** The branch or tag whose pipeline shows it. */
   readonly ref: string;
   readonly name: string;
-  /** Where it leads; nowhere while nothing answers. */
+  /** The link; undefined while nothing answers. */
   readonly target: string | undefined;
 }
 
 const addressLimit = 255;
 
-/** Makes the newest status of this name say so. A commit that is gone shows nothing. Throws `EphError`. */
+/** Writes the status if the newest one of this name differs. Does nothing if the commit is gone. Throws `EphError`. */
 export const ensureCommitStatus = async (client: GitlabClient, wanted: WantedStatus, signal: AbortSignal): Promise<void> => {
   const account = unwrap(await client.readAccount(signal));
   const statuses = await readStatuses(client, wanted.commit, signal);
@@ -43,8 +43,8 @@ const past = new Set(['canceled', 'skipped']);
 const finals = { success: 'success', failure: 'failed' } as const;
 
 /**
- * The state to set; undefined where nothing has to change. GitLab goes from an unfinished status to a finished one and never back, and
- * refuses to say the same twice of an unfinished one, even in other words; after a finished one it begins anew.
+ * The state to set; undefined if nothing has to change. In GitLab a status goes from unfinished to finished and never
+ * back, and an unfinished one cannot be set again, even with another description. After a finished one a new one begins.
  */
 const nextState = (
   { state, description, target }: WantedStatus,

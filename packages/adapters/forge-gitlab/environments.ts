@@ -11,26 +11,26 @@ const parseEnvironment = parserOf(environmentShape);
 export interface WantedEnvironment {
   readonly name: string;
   readonly url: string;
-  /** What answers there; undefined while nothing does. */
+  /** The commit that answers; undefined while nothing does. */
   readonly serving: { readonly commit: CommitSha; readonly ref: string; readonly isTag: boolean } | undefined;
 }
 
-/** What GitLab shows under Environments and, with a link, on merge requests. Everything throws `EphError`. */
+/** GitLab's environments, with a link on merge requests. Everything throws `EphError`. */
 export interface GitlabEnvironments {
   ensure(wanted: WantedEnvironment, signal: AbortSignal): Promise<void>;
   ensureStopped(name: string, signal: AbortSignal): Promise<void>;
-  /** Those that should stand and do not. Only of one that was seen standing it is certain that somebody else stopped it. */
+  /** Environments that should be available and are stopped. If one was available before, somebody else stopped it. */
   listStopped(signal: AbortSignal): Promise<ReadonlyMap<string, { readonly wasAvailable: boolean }>>;
-  /** Somebody stopped it, and it stands all the same. Where nothing answers, it is only started once something does. */
+  /** Starts an environment again that somebody stopped. Without a serving commit it stays stopped until there is one. */
   restart(wanted: WantedEnvironment, signal: AbortSignal): Promise<void>;
-  /** Stopped first: GitLab deletes no other. Its deployments go with it. */
+  /** Stops it first: GitLab deletes only stopped environments. Its deployments are deleted too. */
   ensureDeleted(name: string, signal: AbortSignal): Promise<void>;
 }
 
-/** What they are all called: GitLab shows them as one group. */
+/** GitLab shows names with a common prefix as one group. */
 export const reviewPrefix = 'review/';
 
-/** Longer ones are refused. */
+/** GitLab refuses longer ones. */
 const addressLimit = 255;
 
 interface Address {
@@ -40,11 +40,11 @@ interface Address {
 const addressOf = (url: string): Address => (url.length <= addressLimit ? { external_url: url } : {});
 
 export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironments => {
-  /** The number of each as far as this process knows; of a name that is not in it, nobody knows. */
+  /** Ids by name, as far as known. */
   const known = new Map<string, number>();
   /**
-   * Those that should be available, and whether they were seen so: only then somebody else can have stopped them since. GitLab starts one
-   * again a moment after the answer to its new deployment.
+   * Environments that should be available, and whether they were observed so: only then somebody else can have stopped
+   * them. GitLab starts one again shortly after the answer to its new deployment.
    */
   const expected = new Map<string, { readonly wasAvailable: boolean }>();
 
@@ -57,8 +57,8 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
   };
 
   /**
-   * An empty list may be all that arrived, and GitLab counts environments nowhere. So one that is known is asked for by its number; where
-   * none is known, it must not be found in other words either.
+   * An empty list may be incomplete, and GitLab has no count. So a known environment is read by its id; otherwise a
+   * second list with another parameter must not contain it either.
    */
   const find = async (name: string, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
     const found = await search(name, 'name', signal);
@@ -77,7 +77,7 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     return unwrap(await client.readPage(path, deployments, '1', { signal, fresh: true })).items[0];
   };
 
-  /** Also starts one that is stopped, which nothing else does. */
+  /** Also starts a stopped environment, which nothing else does. */
   const ensureDeployment = async (
     { name, serving }: WantedEnvironment,
     { state }: EnvironmentShape,
@@ -101,10 +101,10 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     if (!answer.ok && !(await isGone(client, answer, signal))) throw toError(answer);
   };
 
-  /** Somebody else may make it at the same time: another ephd, most likely. */
+  /** Another ephd may create it at the same time. */
   const create = async (name: string, address: Address, signal: AbortSignal): Promise<EnvironmentShape> => {
     const body = { name, ...address, tier: 'development' };
-    // Whether there is one when no answer comes, nobody knows.
+    // Without an answer it is unknown whether it was created.
     known.delete(name);
     const answer = await client.send('POST', '/environments', body, parseEnvironment, signal);
     if (!answer.ok && answer.meaning === 'refused') return (await search(name, 'name', signal)) ?? unwrap(answer);
@@ -113,7 +113,7 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     return made;
   };
 
-  /** One that is there and was not shown cannot be made again. */
+  /** An existing one that was not listed cannot be created again. */
   const findOrCreate = async ({ name, url }: WantedEnvironment, signal: AbortSignal): Promise<EnvironmentShape> =>
     (await search(name, 'name', signal)) ?? (await create(name, addressOf(url), signal));
 
@@ -128,7 +128,7 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     async ensure(wanted, signal) {
       const found = await findOrCreate(wanted, signal);
       const wasAvailable = found.state === 'available';
-      // What somebody stopped stays so until it is decided what follows from it.
+      // What somebody stopped stays stopped until `handleStops` decides.
       if (!wasAvailable && expected.get(wanted.name)?.wasAvailable === true) return;
       expected.set(wanted.name, { wasAvailable });
       await update(wanted, found, signal);
@@ -148,14 +148,14 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     async listStopped(signal) {
       const before = new Map(expected);
       if (before.size === 0) return before;
-      // Of those that are stopped a project may have thousands.
+      // A project may have thousands of stopped environments.
       const listing = await client.list(`/environments?states=available&search=${reviewPrefix}`, environments, { signal });
       if (!listing.complete) throw toError(listing.refusal);
       const available = new Set(listing.items.map(({ name }) => name));
       const others = [...before.keys()].filter((name) => !available.has(name));
-      // A list may arrive with less in it than there is.
+      // The list may be incomplete.
       for (const name of others) if ((await find(name, signal))?.state === 'available') available.add(name);
-      // What was written meanwhile is newer than what was read.
+      // What was written meanwhile is newer than the list.
       const unwritten = [...before].filter(([name, was]) => expected.get(name) === was);
       for (const [name] of unwritten) if (available.has(name)) expected.set(name, { wasAvailable: true });
       return new Map(unwritten.filter(([name]) => !available.has(name)));

@@ -30,16 +30,15 @@ export interface GitlabForgeOptions
     Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
   readonly project: ProjectId;
   readonly log: Log;
-  /** What is looked for; everything by default. Where only merge requests are wanted, an unchanged pass is one request. */
+  /** The kinds to list; all by default. With merge requests only, an unchanged pass is one request. */
   readonly kinds?: readonly SourceKind[];
-  /** Of a group that the project is in: then a pass in which nothing changed is one request for all of its projects. */
+  /** With it, an unchanged pass is one request for all projects of the group. */
   readonly shared?: SharedChanges | undefined;
 }
 
 export interface GitlabForge extends Forge, AsyncDisposable {
   readonly pulls: Pulls;
   readonly refs: RefWriter;
-  /** For the reporter that writes to the same project. */
   readonly client: GitlabClient;
 }
 
@@ -47,8 +46,8 @@ const parseMergeRequest = parserOf(mergeRequestShape);
 const nothing = completeReading<Source>([]);
 
 /**
- * A project of GitLab. Branches, tags and files come by Git, which tells them completely in one exchange that costs nothing of what the
- * API grants; merge requests and what belongs to them come from the API.
+ * A project of GitLab. Branches, tags and files come from Git, which lists them completely in one exchange outside of
+ * the rate limit; merge requests come from the API.
  */
 export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
   const { project, kinds = sourceKinds } = options;
@@ -86,7 +85,7 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
     return faults.length === 0 ? completeReading(items) : incompleteReading(items, ...faults);
   });
 
-  /** The same reading, not only an equal one, for as long as its parts are. */
+  /** Returns the same object as long as its parts are unchanged. */
   const combine = (parts: readonly Reading<Source>[]): Reading<Source> => {
     if (before !== undefined && parts.every((part, index) => isSame(part, before?.parts[index]))) return before.whole;
     const items = parts.flatMap((part) => part.items);
@@ -133,20 +132,20 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
 };
 
 /**
- * Whether merge requests are where the branches of their own project are. GitLab follows a push a moment later, and when a branch only
- * went back it may leave the date of its merge request as it was.
+ * Whether merge requests are at the tips of their branches. GitLab updates them shortly after a push, and when a branch
+ * is set back it may keep the date of the merge request.
  */
 const matchesBranchTips = (merges: readonly MergeRequestShape[], refs: readonly Source[]): boolean => {
   const tips = new Map<string, string>(
     refs.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]),
   );
   return merges.every(({ source_project_id: source, target_project_id: target, source_branch: branch, sha }) => {
-    // A merge request stays where it was when its branch is deleted.
+    // A merge request keeps its head when its branch is deleted.
     return source !== target || (tips.get(branch) ?? sha) === sha;
   });
 };
 
-/** Computes again only for another argument than the last. */
+/** Memoizes the last argument. */
 const memoizeLast = <A, R>(compute: (from: A) => R): ((from: A) => R) => {
   let last: { readonly from: A; readonly made: R } | undefined;
   return (from) => {

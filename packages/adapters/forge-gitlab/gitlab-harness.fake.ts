@@ -8,7 +8,7 @@ import { createGitlabForge, type GitlabForge, type GitlabForgeOptions } from './
 
 export const path = 'acme/web/shop';
 
-/** A GitLab for one test, with a project, the people around it, and what Eph sees of it. */
+/** An emulated GitLab for one test, with a project, people and Eph's forge. */
 export interface GitlabHarness extends AsyncDisposable {
   readonly gitlab: GitlabEmulator;
   readonly forge: GitlabForge;
@@ -68,7 +68,7 @@ export const takeApiRequests = ({ requests }: GitlabEmulator): readonly string[]
   return lines.filter((line) => line.includes(' /api/v4/')).map((line) => line.replace('/api/v4', ''));
 };
 
-/** How contract suites take a server away and give it back. */
+/** Lets contract suites disconnect the server. */
 export const connectionsTo = ({ failures }: GitlabEmulator) => {
   let reconnect = (): void => undefined;
   return {

@@ -130,7 +130,7 @@ describe('changed paths of merge requests', () => {
     expect(await read(harness, commit)).toMatchObject({
       complete: false,
       items: [],
-      faults: [{ message: expect.stringMatching(/moved on/) }],
+      faults: [{ message: expect.stringMatching(/newer commit/) }],
     });
   });
 

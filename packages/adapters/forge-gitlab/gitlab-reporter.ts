@@ -11,31 +11,27 @@ import { parseNumber } from './merge-request-source.ts';
 import { mergeRequestShape } from './shapes.ts';
 
 export interface GitlabReporterOptions {
-  /** Of the forge that reads the same project. */
   readonly client: GitlabClient;
-  /** The note about an environment, its marker included. */
   readonly renderComment: (report: Report) => string;
   readonly computeStatus: (view: ReportView) => ComputedStatus;
-  /** Whether to write notes at all; statuses and environments are always written. */
   readonly comments?: boolean;
 }
 
 const parseMergeRequest = parserOf(mergeRequestShape);
 
 /**
- * Reports in three places: a note on the merge request, a status on the commit, and an environment of GitLab with a link to it. Each is
- * read before it is written, so that nothing about them has to be remembered over a restart.
+ * Writes a note on the merge request, a status on the commit, and a GitLab environment with a link. Each is read before
+ * it is written, so no state has to survive a restart.
  */
 export const createGitlabReporter = (options: GitlabReporterOptions): Reporter => {
   const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
   const notes = createEnvironmentNotes(client);
   const environments = createGitlabEnvironments(client);
-  /** What people see already. */
   const written = new Map<EnvironmentId, Report>();
 
   /**
-   * GitLab shows a status on a merge request only if it is in the pipeline of its branch. Commits of forks are on no branch here. On a
-   * merge request that was deleted nobody is left to read.
+   * GitLab shows a status on a merge request only in the pipeline of its branch. Commits of forks are on no branch here.
+   * Undefined if the merge request was deleted.
    */
   const readRef = async ({ source }: Report, signal: AbortSignal): Promise<string | undefined> => {
     const number = parseNumber(source);
@@ -64,7 +60,7 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
     await environments.ensure(wanted, signal);
   };
 
-  /** What one place refuses is still shown in the others. */
+  /** If one fails, the others are still written. */
   const write = async (report: Report, signal: AbortSignal): Promise<void> => {
     const { environment } = report;
     if (isSameReport(report, written.get(environment))) return;
@@ -93,10 +89,10 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
         affected.map(async (report) => {
           const isStoppedByUser = stopped.get(nameOf(report.view))?.wasAvailable === true;
           if (isStoppedByUser && (await requestRemoval(report.source))) return;
-          // Nothing but an answer starts it again, and then the report that tells of it does.
+          // It can be started only once something answers, which the next report does.
           if (!isStoppedByUser && report.view.phase !== 'Ready') return;
           await runExclusive(report.environment, async () => {
-            // Of a newer report the next look thinks anew.
+            // A newer report is handled by the next call.
             if (written.get(report.environment) !== report) return;
             await environments.restart(toWanted(report, await readRef(report, signal)), signal);
           });

@@ -13,9 +13,9 @@ const parseChanged: ParseAnswer<ChangedPage> = (body, headers) => {
   return { items: changed, ...position, readAtMs: Date.parse(headers.get('date') ?? '') };
 };
 
-/** Of all projects of a group and the groups in it. Users have no such list: GitLab knows no group of their name. */
+/** For all projects of a group and its subgroups. GitLab has no such list for users. */
 export const createGroupChanges = (options: GitlabApiOptions, group: string): SharedChanges => {
-  // No address is asked for twice: each has another date.
+  // No URL is requested twice, because each has another date.
   const api = createGitlabApi({ ...options, cacheLimitBytes: 0 }, group);
   const path = `/groups/${encodeURIComponent(group)}/merge_requests`;
   const everything = 'scope=all&state=all&non_archived=false&order_by=updated_at&per_page=100';
