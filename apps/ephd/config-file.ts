@@ -17,7 +17,7 @@ import {
   serverVariableName,
   verbatimInConfig,
 } from '@eph/contract';
-import { checkTemplate } from '@eph/engine/report/texts';
+import { checkTemplate } from '@eph/engine/report/comment-texts';
 import { z } from 'zod';
 import { faultOfLink } from './links.ts';
 import { providerSchema } from './provider-types.ts';

@@ -13,7 +13,7 @@ import {
   providerName,
   type ServerVariables,
 } from '@eph/contract';
-import type { CommentTemplate } from '@eph/engine/report/texts';
+import type { CommentTemplate } from '@eph/engine/report/comment-texts';
 import { z } from 'zod';
 import {
   type ConfigFile,

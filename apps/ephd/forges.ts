@@ -4,7 +4,7 @@ import { createGitForge } from '@eph/adapters/forge-git/git-forge';
 import { createGitNotesReporter } from '@eph/adapters/forge-git/git-notes';
 import { createGiteaForge } from '@eph/adapters/forge-gitea/gitea-forge';
 import { createGiteaReporter } from '@eph/adapters/forge-gitea/gitea-reporter';
-import { createOwnerLook } from '@eph/adapters/forge-gitea/owner-look';
+import { createOwnerChanges } from '@eph/adapters/forge-gitea/owner-changes';
 import { readRepositories as readGiteaRepositories } from '@eph/adapters/forge-gitea/repositories';
 import { createGithubForge } from '@eph/adapters/forge-github/github-forge';
 import { createGithubIdentity, type GithubAuth, type GithubIdentity } from '@eph/adapters/forge-github/github-identity';
@@ -12,15 +12,15 @@ import { createGithubReporter } from '@eph/adapters/forge-github/github-reporter
 import { readRepositories as readGithubRepositories } from '@eph/adapters/forge-github/repositories';
 import { createGitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
 import { createGitlabReporter } from '@eph/adapters/forge-gitlab/gitlab-reporter';
-import { createGroupLook } from '@eph/adapters/forge-gitlab/group-look';
+import { createGroupChanges } from '@eph/adapters/forge-gitlab/group-changes';
 import { readRepositories as readGitlabRepositories } from '@eph/adapters/forge-gitlab/repositories';
 import { createGate, type Gate } from '@eph/adapters/forge-http/gate';
-import type { SharedLook } from '@eph/adapters/forge-http/shared-look';
+import type { SharedChanges } from '@eph/adapters/forge-http/shared-changes';
 import { commentMarker, EphError, type ListedRepository, type Log, type ProjectId, type Reading } from '@eph/contract';
+import type { CommentTemplate } from '@eph/engine/report/comment-texts';
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { renderMarkdown } from '@eph/engine/report/markdown';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import type { CommentTemplate } from '@eph/engine/report/texts';
 import type { Forge } from '@eph/engine/source/forge';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import type { ConfiguredForge, ConfiguredProject, Environment } from './config.ts';
@@ -48,7 +48,7 @@ export class Forges {
   readonly #projects = new Map<ProjectId, ReachedProject>();
   readonly #gates = new Map<string, Gate>();
   readonly #identities = new Map<string, GithubIdentity>();
-  readonly #looks = new Map<ProjectId, SharedLook>();
+  readonly #looks = new Map<ProjectId, SharedChanges>();
 
   constructor(projects: readonly ConfiguredProject[], options: ForgesOptions) {
     this.#options = options;
@@ -145,10 +145,10 @@ export class Forges {
   }
 
   /** GitHub needs none: what did not change costs nothing there. */
-  #createLook(server: ConfiguredForge, owner: string): SharedLook | undefined {
+  #createLook(server: ConfiguredForge, owner: string): SharedChanges | undefined {
     if (server.type === 'github') return undefined;
     const access = this.#access(server);
-    return server.type === 'gitlab' ? createGroupLook(access, owner) : createOwnerLook(access, owner);
+    return server.type === 'gitlab' ? createGroupChanges(access, owner) : createOwnerChanges(access, owner);
   }
 
   /** With a token, as GitLab and Gitea want it. */

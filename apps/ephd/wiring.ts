@@ -158,7 +158,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
       guard: guardDeletions,
       record: (event) => store.events.append(event),
       deliver: (report, signal) => forges.get(report.project).reporter.ensure(report, signal),
-      anticipate: (report, signal) => forges.get(report.project).reporter.anticipate?.(report, signal),
+      prefetch: (report, signal) => forges.get(report.project).reporter.prefetch?.(report, signal),
       changed(id) {
         const known = engine?.memory.get(id);
         if (known === undefined) routes.remove(id);

@@ -24,7 +24,7 @@ export interface ReportView {
   readonly updatedAt: string | null;
   readonly expiresAt: string | null;
   /** How it comes back once it is gone. */
-  readonly comeback: string;
+  readonly restoreHint: string;
 }
 
 export interface ReportedComponent {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createGithubForge, type GithubForge } from '@eph/adapters/forge-github/github-forge';
 import { createGithubIdentity } from '@eph/adapters/forge-github/github-identity';
 import { createGitlabForge, type GitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
-import { createGroupLook } from '@eph/adapters/forge-gitlab/group-look';
+import { createGroupChanges } from '@eph/adapters/forge-gitlab/group-changes';
 import { projectId, silentLog } from '@eph/contract';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
@@ -99,7 +99,7 @@ const measureGroup = async (): Promise<Figure> => {
 const createGroupForges = (gitlab: GitlabEmulator, paths: readonly string[]): readonly GitlabForge[] => {
   const token = gitlab.groupToken(owner);
   const options = { baseUrl: gitlab.url, token, now: Date.now, random: Math.random, log: silentLog };
-  const shared = createGroupLook(options, owner);
+  const shared = createGroupChanges(options, owner);
   return paths.map((path, index) =>
     createGitlabForge({
       ...options,

@@ -69,7 +69,7 @@ export const startGitea = async ({ seed, now, random }: Setting): Promise<Hostin
     random,
     log: silentLog,
     // The clock stands still while anybody waits.
-    gate: createGate({ shown: 'Gitea', now, random, log: silentLog, patienceMs: 0 }),
+    gate: createGate({ shown: 'Gitea', now, random, log: silentLog, maxWaitMs: 0 }),
   });
 
   return {

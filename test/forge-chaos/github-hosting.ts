@@ -44,7 +44,7 @@ export const startGithub = async ({ seed, now, random }: Setting): Promise<Hosti
     log: silentLog,
     timeoutMs,
     // The clock stands still while anybody waits.
-    patienceMs: 0,
+    maxWaitMs: 0,
   });
 
   return {

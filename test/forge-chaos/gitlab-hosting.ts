@@ -48,7 +48,7 @@ export const startGitlab = async ({ seed, now, random }: Setting): Promise<Hosti
     random,
     log: silentLog,
     // The clock stands still while anybody waits.
-    gate: createGate({ shown: 'GitLab', now, random, log: silentLog, patienceMs: 0 }),
+    gate: createGate({ shown: 'GitLab', now, random, log: silentLog, maxWaitMs: 0 }),
   });
 
   return {

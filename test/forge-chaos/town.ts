@@ -76,7 +76,7 @@ export class Town implements AsyncDisposable {
         this.reports.set(report.environment, report);
         if (report.last) this.witness.gone(Number(report.source.name));
       },
-      anticipate: (report, signal) => hosting.reporter.anticipate?.(report, signal),
+      prefetch: (report, signal) => hosting.reporter.prefetch?.(report, signal),
       changed: () => undefined,
     });
     const wishes = new Wishes({

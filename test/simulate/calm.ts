@@ -1,6 +1,6 @@
 import { commitSha } from '@eph/contract';
 import type { EnvironmentRecord } from '@eph/engine/loop/memory';
-import { composeText } from '@eph/engine/report/text';
+import { composeText } from '@eph/engine/report/plain-text';
 import { composeView } from '@eph/engine/report/view';
 import { describeProgress } from './calls.ts';
 import { differenceToGit, leftover } from './difference.ts';

@@ -53,7 +53,7 @@ class Panel {
   #reporterOf(id: ProjectId): Reporter {
     return {
       ensure: async () => undefined,
-      followStops: async (takeDown) => {
+      handleStops: async (takeDown) => {
         this.looks.push(id);
         if (!this.pressed.has(id)) return;
         if (!(await takeDown(pull))) this.shownAgain.push(id);

@@ -53,14 +53,14 @@ export class Stops implements AsyncDisposable {
   #beginRound() {
     const { projects, living } = this.#options;
     const alive = living();
-    const left = [...projects].flatMap(([id, { reporter }]) => (reporter.followStops !== undefined && alive.has(id) ? [id] : []));
+    const left = [...projects].flatMap(([id, { reporter }]) => (reporter.handleStops !== undefined && alive.has(id) ? [id] : []));
     return { left, pauseMs: Math.max(leastMs, roundMs / Math.max(1, left.length)) };
   }
 
   async #look(id: ProjectId): Promise<void> {
     const { signal } = this.#stopping;
     try {
-      await this.#options.projects.get(id)?.reporter.followStops?.((ref) => this.#takeDown(id, ref, signal), signal);
+      await this.#options.projects.get(id)?.reporter.handleStops?.((ref) => this.#takeDown(id, ref, signal), signal);
     } catch (error) {
       // The loop speaks to the same forge, and says so to people when it cannot.
       if (!signal.aborted) this.#options.log.debug({ project: id, ...toFailure(error) }, 'stops could not be followed');

@@ -9,8 +9,8 @@ interface Entry<Item, Result> {
 }
 
 /**
- * Runs one batch at a time; what is added meanwhile forms the next one. A thousand callers at once therefore cost two runs, and
- * each caller's run began after its call, so an answer is never older than the question. A run is aborted when nobody waits for it any more.
+ * Runs one batch at a time; what is added meanwhile forms the next. So a thousand concurrent callers cost two runs, and
+ * each run began after its callers' calls. A run is aborted when no caller waits for it any more.
  */
 export const createBatchQueue = <Item, Result>(
   run: (items: readonly Item[], signal: AbortSignal) => Promise<Result>,
@@ -40,7 +40,7 @@ export const createBatchQueue = <Item, Result>(
       };
       signal.addEventListener('abort', leave, { once: true });
       waiting.push(entry);
-      // One turn later, so that calls made in the same breath share the first batch too.
+      // Deferred, so that calls in the same tick share the first batch.
       queueMicrotask(() => void runAll());
       return promise.finally(() => signal.removeEventListener('abort', leave));
     }

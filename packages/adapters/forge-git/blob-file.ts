@@ -1,7 +1,7 @@
 import type { Git } from './git-command.ts';
 import { gitError } from './git-errors.ts';
 
-/** Lets Git write a blob into an open file, past our memory. */
+/** Git writes the blob into an open file, without buffering it here. */
 export const writeBlobTo = async (
   git: Git,
   gitFolder: string,

@@ -3,15 +3,15 @@ import { mkdir } from 'node:fs/promises';
 import { EphError } from '@eph/contract';
 import { type Location, transports } from './location.ts';
 
-/** The `git` program, in an environment where nothing of the user, the machine or the repository has a say. */
+/** The `git` program, isolated from the configuration of the user, the machine and the repository. */
 export interface Git {
-  /** Runs to the end and returns what Git said, whatever the exit code. Throws when it could not run, took too long or was aborted. */
+  /** Returns the output whatever the exit code. Throws if Git could not run, took too long or was aborted. */
   run(args: readonly string[], options: RunOptions): Promise<GitOutput>;
-  /** Starts a process that stays and is spoken to. It ends by itself when its standard input does. */
+  /** Starts a long-running process. It ends when its standard input does. */
   start(args: readonly string[]): Promise<ChildProcessWithoutNullStreams>;
   /**
-   * What `ls-remote`, `fetch` (`upload-pack`) and `push` (`receive-pack`) must be given. Behind a `file://` address Git starts the
-   * server itself, on this machine, and drops our configuration on the way: it would run the hooks it finds there.
+   * Arguments for `ls-remote`, `fetch` (`upload-pack`) and `push` (`receive-pack`). For a `file://` URL Git starts the
+   * server itself and drops our configuration: it would run the hooks it finds there.
    */
   serverArgs(service: 'upload-pack' | 'receive-pack'): readonly string[];
 }
@@ -19,11 +19,11 @@ export interface Git {
 export interface RunOptions {
   readonly signal: AbortSignal;
   readonly input?: string | Uint8Array;
-  /** May talk to the project's location. Everything else runs with every transport refused. */
+  /** Allows the network. Without it every transport is refused. */
   readonly network?: boolean;
   readonly timeLimitMs?: number;
   readonly outputLimitBytes?: number;
-  /** An open file that takes standard output instead. */
+  /** An open file for standard output. */
   readonly outputTo?: number;
 }
 
@@ -35,29 +35,29 @@ export interface GitOutput {
 
 export interface GitOptions {
   readonly binary: string;
-  /** An empty home for Git; made when needed. */
+  /** An empty home folder for Git, created when needed. */
   readonly home: string;
   readonly location: Location;
-  /** Variables of the surroundings that Git may need; only those in `passed` reach it. */
+  /** The process environment; only `inheritedVariables` are passed on. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborted when the forge is closed; ends whatever still runs. */
+  /** Aborted when the forge is closed. */
   readonly lifetime: AbortSignal;
 }
 
 const defaultTimeLimitMs = 60_000;
 const defaultOutputLimitBytes = 64 * 1024 * 1024;
 const stderrLimitBytes = 64 * 1024;
-/** Between asking Git to stop, which lets it remove its lock files, and ending it. */
+/** Between SIGTERM, which lets Git remove its lock files, and SIGKILL. */
 const graceMs = 2_000;
 
-const passed =
+const inheritedVariables =
   'PATH TMPDIR SSH_AUTH_SOCK SSL_CERT_FILE SSL_CERT_DIR http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY'.split(
     ' ',
   );
 
 /**
- * Given on every call with the highest precedence, so that the configuration inside a repository cannot name a program to run.
- * `safe.directory`: a repository owned by someone else is safe to read exactly because of the other lines.
+ * Passed on every call with the highest precedence, so that the configuration inside a repository cannot name a program
+ * to run. This is also why `safe.directory` may allow repositories of other users.
  */
 const configuration: readonly (readonly [string, string])[] = [
   ['safe.directory', '*'],
@@ -76,11 +76,11 @@ const configuration: readonly (readonly [string, string])[] = [
 
 export const createGit = ({ binary, home, location, environment, lifetime }: GitOptions): Git => {
   const credentials = location.kind === 'url' ? location.credentials : [];
-  const surroundings = Object.fromEntries(passed.map((name) => [name, environment[name]]));
-  const scrubbed = { ...surroundings, ...fixedEnvironment(home) };
-  const localEnvironment = { ...scrubbed, ...configurationVariables(configuration), GIT_ALLOW_PROTOCOL: 'none' };
+  const inherited = Object.fromEntries(inheritedVariables.map((name) => [name, environment[name]]));
+  const isolated = { ...inherited, ...fixedEnvironment(home) };
+  const localEnvironment = { ...isolated, ...configurationVariables(configuration), GIT_ALLOW_PROTOCOL: 'none' };
   const networkEnvironment = {
-    ...scrubbed,
+    ...isolated,
     ...configurationVariables([...configuration, ...credentials]),
     GIT_ALLOW_PROTOCOL: transports.join(':'),
   };
@@ -92,7 +92,7 @@ export const createGit = ({ binary, home, location, environment, lifetime }: Git
     const child = spawn(binary, args, {
       cwd: home,
       env: options.network === true ? networkEnvironment : localEnvironment,
-      // A group of its own: fetching starts helpers that must end together, and none of them has a terminal to ask on.
+      // Its own process group: a fetch starts helpers that must end with it, without a terminal for prompts.
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', options.outputTo ?? 'pipe', 'pipe'],
     });
@@ -120,28 +120,28 @@ const outputOf = (child: ChildProcess, args: readonly string[], options: RunOpti
   let stdoutBytes = 0;
   let stderr = '';
   let failed: Error | undefined;
-  let killer: NodeJS.Timeout | undefined;
+  let killTimer: NodeJS.Timeout | undefined;
 
   const stop = (reason: Error) => {
     if (failed !== undefined) return;
     failed = reason;
     killGroup(child, 'SIGTERM');
-    killer = setTimeout(() => killGroup(child, 'SIGKILL'), graceMs);
+    killTimer = setTimeout(() => killGroup(child, 'SIGKILL'), graceMs);
   };
   const onAbort = () => stop(signal.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal.reason }));
-  const timer = setTimeout(() => stop(new EphError('forge.unreachable', tookTooLong(args, timeLimitMs))), timeLimitMs);
+  const timer = setTimeout(() => stop(new EphError('forge.unreachable', timeoutMessage(args, timeLimitMs))), timeLimitMs);
   signal.addEventListener('abort', onAbort, { once: true });
 
   child.stdout?.on('data', (chunk: Buffer) => {
     stdoutBytes += chunk.length;
-    if (stdoutBytes > outputLimitBytes) stop(new EphError('forge.refused', saidTooMuch(args, outputLimitBytes)));
+    if (stdoutBytes > outputLimitBytes) stop(new EphError('forge.refused', outputLimitMessage(args, outputLimitBytes)));
     else stdout.push(chunk);
   });
   child.stderr?.on('data', (chunk: Buffer) => {
     if (stderr.length < stderrLimitBytes) stderr += chunk.toString('utf8');
   });
   child.stdin?.on('error', () => {
-    // Git ended before it had read everything; its exit code says why.
+    // Git ended before it read everything; the exit code says why.
   });
   child.stdin?.end(options.input);
   child.once('error', (error) => {
@@ -149,7 +149,7 @@ const outputOf = (child: ChildProcess, args: readonly string[], options: RunOpti
   });
   child.once('close', (exitCode) => {
     clearTimeout(timer);
-    clearTimeout(killer);
+    clearTimeout(killTimer);
     signal.removeEventListener('abort', onAbort);
     if (failed === undefined) resolve({ exitCode: exitCode ?? -1, stdout: Buffer.concat(stdout), stderr });
     else reject(failed);
@@ -166,7 +166,7 @@ const fixedEnvironment = (home: string): Record<string, string> => ({
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_ATTR_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
-  // Empty, not absent: otherwise Git would look for another program to ask with.
+  // Empty, not absent: otherwise Git would look for another askpass program.
   GIT_ASKPASS: '',
   SSH_ASKPASS_REQUIRE: 'never',
   GIT_SSH_COMMAND: 'ssh -oBatchMode=yes -oConnectTimeout=15 -oServerAliveInterval=15',
@@ -175,9 +175,9 @@ const fixedEnvironment = (home: string): Record<string, string> => ({
   GIT_AUTHOR_EMAIL: 'eph@localhost',
   GIT_COMMITTER_NAME: 'Eph',
   GIT_COMMITTER_EMAIL: 'eph@localhost',
-  // A commit must mean the same bytes for ever; `refs/replace` would change them.
+  // A commit must always mean the same bytes; `refs/replace` would change them.
   GIT_NO_REPLACE_OBJECTS: '1',
-  // A partial clone would otherwise fetch what is missing with the commands of its own configuration.
+  // Otherwise a partial clone would fetch missing objects with its own configuration.
   GIT_NO_LAZY_FETCH: '1',
 });
 
@@ -189,7 +189,7 @@ const configurationVariables = (pairs: readonly (readonly [string, string])[]): 
   return Object.fromEntries([['GIT_CONFIG_COUNT', String(pairs.length)], ...numbered]) as Record<string, string>;
 };
 
-/** Git hands the command of a server to a shell. Nothing in it comes from strangers, but a path may hold a space. */
+/** Git passes the server command to a shell. Nothing in it is untrusted, but a path may contain a space. */
 const quoteForShell = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
 const killGroup = (child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL') => {
@@ -202,16 +202,20 @@ const killGroup = (child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL') => {
 };
 
 const startFailure = (binary: string, error: Error): EphError =>
-  new EphError('config.invalid', `Git could not be started as "${binary}" (${error.message}). Install Git or name its path.`, {
-    cause: error,
-  });
+  new EphError(
+    'config.invalid',
+    `Git could not be started as "${binary}" (${error.message}). Install Git or configure its path.`,
+    {
+      cause: error,
+    },
+  );
 
-/** The word after the options, for instance `fetch`. */
+/** The subcommand, such as `fetch`. */
 const commandName = (args: readonly string[]): string =>
   `git ${args.find((arg) => /^[a-z-]+$/.test(arg) && !arg.startsWith('-')) ?? ''}`;
 
-const tookTooLong = (args: readonly string[], limitMs: number): string =>
+const timeoutMessage = (args: readonly string[], limitMs: number): string =>
   `"${commandName(args)}" did not finish within ${Math.round(limitMs / 1000)} seconds.`;
 
-const saidTooMuch = (args: readonly string[], limitBytes: number): string =>
-  `"${commandName(args)}" answered with more than ${limitBytes} bytes.`;
+const outputLimitMessage = (args: readonly string[], limitBytes: number): string =>
+  `"${commandName(args)}"printed more than ${limitBytes} bytes.`;

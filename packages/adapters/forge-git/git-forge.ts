@@ -24,13 +24,12 @@ import { readFileAt } from './trees.ts';
 
 export interface GitForgeOptions {
   readonly project: ProjectId;
-  /** A path of this machine, or an address Git understands. */
+  /** A local path, or a URL that Git understands. */
   readonly location: string;
   /** For this forge alone: the mirror of a remote, and an empty home for Git. Safe to delete while ephd is down. */
   readonly folder: string;
-  /** The Git program; looked up in `PATH` by default. */
   readonly git?: string;
-  /** The variables of the surroundings; proxies, certificates and the SSH agent are passed on to Git. */
+  /** The process environment; proxies, certificates and the SSH agent are passed on to Git. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly exportLimits?: ExportLimits;
   readonly now?: () => number;
@@ -38,16 +37,15 @@ export interface GitForgeOptions {
 }
 
 export interface GitForge extends Forge, AsyncDisposable {
-  /** For the reporter that writes to the same repository. */
   readonly notes: NotesStore;
-  /** For people who wish for an environment of a branch. */
+  /** For requesting environments by branch. */
   readonly refs: RefWriter;
 }
 
-/** What every branch that Eph makes begins with; the default triggers want these. */
+/** The prefix of every branch that Eph creates; the default triggers match it. */
 const previewPrefix = 'preview/';
 
-/** Any Git server or path, without any API. Throws `config.invalid` for a location that cannot be one. */
+/** Any Git server or path, without a forge API. Throws `config.invalid` for an invalid location. */
 export const createGitForge = (options: GitForgeOptions): GitForge => {
   const { project, exportLimits = defaultExportLimits } = options;
   const closing = new AbortController();
@@ -70,8 +68,8 @@ export const createGitForge = (options: GitForgeOptions): GitForge => {
     },
 
     async source(ref, signal) {
-      // Made by a forge that has them, most likely: Git alone cannot say whether it is still open.
-      if (ref.kind === 'pr') return { state: 'unknown', fault: failure('forge.refused', 'plain Git knows no pull requests') };
+      // It was probably created by a forge with pull requests; Git cannot say whether it is still open.
+      if (ref.kind === 'pr') return { state: 'unknown', fault: failure('forge.refused', 'plain Git has no pull requests') };
       try {
         const found = await repository.readRef(ref, signal);
         return found === undefined ? { state: 'gone' } : { state: 'present', source: { project, ...found } };

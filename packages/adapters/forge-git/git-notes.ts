@@ -11,13 +11,13 @@ export interface GitNotesReporterOptions {
   readonly forge: GitForge;
 }
 
-/** Other writers of the same notes are rare; whoever loses that often has another problem. */
+/** Other writers of the same notes are rare. */
 const attempts = 6;
 const pauseMs = 20;
 
 /**
- * Reports as Git notes under `refs/notes/eph`: `git log --notes=eph` shows them. An environment has one block in one note, on the commit
- * it was last reported for; a new commit takes the block along. Reports that arrive together are written together.
+ * Reports as Git notes under `refs/notes/eph`, shown by `git log --notes=eph`. An environment has one block in one note,
+ * on the commit it was last reported for; with a new commit the block moves. Concurrent reports are written together.
  */
 export const createGitNotesReporter = ({ forge: { notes } }: GitNotesReporterOptions): Reporter => {
   let seen: { readonly tip: string | undefined; readonly index: NotesIndex } = { tip: undefined, index: emptyIndex };
@@ -39,7 +39,7 @@ export const createGitNotesReporter = ({ forge: { notes } }: GitNotesReporterOpt
     }
     throw new EphError(
       'report.failed',
-      `Somebody else keeps changing ${notesRef} or holds its lock; if no other Git process is at work, delete the file ${notesRef}.lock.`,
+      `${notesRef} keeps changing or is locked; if no other Git process is running, delete the file ${notesRef}.lock.`,
     );
   };
 
@@ -57,43 +57,43 @@ export const createGitNotesReporter = ({ forge: { notes } }: GitNotesReporterOpt
   };
 };
 
-/** Of several reports about one environment only the last still counts. */
+/** Only the last report about an environment counts. */
 const latest = (reports: readonly Report[]): readonly Report[] => [
   ...new Map(reports.map((report) => [report.environment, report])).values(),
 ];
 
-/** The files of the notes tree that must change so that it says what the reports say. */
+/** The files of the notes tree that must change. */
 const computeChanges = async (
   notes: NotesStore,
   index: NotesIndex,
   reports: readonly Report[],
   signal: AbortSignal,
 ): Promise<readonly NoteChange[]> => {
-  const drafts = new Map<string, { readonly path: string; readonly before: Buffer; after: Buffer }>();
-  const draftOf = async (commit: string, note: Note | undefined) => {
-    const existing = drafts.get(commit);
+  const edits = new Map<string, { readonly path: string; readonly before: Buffer; after: Buffer }>();
+  const editOf = async (commit: string, note: Note | undefined) => {
+    const existing = edits.get(commit);
     if (existing !== undefined) return existing;
     const before = note === undefined ? Buffer.alloc(0) : await readNote(notes, note, signal);
-    const draft = { path: note?.path ?? `${commit.slice(0, 2)}/${commit.slice(2)}`, before, after: before };
-    drafts.set(commit, draft);
-    return draft;
+    const edit = { path: note?.path ?? `${commit.slice(0, 2)}/${commit.slice(2)}`, before, after: before };
+    edits.set(commit, edit);
+    return edit;
   };
   const removeElsewhere = async (environment: EnvironmentId, commit: string) => {
     for (const note of index.byEnvironment.get(environment) ?? []) {
       if (note.commit === commit) continue;
-      const draft = await draftOf(note.commit, note);
-      draft.after = withoutBlock(draft.after, environment);
+      const edit = await editOf(note.commit, note);
+      edit.after = withoutBlock(edit.after, environment);
     }
   };
   for (const { commit, environment, source, text } of reports) {
     const note = index.notes.get(commit);
-    // A branch that was deleted may have taken its commits along; then nobody is left to read.
-    if (note === undefined && !(await notes.holds(commit, signal))) continue;
+    // The commit may have been deleted with its branch; then nobody can see a note on it.
+    if (note === undefined && !(await notes.hasCommit(commit, signal))) continue;
     await removeElsewhere(environment, commit);
-    const draft = await draftOf(commit, note);
-    draft.after = withBlock(draft.after, environment, sourceKey(source), text);
+    const edit = await editOf(commit, note);
+    edit.after = withBlock(edit.after, environment, sourceKey(source), text);
   }
-  return [...drafts.values()]
+  return [...edits.values()]
     .filter(({ before, after }) => !before.equals(after))
     .map(({ path, after }) => ({ path, content: after.length === 0 ? undefined : after }));
 };

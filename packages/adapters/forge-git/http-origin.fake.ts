@@ -7,15 +7,13 @@ import type { Origin } from './origin.fake.ts';
 export interface HttpOriginOptions {
   /** `user:password` that every request must carry. */
   readonly credentials?: string;
-  /** Fetches only. */
   readonly readOnly?: boolean;
 }
 
-/** A repository served over HTTP by Git's own program for it, on loopback. */
+/** A repository served over HTTP by `git http-backend` on loopback. */
 export class HttpOrigin implements AsyncDisposable {
-  /** While set, every answer is this status. */
   outage: number | undefined;
-  /** What was asked of the server, for instance `GET /origin/info/refs`; `LIST` when not Git asked. */
+  /** The requests, such as `GET /origin/info/refs`; `LIST` if not sent by Git. */
   readonly requests: string[] = [];
   readonly #origin: Origin;
   readonly #options: HttpOriginOptions;
@@ -34,7 +32,6 @@ export class HttpOrigin implements AsyncDisposable {
     return served;
   }
 
-  /** With these credentials in it, as people write it. */
   url(credentials?: string): string {
     const { port } = this.#server.address() as AddressInfo;
     return `http://${credentials === undefined ? '' : `${credentials}@`}127.0.0.1:${port}/${basename(this.#origin.path)}`;

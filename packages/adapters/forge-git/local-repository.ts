@@ -11,9 +11,16 @@ import {
 } from '@eph/contract';
 import { writeBlobTo } from './blob-file.ts';
 import type { Git } from './git-command.ts';
-import { gitError, printable, saidByGit } from './git-errors.ts';
+import { gitError, gitMessage, printable } from './git-errors.ts';
 import type { PathLocation } from './location.ts';
-import { computeNotesImport, isOvertaken, type NotesStore, notesImportArgs, notesRef, removeCrashReport } from './notes-store.ts';
+import {
+  computeNotesImport,
+  isImportConflict,
+  type NotesStore,
+  notesImportArgs,
+  notesRef,
+  removeCrashReport,
+} from './notes-store.ts';
 import { createObjectReader, type ObjectReader } from './object-reader.ts';
 import { watchRefs } from './ref-watch.ts';
 import { createLocalChange } from './ref-writer.ts';
@@ -36,18 +43,18 @@ export interface LocalRepositoryOptions {
   readonly log: Log;
 }
 
-/** More faults than this say nothing new. */
+/** More faults add nothing. */
 const faultLimit = 20;
 
 const tagLimitBytes = 1024 * 1024;
-/** Tags of tags of tags: as deep as anybody goes, and no deeper. */
-const tagDepth = 10;
+/** For tags of tags. */
+const maxTagDepth = 10;
 
-/** A repository on this machine, read in place: no mirror, no copy. */
+/** A local repository, read in place without a mirror. */
 export const createLocalRepository = ({ git, location, now, log }: LocalRepositoryOptions): Repository => {
   const { path, shown } = location;
   const objects = createLocalReader(git, location);
-  /** What an object leads to never changes; `null` is no commit at all. Holds the objects of the last full reading only. */
+  /** Peeled objects; `null` if not a commit. They never change. Holds those of the last full reading. */
   let peeled: ReadonlyMap<string, CommitSha | null> = new Map();
 
   const listRefs = async (patterns: readonly string[], signal: AbortSignal): Promise<Listing> => {
@@ -59,15 +66,15 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
     return { refs: parseForEachRef(output.stdout), faults: parseWarnings(output.stderr, shown) };
   };
 
-  /** Only an object that was seen and is something else is no commit; one that is not found is a reason to doubt. */
+  /** Null only if the object was read and is not a commit; a missing object makes the reading incomplete. */
   const peel = async (object: string, signal: AbortSignal, depth = 0): Promise<CommitSha | null> => {
     const found = await objects.read(object, tagLimitBytes, signal);
     if (found === undefined)
-      throw new EphError('forge.incomplete', `it leads to ${object}, which the repository does not hold (yet)`);
+      throw new EphError('forge.incomplete', `it points to ${object}, which is not in the repository (yet)`);
     if (found.type === 'commit') return commitSha(found.id);
     if (found.type !== 'tag') return null;
     const target = /^object ([0-9a-f]+)\n/.exec(found.content?.toString('latin1', 0, 80) ?? '')?.[1];
-    if (target === undefined || depth === tagDepth)
+    if (target === undefined || depth === maxTagDepth)
       throw new EphError('forge.incomplete', `its tag ${object} cannot be followed`);
     return await peel(target, signal, depth + 1);
   };
@@ -94,7 +101,7 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   };
 
   const readRef = async (ref: SourceRef, signal: AbortSignal): Promise<CommitRef | undefined> => {
-    // Names Git does not allow exist nowhere, but only a repository that answers can say so.
+    // An invalid name exists nowhere, but the repository must still answer.
     const patterns = isPossibleName(ref.name) ? [fullName(ref)] : ['--count=1'];
     const { refs, faults } = await listRefs(patterns, signal);
     const listed = refs.find((candidate) => sourceKey(candidate.ref) === sourceKey(ref));
@@ -107,14 +114,14 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   const notes: NotesStore = {
     objects,
     readTip: async (signal) => (await objects.read(`${notesRef}^{commit}`, 0, signal))?.id,
-    holds: async (commit, signal) => (await objects.read(`${commit}^{commit}`, 0, signal)) !== undefined,
+    hasCommit: async (commit, signal) => (await objects.read(`${commit}^{commit}`, 0, signal)) !== undefined,
     async write(changes, tip, signal) {
       const { gitFolder } = await readLayout(path);
       const output = await git.run(notesImportArgs(gitFolder), { input: computeNotesImport(changes, tip, now()), signal });
       if (output.exitCode === 0) return true;
       await removeCrashReport(gitFolder, output.stderr);
-      if (isOvertaken(output.stderr)) return false;
-      throw new EphError('report.failed', `The notes of ${shown} could not be written: ${saidByGit(output)}`);
+      if (isImportConflict(output.stderr)) return false;
+      throw new EphError('report.failed', `The notes of ${shown} could not be written: ${gitMessage(output)}`);
     },
   };
 
@@ -136,7 +143,7 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   };
 };
 
-/** An object that is missing is looked for once more with a new process if another repository was put in the same place. */
+/** If another repository was put in the same place, a missing object is read again with a new process. */
 const createLocalReader = (git: Git, { path, shown }: PathLocation): ObjectReader => {
   let identity: string | undefined;
   const gitFolder = async (): Promise<string> => {
@@ -161,14 +168,14 @@ interface Listing {
   readonly faults: readonly Failure[];
 }
 
-/** A repository that is being deleted has fewer refs every moment; what was listed meanwhile proves nothing. */
+/** A repository that is being deleted loses refs one by one, so the list may be incomplete. */
 const checkUnchanged = async (path: string, before: Layout): Promise<void> => {
   const after = await readLayout(path);
   if (after.identity === before.identity) return;
-  throw new EphError('forge.incomplete', `Another repository was put at ${path} while it was being read.`);
+  throw new EphError('forge.incomplete', `The repository at ${path} was replaced while it was being read.`);
 };
 
-/** Git lists what it can and warns about the rest. A symbolic ref to nothing is no source and no fault. */
+/** Git lists what it can read and warns about the rest. A dangling symbolic ref is not a fault. */
 const parseWarnings = (stderr: string, shown: string): readonly Failure[] =>
   stderr
     .split('\n')

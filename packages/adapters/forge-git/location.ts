@@ -1,28 +1,28 @@
 import { resolve } from 'node:path';
 import { EphError, redact, registerSecret } from '@eph/contract';
 
-/** Where a repository is: a folder of this machine, read in place, or an address that Git fetches from. */
+/** A local folder, read in place, or a URL that Git fetches from. */
 export type Location = PathLocation | UrlLocation;
 
 export interface PathLocation {
   readonly kind: 'path';
   readonly path: string;
-  /** For people. */
+  /** For messages. */
   readonly shown: string;
 }
 
 export interface UrlLocation {
   readonly kind: 'url';
-  /** Without credentials: command lines are visible to every user of the machine. */
+  /** Without credentials: command lines are visible to all users of the machine. */
   readonly url: string;
   readonly shown: string;
-  /** The header that carries the credentials. */
+  /** The HTTP header with the credentials. */
   readonly authorization?: string;
-  /** Git configuration that carries them; it travels in the environment of the process. */
+  /** Git configuration with the credentials, passed in the environment of the process. */
   readonly credentials: readonly (readonly [key: string, value: string])[];
 }
 
-/** The transports Eph speaks. `ext::` and `fd::` run commands or take over descriptors, so they are not among them. */
+/** `ext::` and `fd::` are not allowed: they run commands or take over descriptors. */
 export const transports = ['file', 'git', 'http', 'https', 'ssh'] as const;
 
 export const parseLocation = (text: string): Location => {
@@ -31,7 +31,7 @@ export const parseLocation = (text: string): Location => {
   if (helper) throw refused(text, `the transport "${helper[1]}::" is not allowed`);
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
   if (scheme !== undefined) return parseUrl(text, scheme);
-  // As Git decides it: a colon before the first slash makes `host:path`.
+  // As in Git: a colon before the first slash means `host:path`.
   if (/^[^/]*:/.test(text)) return { kind: 'url', url: text, shown: redact(text), credentials: [] };
   const path = resolve(text);
   return { kind: 'path', path, shown: path };
@@ -54,7 +54,7 @@ const withoutCredentials = (url: URL): Pick<UrlLocation, 'url' | 'authorization'
   registerSecret(basic);
   url.username = '';
   url.password = '';
-  // Bound to the origin, so that a redirect to another host does not carry it along.
+  // Bound to the origin, so that a redirect to another host does not get it.
   const authorization = `Basic ${basic}`;
   return { url: url.href, authorization, credentials: [[`http.${url.origin}/.extraHeader`, `Authorization: ${authorization}`]] };
 };
@@ -63,7 +63,7 @@ const decode = (text: string): string => {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A stray `%` is part of the secret itself.
+    // A stray `%` is part of the secret.
     return text;
   }
 };

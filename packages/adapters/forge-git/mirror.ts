@@ -7,26 +7,22 @@ import { createObjectReader, type ObjectReader } from './object-reader.ts';
 
 export type ObjectFormat = 'sha1' | 'sha256';
 
-/**
- * The newest commits of a remote repository, without their history, in a bare repository of our own. Nothing in it is precious: what is
- * damaged is deleted and fetched again.
- */
+/** A bare repository with the newest commits of a remote, without history. If it is damaged, it is deleted and fetched again. */
 export interface Mirror extends AsyncDisposable {
   readonly objects: ObjectReader;
-  /** The folder, made when needed. */
   open(): Promise<string>;
   has(commit: string): boolean;
-  /** Fetches these commits in one go; returns those the remote does not have. */
+  /** Fetches these commits at once; returns those the remote does not have. */
   fetch(commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Another exchange with the remote: `git <command> -- <url> <refspecs>`. */
+  /** Runs `git <command> -- <url> <refspecs>`. */
   transfer(command: Transfer, refspecs: readonly string[], signal: AbortSignal): Promise<GitOutput>;
   run(args: readonly string[], options: RunOptions): Promise<GitOutput>;
-  /** Counts the times the mirror was made anew. */
+  /** How often the mirror was rebuilt. */
   generation(): number;
-  /** The reader found damage: start over, unless that happened since this generation was read. */
+  /** Rebuilds a damaged mirror, unless that happened since this generation was read. */
   discard(generation: number): Promise<void>;
-  /** Lets go of commits that no ref leads to any more, once there are enough of them to be worth it. */
-  tidy(current: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
+  /** Removes commits that no ref points to, once there are enough of them. */
+  prune(current: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
 }
 
 export type Transfer = readonly ['fetch' | 'push', ...options: string[]];
@@ -38,32 +34,32 @@ export interface MirrorOptions {
   readonly shown: string;
   readonly format: () => ObjectFormat;
   readonly log: Log;
-  /** How many stale commits, or fetches, make a tidying worth its cost. */
-  readonly tidyAfter?: number;
+  /** How many stale commits, or fetches, trigger pruning. */
+  readonly pruneAfter?: number;
 }
 
 const fetchLimitMs = 10 * 60_000;
-/** So many commits of one fetch may be gone before it is given up; whoever asks for fewer of them succeeds. */
+/** Each round removes missing commits from a fetch. With more, the fetch fails. */
 const fetchRounds = 20;
-/** Keeps commits from being pruned, and says after a restart which ones are here. */
-const keptRefs = 'refs/eph/';
+/** These refs keep commits from being pruned, and list them after a restart. */
+const commitRefs = 'refs/eph/';
 
 export const createMirror = (options: MirrorOptions): Mirror => {
-  const { git, url, shown, log, tidyAfter = 256 } = options;
+  const { git, url, shown, log, pruneAfter = 256 } = options;
   const folder = join(options.folder, 'mirror.git');
   const known = new Set<string>();
   let opened: { readonly format: ObjectFormat; readonly folder: Promise<string> } | undefined;
   let generation = 0;
-  /** Whether the mirror ever worked: a new one that fails to be filled is not made again. */
-  let proven = false;
+  /** A new mirror that cannot be filled is not rebuilt. */
+  let hasWorked = false;
   let fetches = 0;
   let chain: Promise<unknown> = Promise.resolve();
 
-  /** Changes to the mirror follow one another; readers need no turn. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = chain.then(work);
-    chain = turn.catch(() => undefined);
-    return turn;
+  /** Writes to the mirror are serialized; reads are not. */
+  const serialize = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = chain.then(work);
+    chain = result.catch(() => undefined);
+    return result;
   };
 
   const run = async (args: readonly string[], runOptions: RunOptions): Promise<GitOutput> =>
@@ -72,7 +68,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   const open = (): Promise<string> => {
     const format = options.format();
     if (opened?.format === format) return opened.folder;
-    if (opened !== undefined) forget();
+    if (opened !== undefined) reset();
     const folder = ensureMirror(format).catch((error: unknown) => {
       opened = undefined;
       throw error;
@@ -82,10 +78,10 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   };
 
   const ensureMirror = async (format: ObjectFormat): Promise<string> => {
-    const kept = await readKept(format);
-    if (kept !== undefined) {
-      for (const commit of kept) known.add(commit);
-      proven = true;
+    const existing = await readExisting(format);
+    if (existing !== undefined) {
+      for (const commit of existing) known.add(commit);
+      hasWorked = true;
       return folder;
     }
     const partial = `${folder}.partial`;
@@ -98,30 +94,30 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     return folder;
   };
 
-  /** The commits of a mirror that is there already; `undefined` when there is none, or none that works. */
-  const readKept = async (format: ObjectFormat): Promise<readonly string[] | undefined> => {
+  /** The commits of an existing mirror; `undefined` if there is none that works. */
+  const readExisting = async (format: ObjectFormat): Promise<readonly string[] | undefined> => {
     const config = await readFile(join(folder, 'config'), 'utf8').catch(() => undefined);
     if (config === undefined || /objectformat\s*=\s*sha256/i.test(config) !== (format === 'sha256')) return undefined;
     await removeLocks(folder);
-    const args = [`--git-dir=${folder}`, 'for-each-ref', '--format=%(refname)', keptRefs];
+    const args = [`--git-dir=${folder}`, 'for-each-ref', '--format=%(refname)', commitRefs];
     const output = await git.run(args, { signal: new AbortController().signal });
     if (output.exitCode !== 0) return undefined;
     const names = output.stdout.toString('latin1').split('\n');
-    return names.filter((name) => name !== '').map((name) => name.slice(keptRefs.length));
+    return names.filter((name) => name !== '').map((name) => name.slice(commitRefs.length));
   };
 
-  const forget = () => {
+  const reset = () => {
     known.clear();
     opened = undefined;
-    proven = false;
+    hasWorked = false;
     generation += 1;
     objects.restart();
   };
 
   const discardNow = async () => {
-    log.warn({ project: shown }, 'a mirror is made anew');
+    log.warn({ project: shown }, 'a mirror is rebuilt');
     await rm(folder, { recursive: true, force: true });
-    forget();
+    reset();
   };
 
   const transfer = async (
@@ -140,9 +136,9 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   };
 
   const tryFetch = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<GitOutput> => {
-    const refspecs = commits.map((commit) => `+${commit}:${keptRefs}${commit}\n`).join('');
+    const refspecs = commits.map((commit) => `+${commit}:${commitRefs}${commit}\n`).join('');
     const output = await transfer([...fetchCommand, '--depth=1', '--stdin'], [], signal, refspecs);
-    // Plain file servers know no shallow fetch.
+    // Dumb HTTP servers do not support shallow fetches.
     if (!/does not support shallow/.test(output.stderr)) return output;
     return await transfer([...fetchCommand, '--stdin'], [], signal, refspecs);
   };
@@ -153,34 +149,34 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     for (let round = 1; wanted.length > 0; round += 1) {
       const output = await tryFetch(wanted, signal);
       if (output.exitCode === 0) break;
-      // The answer names the first commit it does not have; the others are asked for again without it.
-      const refused = wanted.filter((commit) => notThere(output.stderr, commit));
+      // Git names the first missing commit; the others are fetched again without it.
+      const refused = wanted.filter((commit) => isMissing(output.stderr, commit));
       if (refused.length === 0 || round === fetchRounds) throw gitError(output, shown);
       for (const commit of refused) missing.add(commit);
       wanted = wanted.filter((commit) => !missing.has(commit));
     }
     for (const commit of wanted) known.add(commit);
-    proven ||= wanted.length > 0;
+    hasWorked ||= wanted.length > 0;
     fetches += 1;
     return missing;
   };
 
-  /** A fetch that fails although the remote answers may be the mirror's fault: a killed process can leave anything behind. */
-  const fetchOrStartOver = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>> => {
+  /** If a fetch fails although the remote is reachable, the mirror may be damaged, for instance by a killed process. */
+  const fetchOrRebuild = async (commits: readonly CommitSha[], signal: AbortSignal): Promise<ReadonlySet<string>> => {
     try {
       return await fetchNow(commits, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const maybeOurs = proven && isEphError(error) && error.code === 'forge.unreachable';
-      if (!maybeOurs || !(await answers(git, url, signal))) throw error;
+      const mayBeDamaged = hasWorked && isEphError(error) && error.code === 'forge.unreachable';
+      if (!mayBeDamaged || !(await isReachable(git, url, signal))) throw error;
       await discardNow();
       return await fetchNow(commits, signal);
     }
   };
 
-  const tidyNow = async (current: ReadonlySet<string>, signal: AbortSignal) => {
+  const pruneNow = async (current: ReadonlySet<string>, signal: AbortSignal) => {
     const stale = [...known].filter((commit) => !current.has(commit));
-    const deletions = stale.map((commit) => `delete ${keptRefs}${commit}\n`).join('');
+    const deletions = stale.map((commit) => `delete ${commitRefs}${commit}\n`).join('');
     for (const commit of stale) known.delete(commit);
     const deleted = await run(['update-ref', '--stdin'], { signal, input: deletions });
     if (deleted.exitCode !== 0) throw gitError(deleted, folder);
@@ -194,19 +190,19 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   return {
     objects,
     open,
-    run: (args, runOptions) => inTurn(() => run(args, runOptions)),
-    transfer: (command, refspecs, signal) => inTurn(() => transfer(command, refspecs, signal)),
+    run: (args, runOptions) => serialize(() => run(args, runOptions)),
+    transfer: (command, refspecs, signal) => serialize(() => transfer(command, refspecs, signal)),
     has: (commit) => known.has(commit),
     async fetch(commits, signal) {
       await open();
-      return await inTurn(() => fetchOrStartOver(commits, signal));
+      return await serialize(() => fetchOrRebuild(commits, signal));
     },
     generation: () => generation,
-    discard: (seen) => inTurn(async () => (seen === generation ? await discardNow() : undefined)),
-    async tidy(current, signal) {
+    discard: (seen) => serialize(async () => (seen === generation ? await discardNow() : undefined)),
+    async prune(current, signal) {
       const stale = [...known].filter((commit) => !current.has(commit)).length;
-      if (stale < tidyAfter && fetches < tidyAfter) return;
-      await inTurn(() => tidyNow(current, signal));
+      if (stale < pruneAfter && fetches < pruneAfter) return;
+      await serialize(() => pruneNow(current, signal));
     },
     async [Symbol.asyncDispose]() {
       await objects[Symbol.asyncDispose]();
@@ -215,7 +211,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   };
 };
 
-/** Objects and the named refs, and nothing else that a fetch may do. */
+/** Fetches objects and the named refs, and nothing else. */
 export const fetchCommand = [
   'fetch',
   '--quiet',
@@ -226,16 +222,16 @@ export const fetchCommand = [
   '--no-recurse-submodules',
 ] as const;
 
-const notThere = (stderr: string, commit: string): boolean =>
+const isMissing = (stderr: string, commit: string): boolean =>
   stderr.split('\n').some((line) => line.includes(commit) && /not our ref|unadvertised|Unable to find|Cannot obtain/.test(line));
 
-const answers = async (git: Git, url: string, signal: AbortSignal): Promise<boolean> =>
+const isReachable = async (git: Git, url: string, signal: AbortSignal): Promise<boolean> =>
   (await git.run(['ls-remote', ...git.serverArgs('upload-pack'), '--heads', '--', url], { signal, network: true })).exitCode ===
   0;
 
-/** Git refuses to work where a process was killed while it held a lock. The mirror is ours alone, so nobody holds one now. */
+/** A killed process leaves its lock files, and Git then refuses to work. The mirror is ours alone, so none is in use. */
 const removeLocks = async (folder: string): Promise<void> => {
-  for (const inner of ['', keptRefs, 'refs/notes/']) {
+  for (const inner of ['', commitRefs, 'refs/notes/']) {
     const entries = await readdir(join(folder, inner)).catch(() => []);
     const locks = entries.filter((entry) => entry.endsWith('.lock'));
     await Promise.all(locks.map((entry) => rm(join(folder, inner, entry), { force: true })));

@@ -3,17 +3,15 @@ import { parseEnvironments } from './note-text.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { readRootTree, readTree } from './trees.ts';
 
-/** One note of the notes tree. */
 export interface Note {
-  /** The commit it is about. */
   readonly commit: string;
-  /** Git spreads notes over folders named after the first digits; any depth is valid, and it changes with their number. */
+  /** Git spreads notes over folders named after the first digits, at any depth. */
   readonly path: string;
   readonly blob: string;
   readonly environments: readonly EnvironmentId[];
 }
 
-/** Which notes there are at one notes commit, and which speak of an environment. */
+/** All notes at one notes commit, and those about each environment. */
 export interface NotesIndex {
   readonly notes: ReadonlyMap<string, Note>;
   readonly byEnvironment: ReadonlyMap<EnvironmentId, readonly Note[]>;
@@ -21,10 +19,10 @@ export interface NotesIndex {
 
 export const emptyIndex: NotesIndex = { notes: new Map(), byEnvironment: new Map() };
 
-/** Larger notes are none of ours and are left alone. */
+/** Larger notes are not ours and are ignored. */
 export const noteLimitBytes = 1024 * 1024;
 
-/** Reads the notes at `tip`; only what changed since `previous` is opened. */
+/** Reads the notes at `tip`, and opens only those that changed since `previous`. */
 export const readNotesIndex = async (
   objects: ObjectReader,
   tip: CommitSha,

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import type { CommitSha } from '@eph/contract';
 import type { ObjectReader } from './object-reader.ts';
 
-/** Where the notes of a project are kept and how they are changed; the text in them is the reporter's business. */
+/** Reads and writes the notes of a project. */
 export interface NotesStore {
   readonly objects: ObjectReader;
-  /** The newest notes commit; `undefined` when nothing was ever noted. */
+  /** The newest notes commit; `undefined` if there is none. */
   readTip(signal: AbortSignal): Promise<string | undefined>;
-  /** Whether a note on this commit would be seen by anybody. */
-  holds(commit: CommitSha, signal: AbortSignal): Promise<boolean>;
-  /** Puts one notes commit on top of `tip`. False when the tip is no longer that one: read again and repeat. */
+  /** Whether a note on this commit would be visible to anybody. */
+  hasCommit(commit: CommitSha, signal: AbortSignal): Promise<boolean>;
+  /** Adds a notes commit on top of `tip`. False if the tip has moved: read again and repeat. */
   write(changes: readonly NoteChange[], tip: string | undefined, signal: AbortSignal): Promise<boolean>;
 }
 
-/** A file of the notes tree with its new content; `undefined` removes it. */
+/** A file of the notes tree; `undefined` removes it. */
 export interface NoteChange {
   readonly path: string;
   readonly content: Buffer | undefined;
@@ -23,8 +23,8 @@ export interface NoteChange {
 export const notesRef = 'refs/notes/eph';
 
 /**
- * The changes as input for `git fast-import`: one process whatever their number, which moves the ref only if the new commit builds
- * on what the ref then holds.
+ * Input for `git fast-import`: one process for all changes, which moves the ref only if the new commit is based on its
+ * current value.
  */
 export const computeNotesImport = (changes: readonly NoteChange[], tip: string | undefined, nowMs: number): Buffer => {
   const message = 'Notes written by Eph\n';
@@ -49,12 +49,12 @@ export const notesImportArgs = (gitFolder: string): readonly string[] => [
   '--date-format=raw',
 ];
 
-/** A failed import leaves a report about itself in the repository, which is not ours to litter. */
+/** A failed import leaves a crash report in the repository. */
 export const removeCrashReport = async (gitFolder: string, stderr: string): Promise<void> => {
   const name = /fast_import_crash_\d+/.exec(stderr)?.[0];
   if (name !== undefined) await rm(join(gitFolder, name), { force: true });
 };
 
-/** What `git fast-import` says when another writer moved the ref, or is just doing so. */
-export const isOvertaken = (stderr: string): boolean =>
+/** Another writer moved or locked the ref. */
+export const isImportConflict = (stderr: string): boolean =>
   /Not updating|cannot lock ref|Unable to create '[^']*\.lock'/.test(stderr);

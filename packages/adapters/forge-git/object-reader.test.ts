@@ -95,7 +95,7 @@ describe('reading objects', () => {
   });
 
   it('has a new process confirm that something is missing', async () => {
-    const { origin, children, read } = await start({ doubtMs: 0 });
+    const { origin, children, read } = await start({ recheckAfterMs: 0 });
     const [there, absent] = [await origin.blob('text'), '0'.repeat(40)];
     expect(await Promise.all([read(there), read(absent), read(there), read(absent)])).toEqual([
       'text',
@@ -131,7 +131,7 @@ describe('reading objects', () => {
   });
 
   it('gives up on a process that says nothing', async () => {
-    const { read } = await start({ silenceLimitMs: 100, binary: await program('exec sleep 100') });
+    const { read } = await start({ answerTimeoutMs: 100, binary: await program('exec sleep 100') });
     await expect(read('0'.repeat(40))).rejects.toMatchObject({ code: 'forge.unreachable' });
   });
 

@@ -1,32 +1,32 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { EphError } from '@eph/contract';
+import { createCatFileParser, type GitObject } from './cat-file-output.ts';
 import type { Git } from './git-command.ts';
-import { saidByGit } from './git-errors.ts';
-import { createAnswerParser, type GitObject } from './object-answers.ts';
+import { gitMessage } from './git-errors.ts';
 
 /**
- * Reads Git objects through one `git cat-file --batch` process that stays: an object costs microseconds instead of a process.
- * The process starts with the first question, ends when nobody asked for a while, and is replaced when it dies.
+ * Reads Git objects through one long-running `git cat-file --batch` process: microseconds per object. The process starts
+ * with the first read, ends when idle, and is replaced if it dies.
  */
 export interface ObjectReader extends AsyncDisposable {
   /**
-   * The object an expression names; `undefined` when there is none. Expressions never hold text of strangers: an object id, or
-   * one followed by `^{commit}`, or a ref name of ours.
+   * The object of an expression; `undefined` if there is none. Expressions are never untrusted: an object id, optionally
+   * with `^{commit}`, or one of our ref names.
    */
   read(expression: string, limitBytes: number, signal: AbortSignal): Promise<GitObject | undefined>;
-  /** The repository may have been replaced: the next question goes to a new process. */
+  /** The next read uses a new process, because the repository may have been replaced. */
   restart(): void;
 }
 
-interface Question {
+interface PendingRead {
   readonly expression: string;
   readonly limitBytes: number;
   readonly resolve: (object: GitObject | undefined) => void;
   readonly reject: (error: unknown) => void;
-  deaths: number;
-  /** A fresh process is being asked because an older one found nothing. */
-  doubted: boolean;
+  crashes: number;
+  /** Read again with a new process because an older one found nothing. */
+  isRecheck: boolean;
 }
 
 interface Session {
@@ -38,46 +38,45 @@ interface Session {
 
 export interface ObjectReaderOptions {
   readonly git: Git;
-  /** The folder to read from; throws when there is no repository. Asked before each start. */
+  /** The folder to read from; throws without a repository. Called before each start. */
   readonly gitFolder: () => Promise<string>;
-  /** For people. */
+  /** For messages. */
   readonly shown: string;
   readonly idleMs?: number;
-  readonly silenceLimitMs?: number;
-  /** A process older than this may know an outdated world, for instance a pack it once saw half-written. */
-  readonly doubtMs?: number;
+  readonly answerTimeoutMs?: number;
+  /** An older process may have outdated state, for instance of a half-written pack. */
+  readonly recheckAfterMs?: number;
 }
 
-/** A larger answer nobody wants is not read to its end; a new process is cheaper. */
+/** Larger unwanted objects are not skipped: a new process is cheaper. */
 const skipLimitBytes = 16 * 1024 * 1024;
-/** A process that dies again and again before its first answer is not the fault of one object. */
-const fruitlessLimit = 3;
+/** If processes keep dying before the first answer, no single object is the cause. */
+const maxFailedStarts = 3;
 
 export const createObjectReader = (options: ObjectReaderOptions): ObjectReader => {
-  const { git, gitFolder, shown, idleMs = 30_000, silenceLimitMs = 60_000, doubtMs = 1_000 } = options;
-  /** In the order Git answers. */
-  let questions: Question[] = [];
+  const { git, gitFolder, shown, idleMs = 30_000, answerTimeoutMs = 60_000, recheckAfterMs = 1_000 } = options;
+  let pending: PendingRead[] = [];
   let session: Session | undefined;
   let starting = false;
-  let fruitless = 0;
+  let failedStarts = 0;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
   const failAll = (error: unknown) => {
-    const failed = questions;
-    questions = [];
-    for (const question of failed) question.reject(error);
+    const failed = pending;
+    pending = [];
+    for (const entry of failed) entry.reject(error);
   };
 
-  /** One timer for both: silence while an answer is due, and idleness. */
-  const rearm = () => {
+  /** One timer for both the answer timeout and the idle time. */
+  const resetTimer = () => {
     clearTimeout(timer);
     const current = session;
     if (current === undefined) return;
-    const busy = questions.length > 0;
+    const busy = pending.length > 0;
     setReferenced(current.child, busy);
     timer = busy
-      ? setTimeout(() => current.child.kill('SIGKILL'), silenceLimitMs)
+      ? setTimeout(() => current.child.kill('SIGKILL'), answerTimeoutMs)
       : setTimeout(() => discard(current), idleMs).unref();
   };
 
@@ -90,18 +89,18 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
   const answer = (current: Session, object: GitObject | undefined) => {
     if (session !== current) return;
     current.answered = true;
-    fruitless = 0;
-    const [head] = questions;
-    if (object === undefined && head?.doubted === false && performance.now() - current.startedMs > doubtMs) {
-      head.doubted = true;
+    failedStarts = 0;
+    const [head] = pending;
+    if (object === undefined && head?.isRecheck === false && performance.now() - current.startedMs > recheckAfterMs) {
+      head.isRecheck = true;
       discard(current);
       ensureSession();
-    } else questions.shift()?.resolve(object);
+    } else pending.shift()?.resolve(object);
   };
 
   const onData = (current: Session) => {
-    const parse = createAnswerParser({
-      limit: () => questions[0]?.limitBytes ?? 0,
+    const parse = createCatFileParser({
+      limit: () => pending[0]?.limitBytes ?? 0,
       answer: (object) => {
         answer(current, object);
         if (object === undefined || object.content !== undefined || object.size <= skipLimitBytes || session !== current) return;
@@ -117,7 +116,7 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
         discard(current);
         failAll(error);
       }
-      rearm();
+      resetTimer();
     };
   };
 
@@ -125,30 +124,30 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
     if (session !== ended) return;
     session = undefined;
     clearTimeout(timer);
-    const [head] = questions;
+    const [head] = pending;
     if (head === undefined) return;
-    if (!ended.answered) fruitless += 1;
+    if (!ended.answered) failedStarts += 1;
     const error = new EphError(
       'forge.unreachable',
-      `An object of ${shown} could not be read: ${saidByGit({ stderr: ended.stderr, exitCode: -1 })}`,
+      `An object of ${shown} could not be read: ${gitMessage({ stderr: ended.stderr, exitCode: -1 })}`,
     );
-    head.deaths += 1;
-    if (head.deaths > 1) questions.shift()?.reject(error);
-    if (fruitless >= fruitlessLimit) {
-      fruitless = 0;
+    head.crashes += 1;
+    if (head.crashes > 1) pending.shift()?.reject(error);
+    if (failedStarts >= maxFailedStarts) {
+      failedStarts = 0;
       failAll(error);
     }
     ensureSession();
   };
 
-  const begin = async () => {
+  const startSession = async () => {
     const folder = await gitFolder();
     const child = await git.start([`--git-dir=${folder}`, 'cat-file', '--batch']);
     const current: Session = { child, startedMs: performance.now(), answered: false, stderr: '' };
     child.once('error', (error) => failAll(startFailure(error)));
     child.once('close', () => onEnd(current));
     child.stdin.on('error', () => {
-      // The process is ending; `close` deals with it.
+      // The process is ending; `close` handles it.
     });
     child.stderr.on('data', (chunk: Buffer) => {
       current.stderr = (current.stderr + chunk.toString('utf8')).slice(-4096);
@@ -156,14 +155,14 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
     child.stdout.on('data', onData(current));
     if (closed) return discard(current);
     session = current;
-    child.stdin.write(questions.map((question) => `${question.expression}\n`).join(''));
-    rearm();
+    child.stdin.write(pending.map((entry) => `${entry.expression}\n`).join(''));
+    resetTimer();
   };
 
   const ensureSession = () => {
-    if (session !== undefined || starting || questions.length === 0) return;
+    if (session !== undefined || starting || pending.length === 0) return;
     starting = true;
-    begin()
+    startSession()
       .catch(failAll)
       .finally(() => {
         starting = false;
@@ -171,13 +170,13 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
       });
   };
 
-  const ask = (expression: string, limitBytes: number): Promise<GitObject | undefined> => {
+  const enqueue = (expression: string, limitBytes: number): Promise<GitObject | undefined> => {
     const { promise, resolve, reject } = Promise.withResolvers<GitObject | undefined>();
-    questions.push({ expression, limitBytes, resolve, reject, deaths: 0, doubted: false });
+    pending.push({ expression, limitBytes, resolve, reject, crashes: 0, isRecheck: false });
     if (session === undefined) ensureSession();
     else {
       session.child.stdin.write(`${expression}\n`);
-      if (questions.length === 1) rearm();
+      if (pending.length === 1) resetTimer();
     }
     return promise;
   };
@@ -186,7 +185,7 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
     async read(expression, limitBytes, signal) {
       signal.throwIfAborted();
       if (closed) throw new EphError('forge.unreachable', `${shown} is no longer being read.`);
-      return await untilAborted(ask(expression, limitBytes), signal);
+      return await untilAborted(enqueue(expression, limitBytes), signal);
     },
     restart() {
       if (session !== undefined) discard(session);
@@ -207,7 +206,7 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
   };
 };
 
-/** An idle process must not keep ephd or a test run alive. Its pipes are sockets, which the types of Node do not say. */
+/** An idle process must not keep ephd or a test run alive. Its pipes are sockets, which Node's types do not say. */
 const setReferenced = (child: ChildProcessWithoutNullStreams, referenced: boolean) => {
   const handles = [child, child.stdin as unknown as Socket, child.stdout as unknown as Socket, child.stderr as unknown as Socket];
   for (const handle of handles) {
@@ -216,7 +215,7 @@ const setReferenced = (child: ChildProcessWithoutNullStreams, referenced: boolea
   }
 };
 
-/** Leaves at once when aborted. The answer still arrives later and is dropped: the process cannot be told to forget a question. */
+/** Rejects at once on abort. The answer still arrives and is dropped: a request to the process cannot be cancelled. */
 const untilAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);
@@ -229,4 +228,6 @@ const untilAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promis
 };
 
 const startFailure = (error: Error): EphError =>
-  new EphError('config.invalid', `Git could not be started (${error.message}). Install Git or name its path.`, { cause: error });
+  new EphError('config.invalid', `Git could not be started (${error.message}). Install Git or configure its path.`, {
+    cause: error,
+  });

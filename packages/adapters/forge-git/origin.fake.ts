@@ -8,7 +8,7 @@ import { fullName } from './refs.ts';
 
 const execute = promisify(execFile);
 
-/** What a file of a commit may be besides plain text. */
+/** A file of a commit. */
 export type FileContent =
   | string
   | Uint8Array
@@ -21,9 +21,9 @@ export interface OriginOptions {
   readonly format?: 'sha1' | 'sha256';
 }
 
-/** A real Git repository that a test makes, changes and throws away, out of reach of the developer's own configuration. */
+/** A real Git repository for a test, isolated from the developer's configuration. */
 export class Origin implements AsyncDisposable {
-  /** Holds the repository and whatever else the test puts beside it. */
+  /** Holds the repository and other files of the test. */
   readonly folder: string;
   readonly path: string;
   readonly #options: OriginOptions;
@@ -48,7 +48,6 @@ export class Origin implements AsyncDisposable {
     await this.#run(['init', '--quiet', ...kind, '--initial-branch=main', `--object-format=${format}`, this.path]);
   }
 
-  /** The folder Git itself calls the git directory. */
   get gitFolder(): string {
     return this.#options.bare === false ? join(this.path, '.git') : this.path;
   }
@@ -61,7 +60,7 @@ export class Origin implements AsyncDisposable {
     return (await this.#run([`--git-dir=${this.gitFolder}`, ...args], input)).trimEnd();
   }
 
-  /** A new commit without history that holds exactly these files; the ref is moved to it whatever it held before. */
+  /** A new commit without history that holds exactly these files; moves the ref to it. */
   async push(ref: SourceRef, files: { readonly [path: string]: FileContent }): Promise<CommitSha> {
     this.#commits += 1;
     const message = `commit ${this.#commits}`;
@@ -71,7 +70,7 @@ export class Origin implements AsyncDisposable {
       ...Object.entries(files).flatMap(([path, content]) => importLines(path, content)),
       Buffer.from('\ndone\n'),
     ];
-    // A branch that exists would become the parent; every commit stands alone, so that each push is a force-push.
+    // An existing branch would become the parent; every push is to be a force-push.
     await this.git('update-ref', '-d', fullName(ref));
     await this.gitWith(Buffer.concat(stream), 'fast-import', '--quiet', '--force', '--done');
     return commitSha(await this.git('rev-parse', '--verify', '--end-of-options', fullName(ref)));
@@ -87,7 +86,7 @@ export class Origin implements AsyncDisposable {
     await this.git('update-ref', '-d', fullName(ref));
   }
 
-  /** A commit of a tree that Git itself would not write: `mode name\0id` entries as they are. */
+  /** A commit of a tree that Git itself would not write, from raw `mode name\0id` entries. */
   async commitRawTree(entries: readonly (readonly [mode: string, name: string, id: string])[]): Promise<CommitSha> {
     const tree = Buffer.concat(
       entries.map(([mode, name, id]) => Buffer.concat([Buffer.from(`${mode} ${name}\0`, 'latin1'), Buffer.from(id, 'hex')])),
@@ -100,7 +99,7 @@ export class Origin implements AsyncDisposable {
     return await this.gitWith(content, 'hash-object', '-w', '--stdin');
   }
 
-  /** Out of the way, as if the disk or the server was gone. */
+  /** As if the disk or the server was gone. */
   async hide(): Promise<void> {
     await rename(this.path, `${this.path}.hidden`);
   }

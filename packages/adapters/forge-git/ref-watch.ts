@@ -11,73 +11,72 @@ export interface RefWatchOptions {
   readonly log: Log;
 }
 
-/** Something whose change may mean a changed ref. */
+/** A folder whose change may mean a changed ref. */
 interface Watched {
   readonly path: string;
-  /** Differs when another folder was put in the same place. */
+  /** Differs if another folder was put in the same place. */
   readonly inode: string;
-  /** Differs when an entry was added, removed or replaced; Git changes a ref by renaming a file over it. */
+  /** Differs if an entry was added, removed or replaced; Git changes a ref by renaming a file over it. */
   readonly mark: string;
-  /** Whether a change of this entry of the folder is of interest. */
-  readonly matters: (entry: string) => boolean;
+  /** Whether a change of this entry matters. */
+  readonly isRelevant: (entry: string) => boolean;
 }
 
-/** A push touches several files; looking once is enough. */
+/** A push changes several files; one check is enough. */
 const settleMs = 2;
-/** A change that came before its folder was watched is looked for a moment later, when whoever is woken now has begun its work. */
-const afterthoughtMs = 70;
-/** Finds what no event tells: the repository was deleted, made again, or moved here. */
+/** Catches a change that came before its folder was watched. */
+const recheckMs = 70;
+/** Finds what causes no event: the repository was deleted, recreated or moved here. */
 const slowPollMs = 1_000;
-/** When there are no events at all. */
 const fastPollMs = 100;
 
 /**
- * Calls `wake` when a branch or tag of a repository on this machine may have changed. Events of the file system only say when to
- * look; a slow poll looks anyway. The recursive watch of Node is not used: on Linux it watches every single file, and refs are files.
+ * Calls `wake` when a branch or tag of a local repository may have changed. File system events trigger a check; a slow
+ * poll covers missed events. Not a recursive watch: on Linux, Node would watch every file, and refs are files.
  */
 export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): void => {
   const watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: string }>();
   let known: string | undefined;
-  let looking = false;
+  let checking = false;
   let again = false;
-  let unsure = false;
+  let recheck = false;
   let timer: NodeJS.Timeout | undefined;
   let degraded = false;
 
   const schedule = (ms: number) => {
     clearTimeout(timer);
-    if (!signal.aborted) timer = setTimeout(() => void look(), ms).unref();
+    if (!signal.aborted) timer = setTimeout(() => void check(), ms).unref();
   };
 
   const onEvent = () => {
-    if (looking) again = true;
+    if (checking) again = true;
     else if (!again) {
       again = true;
       schedule(settleMs);
     }
   };
 
-  const look = async () => {
-    if (looking || signal.aborted) return;
-    looking = true;
-    const woken = again || unsure;
+  const check = async () => {
+    if (checking || signal.aborted) return;
+    checking = true;
+    const woken = again || recheck;
     again = false;
-    unsure = false;
-    // At once: whoever is woken reads the refs by itself and need not wait until the watchers are in place.
+    recheck = false;
+    // At once: the reader does not depend on the watchers.
     if (woken) wake();
     const found = await readWatched(readLayout);
-    const healthy = found.length > 0 && !signal.aborted && followAll(found);
+    const healthy = found.length > 0 && !signal.aborted && updateWatchers(found);
     const mark = found.map((watched) => `${watched.path}\0${watched.mark}`).join('\n');
     const changed = !woken && mark !== known;
     known = mark;
-    looking = false;
+    checking = false;
     if (signal.aborted) return;
     if (changed) wake();
-    schedule(again ? settleMs : unsure ? afterthoughtMs : healthy ? slowPollMs : fastPollMs);
+    schedule(again ? settleMs : recheck ? recheckMs : healthy ? slowPollMs : fastPollMs);
   };
 
-  /** Makes the set of watchers equal what was found. A new watcher means that something may have happened before it was there. */
-  const followAll = (found: readonly Watched[]): boolean => {
+  /** With a new watcher, something may have changed before it was added. */
+  const updateWatchers = (found: readonly Watched[]): boolean => {
     const current = new Map(found.map((watched) => [watched.path, watched.inode]));
     for (const [path, { watcher, inode }] of watchers) {
       if (current.get(path) === inode) continue;
@@ -85,32 +84,32 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
       watchers.delete(path);
     }
     try {
-      for (const watched of found) if (!watchers.has(watched.path)) follow(watched);
+      for (const watched of found) if (!watchers.has(watched.path)) addWatcher(watched);
       degraded = false;
       return true;
     } catch (error) {
       if (!degraded)
         log.warn(
           { reason: error instanceof Error ? error.message : String(error) },
-          'refs are polled because they cannot be watched',
+          'refs cannot be watched and are polled instead',
         );
       degraded = true;
       return false;
     }
   };
 
-  const follow = ({ path, inode, matters }: Watched) => {
+  const addWatcher = ({ path, inode, isRelevant }: Watched) => {
     const watcher = watch(path, { persistent: false }, (_event, entry) => {
-      if (entry === null || entry === basename(path) || matters(entry)) onEvent();
+      if (entry === null || entry === basename(path) || isRelevant(entry)) onEvent();
     });
     watcher.on('error', () => {
-      // The folder is gone, most likely; the next look finds out and the set of watchers follows.
+      // The folder is probably gone; the next check updates the watchers.
       watcher.close();
       watchers.delete(path);
       onEvent();
     });
     watchers.set(path, { watcher, inode });
-    if (known !== undefined) unsure = true;
+    if (known !== undefined) recheck = true;
   };
 
   signal.addEventListener(
@@ -122,10 +121,10 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
     },
     { once: true },
   );
-  void look();
+  void check();
 };
 
-/** Nothing while there is no repository: that is for the reading to report. */
+/** Empty without a repository: the reading reports that. */
 const readWatched = async (readLayout: () => Promise<Layout>): Promise<readonly Watched[]> => {
   try {
     const { commonFolder } = await readLayout();
@@ -142,12 +141,12 @@ const readWatched = async (readLayout: () => Promise<Layout>): Promise<readonly 
       ...(await readFolder(join(commonFolder, 'reftable'), isNoLock)),
     ];
   } catch {
-    // Unreadable now; the poll looks again.
+    // Unreadable now; the poll checks again.
     return [];
   }
 };
 
-/** A ref cannot end in `.lock`; such a file announces a change that has not happened yet. */
+/** A ref cannot end in `.lock`; such a file precedes a change. */
 const isNoLock = (entry: string): boolean => !entry.endsWith('.lock');
 
 const readRefFolders = async (folder: string): Promise<readonly Watched[]> => {
@@ -160,11 +159,11 @@ const readRefFolders = async (folder: string): Promise<readonly Watched[]> => {
   return [...own, ...inner.flat()];
 };
 
-/** `marked` names the only entry whose state counts, for a folder in which much else happens. */
-const readFolder = async (path: string, matters: Watched['matters'], marked?: string): Promise<readonly Watched[]> => {
+/** `marked` is the only entry to compare, for a folder with unrelated changes. */
+const readFolder = async (path: string, isRelevant: Watched['isRelevant'], marked?: string): Promise<readonly Watched[]> => {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   if (found === undefined || !found.isDirectory()) return [];
   const subject = marked === undefined ? found : await stat(join(path, marked), { bigint: true }).catch(() => undefined);
   const inode = `${found.dev}:${found.ino}:${found.birthtimeNs}`;
-  return [{ path, inode, mark: `${inode}:${subject?.ino ?? ''}:${subject?.mtimeNs ?? ''}`, matters }];
+  return [{ path, inode, mark: `${inode}:${subject?.ino ?? ''}:${subject?.mtimeNs ?? ''}`, isRelevant }];
 };

@@ -1,15 +1,14 @@
 import { type CommitSha, EphError } from '@eph/contract';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import type { Git, GitOutput } from './git-command.ts';
-import { gitError, printable, saidByGit } from './git-errors.ts';
+import { gitError, gitMessage, printable } from './git-errors.ts';
 import type { PathLocation } from './location.ts';
 import type { Mirror } from './mirror.ts';
-import { declinedBecause, isOvertakenPush } from './push-answers.ts';
+import { isPushConflict, rejectionReason } from './push-output.ts';
 import { fullName, isPossibleName } from './refs.ts';
 import type { BranchChange, Repository } from './repository.ts';
 import { readLayout } from './repository-layout.ts';
 
-/** Whoever loses that often has another problem. */
 const attempts = 5;
 
 export const createRefWriter = (prefix: string, repository: Pick<Repository, 'readRef' | 'changeBranch'>): RefWriter => {
@@ -19,12 +18,15 @@ export const createRefWriter = (prefix: string, repository: Pick<Repository, 're
       const at = (await repository.readRef({ kind: 'branch', name }, signal))?.commit;
       if (at === change.to) return false;
       if (at !== change.from)
-        throw new EphError('api.conflict', `The branch ${printable(name)} is at ${at ?? 'no commit'}, and left there.`);
+        throw new EphError(
+          'api.conflict',
+          `The branch ${printable(name)} is at ${at ?? 'no commit'}, not at the expected commit.`,
+        );
       if (await repository.changeBranch(name, change, signal)) return true;
     }
     throw new EphError(
       'api.conflict',
-      `The branch ${printable(name)} cannot be changed: somebody else keeps changing it, or another branch is in its way.`,
+      `The branch ${printable(name)} cannot be changed: it keeps changing, or its name conflicts with another branch.`,
     );
   };
   return {
@@ -36,17 +38,17 @@ export const createRefWriter = (prefix: string, repository: Pick<Repository, 're
 
 const checkName = (name: string, prefix: string): void => {
   if (name.startsWith(prefix) && name.length > prefix.length && isBranchName(name)) return;
-  throw new EphError('api.bad_request', `"${printable(name)}" cannot be a branch below ${prefix}, and no other is touched.`);
+  throw new EphError('api.bad_request', `"${printable(name)}" is not a valid branch name with the prefix ${prefix}.`);
 };
 
-/** As `git check-ref-format` has it. The limit is that of file names, where most repositories keep their refs. */
+/** As `git check-ref-format`. The length limit is that of file names, where most repositories store refs. */
 const isBranchName = (name: string): boolean =>
   isPossibleName(name) &&
   !/\.\.|@\{|\/\/|(?:^|\/)\.|\.lock(?:\/|$)|[/.]$/.test(name) &&
   name.split('/').every((part) => Buffer.byteLength(part) <= 250) &&
   Buffer.byteLength(name) <= 1_000;
 
-/** In a repository of this machine. */
+/** In a local repository. */
 export const createLocalChange =
   (git: Git, { path, shown }: PathLocation): Repository['changeBranch'] =>
   async (name, { from, to }, signal) => {
@@ -59,7 +61,7 @@ export const createLocalChange =
     if (to === undefined) {
       const worktrees = await run(['for-each-ref', '--format=%(HEAD)%(worktreepath)', ref]);
       if (worktrees.exitCode !== 0) throw gitError(worktrees, shown);
-      // Git would take it from under whoever works there, and their next commit would begin with nothing.
+      // Git would delete it, and the next commit in that worktree would have no parent.
       if (worktrees.stdout.toString('utf8').trim() !== '') throw refused('it is checked out there.');
     }
     const none = '0'.repeat((to ?? from).length);
@@ -68,12 +70,12 @@ export const createLocalChange =
     if (/but expected|already exists|unable to resolve reference|\.lock': File exists/.test(output.stderr)) return false;
     if (/nonexistent object|non-commit object/.test(output.stderr))
       throw new EphError('source.commit_missing', `${shown} has no commit ${to ?? from}.`);
-    throw refused(saidByGit(output));
+    throw refused(gitMessage(output));
   };
 
 type EnsureCommit = (commit: CommitSha, signal: AbortSignal) => Promise<void>;
 
-/** Behind an address. A push reads the commit from the mirror, also when the remote has it already. */
+/** In a remote repository. A push needs the commit in the mirror, even if the remote has it. */
 export const createRemoteChange =
   (mirror: Mirror, shown: string, ensureCommit: EnsureCommit): Repository['changeBranch'] =>
   async (name, { from, to }, signal) => {
@@ -82,11 +84,8 @@ export const createRemoteChange =
     const lease = `--force-with-lease=${ref}:${from ?? ''}`;
     const output = await mirror.transfer(['push', '--porcelain', '--no-verify', lease], [`${to ?? ''}:${ref}`], signal);
     if (output.exitCode === 0) return true;
-    if (isOvertakenPush(output)) return false;
-    const declined = declinedBecause(output);
+    if (isPushConflict(output)) return false;
+    const declined = rejectionReason(output);
     if (declined === undefined) throw gitError(output, shown);
-    throw new EphError(
-      'forge.refused',
-      `${shown} does not let the branch ${printable(name)} be changed: ${printable(declined)}.`,
-    );
+    throw new EphError('forge.refused', `${shown} rejects the change of branch ${printable(name)}: ${printable(declined)}.`);
   };

@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { type CommitSha, commitSha, EphError, type Failure, type SourceKind, type SourceRef } from '@eph/contract';
 import { printable } from './git-errors.ts';
 
-/** A branch or tag and the object it points at, as Git listed it. */
+/** A branch or tag and the object it points at. */
 export interface ListedRef {
   readonly ref: SourceRef;
   readonly object: string;
 }
 
-/** A branch or tag that leads to a commit. */
+/** A branch or tag that points to a commit. */
 export interface CommitRef {
   readonly ref: SourceRef;
   readonly commit: CommitSha;
@@ -16,7 +16,7 @@ export interface CommitRef {
 
 export interface RefReading {
   readonly refs: readonly CommitRef[];
-  /** What could not be read. None: these are all refs there are. */
+  /** What could not be read; the list is complete if empty. */
   readonly faults: readonly Failure[];
 }
 
@@ -24,13 +24,11 @@ const folders: Readonly<Record<SourceKind, string>> = { branch: 'refs/heads/', t
 
 export const fullName = (ref: SourceRef): string => folders[ref.kind] + ref.name;
 
-/** Also used to leave out what cannot be handed to a process at all. */
+/** Also excludes what cannot be passed to a process. */
 export const isPossibleName = (name: string): boolean =>
   name !== '' && !/[\0-\x20\x7f~^:?*[\\]/.test(name) && name.isWellFormed();
 
-/**
- * Names that are not UTF-8 are passed over: they could be shown but not spelt back, so they never become sources.
- */
+/** Names that are not UTF-8 are ignored: they cannot be passed back as strings. */
 const parseRefName = (bytes: Buffer): SourceRef | undefined => {
   if (!isUtf8(bytes)) return undefined;
   const name = bytes.toString('utf8');
@@ -39,7 +37,7 @@ const parseRefName = (bytes: Buffer): SourceRef | undefined => {
   return undefined;
 };
 
-/** Lines of `<object id><separator><ref name>`. Throws on anything else: half a list must not pass for a whole one. */
+/** Lines of `<object id><separator><ref name>`. Throws on anything else: a partial list must not count as complete. */
 const parseLines = (output: Buffer, separator: string): readonly (readonly [object: string, name: Buffer])[] => {
   if (output.length > 0 && output.at(-1) !== 0x0a) throw unparsable(output);
   const lines: (readonly [string, Buffer])[] = [];
@@ -57,7 +55,7 @@ const parseLines = (output: Buffer, separator: string): readonly (readonly [obje
 
 export const forEachRefFormat = '--format=%(objectname) %(refname)';
 
-/** The output of `git for-each-ref` with the format above. */
+/** Parses the output of `git for-each-ref` with the format above. */
 export const parseForEachRef = (output: Buffer): readonly ListedRef[] =>
   parseLines(output, ' ').flatMap(([object, name]) => {
     const ref = parseRefName(name);
@@ -65,8 +63,8 @@ export const parseForEachRef = (output: Buffer): readonly ListedRef[] =>
   });
 
 /**
- * The output of `git ls-remote --heads --tags`. An annotated tag has a second line with `^{}` behind its name that holds what
- * the tag leads to in the end. A server lists a ref it cannot read with an id of zeros.
+ * Parses the output of `git ls-remote --heads --tags`. An annotated tag has a second line with `^{}` after its name and
+ * the peeled object. An id of zeros is a ref that the server cannot read.
  */
 export const parseLsRemote = (output: Buffer): { readonly refs: readonly CommitRef[]; readonly broken: readonly SourceRef[] } => {
   const lines = parseLines(output, '\t');
@@ -90,7 +88,4 @@ export const parseLsRemote = (output: Buffer): { readonly refs: readonly CommitR
 const peelMark = Buffer.from('^{}');
 
 const unparsable = (line: Buffer): EphError =>
-  new EphError(
-    'forge.incomplete',
-    `Git listed the refs in a way that makes no sense: "${printable(line.toString('utf8', 0, 200))}".`,
-  );
+  new EphError('forge.incomplete', `Git printed an invalid list of refs: "${printable(line.toString('utf8', 0, 200))}".`);

@@ -1,24 +1,23 @@
 import { EphError, isEphError } from '@eph/contract';
 import type { GitOutput } from './git-command.ts';
-import { gitError, saidByGit } from './git-errors.ts';
+import { gitError, gitMessage } from './git-errors.ts';
 import { fetchCommand, type Mirror } from './mirror.ts';
-import { computeNotesImport, isOvertaken, type NotesStore, notesImportArgs, notesRef } from './notes-store.ts';
-import { declinedBecause, isOvertakenPush } from './push-answers.ts';
+import { computeNotesImport, isImportConflict, type NotesStore, notesImportArgs, notesRef } from './notes-store.ts';
+import { isPushConflict, rejectionReason } from './push-output.ts';
 
 export interface RemoteNotesOptions {
   readonly mirror: Mirror;
   readonly shown: string;
   readonly now: () => number;
-  /** Makes sure that the mirror can be opened. */
   readonly prepare: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Notes of others are seen at the latest after this time; in between, a report that says nothing new costs no request. */
+/** Notes of others are seen after this time at the latest; until then an unchanged report costs no request. */
 const freshMs = 30_000;
-/** A remote that does not let us write is not asked again before this time. */
+/** How long a remote that refused a push is not asked again. */
 const refusedMs = 10 * 60_000;
 
-/** Notes of a remote repository: fetched into the mirror, changed there, pushed back if nobody was quicker. */
+/** Notes of a remote: fetched into the mirror, changed there, and pushed with a lease. */
 export const createRemoteNotes = ({ mirror, shown, now, prepare }: RemoteNotesOptions): NotesStore => {
   let freshUntil = Number.NEGATIVE_INFINITY;
   let refusal: { readonly until: number; readonly message: string } | undefined;
@@ -34,18 +33,18 @@ export const createRemoteNotes = ({ mirror, shown, now, prepare }: RemoteNotesOp
     const lease = `--force-with-lease=${notesRef}:${tip ?? ''}`;
     const output = await mirror.transfer(['push', '--porcelain', '--no-verify', lease], [`${notesRef}:${notesRef}`], signal);
     if (output.exitCode === 0) return true;
-    // The mirror is ahead of the remote now; the next reading puts that right.
+    // The mirror is ahead of the remote now; the next reading fixes that.
     freshUntil = Number.NEGATIVE_INFINITY;
-    if (isOvertakenPush(output)) return false;
+    if (isPushConflict(output)) return false;
     throw pushError(output);
   };
 
   const pushError = (output: GitOutput): EphError => {
-    const declined = declinedBecause(output);
+    const declined = rejectionReason(output);
     const error = gitError(output, shown);
-    const message = `The status cannot be written to ${notesRef} of ${shown}: ${declined ?? saidByGit(output)}`;
+    const message = `The status cannot be written to ${notesRef} of ${shown}: ${declined ?? gitMessage(output)}`;
     if (declined === undefined && error.code !== 'forge.refused') return new EphError('report.failed', message, { cause: error });
-    refusal = { until: now() + refusedMs, message: `${message} Give Eph the right to push there, or switch reports off.` };
+    refusal = { until: now() + refusedMs, message: `${message} Allow Eph to push there, or disable reports.` };
     return refused(refusal, now());
   };
 
@@ -61,13 +60,13 @@ export const createRemoteNotes = ({ mirror, shown, now, prepare }: RemoteNotesOp
         throw isEphError(error) ? new EphError('report.failed', error.message, { cause: error }) : error;
       }
     },
-    // Whether the remote still has the commit is not worth a request: a note on nothing is seen by nobody.
-    holds: () => Promise.resolve(true),
+    // Not worth a request: a note on a missing commit is visible to nobody.
+    hasCommit: () => Promise.resolve(true),
     async write(changes, tip, signal) {
       const input = computeNotesImport(changes, tip, now());
       const output = await mirror.run(notesImportArgs(await mirror.open()).slice(1), { signal, input });
-      if (output.exitCode !== 0 && !isOvertaken(output.stderr)) {
-        throw new EphError('report.failed', `The notes for ${shown} could not be prepared: ${saidByGit(output)}`);
+      if (output.exitCode !== 0 && !isImportConflict(output.stderr)) {
+        throw new EphError('report.failed', `The notes for ${shown} could not be prepared: ${gitMessage(output)}`);
       }
       if (output.exitCode === 0) return await push(tip, signal);
       freshUntil = Number.NEGATIVE_INFINITY;

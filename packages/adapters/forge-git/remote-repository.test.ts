@@ -178,7 +178,7 @@ describe('the mirror of a remote', () => {
       code: 'forge.unreachable',
     });
     expect(await readText(commit, 'a')).toBe('text');
-    expect(logged).not.toContain('a mirror is made anew');
+    expect(logged).not.toContain('a mirror is rebuilt');
   });
 
   it('lets go of commits that no ref leads to any more', async () => {
@@ -199,15 +199,15 @@ describe('the mirror of a remote', () => {
       shown: 'the origin',
       format: () => 'sha1',
       log: silentLog,
-      tidyAfter: 3,
+      pruneAfter: 3,
     });
     onTestFinished(() => mirror[Symbol.asyncDispose]());
     const commits: CommitSha[] = [];
     for (let index = 0; index < 4; index += 1) commits.push(await origin.push(branch(`b${index}`), { a: `text ${index}` }));
     expect(await mirror.fetch(commits, signal)).toEqual(new Set());
-    await mirror.tidy(new Set(commits.slice(0, 2)), signal);
+    await mirror.prune(new Set(commits.slice(0, 2)), signal);
     expect(commits.map((commit) => mirror.has(commit))).toEqual([true, true, true, true]);
-    await mirror.tidy(new Set(commits.slice(0, 1)), signal);
+    await mirror.prune(new Set(commits.slice(0, 1)), signal);
     expect(commits.map((commit) => mirror.has(commit))).toEqual([true, false, false, false]);
     const sizes = await Promise.all(commits.map(async (commit) => (await mirror.objects.read(commit, 1_000, signal))?.type));
     expect(sizes[0]).toBe('commit');
@@ -238,7 +238,7 @@ describe('access to a remote', () => {
     const { forge } = await start({ credentials: 'robot:pass-word-3' }, credentials);
     const reading = await forge.sources(signal);
     expect(reading).toMatchObject({ complete: false, faults: [{ code: 'forge.refused' }] });
-    expect(reading.faults[0]?.message).toMatch(/refuses access/);
+    expect(reading.faults[0]?.message).toMatch(/denies access/);
     expect(JSON.stringify(reading)).not.toMatch(/wrong-word|pass-word/);
     await expect(forge.readFile('a'.repeat(40) as CommitSha, 'a', 10, signal)).rejects.toMatchObject({ code: 'forge.refused' });
   });

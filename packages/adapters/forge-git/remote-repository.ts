@@ -16,28 +16,27 @@ import { NotACommit } from './trees.ts';
 export interface RemoteRepositoryOptions {
   readonly git: Git;
   readonly location: UrlLocation;
-  /** The variables of the surroundings. */
+  /** The process environment. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
-  /** Aborted when the forge is closed. */
   readonly lifetime: AbortSignal;
   readonly now: () => number;
   readonly log: Log;
 }
 
-/** Tips fetched together with the commit that was asked for: a cold start is a few fetches, not one per branch. */
-const mostCompanions = 1_000;
+/** Other tips fetched along with a commit: a cold start takes a few fetches, not one per branch. */
+const maxExtraTips = 1_000;
 
-/** A repository behind an address: refs as its server lists them, objects through a mirror of what was asked for. */
+/** A remote repository: refs as its server lists them, objects through a mirror. */
 export const createRemoteRepository = (options: RemoteRepositoryOptions): Repository => {
   const { git, location, folder, lifetime, now, log } = options;
   const { url, shown } = location;
   const listBySmartHttp = createSmartHttp(options);
   let tips: ReadonlySet<CommitSha> = new Set();
   let format: ObjectFormat = 'sha1';
-  /** Objects that tags lead to and that turned out to be no commits. The list of refs does not say so. */
-  const noCommits = new Set<string>();
-  let companionLimit = mostCompanions;
+  /** Tagged objects that are not commits. The list of refs does not show that. */
+  const nonCommits = new Set<string>();
+  let extraTipLimit = maxExtraTips;
   const mirror = createMirror({ git, folder, url, shown, log, format: () => format });
 
   const listByGit = async (signal: AbortSignal): Promise<Buffer> => {
@@ -47,10 +46,10 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
     return output.stdout;
   };
 
-  /** Full listings shared by everybody who asked before it began: a server filters refs no cheaper than we do. */
+  /** Full listings, shared by all concurrent callers: filtering on the server is not cheaper. */
   const list = createBatchQueue<null, RefReading>(async (_items, signal) => {
     const { refs, broken } = parseLsRemote((await listBySmartHttp(signal)) ?? (await listByGit(signal)));
-    const sources = refs.filter(({ commit }) => !noCommits.has(commit));
+    const sources = refs.filter(({ commit }) => !nonCommits.has(commit));
     tips = new Set(sources.map(({ commit }) => commit));
     const [tip] = tips;
     if (tip !== undefined) format = tip.length === 64 ? 'sha256' : 'sha1';
@@ -63,30 +62,30 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
   const fetchBatch = createBatchQueue<CommitSha, ReadonlySet<string>>(async (asked, signal) => {
     const wanted = [...new Set(asked)].filter((commit) => !mirror.has(commit));
     if (wanted.length === 0) return new Set();
-    const companions = [...tips].filter((tip) => !mirror.has(tip) && !wanted.includes(tip)).slice(0, companionLimit);
-    if (companions.length === 0) return await mirror.fetch(wanted, signal);
+    const extraTips = [...tips].filter((tip) => !mirror.has(tip) && !wanted.includes(tip)).slice(0, extraTipLimit);
+    if (extraTips.length === 0) return await mirror.fetch(wanted, signal);
     try {
-      return await mirror.fetch([...wanted, ...companions], signal);
+      return await mirror.fetch([...wanted, ...extraTips], signal);
     } catch (error) {
       signal.throwIfAborted();
       const missing = await mirror.fetch(wanted, signal);
-      // Without company it works: one of the others is to blame, and the next fetch takes fewer along.
-      companionLimit = Math.floor(companionLimit / 2);
+      // It works without the extra tips: one of them is the cause, so the next fetch takes fewer.
+      extraTipLimit = Math.floor(extraTipLimit / 2);
       log.warn(
         { project: shown, reason: isEphError(error) ? error.message : String(error) },
-        'tips could not be fetched together',
+        'tips could not be fetched together with a commit',
       );
       return missing;
     }
   });
 
-  /** The mirror's object format must be that of the remote, which a listing tells. */
-  const learnFormat = async (signal: AbortSignal): Promise<void> => {
+  /** The mirror needs the object format of the remote, which a listing shows. */
+  const ensureFormat = async (signal: AbortSignal): Promise<void> => {
     if (tips.size === 0) await list(null, signal);
   };
 
   const ensureCommit = async (commit: CommitSha, signal: AbortSignal): Promise<void> => {
-    await learnFormat(signal);
+    await ensureFormat(signal);
     await mirror.open();
     if (mirror.has(commit)) return;
     const missing = await fetchBatch(commit, signal);
@@ -104,27 +103,27 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
     try {
       return await use(source);
     } catch (error) {
-      if (error instanceof NotACommit) noCommits.add(commit);
+      if (error instanceof NotACommit) nonCommits.add(commit);
       if (error instanceof NotACommit || !isDamage(error)) throw error;
-      // The remote vouched for the commit, so the mirror is what is damaged; unless it let go of the commit meanwhile.
+      // The remote has the commit, so the mirror is damaged, unless the commit was pruned meanwhile.
       if (mirror.has(commit)) await mirror.discard(generation);
       await ensureCommit(commit, signal);
       return await use(source);
     }
   };
 
-  const tidy = async (current: ReadonlySet<string>) => {
+  const prune = async (current: ReadonlySet<string>) => {
     try {
-      await mirror.tidy(current, lifetime);
+      await mirror.prune(current, lifetime);
     } catch (error) {
-      if (!lifetime.aborted) log.warn({ project: shown, reason: String(error) }, 'a mirror could not be tidied');
+      if (!lifetime.aborted) log.warn({ project: shown, reason: String(error) }, 'a mirror could not be pruned');
     }
   };
 
   return {
     async readRefs(signal) {
       const reading = await list(null, signal);
-      if (reading.faults.length === 0) void tidy(tips);
+      if (reading.faults.length === 0) void prune(tips);
       return reading;
     },
     async readRef(ref: SourceRef, signal: AbortSignal): Promise<CommitRef | undefined> {
@@ -135,14 +134,14 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
       return found;
     },
     withCommit,
-    /** There is nothing to watch: the pass of the loop polls, and `POST /hooks/git` wakes the project. */
+    /** Nothing to watch: the loop polls, and `POST /hooks/git` wakes the project. */
     watch: () => undefined,
-    notes: createRemoteNotes({ mirror, shown, now, prepare: learnFormat }),
+    notes: createRemoteNotes({ mirror, shown, now, prepare: ensureFormat }),
     changeBranch: createRemoteChange(mirror, shown, ensureCommit),
     [Symbol.asyncDispose]: () => mirror[Symbol.asyncDispose](),
   };
 };
 
-/** The codes of what `trees.ts` and the object reader say about a repository that is not whole. */
+/** The codes that `trees.ts` and the object reader use for a damaged repository. */
 const isDamage = (error: unknown): boolean =>
   isEphError(error) && (error.code === 'source.commit_missing' || error.code === 'forge.unreachable');

@@ -2,28 +2,28 @@ import type { UrlLocation } from './location.ts';
 
 export interface SmartHttpOptions {
   readonly location: UrlLocation;
-  /** The variables of the surroundings, as Git gets them. */
+  /** The process environment, as Git gets it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Asks a server over HTTP for its branches and tags, in one request of Git's protocol version 2, and gives what `git ls-remote` would
- * print. A process of Git costs more than the whole exchange, and a pass asks every repository.
+ * Lists branches and tags over HTTP in one request of Git's protocol version 2, in the format of `git ls-remote`. A Git
+ * process costs more than the whole request, and a pass lists every repository.
  *
- * It gives `undefined` for everything but a whole and well-formed list. Whoever gets that asks with Git itself, which follows
- * redirects, knows older servers, and says best what is wrong.
+ * Returns `undefined` for everything but a complete and valid list. The caller then uses Git, which follows redirects,
+ * supports older servers and explains errors best.
  */
 export type ListBySmartHttp = (signal: AbortSignal) => Promise<Buffer | undefined>;
 
-/** With one of these Git reaches servers that nobody else here does. */
-const ways = 'http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR'.split(' ');
+/** With one of these set, only Git can reach the server. */
+const proxyVariables = 'http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR'.split(' ');
 
 const timeLimitMs = 60_000;
 const answerLimitBytes = 64 * 1024 * 1024;
 
 export const createSmartHttp = ({ location, environment }: SmartHttpOptions): ListBySmartHttp => {
   const { url, authorization } = location;
-  const isPossible = /^https?:/i.test(url) && ways.every((name) => (environment[name] ?? '') === '');
+  const isSupported = /^https?:/i.test(url) && proxyVariables.every((name) => (environment[name] ?? '') === '');
   const address = `${url.replace(/\/+$/, '')}/git-upload-pack`;
   const headers = {
     accept: resultType,
@@ -33,7 +33,7 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
     ...(authorization === undefined ? {} : { authorization }),
   };
 
-  const ask = async (signal: AbortSignal): Promise<Buffer | undefined> => {
+  const postListRequest = async (signal: AbortSignal): Promise<Buffer | undefined> => {
     const response = await fetch(address, { method: 'POST', headers, body: request, redirect: 'manual', signal });
     const isList = response.status === 200 && response.headers.get('content-type') === resultType;
     const answer = isList ? await readWhole(response) : undefined;
@@ -42,12 +42,12 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
   };
 
   return async (signal) => {
-    if (!isPossible) return undefined;
+    if (!isSupported) return undefined;
     try {
-      return await ask(AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
+      return await postListRequest(AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
     } catch {
       signal.throwIfAborted();
-      // Git tries next, and says what is wrong.
+      // Git tries next and reports the error.
       return undefined;
     }
   };
@@ -69,7 +69,7 @@ const readWhole = async (response: Response): Promise<Buffer | undefined> => {
   return Buffer.concat(chunks, length);
 };
 
-/** Packets end with one of length zero: a list that broke off lacks it. */
+/** The last packet has length zero; a truncated list lacks it. */
 const toLsRemote = (answer: Buffer): Buffer | undefined => {
   const lines: Buffer[] = [];
   for (let at = 0; ; ) {

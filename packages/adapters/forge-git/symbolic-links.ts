@@ -1,33 +1,32 @@
-/** More than any kernel follows before it gives up: a longer chain leads nowhere, so it cannot leave the tree either. */
+/** More than any kernel follows: a longer chain fails, so it cannot leave the tree. */
 const followLimit = 64;
-/** For all links of a tree together. A real tree needs a few steps per link; one that needs millions was made to keep us busy. */
+/** For all links of a tree together; only a malicious tree needs millions of steps. */
 const stepLimit = 2_000_000;
 
-/** A place in the tree that a link is at, or on the way to. */
-interface Place {
-  readonly inner: Map<string, Place>;
-  /** By folded name. Some file systems take names that differ in case or composition for one, so `A` may be the link that `a/..` goes through. */
-  readonly folded: Map<string, Place>;
+/** A link, or a folder on the path to one. */
+interface PathNode {
+  readonly children: Map<string, PathNode>;
+  /** By folded name. Some file systems ignore case or composition, so `A` may be the link that `a/..` goes through. */
+  readonly folded: Map<string, PathNode>;
   target: string | undefined;
 }
 
 /**
- * A link that leads out of its tree, if there is one. Links are given as path and target, relative to the root with `/` between
- * names, as bytes in latin1. Looking at the text of a target alone is not enough: `a -> b/..` leaves the tree if `b` is itself a link to
- * the root.
+ * Finds a link that leads out of its tree. Paths and targets are relative to the root, as latin1 bytes. The text of a
+ * target alone is not enough: `a -> b/..` leaves the tree if `b` is itself a link to the root.
  */
 export const findLeavingLink = (links: ReadonlyMap<string, string>): string | undefined => {
-  const root = buildPlaces(links);
+  const root = buildTree(links);
   const budget = { steps: stepLimit };
-  return links.keys().find((path) => leaves(path, root, budget));
+  return links.keys().find((path) => leavesTree(path, root, budget));
 };
 
-const leaves = (path: string, root: Place, budget: { steps: number }): boolean => {
-  /** The places from the root to where we are; `undefined` where no link is near. */
-  const at: (Place | undefined)[] = [];
-  const ahead = path.split('/').toReversed();
+const leavesTree = (path: string, root: PathNode, budget: { steps: number }): boolean => {
+  /** The nodes from the root to here; `undefined` if no link is below. */
+  const at: (PathNode | undefined)[] = [];
+  const remaining = path.split('/').toReversed();
   let followed = 0;
-  for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
+  for (let name = remaining.pop(); name !== undefined; name = remaining.pop()) {
     budget.steps -= 1;
     if (budget.steps < 0) return true;
     if (name === '' || name === '.') continue;
@@ -36,37 +35,37 @@ const leaves = (path: string, root: Place, budget: { steps: number }): boolean =
       at.pop();
       continue;
     }
-    const place = enter(at.length === 0 ? root : at.at(-1), name);
-    if (place?.target === undefined) {
-      at.push(place);
+    const node = childOf(at.length === 0 ? root : at.at(-1), name);
+    if (node?.target === undefined) {
+      at.push(node);
       continue;
     }
-    if (place.target.startsWith('/')) return true;
+    if (node.target.startsWith('/')) return true;
     followed += 1;
     if (followed > followLimit) return false;
-    ahead.push(...place.target.split('/').toReversed());
+    remaining.push(...node.target.split('/').toReversed());
   }
   return false;
 };
 
-const enter = (place: Place | undefined, name: string): Place | undefined =>
-  place?.inner.get(name) ?? place?.folded.get(fold(name));
+const childOf = (node: PathNode | undefined, name: string): PathNode | undefined =>
+  node?.children.get(name) ?? node?.folded.get(fold(name));
 
-const buildPlaces = (links: ReadonlyMap<string, string>): Place => {
-  const root = createPlace();
+const buildTree = (links: ReadonlyMap<string, string>): PathNode => {
+  const root = createNode();
   for (const [path, target] of links) {
-    let place = root;
+    let node = root;
     for (const name of path.split('/')) {
-      const next = place.inner.get(name) ?? createPlace();
-      place.inner.set(name, next);
-      place.folded.set(fold(name), next);
-      place = next;
+      const next = node.children.get(name) ?? createNode();
+      node.children.set(name, next);
+      node.folded.set(fold(name), next);
+      node = next;
     }
-    place.target = target;
+    node.target = target;
   }
   return root;
 };
 
-const createPlace = (): Place => ({ inner: new Map(), folded: new Map(), target: undefined });
+const createNode = (): PathNode => ({ children: new Map(), folded: new Map(), target: undefined });
 
 const fold = (name: string): string => Buffer.from(name, 'latin1').toString('utf8').normalize('NFC').toLowerCase();

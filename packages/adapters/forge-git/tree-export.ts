@@ -8,7 +8,7 @@ import { damaged, readRootTree, readTree, type TreeEntry } from './trees.ts';
 
 export interface TreeSource {
   readonly objects: ObjectReader;
-  /** Writes a blob straight into an open file, past our memory. */
+  /** Writes a blob into an open file without buffering it. */
   writeBlob(id: string, file: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface ExportLimits {
 
 export const defaultExportLimits: ExportLimits = { entries: 200_000, totalBytes: 4 * 1024 ** 3 };
 
-/** Larger blobs get a process of their own, so that they neither fill our memory nor hold up other questions. */
+/** Larger blobs get their own process, so that they do not fill the memory or delay other reads. */
 const bufferedBlobBytes = 1024 * 1024;
 const parallelism = 16;
 const linkLimitBytes = 4096;
@@ -29,7 +29,7 @@ interface Export {
   readonly limits: ExportLimits;
   readonly signal: AbortSignal;
   readonly root: Buffer;
-  /** Path and target as bytes in latin1: names need not be valid UTF-8. */
+  /** Path and target as latin1 bytes: names need not be valid UTF-8. */
   readonly links: Map<string, string>;
   readonly tasks: (() => Promise<void>)[];
   entries: number;
@@ -37,8 +37,8 @@ interface Export {
 }
 
 /**
- * As `Forge.exportTree`. Files are written by us, never by Git, so no filter, hook or attribute has a say. Links come last and every
- * file and folder is created anew, so nothing is ever written through a link.
+ * As `Forge.exportTree`. Files are not written by Git, so no filter, hook or attribute applies. Links come last and
+ * every file and folder is new, so nothing is ever written through a link.
  */
 export const exportTree = async (
   source: TreeSource,
@@ -52,7 +52,7 @@ export const exportTree = async (
   try {
     await refuseExisting(folder);
     await mkdir(dirname(folder), { recursive: true });
-    // Left over from a process that was killed half-way.
+    // Left over from a killed process.
     await rm(partial, { recursive: true, force: true });
     await writeTree(
       { source, limits, signal, root: Buffer.from(partial), links: new Map(), tasks: [], entries: 0, bytes: 0 },
@@ -62,7 +62,7 @@ export const exportTree = async (
     await rename(partial, folder);
   } catch (error) {
     await rm(partial, { recursive: true, force: true }).catch(() => {
-      // The first error says more, and the next export to this folder tries again.
+      // The first error matters more, and the next export removes the folder.
     });
     throw signal.aborted ? signal.reason : exportError(error, folder);
   }
@@ -83,7 +83,7 @@ const writeTree = async (run: Export, tree: string): Promise<void> => {
   await writeLinks(run);
 };
 
-/** Works off the tasks, also those that tasks add, a few at a time. Last in, first out: the list stays as short as the tree is deep and wide. */
+/** Runs tasks concurrently, including those that tasks add. Last in, first out keeps the list short. */
 const runTasks = async (run: Export): Promise<void> => {
   let failed = false;
   let active = 0;
@@ -108,7 +108,7 @@ const runTasks = async (run: Export): Promise<void> => {
       failures.push(error);
       failed = true;
     }
-    // Tasks under way still write into the folder that is about to be removed.
+    // Running tasks still write into the folder that will be removed.
     if (failed && active === 0) reject(failures[0]);
   };
   const failures: unknown[] = [];
@@ -166,7 +166,7 @@ const writeLargeBlob = async (run: Export, id: string, size: number, file: FileH
     await run.source.writeBlob(id, file.fd, run.signal);
   } catch (error) {
     run.signal.throwIfAborted();
-    // Git does not say why it could not write. On a full disk this fails in its turn, and says so.
+    // Git does not say why it could not write. On a full disk, this write fails with the reason.
     await file.write(Buffer.alloc(bufferedBlobBytes));
     throw error;
   }
@@ -182,8 +182,9 @@ const readLink = async (run: Export, id: string, path: string): Promise<void> =>
 
 const readBlob = async (run: Export, id: string, path: string, limitBytes: number) => {
   const blob = await run.source.objects.read(id, limitBytes, run.signal);
-  if (blob === undefined) throw damaged(`The content of "${shown(path)}" is missing; the repository is incomplete.`);
-  if (blob.type !== 'blob') throw damaged(`"${shown(path)}" is a ${blob.type} where content belongs; the repository is damaged.`);
+  if (blob === undefined) throw damaged(`The content of "${printPath(path)}" is missing; the repository is incomplete.`);
+  if (blob.type !== 'blob')
+    throw damaged(`"${printPath(path)}" is a ${blob.type} where content belongs; the repository is damaged.`);
   run.bytes += blob.size;
   if (run.bytes > run.limits.totalBytes)
     throw new EphError('checkout.refused', `The tree has more than ${run.limits.totalBytes} bytes.`);
@@ -199,19 +200,19 @@ const writeLinks = async (run: Export): Promise<void> => {
 const absolute = (run: Export, path: string): Buffer =>
   path === '' ? run.root : Buffer.concat([run.root, Buffer.from(`/${path}`, 'latin1')]);
 
-/** Characters that some file systems ignore in names, so that they would still mean `.git`. */
+/** Characters that some file systems ignore, so that the name would still mean `.git`. */
 const ignorable = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
-/** A folder `.git` in a checkout would be believed by every Git command run there, configuration and hooks included. */
+/** Every Git command in the checkout would use a `.git` folder, with its configuration and hooks. */
 const isForbiddenName = (name: Buffer): boolean => {
   const text = name.toString('utf8').replace(ignorable, '').toLowerCase();
   return text === '' || text === '.' || text === '..' || text.includes('/') || text === '.git' || text === 'git~1';
 };
 
-const shown = (path: string): string => printable(Buffer.from(path, 'latin1').toString('utf8'));
+const printPath = (path: string): string => printable(Buffer.from(path, 'latin1').toString('utf8'));
 
 const refusal = (path: string, why: string): EphError =>
-  new EphError('checkout.refused', `"${shown(path)}" ${why}; nothing was checked out.`);
+  new EphError('checkout.refused', `"${printPath(path)}" ${why}; nothing was checked out.`);
 
 const errorCode = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
 
@@ -220,7 +221,7 @@ const exportError = (error: unknown, folder: string): EphError => {
   switch (errorCode(error)) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return new EphError('disk.full', `There is no space left to write ${folder}; free some.`, { cause: error });
+      return new EphError('disk.full', `The disk is full: ${folder} could not be written; free some space.`, { cause: error });
     case 'EEXIST':
       return new EphError('checkout.refused', 'Two entries of the tree have the same name on this file system.', {
         cause: error,

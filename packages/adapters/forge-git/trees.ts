@@ -1,11 +1,11 @@
 import { type CommitSha, EphError } from '@eph/contract';
-import type { GitObject } from './object-answers.ts';
+import type { GitObject } from './cat-file-output.ts';
 import type { ObjectReader } from './object-reader.ts';
 
 export type EntryKind = 'file' | 'executable' | 'link' | 'folder' | 'submodule' | 'unknown';
 
 export interface TreeEntry {
-  /** Git knows bytes, not text. */
+  /** Git names are bytes, not text. */
   readonly name: Buffer;
   readonly kind: EntryKind;
   readonly id: string;
@@ -24,17 +24,17 @@ const kinds: Readonly<Record<string, EntryKind>> = {
 const commitLimitBytes = 4 * 1024 * 1024;
 const treeLimitBytes = 32 * 1024 * 1024;
 
-/** The repository answered that the object behind a source is no commit, which Git allows for tags. */
+/** The object of a source is not a commit, which Git allows for tags. */
 export class NotACommit extends EphError {
   constructor(commit: CommitSha, type: string) {
     super('source.commit_missing', `${commit} is a ${type}, not a commit.`);
   }
 }
 
-/** An object that must be there because another one names it is not, or makes no sense. */
+/** An object that another one refers to is missing or invalid. */
 export const damaged = (message: string): EphError => new EphError('source.commit_missing', message);
 
-/** The id of the root tree; throws `source.commit_missing` when the commit is not there. */
+/** The id of the root tree; throws `source.commit_missing` if there is no such commit. */
 export const readRootTree = async (objects: ObjectReader, commit: CommitSha, signal: AbortSignal): Promise<string> => {
   const object = await objects.read(commit, commitLimitBytes, signal);
   if (object === undefined) throw new EphError('source.commit_missing', `The repository has no commit ${commit} (yet).`);
@@ -72,7 +72,7 @@ const parseTree = ({ id, type, content }: GitObject): readonly TreeEntry[] => {
   return entries;
 };
 
-/** Walks down from the root; `undefined` when the commit has nothing at this path. */
+/** `undefined` if the commit has nothing at this path. */
 const findEntry = async (
   objects: ObjectReader,
   commit: CommitSha,
@@ -112,7 +112,7 @@ export const readFileAt = async (
       `"${path}" at commit ${commit} has ${blob.size} bytes; at most ${limitBytes} are allowed.`,
     );
   }
-  // A copy: the content is a piece of a larger buffer that would stay alive with it.
+  // Copied, because the content is part of a larger buffer.
   return Uint8Array.from(blob.content);
 };
 
@@ -120,5 +120,5 @@ const named: Readonly<Record<Exclude<EntryKind, 'file' | 'executable'>, string>>
   link: 'a symbolic link',
   folder: 'a folder',
   submodule: 'a submodule',
-  unknown: 'something unknown to Eph',
+  unknown: 'an unknown kind of entry',
 };

@@ -1,62 +1,62 @@
 import type { AnswerTable } from '../forge-http/answer.ts';
 
 /**
- * What the statuses of Gitea and Forgejo mean. Besides these:
- * - 200 without `X-Total-Count`, with another number of items than it says, or with a body of another shape: incomplete. It was not the
- *   forge that answered, or not all of the answer arrived.
- * - 200 with an empty list of pull requests after more than two, or as the first answer of all: incomplete, unless the repository itself
- *   says that none is open.
- * - 200 with an empty list of comments, reviews or changed files: incomplete, unless the pull request itself counts none. A timeline that
- *   is empty, that lacks a comment, or that does not tell when a label was added that is there: incomplete.
- * - 404 for a pull request: gone, if the repository can be read. Otherwise nothing follows: Gitea says 404 of everything in a repository
- *   that was deleted, made private or closed to the token.
- * - 404 for the list of pull requests: complete and empty, if the repository says that it cannot have any (switched off, a mirror, no
+ * The meaning of Gitea's and Forgejo's statuses. In addition:
+ * - 200 without `X-Total-Count`, with another number of items, or with an invalid body: incomplete. A proxy answered, or
+ *   not all arrived.
+ * - 200 with an empty list of pull requests after more than two, or on the first reading: incomplete, unless the
+ *   repository says that none is open.
+ * - 200 with an empty list of comments, reviews or changed files: incomplete, unless the pull request counts none. A
+ *   timeline that is empty, lacks a comment, or does not show when a present label was added: incomplete.
+ * - 404 for a pull request: gone, if the repository can be read. Otherwise unknown: Gitea answers 404 for everything in
+ *   a repository that was deleted, made private or closed to the token.
+ * - 404 for the list of pull requests: complete and empty, if the repository cannot have any (disabled, a mirror, no
  *   commit yet); otherwise incomplete.
- * - A pull request that is closed: gone.
- * - 404 for an owner, or 200 without any of its repositories: incomplete. Nobody can tell it from rights that are missing.
+ * - A closed pull request: gone.
+ * - 404 for an owner, or 200 without repositories: incomplete, because missing permissions look the same.
  */
 export const giteaAnswers: AnswerTable = [
   {
     status: 401,
     meaning: 'refused',
     code: 'forge.refused',
-    sentence: (shown) => `${shown}: the token is not valid, or not any more; give Eph a new one.`,
+    message: (shown) => `${shown}: the token is invalid or expired; give Eph a new one.`,
   },
   {
     status: 403,
     meaning: 'refused',
     code: 'forge.refused',
-    sentence: (shown) =>
-      `${shown} refuses this to Eph; its account must be an administrator of the repository, and its token needs the scopes write:repository, write:issue and read:user.`,
+    message: (shown) =>
+      `${shown} denies access; the account of Eph must be an administrator of the repository, and its token needs the scopes write:repository, write:issue and read:user.`,
   },
   {
     status: 404,
     meaning: 'gone',
     code: 'forge.unreachable',
-    sentence: (shown) => `${shown} does not exist, or Eph may not see it; check the address and the rights of the account.`,
+    message: (shown) => `${shown} does not exist, or Eph may not see it; check the address and the permissions of the account.`,
   },
   {
     status: [409, 422],
     meaning: 'refused',
     code: 'forge.refused',
-    sentence: (shown) => `${shown} does not accept what Eph wants to write.`,
+    message: (shown) => `${shown} rejected the request as invalid.`,
   },
   {
     status: 423,
     meaning: 'refused',
     code: 'forge.refused',
-    sentence: (shown) => `${shown} is archived or locked; nothing can be written to it.`,
+    message: (shown) => `${shown} is archived or locked, so Eph cannot write to it.`,
   },
   {
     status: 429,
     meaning: 'retry',
     code: 'forge.unreachable',
-    sentence: (shown) => `${shown}: the forge asks for a pause.`,
+    message: (shown) => `${shown}: the forge asks for a pause.`,
   },
   {
     status: [500, 599],
     meaning: 'retry',
     code: 'forge.unreachable',
-    sentence: (shown) => `${shown}: the forge is in trouble.`,
+    message: (shown) => `${shown}: the forge reports a server error.`,
   },
 ];

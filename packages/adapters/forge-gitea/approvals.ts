@@ -1,7 +1,7 @@
 import type { CommitSha, Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
 import type { Answer } from '../forge-http/answer.ts';
-import { judgeApprovals } from '../forge-http/approvals.ts';
+import { filterApprovals } from '../forge-http/approvals.ts';
 import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
@@ -17,25 +17,25 @@ export const readApprovals = async (
   commit: CommitSha,
   signal: AbortSignal,
 ): Promise<Reading<Approval>> =>
-  judgeApprovals({
+  filterApprovals({
     reviews: await readCountedReviews(client, number, signal),
     compute: (items) => computeApprovals(items, commit),
     readWriters: (people) => readWriters(client, people, signal),
   });
 
-/** The pull request itself says how many reviews it has. */
+/** The pull request has the number of its reviews. */
 const readCountedReviews = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {
   const count = async (): Promise<Answer<number>> => {
     const pull = await readPull(client, number, signal);
     return pull.ok ? { ok: true, value: pull.value.review_comments } : pull;
   };
-  const doubt = `${client.shown} shows none of the reviews of pull request ${number}.`;
+  const doubt = `${client.shown} does not list the reviews of pull request ${number}.`;
   return await confirmEmpty(await readReviews(client, number, signal), count, doubt);
 };
 
 const verdicts = new Set(['APPROVED', 'REQUEST_CHANGES']);
 
-/** Of each person the last verdict counts, if it is an approval of exactly this commit that nobody took back. */
+/** The last verdict of each person counts, if it is an approval of exactly this commit and not dismissed. */
 const computeApprovals = (reviews: readonly ReviewShape[], commit: CommitSha): readonly Approval[] => {
   const last = new Map<string, ReviewShape>();
   for (const review of reviews) {

@@ -1,6 +1,6 @@
 import { commitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
 import type { Command } from '@eph/engine/source/pulls';
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
@@ -16,19 +16,19 @@ const listedComments = {
   what: 'comments',
 };
 
-/** All comments on a pull request, oldest first. Whoever reads the pull request as well says how. */
+/** All comments, oldest first. A caller that also reads the pull request passes its own function. */
 export const readComments = async (
   client: GiteaClient,
   number: number,
   signal: AbortSignal,
-  readIt = () => readPull(client, number, signal),
+  readPullRequest = () => readPull(client, number, signal),
 ): Promise<Listing<CommentShape>> => {
   const listing = await client.list(`/issues/${number}/comments`, listedComments, signal);
-  const doubt = `${client.shown} shows none of the comments on pull request ${number}.`;
-  return await confirmEmpty(listing, async () => await countComments(client, await readIt(), signal), doubt);
+  const doubt = `${client.shown} does not list the comments on pull request ${number}.`;
+  return await confirmEmpty(listing, async () => await countComments(client, await readPullRequest(), signal), doubt);
 };
 
-/** A pull request may count reviews with its comments; then all that happened to it tells the difference. */
+/** A pull request may count reviews as comments; the timeline shows the difference. */
 const countComments = async (client: GiteaClient, pull: Answer<PullShape>, signal: AbortSignal): Promise<Answer<number>> => {
   if (!pull.ok) return pull;
   if (pull.value.comments === 0) return { ok: true, value: 0 };
@@ -37,23 +37,23 @@ const countComments = async (client: GiteaClient, pull: Answer<PullShape>, signa
   return { ok: true, value: timeline.items.filter(({ type }) => type === 'comment').length };
 };
 
-/** As `Pulls.commands`. A pull request with comments and without any of them costs one request. */
+/** As `Pulls.commands`. Without commands it costs one request. */
 export const readCommands = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Reading<Command>> => {
   const comments = await readComments(client, number, signal);
   if (!comments.complete) return incompleteReading([], comments.refusal.fault);
-  const commanding = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
-  if (commanding.length === 0) return completeReading([]);
-  const authors = commanding.map(({ user }) => user.login);
+  const commandComments = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
+  if (commandComments.length === 0) return completeReading([]);
+  const authors = commandComments.map(({ user }) => user.login);
   const [heads, writers] = await Promise.all([
-    readHeadsAtComments(client, number, commanding, signal),
+    readHeadsAtComments(client, number, commandComments, signal),
     readWriters(client, authors, signal),
   ]);
   if (!heads.ok) return incompleteReading([], heads.fault);
   if (!writers.ok) return incompleteReading([], writers.fault);
-  return completeReading(commanding.map((comment) => toCommand(comment, writers.value, heads.value.get(comment.id))));
+  return completeReading(commandComments.map((comment) => toCommand(comment, writers.value, heads.value.get(comment.id))));
 };
 
-/** What happened to a pull request holds its comments: where one of them is missing, so may be a push. */
+/** The timeline includes comments: if one is missing, a push may be missing too. */
 const readHeadsAtComments = async (
   client: GiteaClient,
   number: number,
@@ -66,7 +66,7 @@ const readHeadsAtComments = async (
   if (!timeline.complete) return timeline.refusal;
   const happened = new Set(timeline.items.map(({ id }) => id));
   if (!comments.every(({ id }) => happened.has(id)))
-    return senseless(`${client.shown} does not show all that happened to pull request ${number}.`);
+    return invalidAnswer(`${client.shown} does not list the whole timeline of pull request ${number}.`);
   return { ok: true, value: computeHeadsAtComments(timeline.items) };
 };
 

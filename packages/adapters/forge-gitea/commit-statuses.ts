@@ -5,7 +5,6 @@ import { isGone } from './repository.ts';
 import { parseNothing } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
-/** One of our statuses, as Gitea has it. */
 export interface WantedStatus {
   readonly context: string;
   readonly state: 'success' | 'pending' | 'failure' | 'skipped';
@@ -13,7 +12,7 @@ export interface WantedStatus {
   readonly target_url: string;
 }
 
-/** A commit that is gone shows nothing, and there is nothing to do. */
+/** Does nothing if the commit is gone. */
 export const ensureStatus = async (
   client: GiteaClient,
   commit: CommitSha,

@@ -1,19 +1,19 @@
 import { EphError, type Log, registerSecret } from '@eph/contract';
 import type { Answer } from '../forge-http/answer.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
-import { type Change, createForgeHttp, type ParseAnswer } from '../forge-http/forge-http.ts';
+import { createForgeHttp, type ParseAnswer, type WriteMethod } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
 import { type Listing, readPages } from '../forge-http/read-pages.ts';
 import { giteaAnswers } from './answers.ts';
 
 export interface GiteaApiOptions {
-  /** Where people see the forge, such as `https://git.example.com`. */
+  /** The web address, such as `https://git.example.com`. */
   readonly baseUrl: string;
   readonly token: string;
   readonly now: () => number;
   readonly random: () => number;
   readonly log: Log;
-  /** Shared by everything that uses the same token; one of its own without it. */
+  /** Shared by all clients with the same token; created if absent. */
   readonly gate?: Gate;
 }
 
@@ -22,33 +22,32 @@ export interface GiteaClientOptions extends GiteaApiOptions {
   readonly repository: string;
 }
 
-/** Nothing here throws, and no answer is older than its question: Gitea sends no entity tags, so there is nothing to keep. */
+/** Nothing here throws. Gitea sends no entity tags, so nothing is cached. */
 export interface GiteaApi {
-  /** What it is about, for people. */
+  /** The repository or owner, for messages. */
   readonly shown: string;
   readonly gate: Gate;
   read<T>(path: string, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
-  /** All pages of a list whose answers say how many items there are. */
+  /** All pages of a list with `X-Total-Count`. */
   list<T>(path: string, listed: Listed<T>, signal: AbortSignal): Promise<Listing<T>>;
-  send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
 
 /** The API of one repository. Paths begin after `/repos/{owner}/{repository}`. */
 export interface GiteaClient extends GiteaApi {
-  /** Where Git finds it, with the token. */
+  /** The clone URL with the token. */
   readonly location: string;
-  /** Whose token it is. */
   readAccount<T>(parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
 
 export interface Listed<T> {
   readonly parse: ParseAnswer<readonly T[]>;
   readonly keyOf: (item: T) => string | number;
-  /** For people. */
+  /** For messages. */
   readonly what: string;
 }
 
-/** Gitea hands out 50 at a time unless it is told to allow more; asking for more is harmless. */
+/** Gitea returns 50 unless configured otherwise; asking for more is harmless. */
 const pageSize = 100;
 
 /** Paths begin after `/api/v1`. */
@@ -115,24 +114,21 @@ interface CountedPage<T> {
   readonly total: number;
 }
 
-/** Something between us and the forge that answers in its place does not count. */
+/** An answer of a proxy has no count. */
 export const parseCounted = <T>(items: readonly T[], headers: Headers): CountedPage<T> => {
   const total = headers.get('x-total-count');
-  if (total === null || !/^\d{1,9}$/.test(total)) throw new Error('the number of items is missing');
+  if (total === null || !/^\d{1,9}$/.test(total)) throw new Error('X-Total-Count is missing or invalid');
   return { items, total: Number(total) };
 };
 
 const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new EphError(
-      'config.invalid',
-      `${JSON.stringify(text)} is not the address of a forge, such as https://git.example.com.`,
-    );
+    throw new EphError('config.invalid', `${JSON.stringify(text)} is not the URL of a forge, such as https://git.example.com.`);
   return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
 };
 
-/** The name does not matter: Gitea looks at the token alone. */
+/** Gitea ignores the user name. */
 const withToken = (address: string, token: string): string => {
   const url = new URL(address);
   url.username = 'eph';

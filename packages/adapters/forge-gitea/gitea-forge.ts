@@ -4,10 +4,10 @@ import type { Pulls } from '@eph/engine/source/pulls';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
 import type { Answer } from '../forge-http/answer.ts';
+import { createCachedListing } from '../forge-http/cached-listing.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
-import { createKeptListing } from '../forge-http/kept-listing.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { SharedLook } from '../forge-http/shared-look.ts';
+import type { SharedChanges } from '../forge-http/shared-changes.ts';
 import { createGiteaClient, type GiteaClient, type GiteaClientOptions } from './gitea-client.ts';
 import { createGiteaPulls } from './gitea-pulls.ts';
 import { parseNumber, toSource } from './pull-source.ts';
@@ -19,14 +19,13 @@ export interface GiteaForgeOptions
     Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
   readonly project: ProjectId;
   readonly log: Log;
-  /** Of the owner: then a pass in which nothing changed is one request for all repositories that share it. */
-  readonly shared?: SharedLook | undefined;
+  /** With it, an unchanged pass is one request for all repositories of the owner. */
+  readonly shared?: SharedChanges | undefined;
 }
 
 export interface GiteaForge extends Forge, AsyncDisposable {
   readonly pulls: Pulls;
   readonly refs: RefWriter;
-  /** For the reporter that writes to the same repository. */
   readonly client: GiteaClient;
 }
 
@@ -38,9 +37,9 @@ const listedPulls = {
 };
 
 /**
- * A repository of Gitea or Forgejo. Branches, tags and files come by Git, which tells them completely in one exchange; pull requests and
- * what belongs to them come from the API. Its lists have no entity tags: without a look that is shared, an unchanged pass costs one
- * request per page of pull requests.
+ * A repository of Gitea or Forgejo. Branches, tags and files come from Git, which lists them completely in one exchange;
+ * pull requests come from the API. Its lists have no entity tags: without shared changes, an unchanged pass costs one
+ * request per page.
  */
 export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
   const { project } = options;
@@ -53,7 +52,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     return answer.ok ? { ok: true, value: answer.value.open_pr_counter } : answer;
   };
 
-  /** A list that is not there is empty only if the repository says that it cannot have pull requests. */
+  /** A missing list is empty only if the repository cannot have pull requests. */
   const explainMissing = async (listing: Listing<PullShape>, signal: AbortSignal): Promise<Listing<PullShape>> => {
     if (listing.complete || listing.refusal.meaning !== 'gone') return listing;
     const repository = await readRepository(client, signal);
@@ -67,7 +66,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     return await explainMissing(await checkDrop(listing, () => countOpen(signal)), signal);
   };
 
-  const pulls = createKeptListing({
+  const pulls = createCachedListing({
     read: readPulls,
     shared: options.shared,
     path: `${options.owner}/${options.repository}`,
@@ -76,10 +75,9 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     now: options.now,
   });
 
-  /** Where a branch is comes by Git in any case. */
   const listPulls = async (signal: AbortSignal, asOf?: number): Promise<Listing<PullShape>> => {
-    const kept = asOf === undefined ? undefined : await pulls.readUnchanged(asOf, signal);
-    return kept ?? (await pulls.read(signal));
+    const cached = asOf === undefined ? undefined : await pulls.readUnchanged(asOf, signal);
+    return cached ?? (await pulls.read(signal));
   };
 
   const readPullSource = async (number: number, signal: AbortSignal): Promise<SourceAnswer> => {
@@ -104,7 +102,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
       const tips = new Map(refs.items.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]));
       const read = listing.items.map((pull) => ({ pull, source: toSource(project, pull, tips) }));
       const sources = read.flatMap(({ source }) => source ?? []);
-      const faults = onceSilent([
+      const faults = reportOutageOnce([
         ...refs.faults,
         ...(listing.complete ? [] : [listing.refusal.fault]),
         ...read.flatMap(({ pull, source }) => (source === undefined ? [withoutCommit(pull)] : [])),
@@ -128,9 +126,9 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
   };
 };
 
-/** A forge that does not answer says nothing by Git and nothing by its API; that is one thing to know, not two. */
-const onceSilent = (faults: readonly Failure[]): readonly Failure[] => {
-  const isSilence = ({ code }: Failure): boolean => code === 'forge.unreachable';
-  const last = faults.findLast(isSilence);
-  return faults.filter((fault) => !isSilence(fault) || fault === last);
+/** Without an answer both Git and the API fail; that is one fault, not two. */
+const reportOutageOnce = (faults: readonly Failure[]): readonly Failure[] => {
+  const isOutage = ({ code }: Failure): boolean => code === 'forge.unreachable';
+  const last = faults.findLast(isOutage);
+  return faults.filter((fault) => !isOutage(fault) || fault === last);
 };

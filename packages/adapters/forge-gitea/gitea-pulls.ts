@@ -25,7 +25,7 @@ const listedFiles = {
   what: 'changed files',
 };
 
-/** What the states of a status mean; as Gitea sums them up. */
+/** As Gitea combines statuses. */
 const checkStates: Readonly<Record<string, Check['state']>> = {
   pending: 'pending',
   success: 'success',
@@ -39,7 +39,7 @@ export const createGiteaPulls = (client: GiteaClient): Pulls => {
   const labels = createLabels(client);
   const { shown } = client;
 
-  /** Readings never throw: what cannot be a pull request is one that could not be read. */
+  /** Readings never throw: an impossible number is reported as a fault. */
   const withNumber = async <T>(ref: SourceRef, read: (number: number) => Promise<Reading<T>>): Promise<Reading<T>> => {
     const number = parseNumber(ref);
     if (number === undefined) return incompleteReading([], failure('forge.refused', `${shown} has no such pull request.`));
@@ -56,15 +56,12 @@ export const createGiteaPulls = (client: GiteaClient): Pulls => {
     if (!isOfCommit)
       return incompleteReading(
         [],
-        failure(
-          'forge.incomplete',
-          `Pull request ${number} of ${shown} moved on, or not all was listed; what it changes is not known.`,
-        ),
+        failure('forge.incomplete', `Pull request ${number} of ${shown} has a newer commit, or its list of files is incomplete.`),
       );
     return completeReading([...new Set(files.items.flatMap(pathsOf))]);
   };
 
-  /** An empty list may be all that arrived. */
+  /** Confirms an empty list. */
   const isUnchangedAt = async (number: number, commit: CommitSha, signal: AbortSignal): Promise<boolean> => {
     const pull = await readPull(client, number, signal);
     return pull.ok && pull.value.head.sha === commit && (pull.value.changed_files ?? 0) === 0;
@@ -86,7 +83,7 @@ export const createGiteaPulls = (client: GiteaClient): Pulls => {
         parseNothing,
         signal,
       );
-      // A comment that was deleted needs no answer.
+      // Nothing to do for a deleted comment.
       if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
     },
 
@@ -101,7 +98,7 @@ export const createGiteaPulls = (client: GiteaClient): Pulls => {
 const toReading = <T, U>(listing: Listing<T>, convert: (item: T) => U): Reading<U> =>
   listing.complete ? completeReading(listing.items.map(convert)) : incompleteReading([], listing.refusal.fault);
 
-/** The list of files names no commit, but their addresses do. */
+/** The list does not name its commit, but the URLs of the files do. */
 const comparedCommit = ({ contents_url: address }: ChangedFileShape): string | null =>
   URL.canParse(address) ? new URL(address).searchParams.get('ref') : null;
 

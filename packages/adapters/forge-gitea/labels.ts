@@ -1,67 +1,67 @@
 import { EphError } from '@eph/contract';
-import { senseless, toError, valueOf } from '../forge-http/answer.ts';
-import { createTurns } from '../forge-http/turns.ts';
+import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
+import { createKeyedQueue } from '../forge-http/keyed-queue.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
 import { readPull } from './repository.ts';
 import { labelShape, listOf, type PullShape, parseLabel, parseNothing } from './shapes.ts';
 
-/** The labels of pull requests, as wishes that are read and written. Everything throws `EphError`. */
+/** The labels of pull requests. Everything throws `EphError`. */
 export interface Labels {
   labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
   add(number: number, label: string, signal: AbortSignal): Promise<void>;
   remove(number: number, label: string, signal: AbortSignal): Promise<void>;
 }
 
-/** The body of an event that says that a label was added; one that says that it was removed has none. */
-const addedMark = '1';
+/** The body of the event of an added label; that of a removed one is empty. */
+const addedBody = '1';
 const color = '#0e8a7d';
 
 export const createLabels = (client: GiteaClient): Labels => {
-  const takeTurns = createTurns();
+  const enqueue = createKeyedQueue();
 
-  /** Gitea takes any number of labels with the same name, so they are made one after the other. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => takeTurns('labels', work);
+  /** Gitea allows several labels with one name, so they are created one after the other. */
+  const serialize = <T>(work: () => Promise<T>): Promise<T> => enqueue('labels', work);
 
   const idsOf = ({ labels }: PullShape, label: string): readonly number[] =>
     (labels ?? []).filter(({ name }) => name === label).map(({ id }) => id);
 
-  const put = async (number: number, label: string | number, signal: AbortSignal): Promise<readonly string[]> => {
+  const attach = async (number: number, label: string | number, signal: AbortSignal): Promise<readonly string[]> => {
     const answer = await client.send('POST', `/issues/${number}/labels`, { labels: [label] }, listOf(labelShape), signal);
-    return valueOf(answer).map(({ name }) => name);
+    return unwrap(answer).map(({ name }) => name);
   };
 
-  const createAndPut = async (number: number, label: string, signal: AbortSignal): Promise<void> => {
-    // Somebody else's turn may have been about the same label.
-    if ((await put(number, label, signal)).includes(label)) return;
-    const { id } = valueOf(await client.send('POST', '/labels', { name: label, color }, parseLabel, signal));
-    if (!(await put(number, id, signal)).includes(label))
-      throw new EphError('forge.refused', `${client.shown} does not take the label ${JSON.stringify(label.slice(0, 100))}.`);
+  const createAndAttach = async (number: number, label: string, signal: AbortSignal): Promise<void> => {
+    // A previous call may have created the label.
+    if ((await attach(number, label, signal)).includes(label)) return;
+    const { id } = unwrap(await client.send('POST', '/labels', { name: label, color }, parseLabel, signal));
+    if (!(await attach(number, id, signal)).includes(label))
+      throw new EphError('forge.refused', `${client.shown} does not accept the label ${JSON.stringify(label.slice(0, 100))}.`);
   };
 
   return {
     async labelledAt(number, label, signal) {
-      const pull = valueOf(await readPull(client, number, signal));
+      const pull = unwrap(await readPull(client, number, signal));
       if (idsOf(pull, label).length === 0) return undefined;
       const timeline = await readTimeline(client, pull, signal);
       if (!timeline.complete) throw toError(timeline.refusal);
       const added = timeline.items.findLast(
-        (event) => event.type === 'label' && event.label?.name === label && event.body === addedMark,
+        (event) => event.type === 'label' && event.label?.name === label && event.body === addedBody,
       );
-      // What is there was put there: without a word about it, the list is not all that happened.
+      // A present label was added at some time: without an event, the timeline is incomplete.
       if (added === undefined)
-        throw toError(senseless(`${client.shown} does not say when pull request ${number} got its label.`));
+        throw toError(invalidAnswer(`${client.shown} does not list when the label was added to pull request ${number}.`));
       return added.created_at;
     },
 
     async add(number, label, signal) {
-      if (idsOf(valueOf(await readPull(client, number, signal)), label).length > 0) return;
-      // Names that the repository does not know are passed over in silence.
-      if (!(await put(number, label, signal)).includes(label)) await inTurn(() => createAndPut(number, label, signal));
+      if (idsOf(unwrap(await readPull(client, number, signal)), label).length > 0) return;
+      // Gitea silently ignores unknown labels.
+      if (!(await attach(number, label, signal)).includes(label)) await serialize(() => createAndAttach(number, label, signal));
     },
 
     async remove(number, label, signal) {
-      for (const id of idsOf(valueOf(await readPull(client, number, signal)), label)) {
+      for (const id of idsOf(unwrap(await readPull(client, number, signal)), label)) {
         const answer = await client.send('DELETE', `/issues/${number}/labels/${id}`, undefined, parseNothing, signal);
         if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
       }

@@ -1,11 +1,11 @@
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { parsePermission } from './shapes.ts';
 
-const writing = new Set(['write', 'admin', 'owner']);
-const levels = new Set([...writing, 'read', 'none']);
+const writeLevels = new Set(['write', 'admin', 'owner']);
+const knownLevels = new Set([...writeLevels, 'read', 'none']);
 
-/** Who of these people may write to the repository now; the forge is asked once for each. */
+/** The people who may write to the repository now; one request each. */
 export const readWriters = async (
   client: GiteaClient,
   people: Iterable<string>,
@@ -24,10 +24,10 @@ export const readWriters = async (
 const mayWrite = async (client: GiteaClient, name: string, signal: AbortSignal): Promise<Answer<boolean>> => {
   const path = `/collaborators/${encodeURIComponent(name)}/permission`;
   const answer = await client.read(path, parsePermission, signal);
-  // An account that was deleted since.
+  // A deleted account.
   if (!answer.ok) return answer.meaning === 'gone' ? { ok: true, value: false } : answer;
   const { permission } = answer.value;
-  return levels.has(permission)
-    ? { ok: true, value: writing.has(permission) }
-    : senseless(`${client.shown} knows a permission that Eph does not.`);
+  return knownLevels.has(permission)
+    ? { ok: true, value: writeLevels.has(permission) }
+    : invalidAnswer(`${client.shown} returned an unknown permission.`);
 };

@@ -1,5 +1,5 @@
 import { type CommitSha, commitSha, type EnvironmentId, isMarkedComment } from '@eph/contract';
-import { type Answer, toError, valueOf } from '../forge-http/answer.ts';
+import { type Answer, toError, unwrap } from '../forge-http/answer.ts';
 import { readComments } from './commands.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
@@ -8,52 +8,51 @@ import { readPull } from './repository.ts';
 import { type CommentShape, type PullShape, parseAccount, parseCreatedComment, parseNothing } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
-/** The comment about one environment on one pull request. */
 export interface WantedComment {
   readonly number: number;
   readonly environment: EnvironmentId;
   readonly body: string;
-  /** The commit that is reported on, and the status that stands there when it was before. */
+  /** The reported commit, and the context of its status. */
   readonly commit: CommitSha;
   readonly context: string;
 }
 
-/** What became of a comment: it is there, or a person does not want it. */
+/** A comment that exists, or that a person deleted. */
 export type CommentState = { readonly id: number; readonly body: string } | 'deleted';
 
 export interface PullComments {
-  /** Only the first report has to look; who does so ahead asks everything at once. */
-  look(about: Omit<WantedComment, 'body'>, signal: AbortSignal, isAhead?: boolean): Promise<CommentState | 'unwritten'>;
-  /** Makes the comment say what is wanted, given what is known of it. */
+  /** Needed for the first report only. A prefetch sends all requests at once. */
+  find(target: Omit<WantedComment, 'body'>, signal: AbortSignal, isPrefetch?: boolean): Promise<CommentState | 'unwritten'>;
+  /** Writes or edits the comment, given its known state. */
   ensure(wanted: WantedComment, known: CommentState | 'unwritten', signal: AbortSignal): Promise<CommentState>;
 }
 
-type About = Parameters<PullComments['look']>[0];
+type CommentTarget = Parameters<PullComments['find']>[0];
 
-/** So many commits are looked at for a sign that there was a comment once. */
-const mostHeads = 30;
+/** How many earlier commits are checked for a status. */
+const maxHeads = 30;
 
 export const createPullComments = (client: GiteaClient): PullComments => {
   let login: string | undefined;
 
   const readLogin = async (signal: AbortSignal): Promise<string> => {
-    login ??= valueOf(await client.readAccount(parseAccount, signal)).login;
+    login ??= unwrap(await client.readAccount(parseAccount, signal)).login;
     return login;
   };
 
-  const find = async (
-    { number, environment }: About,
+  const findComment = async (
+    { number, environment }: CommentTarget,
     signal: AbortSignal,
-    readIt = () => readPull(client, number, signal),
+    readPullRequest = () => readPull(client, number, signal),
   ): Promise<CommentShape | undefined> => {
-    const ours = await readLogin(signal);
-    const comments = await readComments(client, number, signal, readIt);
+    const ownLogin = await readLogin(signal);
+    const comments = await readComments(client, number, signal, readPullRequest);
     if (!comments.complete) throw toError(comments.refusal);
-    return comments.items.find(({ user, body }) => user.login === ours && isMarkedComment(body, environment));
+    return comments.items.find(({ user, body }) => user.login === ownLogin && isMarkedComment(body, environment));
   };
 
   const write = async ({ number, body }: WantedComment, signal: AbortSignal): Promise<CommentState> => {
-    const { id } = valueOf(await client.send('POST', `/issues/${number}/comments`, { body }, parseCreatedComment, signal));
+    const { id } = unwrap(await client.send('POST', `/issues/${number}/comments`, { body }, parseCreatedComment, signal));
     return { id, body };
   };
 
@@ -61,8 +60,8 @@ export const createPullComments = (client: GiteaClient): PullComments => {
     const { body } = wanted;
     const answer = await client.send('PATCH', `/issues/comments/${id}`, { body }, parseNothing, signal);
     if (answer.ok) return { id, body };
-    // Everything in a repository that cannot be seen looks deleted; the list of comments tells the difference.
-    if (answer.meaning === 'gone' && (await find(wanted, signal)) === undefined) return 'deleted';
+    // In a repository that cannot be seen everything looks deleted; the list of comments shows the difference.
+    if (answer.meaning === 'gone' && (await findComment(wanted, signal)) === undefined) return 'deleted';
     throw toError(answer);
   };
 
@@ -73,35 +72,35 @@ export const createPullComments = (client: GiteaClient): PullComments => {
   };
 
   const readHeads = async (pull: Answer<PullShape>, signal: AbortSignal): Promise<readonly string[]> => {
-    const timeline = await readTimeline(client, valueOf(pull), signal);
+    const timeline = await readTimeline(client, unwrap(pull), signal);
     if (!timeline.complete) throw toError(timeline.refusal);
     return computeHeads(timeline.items);
   };
 
-  /** What a look may have to ask. */
-  const questionsAbout = (about: About, signal: AbortSignal) => {
-    const { number, commit, context } = about;
-    const readIt = once(() => readPull(client, number, signal));
+  /** The requests that `find` may need. */
+  const lookupsFor = (target: CommentTarget, signal: AbortSignal) => {
+    const { number, commit, context } = target;
+    const readPullRequest = once(() => readPull(client, number, signal));
     return {
-      comment: once(() => find(about, signal, readIt)),
+      comment: once(() => findComment(target, signal, readPullRequest)),
       isShown: once(() => hasStatus(commit, context, signal)),
-      heads: once(async () => await readHeads(await readIt(), signal)),
+      heads: once(async () => await readHeads(await readPullRequest(), signal)),
     };
   };
 
   return {
     /**
-     * Gitea keeps no trace of a comment that was deleted. But a status is written after every comment and nobody can delete it: where
-     * there is one, there was a comment.
+     * Gitea keeps no trace of a deleted comment. But every comment is followed by a status, which nobody can delete: a
+     * status without a comment means that the comment was deleted.
      */
-    async look(about, signal, isAhead = false) {
-      const { comment, isShown, heads } = questionsAbout(about, signal);
-      if (isAhead) await Promise.allSettled([comment(), isShown(), heads()]);
+    async find(target, signal, isPrefetch = false) {
+      const { comment, isShown, heads } = lookupsFor(target, signal);
+      if (isPrefetch) await Promise.allSettled([comment(), isShown(), heads()]);
       const found = await comment();
       if (found !== undefined) return { id: found.id, body: found.body };
       if (await isShown()) return 'deleted';
-      const earlier = (await heads()).filter((head) => head !== about.commit).slice(0, mostHeads);
-      for (const head of earlier) if (await hasStatus(commitSha(head), about.context, signal)) return 'deleted';
+      const earlier = (await heads()).filter((head) => head !== target.commit).slice(0, maxHeads);
+      for (const head of earlier) if (await hasStatus(commitSha(head), target.context, signal)) return 'deleted';
       return 'unwritten';
     },
 
@@ -113,7 +112,7 @@ export const createPullComments = (client: GiteaClient): PullComments => {
   };
 };
 
-/** Asked when it is needed for the first time. */
+/** Calls the function once, on first use. */
 const once = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
   let asked: Promise<T> | undefined;
   return () => {

@@ -1,14 +1,14 @@
 import type { z } from 'zod';
-import { senseless } from '../forge-http/answer.ts';
+import { invalidAnswer } from '../forge-http/answer.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { listOf, type PullShape, type ReviewShape, reviewShape, type TimelineShape, timelineShape } from './shapes.ts';
 
-const mostPages = 200;
-/** No server is set to hand out fewer at a time. */
-const fewestPerPage = 10;
+const maxPages = 200;
+/** The smallest plausible page size of a server. */
+const minPageSize = 10;
 
-/** Everything that happened to a pull request but the comments of reviews, oldest first. */
+/** The timeline of a pull request without review comments, oldest first. */
 export const readTimeline = async (
   client: GiteaClient,
   { number, review_comments: hidden }: PullShape,
@@ -16,18 +16,18 @@ export const readTimeline = async (
 ): Promise<Listing<TimelineShape>> => {
   const timeline = await readToEmptyPage(client, `/issues/${number}/timeline`, timelineShape, hidden, signal);
   if (!timeline.complete || timeline.items.length > 0) return timeline;
-  // Each begins with what was pushed.
-  const refusal = senseless(`${client.shown} shows nothing of what happened to pull request ${number}.`);
+  // Each begins with a push.
+  const refusal = invalidAnswer(`${client.shown} does not list the timeline of pull request ${number}.`);
   return { complete: false, items: [], refusal };
 };
 
-/** All reviews of a pull request but those that others have not sent yet, oldest first. */
+/** All reviews of a pull request, oldest first, without pending ones of others. */
 export const readReviews = (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> =>
   readToEmptyPage(client, `/pulls/${number}/reviews`, reviewShape, 0, signal);
 
 /**
- * Some lists leave items out of the pages that they take up, and their answers do not say how many there are to see. The end is an
- * empty page after which nothing `hidden` can be left to be passed over.
+ * Some lists omit items from their pages and do not return a total. The list ends after enough empty pages that no
+ * `hidden` items can be left.
  */
 const readToEmptyPage = async <T>(
   client: GiteaClient,
@@ -37,12 +37,12 @@ const readToEmptyPage = async <T>(
   signal: AbortSignal,
 ): Promise<Listing<T>> => {
   const read = (page: number) => client.read(`${path}?limit=100&page=${page}`, listOf(shape), signal);
-  // Whatever the first holds, the second has to be read as well.
+  // The second page is always needed as well.
   const started = [read(1), read(2)];
   const items: T[] = [];
-  let longest = fewestPerPage;
+  let longest = minPageSize;
   let empty = 0;
-  for (let page = 1; page <= mostPages; page += 1) {
+  for (let page = 1; page <= maxPages; page += 1) {
     const answer = await (started[page - 1] ?? read(page));
     if (!answer.ok) return { complete: false, items, refusal: answer };
     const found = answer.value;
@@ -51,5 +51,5 @@ const readToEmptyPage = async <T>(
     empty = found.length === 0 ? empty + 1 : 0;
     if (empty > Math.ceil(hidden / longest)) return { complete: true, items };
   }
-  return { complete: false, items, refusal: senseless(`${client.shown}: the history of a pull request is too long.`) };
+  return { complete: false, items, refusal: invalidAnswer(`${client.shown}: the history of a pull request is too long.`) };
 };

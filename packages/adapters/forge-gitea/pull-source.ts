@@ -9,15 +9,15 @@ import {
 } from '@eph/contract';
 import type { PullShape } from './shapes.ts';
 
-/** The number of a pull request, if the ref is one and could be one of Gitea's. */
+/** The number of a pull request, if the ref can be one of Gitea. */
 export const parseNumber = ({ kind, name }: SourceRef): number | undefined =>
   kind === 'pr' && /^[1-9]\d{0,9}$/.test(name) ? Number(name) : undefined;
 
 /**
- * The source that a pull request is; undefined while its commit is not known.
+ * The source of a pull request; undefined while its commit is unknown.
  *
- * In lists Gitea shows the commit that it noted for the pull request, which stays behind for a moment after every push, and for good if
- * somebody pushed while it was closed. By itself, a pull request is where its branch is; so it is with the `tips` of the branches.
+ * Lists show the commit that Gitea recorded, which lags after a push, and stays behind if somebody pushed while it was
+ * closed. The actual head is the branch, so `tips` of the branches take precedence.
  */
 export const toSource = (
   project: ProjectId,
@@ -44,19 +44,19 @@ const toPullRequest = (pull: PullShape): PullRequest => ({
   touched: touchedOf(pull),
 });
 
-/** How long after a change Gitea's answers may still miss another one of the same second. */
+/** How long Gitea's answers may miss another change of the same second. */
 const settlingMs = 5_000;
 
 /**
- * Times have seconds, and more may happen in the one that was just read. The counts tell most of it apart; for the rest, what changed
- * just now looks different once it is certain that nothing followed.
+ * Times have whole seconds, so a later change in the same second may go unnoticed. The counts show most of them. For the
+ * rest, a recent change gets a marker that disappears later, which counts as one more change.
  */
-const touchedOf = ({ updated_at: at, comments, review_comments: remarks, readAtMs }: PullShape): string =>
-  `${at} ${comments} ${remarks}${readAtMs - Date.parse(at) < settlingMs ? ' just now' : ''}`;
+const touchedOf = ({ updated_at: at, comments, review_comments: reviews, readAtMs }: PullShape): string =>
+  `${at} ${comments} ${reviews}${readAtMs - Date.parse(at) < settlingMs ? ' just now' : ''}`;
 
 /**
- * Whoever may read a repository may push to its `refs/for/…`, and Gitea makes a pull request of it that belongs to the repository
- * itself. It is as foreign as a fork.
+ * Anybody who can read a repository can push to `refs/for/…`, and Gitea creates a pull request of the repository itself.
+ * It is as untrusted as a fork.
  */
 const forkOf = ({ head, base, user }: PullShape): string | null => {
   if (head.label === '') return `${user.login}, without a repository`;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { TimelineShape } from './shapes.ts';
 
-/** The body of a push: its commits, oldest first; or the heads before and after, if it was forced. */
+/** The commits of a push, oldest first; or the heads before and after a forced push. */
 const pushBody = z.object({ is_force_push: z.boolean(), commit_ids: z.array(z.string()) });
 type Push = z.output<typeof pushBody>;
 
-/** By the id of each comment, the head of the pull request when it was written, where that can be told. */
+/** The head of the pull request when each comment was written, by comment id, if known. */
 export const computeHeadsAtComments = (events: readonly TimelineShape[]): ReadonlyMap<number, string> => {
   const heads = new Map<number, string>();
   let head: string | undefined;
@@ -13,14 +13,14 @@ export const computeHeadsAtComments = (events: readonly TimelineShape[]): Readon
     if (event.type === 'comment' && head !== undefined) heads.set(event.id, head);
     if (event.type !== 'pull_push') continue;
     const push = parsePush(event);
-    // Gitea deletes and changes what it noted of earlier pushes when one is forced: of the time before, nothing is certain any more.
+    // After a forced push Gitea changes its records of earlier pushes, so they are not reliable any more.
     if (push?.is_force_push ?? true) heads.clear();
     head = push?.commit_ids.at(-1);
   }
   return heads;
 };
 
-/** The commits that a pull request was at, newest first, as far as they were noted. */
+/** The recorded heads of a pull request, newest first. */
 export const computeHeads = (events: readonly TimelineShape[]): readonly string[] => {
   const pushes = events.filter(({ type }) => type === 'pull_push').map(parsePush);
   return [...new Set(pushes.flatMap(headsOf).toReversed())];
@@ -29,11 +29,10 @@ export const computeHeads = (events: readonly TimelineShape[]): readonly string[
 const headsOf = (push: Push | undefined): readonly string[] =>
   push === undefined || push.is_force_push ? (push?.commit_ids ?? []) : push.commit_ids.slice(-1);
 
-/** A push that cannot be understood may have been anything. */
 const parsePush = ({ body }: TimelineShape): Push | undefined => {
   try {
     return pushBody.parse(JSON.parse(body));
   } catch {
-    return undefined; // Taken for a forced one to an unknown commit.
+    return undefined; // Handled as a forced push to an unknown commit.
   }
 };

@@ -19,20 +19,17 @@ const repositories: Listed<Found> = {
   what: 'repositories',
 };
 
-/**
- * What Eph can see of the repositories of an organisation or user. By search: the lists of organisations and users also count what they
- * do not show.
- */
+/** The repositories of an organisation or user that Eph can see. By search: the plain lists also count what they do not show. */
 export const readRepositories = async (
   options: GiteaApiOptions,
   owner: string,
   signal: AbortSignal,
 ): Promise<Reading<ListedRepository>> => {
   const api = createGiteaApi(options, owner);
-  // An organisation is a kind of user here, and a token needs no other scope to see it as one.
+  // An organisation is a user here too, which needs no other scope.
   const found = await api.read(`/users/${encodeURIComponent(owner)}`, (body) => ownerShape.parse(body), signal);
   if (!found.ok) return incompleteReading([], found.fault);
-  // The oldest first, so that what is made while pages are read comes last.
+  // Oldest first, so that new repositories come last while pages are read.
   const path = `/repos/search?uid=${found.value.id}&exclusive=true&sort=id&order=asc`;
   const { items, ...listing } = await api.list(path, repositories, signal);
   const listed = items.map(({ path: name, archived }) => ({ path: name, archived }));

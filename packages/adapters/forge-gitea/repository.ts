@@ -8,11 +8,11 @@ export const readRepository = (client: GiteaClient, signal: AbortSignal): Promis
 export const readPull = (client: GiteaClient, number: number, signal: AbortSignal): Promise<Answer<PullShape>> =>
   client.read(`/pulls/${number}`, parsePull, signal);
 
-/** Whether what was asked for does not exist. Only a repository that can be read can say so of something in it. */
+/** Whether a resource does not exist. A 404 is reliable only if the repository can be read. */
 export const isGone = async (client: GiteaClient, { meaning }: Refusal, signal: AbortSignal): Promise<boolean> =>
   meaning === 'gone' && (await readRepository(client, signal)).ok;
 
-/** Whether a pull request was deleted, with all that was written on it. */
+/** Whether a pull request was deleted. */
 export const isPullGone = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<boolean> => {
   const answer = await readPull(client, number, signal);
   return !answer.ok && (await isGone(client, answer, signal));

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 
-/** Of every answer only what is used; the rest is not kept. */
+/** Only the fields that are used. */
 
 const parserOf =
   <T>(shape: z.ZodType<T>) =>
   (body: unknown): T =>
     shape.parse(body);
 
-/** Where the status of an answer says it all. */
+/** For answers whose body is not needed. */
 export const parseNothing = (): void => undefined;
 
-/** Gitea writes `null` for some lists without items; where nothing is written, nothing arrived. */
+/** Gitea returns `null` for some empty lists; a missing body is an error. */
 export const listOf =
   <T>(shape: z.ZodType<T>) =>
   (body: unknown): readonly T[] =>
@@ -21,7 +21,7 @@ const person = z.object({ login: z.string() });
 const branchEnd = z.object({
   /** The branch; empty for a pull request that was pushed to `refs/for/…`. */
   label: z.string(),
-  /** The branch, or what stands in for it once it is deleted. */
+  /** The branch, or a replacement once it is deleted. */
   ref: z.string(),
   sha: z.string(),
   /** -1 once the repository is deleted. */
@@ -41,13 +41,13 @@ const pullShape = z.object({
   html_url: z.string(),
   updated_at: z.string(),
   comments: z.int(),
-  /** How many reviews it has. */
+  /** Number of reviews. */
   review_comments: z.int().default(0),
-  /** Of files; some releases do not say. */
+  /** Absent in some releases. */
   changed_files: z.int().optional(),
 });
 export interface PullShape extends z.output<typeof pullShape> {
-  /** When Gitea said so, by its own watch; not a number when it did not say. */
+  /** Time of the answer by the forge's clock; NaN if unknown. */
   readonly readAtMs: number;
 }
 
@@ -65,7 +65,7 @@ const repositoryShape = z.object({
   has_pull_requests: z.boolean(),
   /** Without a commit. */
   empty: z.boolean(),
-  /** Fetched from elsewhere again and again. */
+  /** A mirror of another repository. */
   mirror: z.boolean(),
   open_pr_counter: z.int(),
 });
@@ -75,7 +75,7 @@ export const parseRepository = parserOf(repositoryShape);
 export const commentShape = z.object({ id: z.int(), user: person, body: z.string(), created_at: z.string() });
 export type CommentShape = z.output<typeof commentShape>;
 
-/** Comments, pushes, labels and much more, in the order in which it happened. */
+/** Comments, pushes, labels and more, in order. */
 export const timelineShape = z.object({
   id: z.int(),
   type: z.string(),
@@ -98,7 +98,7 @@ export type ReviewShape = z.output<typeof reviewShape>;
 export const changedFileShape = z.object({
   filename: z.string(),
   previous_filename: z.string().optional(),
-  /** Ends with the commit that was compared. */
+  /** Ends with the compared commit. */
   contents_url: z.string(),
 });
 export type ChangedFileShape = z.output<typeof changedFileShape>;

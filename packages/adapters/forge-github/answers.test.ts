@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../../test/parts/github/http/failures.ts';
-import { judgeAnswer } from '../forge-http/answer.ts';
+import { classifyAnswer } from '../forge-http/answer.ts';
 import { githubAnswers, isThrottle } from './answers.ts';
-import { startShop } from './emulated-shop.fake.ts';
+import { startGithubHarness } from './github-harness.fake.ts';
 
 const pull = { kind: 'pr', name: '1' } as const;
 
@@ -35,7 +35,7 @@ describe.each(failures)('%s', (_name, failure, code) => {
 
   it('makes the list incomplete and one pull request unknown, and both recover', async () => {
     let nowMs = Date.now();
-    const { github, forge, openPulls, signal } = await startShop({ forge: { timeoutMs, now: () => nowMs } });
+    const { github, forge, openPulls, signal } = await startGithubHarness({ forge: { timeoutMs, now: () => nowMs } });
     openPulls(4);
     github.failures.add({ failure });
     const fault = { code, message: expect.stringMatching(/\S/) };
@@ -50,7 +50,7 @@ describe.each(failures)('%s', (_name, failure, code) => {
 
   it('says the same each time, so that it does not look like something new', async () => {
     let nowMs = Date.now();
-    const { github, forge, openPulls, signal } = await startShop({ forge: { timeoutMs, now: () => nowMs } });
+    const { github, forge, openPulls, signal } = await startGithubHarness({ forge: { timeoutMs, now: () => nowMs } });
     openPulls(1);
     github.failures.add({ failure });
     const read = async () => (await forge.sources(signal)).faults.map(({ message }) => message);
@@ -63,7 +63,10 @@ describe.each(failures)('%s', (_name, failure, code) => {
 describe('a budget that is spent', () => {
   it('is a pause until the count starts over, and is not asked for in between', async () => {
     let nowMs = Date.now();
-    const { github, forge, openPulls, signal } = await startShop({ github: { now: () => nowMs }, forge: { now: () => nowMs } });
+    const { github, forge, openPulls, signal } = await startGithubHarness({
+      github: { now: () => nowMs },
+      forge: { now: () => nowMs },
+    });
     openPulls(3);
     github.rateLimits.leave(0);
     expect(await forge.sources(signal)).toMatchObject({ complete: false, faults: [{ code: 'forge.unreachable' }] });
@@ -87,9 +90,9 @@ describe('the table', () => {
     [599, {}, 'retry'],
     [302, {}, 'incomplete'],
   ])('says of %i with %j: %s', (status, headers, meaning) => {
-    expect(judgeAnswer(githubAnswers, { status, headers: new Headers(headers as Record<string, string>) }, 'x', 0).meaning).toBe(
-      meaning,
-    );
+    expect(
+      classifyAnswer(githubAnswers, { status, headers: new Headers(headers as Record<string, string>) }, 'x', 0).meaning,
+    ).toBe(meaning);
   });
 
   it.each([
@@ -104,7 +107,7 @@ describe('the table', () => {
 
 describe('what cannot be seen', () => {
   it('is unknown when the whole repository cannot be seen, and gone when it alone cannot', async () => {
-    const { repository, forge, openPulls, signal } = await startShop();
+    const { repository, forge, openPulls, signal } = await startGithubHarness();
     const [first] = openPulls(4);
     await forge.sources(signal);
     expect(await forge.source({ kind: 'pr', name: '99' }, signal)).toEqual({ state: 'gone' });
@@ -116,7 +119,7 @@ describe('what cannot be seen', () => {
   });
 
   it('stays what it is under another name', async () => {
-    const { repository, forge, openPulls, signal } = await startShop();
+    const { repository, forge, openPulls, signal } = await startGithubHarness();
     openPulls(3);
     repository.rename('store');
     expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 3 } });

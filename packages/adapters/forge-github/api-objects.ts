@@ -1,65 +1,65 @@
 import { createHash } from 'node:crypto';
 import { type CommitSha, EphError } from '@eph/contract';
-import type { GitObject } from '../forge-git/object-answers.ts';
+import type { GitObject } from '../forge-git/cat-file-output.ts';
 import type { ObjectReader } from '../forge-git/object-reader.ts';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import type { GithubClient } from './github-client.ts';
-import { whetherGone } from './repository.ts';
+import { checkGone } from './repository.ts';
 import { commitShape, type TreeShape, treeShape } from './shapes.ts';
 
-/** An object of Git as far as reading files needs it, and what it says of others. */
+/** A Git object, and the objects it refers to. */
 interface KnownObject {
   readonly object: GitObject;
   readonly children: readonly { readonly id: string; readonly type: string; readonly size: number }[];
 }
 
-/** What never changes of a repository: commits and trees that were read, by their ids. */
-export type ObjectMemory = BoundedCache<KnownObject>;
+/** Commits and trees by id; they never change. */
+export type ObjectCache = BoundedCache<KnownObject>;
 
-const memoryLimitBytes = 4 * 1024 * 1024;
+const cacheLimitBytes = 4 * 1024 * 1024;
 
-export const createObjectMemory = (): ObjectMemory => createBoundedCache<KnownObject>(memoryLimitBytes);
+export const createObjectCache = (): ObjectCache => createBoundedCache<KnownObject>(cacheLimitBytes);
 
 export interface ApiObjects extends ObjectReader {
-  /** Reads all trees of a commit at once, if GitHub lists as many. */
+  /** Reads all trees of a commit at once, if GitHub does not truncate the list. */
   readTreesOf(commit: CommitSha, signal: AbortSignal): Promise<void>;
-  /** What its tree says; undefined of everything that is no blob. */
+  /** The size according to its tree; undefined if not a blob. */
   blobSize(id: string): number | undefined;
 }
 
 /**
- * The objects of a repository through the API, so that the same code reads files and checks trees here and where there is Git. GitHub
- * must be asked for each kind in another way, and ids do not say what they are of: an id that no tree has mentioned is a commit's. So
- * every reading starts with its commit and has a reader of its own.
+ * Git objects through the API, so that files and trees are read by the same code as with Git. GitHub has an endpoint per
+ * type, and an id does not show its type: an id that no tree mentioned is a commit. So every reading starts with its
+ * commit and has its own reader.
  */
-export const createApiObjects = (client: GithubClient, memory: ObjectMemory): ApiObjects => {
+export const createApiObjects = (client: GithubClient, cache: ObjectCache): ApiObjects => {
   const kinds = new Map<string, { readonly type: string; readonly size: number }>();
   const trees = new Map<string, KnownObject>();
 
-  const note = ({ object, children }: KnownObject): GitObject => {
+  const registerChildren = ({ object, children }: KnownObject): GitObject => {
     for (const { id, type, size } of children) kinds.set(id, { type, size });
     return object;
   };
 
-  const remember = (known: KnownObject): KnownObject => {
-    memory.set(known.object.id, known, known.object.size + 100 * known.children.length);
+  const cacheObject = (known: KnownObject): KnownObject => {
+    cache.set(known.object.id, known, known.object.size + 100 * known.children.length);
     return known;
   };
 
   const readCommit = async (id: string, signal: AbortSignal): Promise<KnownObject | undefined> => {
     const route = 'GET /repos/{owner}/{repo}/git/commits/{commit_sha}';
     const answer = await client.read({ route, parameters: { commit_sha: id }, parse: parseCommit }, { signal });
-    if (answer.ok) return remember(toCommit(id, answer.value.tree.sha));
-    const gone = await whetherGone(client, answer, signal);
+    if (answer.ok) return cacheObject(toCommit(id, answer.value.tree.sha));
+    const gone = await checkGone(client, answer, signal);
     if (gone.state === 'gone') return undefined;
     throw new EphError(gone.fault.code, gone.fault.message);
   };
 
   const readTree = async (id: string, signal: AbortSignal): Promise<KnownObject> => {
-    const listing = valueOf(await readListing(id, false, signal));
+    const listing = unwrap(await readListing(id, false, signal));
     if (listing.truncated) throw new EphError('checkout.refused', `Tree ${id} has more entries than GitHub lists.`);
-    return remember(toTree(id, listing.tree.map(toEntry)));
+    return cacheObject(toTree(id, listing.tree.map(toEntry)));
   };
 
   const readListing = (id: string, recursive: boolean, signal: AbortSignal) =>
@@ -81,7 +81,7 @@ export const createApiObjects = (client: GithubClient, memory: ObjectMemory): Ap
       throw toError(answer);
     }
     if (hashObject('blob', answer.value, id) !== id)
-      throw new EphError('forge.incomplete', `${client.shown} answered with other bytes than those of blob ${id}.`);
+      throw new EphError('forge.incomplete', `${client.shown} sent content that does not match blob ${id}.`);
     return { id, type: 'blob', size: answer.value.length, content: answer.value };
   };
 
@@ -91,15 +91,15 @@ export const createApiObjects = (client: GithubClient, memory: ObjectMemory): Ap
       const kind = kinds.get(id);
       if (kind?.type === 'blob') return await readBlob(id, kind.size, limitBytes, signal);
       const readOne = kind?.type === 'tree' ? readTree : readCommit;
-      const known = trees.get(id) ?? memory.get(id) ?? (await readOne(id, signal));
-      return known === undefined ? undefined : note(known);
+      const known = trees.get(id) ?? cache.get(id) ?? (await readOne(id, signal));
+      return known === undefined ? undefined : registerChildren(known);
     },
 
     async readTreesOf(commit, signal) {
-      const root = (memory.get(commit) ?? (await readCommit(commit, signal)))?.children[0]?.id;
+      const root = (cache.get(commit) ?? (await readCommit(commit, signal)))?.children[0]?.id;
       if (root === undefined) return;
-      const listing = valueOf(await readListing(root, true, signal));
-      // A hundred thousand entries are listed at most. Larger trees are read folder by folder.
+      const listing = unwrap(await readListing(root, true, signal));
+      // GitHub lists at most 100,000 entries. Larger trees are read folder by folder.
       if (listing.truncated) return;
       for (const known of toTrees(root, listing)) trees.set(known.object.id, known);
     },
@@ -126,7 +126,7 @@ interface Entry {
 
 const toEntry = ({ path, mode, type, sha, size = 0 }: TreeShape['tree'][number]): Entry => ({
   name: Buffer.from(path),
-  // GitHub writes all six digits, Git does not.
+  // GitHub pads the mode to six digits, Git does not.
   mode: mode.replace(/^0+/, ''),
   type,
   id: sha,
@@ -141,7 +141,6 @@ const toCommit = (id: string, tree: string): KnownObject => {
   };
 };
 
-/** As Git stores it. */
 const toTree = (id: string, entries: readonly Entry[]): KnownObject => {
   const sorted = entries.toSorted((a, b) => Buffer.compare(sortKey(a), sortKey(b)));
   const content = Buffer.concat(
@@ -151,10 +150,9 @@ const toTree = (id: string, entries: readonly Entry[]): KnownObject => {
   return { object: { id, type: 'tree', size: content.length, content }, children };
 };
 
-/** Git compares a folder as if its name ended in a slash. */
+/** Git sorts a folder as if its name ended in a slash. */
 const sortKey = ({ name, type }: Entry): Buffer => (type === 'tree' ? Buffer.concat([name, Buffer.from('/')]) : name);
 
-/** All trees of a listing that goes down to the last file. */
 const toTrees = (root: string, { tree }: TreeShape): readonly KnownObject[] => {
   const folders = new Map<string, { readonly id: string; readonly entries: Entry[] }>([['', { id: root, entries: [] }]]);
   for (const { path, type, sha } of tree) if (type === 'tree') folders.set(path, { id: sha, entries: [] });
@@ -166,7 +164,7 @@ const toTrees = (root: string, { tree }: TreeShape): readonly KnownObject[] => {
   return [...folders.values()].map(({ id, entries }) => toTree(id, entries));
 };
 
-/** The id that Git gives an object; in the same format as the id it is compared with. */
+/** The Git object id, in the format of `like`. */
 export const hashObject = (type: string, content: Uint8Array, like: string): string =>
   createHash(like.length === 64 ? 'sha256' : 'sha1')
     .update(`${type} ${content.length}\0`)

@@ -2,15 +2,15 @@ import type { CommitSha, Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
 import { z } from 'zod';
 import type { Answer } from '../forge-http/answer.ts';
-import { judgeApprovals } from '../forge-http/approvals.ts';
+import { filterApprovals } from '../forge-http/approvals.ts';
 import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { GithubClient, ListQuestion } from './github-client.ts';
+import type { GithubClient, ListQuery } from './github-client.ts';
 import { readWriters } from './permissions.ts';
-import { type HappeningShape, happeningShape, type ReviewShape, reviewShape } from './shapes.ts';
+import { type ReviewShape, reviewShape, type TimelineEventShape, timelineEventShape } from './shapes.ts';
 
 const parseReviews = (body: unknown): readonly ReviewShape[] => z.array(reviewShape).parse(body);
-const parseHappenings = (body: unknown): readonly HappeningShape[] => z.array(happeningShape).parse(body);
+const parseTimeline = (body: unknown): readonly TimelineEventShape[] => z.array(timelineEventShape).parse(body);
 
 /** As `Pulls.approvals`. */
 export const readApprovals = async (
@@ -19,24 +19,24 @@ export const readApprovals = async (
   commit: CommitSha,
   signal: AbortSignal,
 ): Promise<Reading<Approval>> =>
-  judgeApprovals({
+  filterApprovals({
     reviews: await readReviews(client, number, signal),
     compute: (items) => computeApprovals(items, commit),
     readWriters: (people) => readWriters(client, people, signal),
   });
 
-/** GitHub counts reviews nowhere: what happened to the pull request names each. */
+/** GitHub has no count of reviews, but the timeline lists them. */
 const readReviews = async (client: GithubClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {
   const count = async (): Promise<Answer<number>> => {
-    const happened = await client.list(happenedTo(number), { signal, fresh: true });
-    if (!happened.complete) return happened.refusal;
-    return { ok: true, value: happened.items.filter(({ event }) => event === 'reviewed').length };
+    const timeline = await client.list(timelineOf(number), { signal, fresh: true });
+    if (!timeline.complete) return timeline.refusal;
+    return { ok: true, value: timeline.items.filter(({ event }) => event === 'reviewed').length };
   };
-  const doubt = `${client.shown} shows none of the reviews of pull request ${number}.`;
+  const doubt = `${client.shown} does not list the reviews of pull request ${number}.`;
   return await confirmEmpty(await client.list(reviewsOf(number), { signal }), count, doubt);
 };
 
-const reviewsOf = (number: number): ListQuestion<ReviewShape> => ({
+const reviewsOf = (number: number): ListQuery<ReviewShape> => ({
   route: 'GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews',
   parameters: { pull_number: number },
   parse: parseReviews,
@@ -44,19 +44,19 @@ const reviewsOf = (number: number): ListQuestion<ReviewShape> => ({
   what: 'reviews',
 });
 
-const happenedTo = (number: number): ListQuestion<HappeningShape> => ({
+const timelineOf = (number: number): ListQuery<TimelineEventShape> => ({
   route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/timeline',
   parameters: { issue_number: number },
-  parse: parseHappenings,
-  // Not everything that happens has a number, and only its kind is asked for.
+  parse: parseTimeline,
+  // Not every event has an id, and only the type is needed.
   keyOf: ({ event }) => event,
   what: 'events',
 });
 
-/** A review that was dismissed says so in place of its verdict. */
+/** `DISMISSED` replaces the verdict of a dismissed review. */
 const verdicts = new Set(['APPROVED', 'CHANGES_REQUESTED', 'DISMISSED']);
 
-/** Of each person the last verdict counts, if it is an approval of exactly this commit. */
+/** The last verdict of each person counts, if it is an approval of exactly this commit. */
 const computeApprovals = (reviews: readonly ReviewShape[], commit: CommitSha): readonly Approval[] => {
   const last = new Map<string, ReviewShape>();
   for (const review of reviews) if (review.user !== null && verdicts.has(review.state)) last.set(review.user.login, review);

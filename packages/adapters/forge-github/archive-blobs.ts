@@ -1,30 +1,29 @@
 import { createHash, type Hash } from 'node:crypto';
 import { EphError } from '@eph/contract';
 
-/** Where a blob is in a file. */
-export interface Place {
+/** The position of a blob in a file. */
+export interface BlobRange {
   readonly offset: number;
   readonly size: number;
 }
 
-/** Takes an archive piece by piece. */
 export interface ArchiveReader {
   add(chunk: Buffer): void;
-  /** Throws unless the whole archive was there. */
-  end(): ReadonlyMap<string, Place>;
+  /** Throws if the archive is incomplete. */
+  end(): ReadonlyMap<string, BlobRange>;
 }
 
 const blockBytes = 512;
 
 /**
- * Finds the blobs in a tar archive by what they hold. Names are not even looked at: a file is what its tree says under the id of its
- * content, so it does not matter what an archive calls it, leaves out, or puts in. Offsets count from the beginning of the archive.
+ * Finds the blobs in a tar archive by the hash of their content. File names are ignored: the tree says which content a
+ * file has. Offsets are from the beginning of the archive.
  */
 export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader => {
-  const places = new Map<string, Place>();
+  const ranges = new Map<string, BlobRange>();
   let offset = 0;
   let header = Buffer.alloc(0);
-  let open: { readonly hash: Hash | undefined; readonly place: Place; left: number } | undefined;
+  let open: { readonly hash: Hash | undefined; readonly range: BlobRange; left: number } | undefined;
   let padding = 0;
   let ended = false;
 
@@ -32,7 +31,7 @@ export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader =>
 
   const noteLink = (target: Buffer) => {
     const id = beginBlob(target.length).update(target).digest('hex');
-    places.set(id, { offset: offset - blockBytes + linkOffset, size: target.length });
+    ranges.set(id, { offset: offset - blockBytes + linkOffset, size: target.length });
   };
 
   const readHeader = (block: Buffer) => {
@@ -44,17 +43,17 @@ export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader =>
     if (type === 'link') noteLink(linkTarget(block));
     padding = (blockBytes - (size % blockBytes)) % blockBytes;
     if (size > 0 || type === 'file')
-      open = { hash: type === 'file' ? beginBlob(size) : undefined, place: { offset, size }, left: size };
+      open = { hash: type === 'file' ? beginBlob(size) : undefined, range: { offset, size }, left: size };
     closeIfRead();
   };
 
   const closeIfRead = () => {
     if (open === undefined || open.left > 0) return;
-    if (open.hash !== undefined) places.set(open.hash.digest('hex'), open.place);
+    if (open.hash !== undefined) ranges.set(open.hash.digest('hex'), open.range);
     open = undefined;
   };
 
-  /** Uses some of the chunk and says how much. */
+  /** Returns the number of bytes used. */
   const step = (chunk: Buffer): number => {
     if (open !== undefined) {
       const piece = chunk.subarray(0, open.left);
@@ -85,7 +84,7 @@ export const createArchiveReader = (format: 'sha1' | 'sha256'): ArchiveReader =>
     },
     end() {
       if (!ended) throw broken('it ends early');
-      return places;
+      return ranges;
     },
   };
 };
@@ -101,7 +100,7 @@ const parseHeader = (block: Buffer): { readonly type: 'file' | 'link' | 'other';
   const blank = checksumField[1] - checksumField[0];
   const sum = block.reduce((total, byte) => total + byte, 0);
   const own = block.subarray(...checksumField).reduce((total, byte) => total + byte, 0);
-  if (stated !== sum - own + blank * 0x20) throw broken('a header of it is damaged');
+  if (stated !== sum - own + blank * 0x20) throw broken('a header is damaged');
   const flag = String.fromCharCode(block[typeOffset] ?? 0);
   const type = flag === '0' || flag === '\0' ? 'file' : flag === '2' ? 'link' : 'other';
   return { type, size: parseOctal(block, sizeField) };
@@ -112,12 +111,12 @@ const parseOctal = (block: Buffer, [start, end]: readonly [number, number]): num
     .toString('latin1', start, end)
     .replace(/[\0 ]+$/, '')
     .trim();
-  // Sizes above eight gigabytes are written otherwise, and larger than anything that is exported.
-  if (!/^[0-7]*$/.test(text)) throw broken('a number in it makes no sense');
+  // Sizes above 8 GiB are encoded differently, and exceed the export limit.
+  if (!/^[0-7]*$/.test(text)) throw broken('a number is invalid');
   return text === '' ? 0 : Number.parseInt(text, 8);
 };
 
-/** Longer targets are written elsewhere; those links are read one by one. */
+/** Longer targets are stored elsewhere; those links are read one by one. */
 const linkTarget = (block: Buffer): Buffer => {
   const field = block.subarray(linkOffset, linkEnd);
   const end = field.indexOf(0);

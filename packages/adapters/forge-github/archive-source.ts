@@ -7,27 +7,27 @@ import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import { type CommitSha, EphError, isEphError } from '@eph/contract';
 import type { ExportLimits, TreeSource } from '../forge-git/tree-export.ts';
-import { valueOf } from '../forge-http/answer.ts';
+import { unwrap } from '../forge-http/answer.ts';
 import { type ApiObjects, hashObject } from './api-objects.ts';
-import { createArchiveReader, type Place } from './archive-blobs.ts';
+import { type BlobRange, createArchiveReader } from './archive-blobs.ts';
 import type { GithubClient } from './github-client.ts';
 
 export interface ArchiveOptions {
   readonly client: GithubClient;
   readonly objects: ApiObjects;
   readonly commit: CommitSha;
-  /** Next to where the tree is written; removed when the source is disposed of. */
+  /** Next to the target folder; removed when the source is disposed. */
   readonly file: string;
   readonly limits: ExportLimits;
 }
 
-/** A repository may keep files out of its archives or have them changed on the way; those are fetched one by one, within reason. */
-const mostSingleBlobs = 1_000;
+/** A repository may exclude files from archives or change them; those are fetched one by one, up to this number. */
+const maxSingleBlobs = 1_000;
 const downloadLimitMs = 10 * 60_000;
 
 /**
- * The tree of a commit in three requests and a download: what is in it comes from the API, the contents come from an archive. A content counts only
- * under the id that Git gives it, so the archive needs no trust and no unpacking.
+ * The tree of a commit in three requests and a download: trees come from the API, contents from an archive. Contents are
+ * checked against their Git id, so the archive need not be trusted.
  */
 export const createArchiveSource = ({ client, objects, commit, file, limits }: ArchiveOptions): TreeSource & AsyncDisposable => {
   let opened: Promise<Spool> | undefined;
@@ -37,18 +37,18 @@ export const createArchiveSource = ({ client, objects, commit, file, limits }: A
 
   const countSingle = () => {
     singles += 1;
-    if (singles > mostSingleBlobs)
+    if (singles > maxSingleBlobs)
       throw new EphError(
         'checkout.refused',
-        `More than ${mostSingleBlobs} files of ${client.shown} are not in its archives as they are in its tree; look for export-ignore, export-subst and eol in its .gitattributes.`,
+        `More than ${maxSingleBlobs} files of ${client.shown} are missing or changed in its archives; check .gitattributes for export-ignore, export-subst and eol.`,
       );
   };
 
   const readBlob = async (id: string, size: number, limitBytes: number, signal: AbortSignal) => {
     if (size > limitBytes) return { id, type: 'blob', size, content: undefined };
-    const { handle, places } = await spool(signal);
-    const place = places.get(id);
-    if (place !== undefined) return { id, type: 'blob', size, content: await readPlace(handle, place) };
+    const { handle, ranges } = await spool(signal);
+    const range = ranges.get(id);
+    if (range !== undefined) return { id, type: 'blob', size, content: await readRange(handle, range) };
     countSingle();
     return await objects.read(id, limitBytes, signal);
   };
@@ -68,16 +68,16 @@ export const createArchiveSource = ({ client, objects, commit, file, limits }: A
     },
 
     async writeBlob(id, target, signal) {
-      const { handle, places } = await spool(signal);
-      const place = places.get(id);
-      if (place !== undefined) return await copyPlace(handle, place, target, signal);
+      const { handle, ranges } = await spool(signal);
+      const range = ranges.get(id);
+      if (range !== undefined) return await copyRange(handle, range, target, signal);
       countSingle();
       const blob = await objects.read(id, limits.totalBytes, signal);
       if (blob?.content !== undefined) await writeAll(target, blob.content);
     },
 
     async [Symbol.asyncDispose]() {
-      // Whoever wanted to read from it was told why there is none.
+      // The reader already got the error.
       const spooled = await opened?.catch(() => undefined);
       await spooled?.handle.close();
       await rm(file, { force: true });
@@ -87,7 +87,7 @@ export const createArchiveSource = ({ client, objects, commit, file, limits }: A
 
 interface Spool {
   readonly handle: FileHandle;
-  readonly places: ReadonlyMap<string, Place>;
+  readonly ranges: ReadonlyMap<string, BlobRange>;
 }
 
 const download = async (
@@ -98,17 +98,17 @@ const download = async (
   signal: AbortSignal,
 ): Promise<Spool> => {
   const route = 'GET /repos/{owner}/{repo}/tarball/{ref}';
-  const location = valueOf(await client.readLocation(route, { ref: commit }, signal));
+  const location = unwrap(await client.readLocation(route, { ref: commit }, signal));
   const { fetch } = await client.account();
   await mkdir(dirname(file), { recursive: true });
-  // Left over from a process that was killed half-way.
+  // Left over from a killed process.
   await rm(file, { force: true });
   const handle = await open(file, 'wx+');
   try {
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(downloadLimitMs)]);
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(downloadLimitMs)]);
     const reader = createArchiveReader(commit.length === 64 ? 'sha256' : 'sha1');
-    await unpack(await openArchive(fetch, location, client.shown, patience), handle, reader, limits, patience);
-    return { handle, places: reader.end() };
+    await unpack(await openArchive(fetch, location, client.shown, deadline), handle, reader, limits, deadline);
+    return { handle, ranges: reader.end() };
   } catch (error) {
     await handle.close();
     signal.throwIfAborted();
@@ -116,7 +116,7 @@ const download = async (
   }
 };
 
-/** Another server than the API, so without the token; the address itself is the permission, and appears nowhere. */
+/** Another server than the API, so without the token. The URL itself is a secret, and is never logged. */
 const openArchive = async (
   fetch: typeof globalThis.fetch,
   location: string,
@@ -126,7 +126,7 @@ const openArchive = async (
   const response = await fetch(location, { signal });
   if (response.ok && response.body !== null) return response.body;
   await response.body?.cancel();
-  throw new EphError('forge.unreachable', `${shown}: its archive was answered with status ${response.status}.`);
+  throw new EphError('forge.unreachable', `${shown}: the download of its archive failed with status ${response.status}.`);
 };
 
 const unpack = async (
@@ -136,7 +136,7 @@ const unpack = async (
   limits: ExportLimits,
   signal: AbortSignal,
 ): Promise<void> => {
-  // Every entry has a header, and is filled up to whole blocks.
+  // Every entry has a header and is padded to whole blocks.
   const limitBytes = limits.totalBytes + 2_048 * limits.entries;
   let bytes = 0;
   const sink = new Writable({
@@ -163,11 +163,11 @@ const downloadError = (error: unknown, shown: string): unknown => {
   return new EphError('forge.unreachable', `${shown}: its archive could not be downloaded.`, { cause: error });
 };
 
-const readPlace = async (handle: FileHandle, { offset, size }: Place): Promise<Buffer> => {
+const readRange = async (handle: FileHandle, { offset, size }: BlobRange): Promise<Buffer> => {
   const content = Buffer.alloc(size);
   for (let done = 0; done < size; ) {
     const { bytesRead } = await handle.read(content, done, size - done, offset + done);
-    if (bytesRead === 0) throw new EphError('checkout.failed', 'An archive got shorter after it was written.');
+    if (bytesRead === 0) throw new EphError('checkout.failed', 'A downloaded archive was truncated.');
     done += bytesRead;
   }
   return content;
@@ -175,10 +175,10 @@ const readPlace = async (handle: FileHandle, { offset, size }: Place): Promise<B
 
 const copyBytes = 1024 * 1024;
 
-const copyPlace = async (handle: FileHandle, { offset, size }: Place, target: number, signal: AbortSignal): Promise<void> => {
+const copyRange = async (handle: FileHandle, { offset, size }: BlobRange, target: number, signal: AbortSignal): Promise<void> => {
   for (let done = 0; done < size; done += copyBytes) {
     signal.throwIfAborted();
-    await writeAll(target, await readPlace(handle, { offset: offset + done, size: Math.min(copyBytes, size - done) }));
+    await writeAll(target, await readRange(handle, { offset: offset + done, size: Math.min(copyBytes, size - done) }));
   }
 };
 

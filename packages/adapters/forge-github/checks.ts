@@ -7,7 +7,7 @@ import { type CheckRunShape, checkRunsShape, combinedStatusShape, type StatusSha
 const parseRuns = (body: unknown): readonly CheckRunShape[] => checkRunsShape.parse(body).check_runs;
 const parseStatuses = (body: unknown): readonly StatusShape[] => combinedStatusShape.parse(body).statuses;
 
-/** As `Pulls.checks`: the runs of Apps, and what others said about the commit. */
+/** As `Pulls.checks`: check runs and commit statuses. */
 export const readChecks = async (client: GithubClient, commit: CommitSha, signal: AbortSignal): Promise<Reading<Check>> => {
   const [runs, statuses] = await Promise.all([readRuns(client, commit, signal), readStatuses(client, commit, signal)]);
   if (!runs.complete) return incompleteReading([], runs.refusal.fault);
@@ -15,7 +15,7 @@ export const readChecks = async (client: GithubClient, commit: CommitSha, signal
   return completeReading(mergeChecks([...runs.items.map(toCheck), ...statuses.items.map(statusToCheck)]));
 };
 
-/** The newest run of each name of each App. */
+/** The newest run of each name and App. */
 const readRuns = (client: GithubClient, ref: CommitSha, signal: AbortSignal): Promise<Listing<CheckRunShape>> =>
   client.list(
     {
@@ -28,7 +28,6 @@ const readRuns = (client: GithubClient, ref: CommitSha, signal: AbortSignal): Pr
     { signal },
   );
 
-/** The newest status of each context. */
 export const readStatuses = (client: GithubClient, ref: CommitSha, signal: AbortSignal): Promise<Listing<StatusShape>> =>
   client.list(
     {
@@ -53,14 +52,14 @@ const statusToCheck = ({ context, state }: StatusShape): Check => {
   return { name: context, state: 'failure' };
 };
 
-const gravity: readonly Check['state'][] = ['success', 'pending', 'failure'];
+const severity: readonly Check['state'][] = ['success', 'pending', 'failure'];
 
-/** Several programs may use one name; then it is as good as the worst of them. */
+/** Several Apps may use one name; then the worst state counts. */
 const mergeChecks = (checks: readonly Check[]): readonly Check[] => {
   const merged = new Map<string, Check>();
   for (const check of checks) {
     const other = merged.get(check.name);
-    if (other === undefined || gravity.indexOf(check.state) > gravity.indexOf(other.state)) merged.set(check.name, check);
+    if (other === undefined || severity.indexOf(check.state) > severity.indexOf(other.state)) merged.set(check.name, check);
   }
   return [...merged.values()];
 };

@@ -1,6 +1,6 @@
 import type { SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { startShop } from './emulated-shop.fake.ts';
+import { startGithubHarness } from './github-harness.fake.ts';
 
 const first: SourceRef = { kind: 'pr', name: '1' };
 
@@ -10,7 +10,7 @@ const start = async () => {
   const later = (ms = 1_000) => {
     aheadMs += ms;
   };
-  const shop = await startShop({ github: { now }, repository: { private: false }, forge: { now } });
+  const shop = await startGithubHarness({ github: { now }, repository: { private: false }, forge: { now } });
   const { repository, forge, signal } = shop;
   repository.grant('bob', 'write');
   const push = (branch: string, files: Record<string, string>) => {

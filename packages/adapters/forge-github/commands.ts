@@ -1,7 +1,7 @@
 import { completeReading, incompleteReading, type Reading } from '@eph/contract';
 import type { Command } from '@eph/engine/source/pulls';
 import { z } from 'zod';
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { readComments } from './conversation.ts';
 import type { GithubClient } from './github-client.ts';
 import { type HeadHistory, readHeadHistory } from './head-history.ts';
@@ -11,7 +11,7 @@ import { type ActivityShape, activityShape, type CommentShape, loginOf, type Pul
 const parsePull = (body: unknown): PullShape => pullShape.parse(body);
 const parseActivities = (body: unknown): readonly ActivityShape[] => z.array(activityShape).parse(body);
 
-/** As `Pulls.commands`. A pull request with comments and without any of them costs one request. */
+/** As `Pulls.commands`. Without commands it costs one request. */
 export const readCommands = async (
   client: GithubClient,
   number: number,
@@ -20,13 +20,13 @@ export const readCommands = async (
 ): Promise<Reading<Command>> => {
   const comments = await readComments(client, number, { signal });
   if (!comments.complete) return incompleteReading([], comments.refusal.fault);
-  const commanding = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
-  if (commanding.length === 0) return completeReading([]);
-  const authors = commanding.flatMap(({ user }) => (user === null ? [] : [user.login]));
+  const commandComments = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
+  if (commandComments.length === 0) return completeReading([]);
+  const authors = commandComments.flatMap(({ user }) => (user === null ? [] : [user.login]));
   const [history, writers] = await Promise.all([readHistory(client, number, now, signal), readWriters(client, authors, signal)]);
   if (!history.ok) return incompleteReading([], history.fault);
   if (!writers.ok) return incompleteReading([], writers.fault);
-  return completeReading(commanding.map((comment) => toCommand(comment, writers.value, history.value)));
+  return completeReading(commandComments.map((comment) => toCommand(comment, writers.value, history.value)));
 };
 
 const firstLine = ({ body }: CommentShape): string => (body.split(/\r?\n/, 1)[0] ?? '').trim();
@@ -40,7 +40,7 @@ const toCommand = (comment: CommentShape, writers: ReadonlySet<string>, history:
   commit: history?.headAt(comment.created_at) ?? null,
 });
 
-/** Undefined where it cannot be told. The head is read first: a push that comes later is in the history. */
+/** Undefined if unknown. The head is read first: a later push is in the history. */
 const readHistory = async (
   client: GithubClient,
   number: number,
@@ -55,15 +55,15 @@ const readHistory = async (
   if (!activities.ok) return activities;
   const history = readHeadHistory(activities.value, pull.head.ref);
   if (history.head === pull.head.sha) return { ok: true, value: history };
-  // The history of a branch in the repository itself is never empty; what a fork shows of its own may well be.
+  // A branch of the repository itself always has a history; a fork may not show its own.
   const isOwn = pull.head.repo?.id === pull.base.repo.id;
   const isPending = activities.value.length === 0 ? isOwn : now() - Date.parse(pull.updated_at) < noteDelayMs;
   return isPending
-    ? senseless(`${client.shown} has not noted yet where pull request ${number} is.`)
+    ? invalidAnswer(`${client.shown} has not recorded the last push to pull request ${number} yet.`)
     : { ok: true, value: undefined };
 };
 
-/** The last hundred pushes to the branch; none where its repository is gone or is a fork that shows us nothing. */
+/** The last hundred pushes; none if the repository is gone or is a fork that Eph cannot see. */
 const readActivities = async (
   client: GithubClient,
   { head, base }: PullShape,
@@ -83,5 +83,5 @@ const readActivities = async (
   return isClosed && head.repo.id !== base.repo.id ? { ok: true, value: [] } : answer;
 };
 
-/** What is not noted this long after the last change will not be. */
+/** What is not recorded after this time never will be. */
 const noteDelayMs = 10 * 60_000;

@@ -2,9 +2,8 @@ import type { CommitSha } from '@eph/contract';
 import { toError } from '../forge-http/answer.ts';
 import { readStatuses } from './checks.ts';
 import type { GithubClient } from './github-client.ts';
-import { whetherGone } from './repository.ts';
+import { checkGone } from './repository.ts';
 
-/** One of our statuses, as GitHub has it. */
 export interface WantedStatus {
   readonly context: string;
   readonly state: 'success' | 'pending' | 'failure';
@@ -12,7 +11,7 @@ export interface WantedStatus {
   readonly target_url: string | null;
 }
 
-/** Nothing is written that is there already: GitHub takes a thousand statuses per commit and context, and deletes none. */
+/** Writes only changes: GitHub allows a thousand statuses per commit and context, and deletes none. */
 export const ensureStatus = async (
   client: GithubClient,
   commit: CommitSha,
@@ -21,8 +20,8 @@ export const ensureStatus = async (
 ): Promise<void> => {
   const statuses = await readStatuses(client, commit, signal);
   if (!statuses.complete) {
-    // A commit that is gone shows nothing, and there is nothing to do.
-    if ((await whetherGone(client, statuses.refusal, signal)).state === 'gone') return;
+    // Nothing to do if the commit is gone.
+    if ((await checkGone(client, statuses.refusal, signal)).state === 'gone') return;
     throw toError(statuses.refusal);
   }
   const present = statuses.items.find(({ context }) => context === wanted.context);

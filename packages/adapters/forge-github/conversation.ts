@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { GithubClient, ListQuestion, ReadOptions } from './github-client.ts';
+import type { GithubClient, ListQuery, ReadOptions } from './github-client.ts';
 import { type CommentShape, commentShape, conversationShape, type ReactionShape, reactionShape } from './shapes.ts';
 
 type Counts = z.output<typeof conversationShape>;
@@ -9,7 +9,7 @@ type Counts = z.output<typeof conversationShape>;
 const parseComments = (body: unknown): readonly CommentShape[] => z.array(commentShape).parse(body);
 const parseReactions = (body: unknown): readonly ReactionShape[] => z.array(reactionShape).parse(body);
 
-const commentsOf = (number: number): ListQuestion<CommentShape> => ({
+const commentsOf = (number: number): ListQuery<CommentShape> => ({
   route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/comments',
   parameters: { issue_number: number },
   parse: parseComments,
@@ -17,7 +17,7 @@ const commentsOf = (number: number): ListQuestion<CommentShape> => ({
   what: 'comments',
 });
 
-const reactionsTo = (number: number): ListQuestion<ReactionShape> => ({
+const reactionsTo = (number: number): ListQuery<ReactionShape> => ({
   route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/reactions',
   parameters: { issue_number: number },
   parse: parseReactions,
@@ -25,19 +25,17 @@ const reactionsTo = (number: number): ListQuestion<ReactionShape> => ({
   what: 'reactions',
 });
 
-/** All comments on a pull request, oldest first. */
 export const readComments = (client: GithubClient, number: number, options: ReadOptions): Promise<Listing<CommentShape>> =>
   readCounted(client, number, commentsOf(number), ({ comments }) => comments, options);
 
-/** All reactions to a pull request itself. */
 export const readReactions = (client: GithubClient, number: number, options: ReadOptions): Promise<Listing<ReactionShape>> =>
   readCounted(client, number, reactionsTo(number), ({ reactions }) => reactions.total_count, options);
 
-/** The pull request itself says how many there are. */
+/** The pull request has the number of items. */
 const readCounted = async <T>(
   client: GithubClient,
   number: number,
-  question: ListQuestion<T>,
+  query: ListQuery<T>,
   countOf: (counts: Counts) => number,
   options: ReadOptions,
 ): Promise<Listing<T>> => {
@@ -45,6 +43,6 @@ const readCounted = async <T>(
   const parse = (body: unknown): number => countOf(conversationShape.parse(body));
   const count = () =>
     client.read({ route, parameters: { issue_number: number }, parse }, { signal: options.signal, fresh: true });
-  const doubt = `${client.shown} shows none of the ${question.what} on pull request ${number}.`;
-  return await confirmEmpty(await client.list(question, options), count, doubt);
+  const doubt = `${client.shown} does not list the ${query.what} on pull request ${number}.`;
+  return await confirmEmpty(await client.list(query, options), count, doubt);
 };

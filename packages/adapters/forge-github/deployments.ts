@@ -1,14 +1,14 @@
 import type { CommitSha, EnvironmentId } from '@eph/contract';
 import { z } from 'zod';
-import { type Refusal, senseless, toError, valueOf } from '../forge-http/answer.ts';
+import { invalidAnswer, type Refusal, toError, unwrap } from '../forge-http/answer.ts';
 import type { GithubClient } from './github-client.ts';
-import { whetherGone } from './repository.ts';
+import { checkGone } from './repository.ts';
 import { type DeploymentShape, type DeploymentStatusShape, deploymentShape, deploymentStatusShape, loginOf } from './shapes.ts';
 
-/** The record of one environment, as GitHub shows it on pull requests and on the page of the repository. */
+/** The deployment of one environment, as GitHub shows it. */
 export interface WantedDeployment {
   readonly environment: EnvironmentId;
-  /** What GitHub calls environment: the same for all of a project, so that its list stays short. */
+  /** GitHub's `environment`: one per project, so that GitHub's list stays short. */
   readonly group: string;
   readonly commit: CommitSha;
   readonly state: 'queued' | 'in_progress' | 'success' | 'failure';
@@ -17,17 +17,17 @@ export interface WantedDeployment {
 }
 
 export interface Deployments {
-  /** One record at this commit with this state, and no other of the environment. */
+  /** Ensures one deployment at this commit with this state, and no other of the environment. */
   ensure(wanted: WantedDeployment, signal: AbortSignal): Promise<void>;
-  /** No record of the environment. */
+  /** Ensures that there is no deployment of the environment. */
   remove(about: DeploymentsOf, signal: AbortSignal): Promise<void>;
-  /** Lets go of what is known of an environment that is gone. */
+  /** Drops what is cached about a removed environment. */
   forget(environment: EnvironmentId): void;
 }
 
 export type DeploymentsOf = Pick<WantedDeployment, 'environment' | 'group'>;
 
-/** What GitHub calls the task of a deployment that was made without one, as ours are. */
+/** The task of a deployment that was created without one. */
 const defaultTask = 'deploy';
 
 const parseDeployment = (body: unknown): DeploymentShape => deploymentShape.parse(body);
@@ -36,7 +36,7 @@ const parseStatuses = (body: unknown): readonly DeploymentStatusShape[] => z.arr
 
 /** Everything throws `EphError`. */
 export const createDeployments = (client: GithubClient): Deployments => {
-  /** Those that are there as far as this process knows; of an environment that is not in it, nobody knows. */
+  /** Existing deployments; unknown for an environment that is not in it. */
   const known = new Map<EnvironmentId, ReadonlySet<number>>();
 
   const list = async (parameters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly DeploymentShape[]> => {
@@ -54,9 +54,9 @@ export const createDeployments = (client: GithubClient): Deployments => {
     return deployments.items;
   };
 
-  /** Those of an environment, newest first. Others may have written the same into theirs. */
+  /** Deployments of an environment by our account, newest first. */
   const readOwn = async ({ environment, group }: DeploymentsOf, signal: AbortSignal): Promise<readonly DeploymentShape[]> => {
-    const login = valueOf(await client.login(signal));
+    const login = unwrap(await client.login(signal));
     const listed = await list({ environment: group }, signal);
     if (listed.length === 0) await confirmNone(environment, group, signal);
     const own = listed.filter(({ payload, creator }) => loginOf(creator) === login && environmentOf(payload) === environment);
@@ -65,19 +65,19 @@ export const createDeployments = (client: GithubClient): Deployments => {
   };
 
   /**
-   * An empty list may be all that arrived, and GitHub counts deployments nowhere. So those that are known are asked for one by one;
-   * where nothing is known, the list has to be empty also when it is asked for in other words.
+   * An empty list may be incomplete, and GitHub has no count. So known deployments are read one by one; without any, a
+   * second list with other parameters must be empty too.
    */
   const confirmNone = async (environment: EnvironmentId, group: string, signal: AbortSignal): Promise<void> => {
     const ids = known.get(environment);
-    const isShort =
+    const isIncomplete =
       ids === undefined
         ? (await list({ environment: group, task: defaultTask }, signal)).length > 0
-        : (await Promise.all([...ids].map((id) => isThere(id, signal)))).includes(true);
-    if (isShort) throw toError(senseless(`${client.shown} shows none of the deployments to ${group}.`));
+        : (await Promise.all([...ids].map((id) => exists(id, signal)))).includes(true);
+    if (isIncomplete) throw toError(invalidAnswer(`${client.shown} does not list the deployments to ${group}.`));
   };
 
-  const isThere = async (id: number, signal: AbortSignal): Promise<boolean> => {
+  const exists = async (id: number, signal: AbortSignal): Promise<boolean> => {
     const route = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}';
     const answer = await client.read({ route, parameters: { deployment_id: id }, parse: () => true }, { signal, fresh: true });
     if (!answer.ok) await requireGone(answer, signal);
@@ -85,12 +85,12 @@ export const createDeployments = (client: GithubClient): Deployments => {
   };
 
   const requireGone = async (refusal: Refusal, signal: AbortSignal): Promise<void> => {
-    if ((await whetherGone(client, refusal, signal)).state !== 'gone') throw toError(refusal);
+    if ((await checkGone(client, refusal, signal)).state !== 'gone') throw toError(refusal);
   };
 
   const create = async ({ environment, group, commit }: WantedDeployment, signal: AbortSignal): Promise<number | undefined> => {
     const others = known.get(environment) ?? [];
-    // Whether there is one when no answer comes, nobody knows.
+    // Without an answer it is unknown whether it was created.
     known.delete(environment);
     const answer = await client.send(
       'POST /repos/{owner}/{repo}/deployments',
@@ -100,7 +100,7 @@ export const createDeployments = (client: GithubClient): Deployments => {
         payload: { eph: environment },
         transient_environment: true,
         production_environment: false,
-        // Nothing is merged, and nothing that others think of the commit is waited for: what is recorded has happened.
+        // Do not merge, and do not wait for other checks.
         auto_merge: false,
         required_contexts: [],
       },
@@ -111,7 +111,7 @@ export const createDeployments = (client: GithubClient): Deployments => {
       known.set(environment, new Set([...others, answer.value.id]));
       return answer.value.id;
     }
-    // A commit that is gone shows nothing, and there is nothing to do.
+    // Nothing to do if the commit is gone.
     if (answer.fault.code === 'forge.refused' && !(await hasCommit(commit, signal))) return undefined;
     throw toError(answer);
   };
@@ -124,25 +124,25 @@ export const createDeployments = (client: GithubClient): Deployments => {
 
   const readState = async (id: number, signal: AbortSignal): Promise<DeploymentStatusShape | undefined> => {
     const route = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}/statuses';
-    const question = { route, parameters: { deployment_id: id, per_page: 1 }, parse: parseStatuses };
-    return valueOf(await client.read(question, { signal, fresh: true }))[0];
+    const query = { route, parameters: { deployment_id: id, per_page: 1 }, parse: parseStatuses };
+    return unwrap(await client.read(query, { signal, fresh: true }))[0];
   };
 
-  const say = async (id: number, parameters: object, signal: AbortSignal): Promise<void> => {
+  const writeStatus = async (id: number, parameters: object, signal: AbortSignal): Promise<void> => {
     const route = 'POST /repos/{owner}/{repo}/deployments/{deployment_id}/statuses';
-    // Otherwise every success would end the deployments of all other pull requests.
-    valueOf(await client.send(route, { deployment_id: id, ...parameters, auto_inactive: false }, signal));
+    // Otherwise every success would deactivate the deployments of all other pull requests.
+    unwrap(await client.send(route, { deployment_id: id, ...parameters, auto_inactive: false }, signal));
   };
 
   const ensureState = async (id: number, { state, description, url }: WantedDeployment, signal: AbortSignal): Promise<void> => {
     const present = await readState(id, signal);
     const isEqual = present?.state === state && present.description === description && (present.environment_url ?? '') === url;
-    if (!isEqual) await say(id, { state, description, ...(url === '' ? {} : { environment_url: url }) }, signal);
+    if (!isEqual) await writeStatus(id, { state, description, ...(url === '' ? {} : { environment_url: url }) }, signal);
   };
 
   const removeOne = async (id: number, signal: AbortSignal): Promise<void> => {
-    // GitHub deletes none that is active.
-    if ((await readState(id, signal))?.state !== 'inactive') await say(id, { state: 'inactive' }, signal);
+    // GitHub does not delete active deployments.
+    if ((await readState(id, signal))?.state !== 'inactive') await writeStatus(id, { state: 'inactive' }, signal);
     const route = 'DELETE /repos/{owner}/{repo}/deployments/{deployment_id}';
     const answer = await client.send(route, { deployment_id: id }, signal);
     if (!answer.ok) await requireGone(answer, signal);
@@ -163,7 +163,7 @@ export const createDeployments = (client: GithubClient): Deployments => {
   };
 };
 
-/** What GitHub gives back of it is an object or its text. */
+/** GitHub returns an object or its JSON text. */
 const environmentOf = (payload: unknown): unknown => {
   if (typeof payload !== 'string') return payloadShape.safeParse(payload).data?.eph;
   try {

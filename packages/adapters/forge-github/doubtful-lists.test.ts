@@ -1,12 +1,12 @@
 import { type CommitSha, commitSha, type SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { startShop } from './emulated-shop.fake.ts';
+import { startGithubHarness } from './github-harness.fake.ts';
 
 const first: SourceRef = { kind: 'pr', name: '1' };
 
 /** A pull request, and lists that arrive without anything in them. */
 const start = async () => {
-  const shop = await startShop({ repository: { private: false } });
+  const shop = await startGithubHarness({ repository: { private: false } });
   const { github, repository, forge, signal } = shop;
   repository.grant('bob', 'write');
   const commit: CommitSha = commitSha(repository.push('feature', { 'a.txt': 'a' }));

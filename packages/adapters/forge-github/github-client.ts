@@ -1,5 +1,5 @@
 import { type Log, silentLog } from '@eph/contract';
-import { type Answer, judgeAnswer, noAnswer, type Refusal, senseless } from '../forge-http/answer.ts';
+import { type Answer, classifyAnswer, invalidAnswer, noAnswer, type Refusal } from '../forge-http/answer.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import { githubAnswers, isThrottle } from './answers.ts';
 import type { GithubAccount, GithubIdentity } from './github-identity.ts';
@@ -8,7 +8,7 @@ import { type GithubPage, listPages, pageSize, parsePage } from './pages.ts';
 export interface GithubClientOptions {
   readonly identity: GithubIdentity;
   readonly owner: string;
-  /** Without it, routes are those of the owner, and nothing about them is known already. */
+  /** Without it, the client is for the owner. */
   readonly repository?: string;
   readonly now: () => number;
   readonly log?: Log;
@@ -16,47 +16,45 @@ export interface GithubClientOptions {
 
 export type Parameters = Readonly<Record<string, unknown>>;
 
-/** A route as GitHub's documentation writes it; `owner` and `repo` are known already. */
-export interface Question<T> {
+/** A route as in GitHub's documentation; `owner` and `repo` are filled in. */
+export interface Query<T> {
   readonly route: string;
   readonly parameters?: Parameters;
-  /** Makes of the body what is needed of it; throws when that is not possible. The same function each time, or nothing is kept. */
+  /** Parses the body; throws if it is invalid. Pass the same function each time: it is part of the cache key. */
   readonly parse: (body: unknown) => T;
 }
 
-export interface ListQuestion<T> extends Question<readonly T[]> {
+export interface ListQuery<T> extends Query<readonly T[]> {
   readonly keyOf: (item: T) => string | number;
-  /** For people. */
+  /** For messages. */
   readonly what: string;
 }
 
 export interface ReadOptions {
   readonly signal: AbortSignal;
-  /** Asked after this call began, whoever else is asking the same. */
+  /** Sends its own request instead of sharing one that is under way. */
   readonly fresh?: boolean;
-  /** Without the tag of what is kept, so that all headers are new too. */
+  /** Ignores the cached entity tag, so that all headers are new. */
   readonly unconditional?: boolean;
 }
 
-/** The API of one repository, or of an owner. But for `account`, nothing here throws. */
+/** The API of one repository, or of an owner. Only `account` throws. */
 export interface GithubClient {
-  /** The repository or the owner, for people. */
+  /** The repository or the owner, for messages. */
   readonly shown: string;
   account(): Promise<GithubAccount>;
-  /** The same value, not only an equal one, for as long as GitHub says that nothing changed. */
-  read<T>(question: Question<T>, options: ReadOptions): Promise<Answer<T>>;
-  list<T>(question: ListQuestion<T>, options: ReadOptions): Promise<Listing<T>>;
-  /** One page of a list, by its number. */
-  readPage<T>(question: ListQuestion<T>, page: number, options: ReadOptions): Promise<Answer<GithubPage<T>>>;
-  /** The bytes of a file. Never kept. */
+  /** Returns the same object as long as GitHub says that nothing changed. */
+  read<T>(query: Query<T>, options: ReadOptions): Promise<Answer<T>>;
+  list<T>(query: ListQuery<T>, options: ReadOptions): Promise<Listing<T>>;
+  readPage<T>(query: ListQuery<T>, page: number, options: ReadOptions): Promise<Answer<GithubPage<T>>>;
+  /** The bytes of a file; not cached. */
   readBytes(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<Buffer>>;
-  /** Where an answer says that something is. */
+  /** The `Location` header of an answer. */
   readLocation(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<string>>;
-  /** A change. Never kept, never shared. */
+  /** A write: never cached or shared. */
   send(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<unknown>>;
-  /** A change whose answer says something that is needed. */
-  send<T>(route: string, parameters: Parameters, signal: AbortSignal, parse: Question<T>['parse']): Promise<Answer<T>>;
-  /** Who writes what Eph writes here. */
+  send<T>(route: string, parameters: Parameters, signal: AbortSignal, parse: Query<T>['parse']): Promise<Answer<T>>;
+  /** The login of Eph's account. */
   login(signal: AbortSignal): Promise<Answer<string>>;
 }
 
@@ -79,8 +77,7 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     return await octokit.request(route, { ...known, ...parameters, headers: versioned });
   };
 
-  /** A token that was revoked is replaced once. */
-  const requestAs = async (route: string, parameters: Parameters): Promise<Reply> => {
+  const requestWithRenewal = async (route: string, parameters: Parameters): Promise<Reply> => {
     try {
       return await request(route, parameters);
     } catch (error) {
@@ -89,13 +86,13 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     }
   };
 
-  const judge = (error: unknown, signal: AbortSignal): Refusal => {
+  const toRefusal = (error: unknown, signal: AbortSignal): Refusal => {
     const answer = answerOf(error);
     if (answer === undefined) return noAnswer(causeOf(error), signal);
     const status = isThrottle(answer) ? 429 : answer.status;
-    const refusal = judgeAnswer(githubAnswers, { ...answer, status }, shown, now());
+    const refusal = classifyAnswer(githubAnswers, { ...answer, status }, shown, now());
     if (!isSignIn(answer.url)) return refusal;
-    // The App may be installed anew. That it is not says nothing about what was asked for.
+    // The App may have been reinstalled. A failed sign-in says nothing about the resource.
     identity.forget(owner, repository);
     return refusal.meaning === 'gone' ? { ...refusal, meaning: 'refused' } : refusal;
   };
@@ -104,7 +101,7 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     try {
       return await work();
     } catch (error) {
-      return judge(error, signal);
+      return toRefusal(error, signal);
     }
   };
 
@@ -112,44 +109,44 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     try {
       return { ok: true, value: parse() };
     } catch (error) {
-      log.warn({ forge: shown, route, reason: String(error) }, 'an answer of a forge makes no sense');
-      return senseless(`${shown}: GitHub answered in a way that makes no sense.`);
+      log.warn({ forge: shown, route, reason: String(error) }, 'invalid answer from a forge');
+      return invalidAnswer(`${shown}: GitHub sent an invalid answer.`);
     }
   };
 
-  /** `made` says what an answer is kept as: values of one question may differ in what was made of them. */
-  const readKept = async <T>(
-    { route, parameters = {} }: Omit<Question<T>, 'parse'>,
+  /** `made` identifies how the value was parsed: one query may be cached in several forms. */
+  const readCached = async <T>(
+    { route, parameters = {} }: Omit<Query<T>, 'parse'>,
     made: { readonly by: unknown; readonly from: (reply: Reply) => T },
     { signal, fresh = false, unconditional = false }: ReadOptions,
   ): Promise<Answer<T>> => {
-    const { kept, freshFetch } = await account();
+    const { cache, freshFetch } = await account();
     const key = `${name} ${route} ${JSON.stringify(parameters)}`;
-    const found = unconditional ? undefined : kept.get(key);
+    const found = unconditional ? undefined : cache.get(key);
     const before = found?.parse === made.by ? found : undefined;
     try {
-      const reply = await requestAs(route, {
+      const reply = await requestWithRenewal(route, {
         ...parameters,
         headers: before === undefined ? {} : { 'if-none-match': before.tag },
         request: { signal, ...(fresh ? { fetch: freshFetch } : {}) },
       });
       const answer = decode(route, () => made.from(reply));
       const tag = reply.headers['etag'];
-      if (!answer.ok || tag === undefined) kept.delete(key);
-      else kept.set(key, { tag: String(tag), parse: made.by, value: answer.value }, sizeOf(answer.value) + key.length);
+      if (!answer.ok || tag === undefined) cache.delete(key);
+      else cache.set(key, { tag: String(tag), parse: made.by, value: answer.value }, sizeOf(answer.value) + key.length);
       return answer;
     } catch (error) {
-      // Kept as what this question makes of its answers, so it has that type.
+      // Cached by the same parse function, so it has its type.
       if (before !== undefined && answerOf(error)?.status === 304) return { ok: true, value: before.value as T };
       throw error;
     }
   };
 
-  const readPage: GithubClient['readPage'] = (question, page, readOptions) => {
-    const { route, parameters, parse } = question;
+  const readPage: GithubClient['readPage'] = (query, page, readOptions) => {
+    const { route, parameters, parse } = query;
     const paged = { route, parameters: { ...parameters, per_page: pageSize, page } };
     const from = ({ data, headers }: Reply) => parsePage(parse(data), String(headers['link'] ?? ''));
-    return attempt(readOptions.signal, () => readKept(paged, { by: parse, from }, readOptions));
+    return attempt(readOptions.signal, () => readCached(paged, { by: parse, from }, readOptions));
   };
 
   return {
@@ -157,39 +154,43 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
     account,
     readPage,
 
-    read: (question, readOptions) =>
+    read: (query, readOptions) =>
       attempt(readOptions.signal, () =>
-        readKept(question, { by: question.parse, from: ({ data }) => question.parse(data) }, readOptions),
+        readCached(query, { by: query.parse, from: ({ data }) => query.parse(data) }, readOptions),
       ),
 
-    list: (question, readOptions) =>
+    list: (query, readOptions) =>
       listPages({
-        keyOf: question.keyOf,
-        shown: `${question.what} of ${shown}`,
+        keyOf: query.keyOf,
+        shown: `${query.what} of ${shown}`,
         settled,
-        readPage: (page, unconditional) => readPage(question, page, { ...readOptions, unconditional }),
+        readPage: (page, unconditional) => readPage(query, page, { ...readOptions, unconditional }),
       }),
 
     readBytes: (route, parameters, signal) =>
       attempt(signal, async () => {
         const headers = { accept: 'application/vnd.github.raw+json' };
-        // Octokit would take the bytes for text.
-        const { data } = await requestAs(route, { ...parameters, headers, request: { signal, parseSuccessResponseBody: false } });
+        // Octokit would decode the bytes as text.
+        const { data } = await requestWithRenewal(route, {
+          ...parameters,
+          headers,
+          request: { signal, parseSuccessResponseBody: false },
+        });
         return { ok: true, value: Buffer.from(await new Response(data as ReadableStream).arrayBuffer()) };
       }),
 
     readLocation: (route, parameters, signal) =>
       attempt(signal, async () => {
-        const { headers } = await requestAs(route, { ...parameters, request: { signal, redirect: 'manual' } });
+        const { headers } = await requestWithRenewal(route, { ...parameters, request: { signal, redirect: 'manual' } });
         const location = headers['location'];
         return location === undefined
-          ? senseless(`${shown}: GitHub does not say where something is.`)
+          ? invalidAnswer(`${shown}: the answer of GitHub has no Location header.`)
           : { ok: true, value: String(location) };
       }),
 
-    send: <T>(route: string, parameters: Parameters, signal: AbortSignal, parse?: Question<T>['parse']) =>
+    send: <T>(route: string, parameters: Parameters, signal: AbortSignal, parse?: Query<T>['parse']) =>
       attempt<unknown>(signal, async () => {
-        const { data } = await requestAs(route, { ...parameters, request: { signal } });
+        const { data } = await requestWithRenewal(route, { ...parameters, request: { signal } });
         return parse === undefined ? { ok: true, value: data } : decode(route, () => parse(data));
       }),
 
@@ -206,7 +207,7 @@ interface UnsuccessfulAnswer {
   readonly body: string;
 }
 
-/** What GitHub answered, if octokit threw because of that. By shape: octokit may be loaded twice. */
+/** The answer behind an octokit error. Checked by shape, because octokit may be loaded twice. */
 const answerOf = (error: unknown): UnsuccessfulAnswer | undefined => {
   if (!(error instanceof Error) || !('response' in error)) return undefined;
   const { response } = error as { readonly response?: Reply & { readonly status: number; readonly url: string } };
@@ -216,11 +217,10 @@ const answerOf = (error: unknown): UnsuccessfulAnswer | undefined => {
   return { status, url, headers: new Headers(headers), body: JSON.stringify(response.data) ?? '' };
 };
 
-/** What octokit asks on its own, before it asks what it was told to. */
+/** Requests that octokit sends itself to authenticate. */
 const isSignIn = (url: string): boolean =>
   /\/app\/installations\/\d+\/access_tokens$|\/(?:repos\/[^/]+|orgs|users)\/[^/]+\/installation$/.test(url);
 
-/** Octokit wraps what `fetch` throws. */
 const causeOf = (error: unknown): unknown => {
   const isWrapped = error instanceof Error && 'request' in error && error.cause !== undefined;
   return isWrapped ? error.cause : error;

@@ -21,7 +21,7 @@ const createHarness = async (
     now: Date.now,
     random: Math.random,
     log: silentLog,
-    patienceMs: 0,
+    maxWaitMs: 0,
   });
   const held = new Map<string, readonly string[]>();
   return {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { commitSha, isSameSource, type Source, silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startShop } from './emulated-shop.fake.ts';
+import { startGithubHarness } from './github-harness.fake.ts';
 import { createGithubIdentity } from './github-identity.ts';
 
 const pulls = 'pulls/list';
@@ -12,7 +12,7 @@ const earlier = () => Date.now() - 3_600_000;
 
 describe('a pass over repositories in which nothing happened', () => {
   it('is one conditional request each and costs nothing', async () => {
-    const { github, token, create, signal } = await startShop({ github: { now: earlier } });
+    const { github, token, create, signal } = await startGithubHarness({ github: { now: earlier } });
     github.populate({ owner: 'many', repositories: 20, pullRequestsEach: 10, labels: () => ['preview'] });
     const common = { baseUrl: github.url, auth: { token }, now: Date.now, random: Math.random, log: silentLog };
     const identity = createGithubIdentity(common);
@@ -29,7 +29,7 @@ describe('a pass over repositories in which nothing happened', () => {
   });
 
   it('is one conditional request per hundred pull requests where there are more', async () => {
-    const { github, forge, openPulls, signal } = await startShop({ github: { now: earlier } });
+    const { github, forge, openPulls, signal } = await startGithubHarness({ github: { now: earlier } });
     openPulls(230);
     const first = await forge.sources(signal);
     expect(first).toMatchObject({ complete: true, items: { length: 230 } });
@@ -39,7 +39,7 @@ describe('a pass over repositories in which nothing happened', () => {
   });
 
   it('asks for branches and tags only where they are sources', async () => {
-    const { github, forge, create, openPulls, signal } = await startShop();
+    const { github, forge, create, openPulls, signal } = await startGithubHarness();
     openPulls(1);
     await forge.sources(signal);
     expect([...github.requests.byOperation.keys()]).toEqual([pulls]);
@@ -50,7 +50,7 @@ describe('a pass over repositories in which nothing happened', () => {
 
 describe('a list of pull requests', () => {
   it('tells what changed on its last page, at the price of that page', async () => {
-    const { github, forge, openPulls, signal } = await startShop({ github: { now: earlier } });
+    const { github, forge, openPulls, signal } = await startGithubHarness({ github: { now: earlier } });
     const [oldest] = openPulls(230);
     const before = await forge.sources(signal);
     oldest?.label('preview');
@@ -63,7 +63,7 @@ describe('a list of pull requests', () => {
   });
 
   it('is whole when it grows beyond a page, shrinks to one, and is exactly one', async () => {
-    const { repository, forge, openPulls, signal } = await startShop();
+    const { repository, forge, openPulls, signal } = await startGithubHarness();
     const opened = openPulls(101);
     const count = async () => {
       const { items, complete } = await forge.sources(signal);
@@ -80,7 +80,7 @@ describe('a list of pull requests', () => {
   });
 
   it.each([1, 2, 3])('is incomplete when page %i of three comes back empty', async (page) => {
-    const { github, forge, openPulls, signal } = await startShop();
+    const { github, forge, openPulls, signal } = await startGithubHarness();
     openPulls(230);
     github.failures.add({ failure: { kind: 'empty-page' }, match: { operation: pulls, path: new RegExp(`[?&]page=${page}$`) } });
     expect(await forge.sources(signal)).toMatchObject({ complete: false, faults: [{ code: 'forge.incomplete' }] });
@@ -89,7 +89,7 @@ describe('a list of pull requests', () => {
   });
 
   it('is incomplete when a page does not come, with what arrived', async () => {
-    const { github, forge, openPulls, signal } = await startShop();
+    const { github, forge, openPulls, signal } = await startGithubHarness();
     openPulls(230);
     github.failures.add({ failure: { kind: 'reset' }, match: { path: /[?&]page=2$/ } });
     expect(await forge.sources(signal)).toMatchObject({ complete: false, items: { length: 100 } });
@@ -103,7 +103,7 @@ describe('a list of pull requests', () => {
       closing = undefined;
       return response;
     };
-    const { forge, openPulls, signal } = await startShop({ forge: { fetch: slippery } });
+    const { forge, openPulls, signal } = await startGithubHarness({ forge: { fetch: slippery } });
     const opened = openPulls(230);
     closing = () => opened.at(-1)?.close();
     const names = (await forge.sources(signal)).items.map(({ ref }) => Number(ref.name));
@@ -111,7 +111,7 @@ describe('a list of pull requests', () => {
   });
 
   it('that is suddenly empty counts only if something else confirms it', async () => {
-    const { github, repository, forge, openPulls, signal } = await startShop();
+    const { github, repository, forge, openPulls, signal } = await startGithubHarness();
     const opened = openPulls(4);
     await forge.sources(signal);
     github.failures.add({ failure: { kind: 'empty-page' }, match: { operation: pulls } });
@@ -125,7 +125,7 @@ describe('a list of pull requests', () => {
   });
 
   it('that was empty from the beginning counts too, and is confirmed once', async () => {
-    const { github, forge, signal } = await startShop();
+    const { github, forge, signal } = await startGithubHarness();
     expect(await forge.sources(signal)).toMatchObject({ complete: true, items: [] });
     expect(github.requests.total.requests).toBe(2);
     expect(await forge.sources(signal)).toMatchObject({ complete: true, items: [] });
@@ -133,7 +133,7 @@ describe('a list of pull requests', () => {
   });
 
   it('knows forks, also when they are gone', async () => {
-    const { repository, forge, signal } = await startShop({ repository: { private: false } });
+    const { repository, forge, signal } = await startGithubHarness({ repository: { private: false } });
     const fork = repository.fork('mallory', 'renamed');
     fork.push('patch', { 'x.txt': 'x' }, { by: 'mallory' });
     repository.openPullRequest({ head: 'mallory:patch', by: 'mallory' });
@@ -145,7 +145,7 @@ describe('a list of pull requests', () => {
 
 describe('credentials', () => {
   it('of an App are one token for all repositories of an installation', async () => {
-    const { github, create, openPulls, signal } = await startShop();
+    const { github, create, openPulls, signal } = await startGithubHarness();
     openPulls(1);
     github.createRepository('acme/other', { private: true });
     const app = github.createApp();
@@ -160,7 +160,7 @@ describe('credentials', () => {
   });
 
   it('that were revoked midway are renewed', async () => {
-    const { github, create, openPulls, signal } = await startShop();
+    const { github, create, openPulls, signal } = await startGithubHarness();
     openPulls(3);
     const app = github.createApp();
     const { id: installationId } = app.install('acme');
@@ -171,7 +171,7 @@ describe('credentials', () => {
   }, 60_000);
 
   it('that are suspended or were revoked for good make everything unknown', async () => {
-    const { github, token, forge, create, openPulls, signal } = await startShop();
+    const { github, token, forge, create, openPulls, signal } = await startGithubHarness();
     openPulls(3);
     const app = github.createApp();
     const installation = app.install('acme');
@@ -186,7 +186,7 @@ describe('credentials', () => {
   });
 
   it('of an App that is not installed are refused, not taken for an empty repository', async () => {
-    const { github, create, signal } = await startShop();
+    const { github, create, signal } = await startGithubHarness();
     const app = github.createApp();
     const forge = create({ auth: { appId: app.id, privateKey: app.privateKey } });
     expect(await forge.sources(signal)).toMatchObject({ complete: false, faults: [{ code: 'forge.refused' }] });
@@ -196,7 +196,7 @@ describe('credentials', () => {
   });
 
   it('of an App that is installed anew work again, and in between nothing is gone', async () => {
-    const { github, create, openPulls, signal } = await startShop();
+    const { github, create, openPulls, signal } = await startGithubHarness();
     openPulls(1);
     const app = github.createApp();
     const installation = app.install('acme');
@@ -213,15 +213,15 @@ describe('credentials', () => {
   it.each(['', 'api.github.com', 'ftp://github.example', 'https://user:secret@github.example'])(
     'are not sent to the address %j',
     async (baseUrl) => {
-      const { create } = await startShop();
+      const { create } = await startGithubHarness();
       expect(() => create({ baseUrl })).toThrow(expect.objectContaining({ code: 'config.invalid' }));
     },
   );
 });
 
 describe('files and trees', () => {
-  const exportShop = async (files: NonNullable<NonNullable<Parameters<typeof startShop>[0]>['repository']>['files']) => {
-    const shop = await startShop({ repository: { files: files ?? {} } });
+  const exportShop = async (files: NonNullable<NonNullable<Parameters<typeof startGithubHarness>[0]>['repository']>['files']) => {
+    const shop = await startGithubHarness({ repository: { files: files ?? {} } });
     const commit = commitSha(shop.repository.refs.get('refs/heads/main') ?? '');
     const folder = await mkdtemp(join(tmpdir(), 'eph-github-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));

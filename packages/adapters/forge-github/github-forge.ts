@@ -13,7 +13,7 @@ import type { Pulls } from '@eph/engine/source/pulls';
 import { defaultExportLimits, type ExportLimits, exportTree } from '../forge-git/tree-export.ts';
 import { readFileAt } from '../forge-git/trees.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import { createApiObjects, createObjectMemory } from './api-objects.ts';
+import { createApiObjects, createObjectCache } from './api-objects.ts';
 import { createArchiveSource } from './archive-source.ts';
 import { createGithubClient, type GithubClient } from './github-client.ts';
 import { createGithubIdentity, type GithubIdentity, type GithubIdentityOptions } from './github-identity.ts';
@@ -26,23 +26,22 @@ export interface GithubForgeOptions extends GithubIdentityOptions {
   readonly project: ProjectId;
   readonly owner: string;
   readonly repository: string;
-  /** Branches and tags are sources too; each list costs another request per pass. */
+  /** Also list branches and tags; each list costs another request per pass. */
   readonly refs?: boolean;
-  /** Shared by everything that uses the same credentials; one of its own without it. */
+  /** Shared by all clients with the same credentials; created if absent. */
   readonly identity?: GithubIdentity;
   readonly exportLimits?: ExportLimits;
 }
 
 export interface GithubForge extends Forge, AsyncDisposable {
   readonly pulls: Pulls;
-  /** For the reporter that writes to the same repository. */
   readonly client: GithubClient;
   readonly identity: GithubIdentity;
 }
 
 /**
- * A repository of GitHub, all of it through the API. A pass over an unchanged repository is one conditional request per hundred pull
- * requests and costs nothing of the rate limit. Files are read by commit, tree and blob, whole trees with the help of an archive.
+ * A repository of GitHub, read through the API alone. An unchanged pass is one conditional request per hundred pull
+ * requests, which does not count against the rate limit. Trees are exported with the help of an archive.
  */
 export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
   const { project, refs: withRefs = false, exportLimits = defaultExportLimits } = options;
@@ -51,14 +50,14 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
   const closing = new AbortController();
   const pullSources = createPullSources(project, client, options.now);
   const refSources = createRefSources(project, client);
-  const memory = createObjectMemory();
+  const cache = createObjectCache();
   const exporting = new Set<string>();
   let reading: Reading<Source> | undefined;
 
   const untilClosed = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, closing.signal]);
 
   const exportOnce = async (commit: CommitSha, folder: string, signal: AbortSignal): Promise<void> => {
-    const objects = createApiObjects(client, memory);
+    const objects = createApiObjects(client, cache);
     const file = `${folder}.archive`;
     await using source = createArchiveSource({ client, objects, commit, file, limits: exportLimits });
     await objects.readTreesOf(commit, signal);
@@ -76,7 +75,7 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
         pullSources.list(untilClosed(signal)),
         ...(withRefs ? [refSources.list('branch', untilClosed(signal)), refSources.list('tag', untilClosed(signal))] : []),
       ]);
-      // The whole repository cannot be seen: it may belong to another installation by now.
+      // The repository may belong to another installation by now.
       if (listings.some((listing) => !listing.complete && listing.refusal.meaning === 'gone'))
         identity.forget(options.owner, options.repository);
       reading = toReading(listings, reading);
@@ -90,7 +89,7 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
     },
 
     readFile: async (commit, path, limitBytes, signal) =>
-      await readFileAt(createApiObjects(client, memory), commit, path, limitBytes, untilClosed(signal)),
+      await readFileAt(createApiObjects(client, cache), commit, path, limitBytes, untilClosed(signal)),
 
     async exportTree(commit, folder, signal) {
       if (exporting.has(folder)) throw new EphError('checkout.failed', `${folder} is being written already.`);
@@ -102,7 +101,7 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
       }
     },
 
-    /** There is nothing to watch: passes and webhooks find what changed. */
+    /** Nothing to watch: passes and webhooks find changes. */
     watch: () => undefined,
 
     [Symbol.asyncDispose]() {
@@ -112,11 +111,11 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
   };
 };
 
-/** The reading before, if nothing is new: its mark is known then. */
+/** Returns the previous reading if nothing changed. */
 const toReading = (listings: readonly Listing<Source>[], before: Reading<Source> | undefined): Reading<Source> => {
   const items = listings.flatMap((listing) => listing.items);
   const faults = listings.flatMap((listing) => (listing.complete ? [] : [listing.refusal.fault]));
-  // One outage is one fault, whatever was being read.
+  // One outage is reported as one fault.
   const messages = faults.map(({ message }) => message);
   if (faults.length > 0)
     return incompleteReading(items, ...faults.filter(({ message }, index) => messages.indexOf(message) === index));

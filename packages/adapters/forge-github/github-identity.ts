@@ -12,64 +12,62 @@ export type GithubAuth =
   | { readonly token: string }
   | {
       readonly appId: number | string;
-      /** As GitHub hands it out, in PEM. */
+      /** In PEM format. */
       readonly privateKey: string;
-      /** The one that a repository belongs to is looked up if this is left out. */
+      /** Looked up per repository if absent. */
       readonly installationId?: number;
     };
 
 export interface GithubIdentityOptions {
-  /** Of the API: `https://api.github.com`, or `https://github.example.com/api/v3`. */
+  /** The API, such as `https://api.github.com` or `https://github.example.com/api/v3`. */
   readonly baseUrl: string;
   readonly auth: GithubAuth;
   readonly now: () => number;
   readonly random: () => number;
   readonly log: Log;
   readonly fetch?: typeof fetch;
-  /** For one request and its whole answer. */
   readonly timeoutMs?: number;
-  /** A pause of GitHub's up to this long is waited for. */
-  readonly patienceMs?: number;
+  /** Pauses up to this long are waited for. */
+  readonly maxWaitMs?: number;
 }
 
-/** Who Eph is at one GitHub. Make one for all repositories that use the same credentials: tokens, limits and memory are shared. */
+/** Eph's credentials at one GitHub. Share one among all repositories: tokens, rate limits and caches are per identity. */
 export interface GithubIdentity {
   readonly host: string;
-  /** An App sees the repositories that it is installed on, a person those of everybody. */
+  /** An App sees the repositories that it is installed on, a token those of its user. */
   readonly isApp: boolean;
-  /** What acts in a repository, or for an owner. Throws `EphError`, or what octokit throws. */
+  /** The account for a repository or an owner. Throws `EphError`, or an octokit error. */
   accountFor(owner: string, repository?: string): Promise<GithubAccount>;
-  /** Looks up anew next time what acts there. */
+  /** Looks the account up again next time. */
   forget(owner: string, repository?: string): void;
-  /** What is left of the rate limit, by account, as far as known. */
+  /** The rate limits by account, if known. */
   budgets(): readonly { readonly account: string; readonly budget: Budget }[];
 }
 
-/** A person with a token, or one installation of an App: what GitHub counts requests of. */
+/** A user with a token, or one installation of an App: the unit of GitHub's rate limits. */
 export interface GithubAccount {
   readonly octokit: Octokit;
-  /** Plain downloads, without credentials. */
+  /** For downloads without credentials. */
   readonly fetch: typeof fetch;
-  /** Its answers are never older than the question. */
+  /** Never shares a request that is under way. */
   readonly freshFetch: typeof fetch;
-  /** What was made of answers with an entity tag. */
-  readonly kept: BoundedCache<KeptAnswer>;
-  /** The login of what it writes. */
+  /** Parsed answers with an entity tag. */
+  readonly cache: BoundedCache<CachedAnswer>;
   login(): Promise<string>;
-  /** Gets another token where that is possible and was not done a moment ago. Whether it did. */
+  /** Renews the token if possible and not done recently; returns whether it did. */
   renew(): Promise<boolean>;
 }
 
-export interface KeptAnswer {
+export interface CachedAnswer {
   readonly tag: string;
-  /** What made the value of the answer. */
+  /** The parse function. */
   readonly parse: unknown;
   readonly value: unknown;
 }
 
-/** Enough for some hundred thousand pull requests. What does not fit costs budget on every pass. */
-const keptLimitBytes = 64 * 1024 * 1024;
-/** As large as GitHub hands out files. */
+/** Enough for several hundred thousand pull requests. What does not fit counts against the rate limit on every pass. */
+const answerCacheBytes = 64 * 1024 * 1024;
+/** The largest file that GitHub returns. */
 const bodyLimitBytes = 110 * 1024 * 1024;
 const renewPauseMs = 60_000;
 
@@ -78,12 +76,11 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
   const { href: baseUrl, host } = parseBaseUrl(options.baseUrl);
   const gates = new Map<string, Gate>();
 
-  /** One octokit with a gate of its own. */
   const connect = (account: string, authentication: object) => {
-    const { random, fetch = globalThis.fetch, timeoutMs, patienceMs } = options;
-    const gate = createGate({ shown: host, now, random, log, isThrottle, ...(patienceMs === undefined ? {} : { patienceMs }) });
+    const { random, fetch = globalThis.fetch, timeoutMs, maxWaitMs } = options;
+    const gate = createGate({ shown: host, now, random, log, isThrottle, ...(maxWaitMs === undefined ? {} : { maxWaitMs }) });
     gates.set(account, gate);
-    // Answers are kept after they were parsed: a page of pull requests shrinks to a fiftieth.
+    // Parsed answers are cached instead: they are about fifty times smaller.
     const limits = { bodyLimitBytes, cacheLimitBytes: 0, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
     const conditionalFetch = createConditionalFetch({ gate, fetch, ...limits });
     const freshFetch: typeof fetch = (input, init) => conditionalFetch(input, { ...init, cache: 'no-cache' });
@@ -94,7 +91,7 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
       log: octokitLog(log),
       ...authentication,
     });
-    return { octokit, fetch, freshFetch, kept: createBoundedCache<KeptAnswer>(keptLimitBytes) };
+    return { octokit, fetch, freshFetch, cache: createBoundedCache<CachedAnswer>(answerCacheBytes) };
   };
 
   return {
@@ -177,7 +174,7 @@ const createApp = (
 
 const nameOf = (owner: string, repository = ''): string => `${owner}/${repository}`;
 
-/** Asked for once, and again only after a failure. */
+/** Calls the function once, and again only after a failure. */
 const once = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
   let answer: Promise<T> | undefined;
   return () => {
@@ -192,8 +189,8 @@ const once = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
 const octokitLog = (log: Log) => ({
   debug: () => undefined,
   info: () => undefined,
-  warn: (message: string) => log.warn({ reason: message }, 'octokit has something to say'),
-  error: (message: string) => log.warn({ reason: message }, 'octokit has something to say'),
+  warn: (message: string) => log.warn({ reason: message }, 'octokit warning'),
+  error: (message: string) => log.warn({ reason: message }, 'octokit warning'),
 });
 
 const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
@@ -201,7 +198,7 @@ const parseBaseUrl = (text: string): { readonly href: string; readonly host: str
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new EphError(
       'config.invalid',
-      `${JSON.stringify(text)} is not the address of an API of GitHub, such as https://api.github.com.`,
+      `${JSON.stringify(text)} is not the URL of a GitHub API, such as https://api.github.com.`,
     );
   return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
 };

@@ -4,7 +4,7 @@ import { describe } from 'vitest';
 import { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
 import { createGithubForge } from './github-forge.ts';
 
-const people = { author: 'alice', maintainer: 'bob', stranger: 'mallory' };
+const people = { author: 'alice', maintainer: 'bob', outsider: 'mallory' };
 
 const createHarness = async (): Promise<PullsHarness> => {
   let aheadMs = 0;
@@ -12,7 +12,7 @@ const createHarness = async (): Promise<PullsHarness> => {
   const github = await GithubEmulator.start({ now });
   const repository = github.createRepository('acme/shop', { by: people.author });
   for (const login of [people.author, people.maintainer]) repository.grant(login, 'write');
-  const fork = repository.fork(people.stranger);
+  const fork = repository.fork(people.outsider);
   const app = github.createApp();
   app.install('acme');
   const forge = createGithubForge({
@@ -25,7 +25,7 @@ const createHarness = async (): Promise<PullsHarness> => {
     now,
     random: Math.random,
     log: silentLog,
-    patienceMs: 0,
+    maxWaitMs: 0,
   });
   const pull = ({ name }: SourceRef) => repository.pullRequest(Number(name));
   const ref = (number: number): SourceRef => ({ kind: 'pr', name: String(number) });
@@ -64,9 +64,9 @@ const createHarness = async (): Promise<PullsHarness> => {
     reconnect: () => act(() => github.failures.clear()),
     fork: {
       name: fork.fullName,
-      commit: (branch, files) => act(() => commitSha(fork.push(branch, files, { by: people.stranger }))),
+      commit: (branch, files) => act(() => commitSha(fork.push(branch, files, { by: people.outsider }))),
       openPullRequest: ({ head, title }) =>
-        act(() => ref(repository.openPullRequest({ head: `${people.stranger}:${head}`, title, by: people.stranger }).number)),
+        act(() => ref(repository.openPullRequest({ head: `${people.outsider}:${head}`, title, by: people.outsider }).number)),
     },
     async [Symbol.asyncDispose]() {
       await forge[Symbol.asyncDispose]();

@@ -17,14 +17,14 @@ export const createGithubPulls = (client: GithubClient, now: () => number): Pull
   const labels = createLabels(client);
   const { shown } = client;
 
-  /** Readings never throw: what cannot be a pull request is one that could not be read. */
+  /** Readings never throw: an impossible number is reported as a fault. */
   const withNumber = async <T>(ref: SourceRef, read: (number: number) => Promise<Reading<T>>): Promise<Reading<T>> => {
     const number = parseNumber(ref);
     if (number === undefined) return incompleteReading([], failure('forge.refused', `${shown} has no such pull request.`));
     return await read(number);
   };
 
-  /** The list of files names no commit. Read after it, the pull request says whose files they are at most, and how many. */
+  /** The list does not name its commit. The pull request, read after it, shows the head and the number of files. */
   const readChangedPaths = async (number: number, { commit }: Source, signal: AbortSignal): Promise<Reading<string>> => {
     const parameters = { pull_number: number };
     const files = await client.list(
@@ -43,7 +43,8 @@ export const createGithubPulls = (client: GithubClient, now: () => number): Pull
     if (!pull.ok) return incompleteReading([], pull.fault);
     const { head, changed_files: count } = pull.value;
     const doubt = (why: string) => incompleteReading<string>([], failure('forge.incomplete', why));
-    if (head.sha !== commit) return doubt(`Pull request ${number} of ${shown} moved on; what it changes is not known.`);
+    if (head.sha !== commit)
+      return doubt(`Pull request ${number} of ${shown} has a newer commit, so its changed files are unknown.`);
     if (files.items.length !== count) return doubt(`Pull request ${number} of ${shown} changes more files than GitHub lists.`);
     return completeReading([...new Set(files.items.flatMap(pathsOf))]);
   };
@@ -55,7 +56,7 @@ export const createGithubPulls = (client: GithubClient, now: () => number): Pull
     async acknowledge(_ref, { id }, signal) {
       const route = 'POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions';
       const answer = await client.send(route, { comment_id: Number(id), content: 'eyes' }, signal);
-      // A comment that was deleted needs no answer.
+      // Nothing to do for a deleted comment.
       if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
     },
 

@@ -29,7 +29,7 @@ const createHarness = async (authorize: (github: GithubEmulator) => GithubAuth):
         now: Date.now,
         random: Math.random,
         log: silentLog,
-        patienceMs: 0,
+        maxWaitMs: 0,
       });
       const client = createGithubClient({ identity, owner: 'acme', repository: 'shop', now: Date.now });
       return createGithubReporter({ client, renderComment, computeStatus: computeCommitStatus });
@@ -50,7 +50,7 @@ const createHarness = async (authorize: (github: GithubEmulator) => GithubAuth):
     shown: renderComment,
     comment: (pull, body) => Promise.resolve(String(pullOf(pull).comment(body, { by: 'mallory' }))),
     remove: (pull, id) => Promise.resolve(pullOf(pull).deleteComment(Number(id))),
-    bury(pull) {
+    addManyComments(pull) {
       for (let count = 0; count < 101; count += 1) pullOf(pull).comment(`me too ${count}`, { by: 'mallory' });
       return Promise.resolve();
     },

@@ -4,11 +4,11 @@ import type { Report } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
 import type { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
-import { startShop } from './emulated-shop.fake.ts';
+import { startGithubHarness } from './github-harness.fake.ts';
 import { createGithubReporter } from './github-reporter.ts';
 
 const start = async () => {
-  const shop = await startShop();
+  const shop = await startGithubHarness();
   const { repository, forge, signal } = shop;
   const commit = commitSha(repository.push('feature', { 'a.txt': 'a' }));
   const pull = repository.openPullRequest({ head: 'feature' });

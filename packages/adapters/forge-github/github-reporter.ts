@@ -1,6 +1,6 @@
 import type { EnvironmentId, ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { createReportTurns, reachable } from '../forge-http/report-turns.ts';
+import { createReportQueue, reachable } from '../forge-http/report-queue.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
 import { createDeployments, type WantedDeployment } from './deployments.ts';
 import type { GithubClient } from './github-client.ts';
@@ -8,80 +8,77 @@ import { type CommentState, createPullComments } from './pull-comments.ts';
 import { parseNumber } from './pull-source.ts';
 
 export interface GithubReporterOptions {
-  /** Of the forge that reads the same repository. */
   readonly client: GithubClient;
-  /** The comment about an environment, its marker included. */
   readonly renderComment: (report: Report) => string;
   readonly computeStatus: (view: ReportView) => {
     readonly state: 'success' | 'pending' | 'failure' | 'inactive';
     readonly description: string;
   };
-  /** Whether to comment at all. */
   readonly comments?: boolean;
-  /** Whether to keep a record as GitHub's own deployments. */
+  /** Whether to write GitHub deployments. */
   readonly deployments?: boolean;
 }
 
-/** What people see of an environment, as far as this process knows: nothing of what is being written, which may fail either way. */
-interface Shown {
+/** What this process knows to be written. A value is removed while it is being written, because that may fail. */
+interface KnownState {
   comment?: CommentState;
   status?: string;
   deployment?: string;
 }
 
 /**
- * Of every environment: one comment on its pull request, edited in place; one status on its commit; and one deployment for as long as it
- * lives. Branches and tags have no comment.
+ * Per environment: one comment on its pull request, edited in place, one status on its commit, and one deployment while
+ * it exists. Branches and tags have no comment.
  */
 export const createGithubReporter = (options: GithubReporterOptions): Reporter => {
   const { client, renderComment, computeStatus, comments: isCommenting = true, deployments: isRecording = true } = options;
   const comments = createPullComments(client);
   const deployments = createDeployments(client);
-  const known = new Map<EnvironmentId, Shown>();
+  const known = new Map<EnvironmentId, KnownState>();
 
-  const ensureComment = async (report: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
+  const ensureComment = async (report: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
     const number = parseNumber(report.source);
     if (number === undefined || !isCommenting) return;
     const wanted = { number, environment: report.environment, body: renderComment(report) };
-    const { comment } = shown;
-    delete shown.comment;
-    shown.comment = await comments.ensure(wanted, comment, signal);
+    const { comment } = written;
+    delete written.comment;
+    written.comment = await comments.ensure(wanted, comment, signal);
   };
 
-  const ensureShownStatus = async ({ commit, view }: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
+  const ensureShownStatus = async ({ commit, view }: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
     const { state, description } = computeStatus(view);
     const status: WantedStatus = {
       context: `eph/${view.name}`,
-      // GitHub has nothing for the past, and only what answers is green.
+      // GitHub has no inactive state, and only a reachable environment is a success.
       state: state === 'inactive' ? 'pending' : state,
       description,
       target_url: reachable.has(view.phase) ? view.url : null,
     };
-    const mark = JSON.stringify([commit, status]);
-    if (shown.status === mark) return;
-    delete shown.status;
+    const wantedKey = JSON.stringify([commit, status]);
+    if (written.status === wantedKey) return;
+    delete written.status;
     await ensureStatus(client, commit, status, signal);
-    shown.status = mark;
+    written.status = wantedKey;
   };
 
-  const ensureDeployment = async (report: Report, shown: Shown, signal: AbortSignal): Promise<void> => {
+  const ensureDeployment = async (report: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
     if (!isRecording) return;
     const wanted = toDeployment(report, computeStatus(report.view).description);
-    const mark = JSON.stringify(wanted);
-    if (shown.deployment === mark) return;
-    delete shown.deployment;
+    const wantedKey = JSON.stringify(wanted);
+    if (written.deployment === wantedKey) return;
+    delete written.deployment;
     if ('state' in wanted) await deployments.ensure(wanted, signal);
     else await deployments.remove(wanted, signal);
-    shown.deployment = mark;
+    written.deployment = wantedKey;
   };
 
-  /** One that fails does not keep the others from being told. */
+  /** If one fails, the others are still written. */
   const write = async (report: Report, signal: AbortSignal): Promise<void> => {
     const { environment } = report;
-    const shown = known.get(environment) ?? {};
-    known.set(environment, shown);
+    const written = known.get(environment) ?? {};
+    known.set(environment, written);
     const outcomes = await Promise.allSettled(
-      [ensureComment, ensureShownStatus, ensureDeployment].map((ensure) => ensure(report, shown, signal)),
+      [ensureComment, ensureShownStatus, ensureDeployment].map((ensure) => ensure(report, written, signal)),
     );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     if (!report.last) return;
@@ -89,7 +86,7 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
     deployments.forget(environment);
   };
 
-  const { ensure } = createReportTurns(write);
+  const { ensure } = createReportQueue(write);
   return { ensure };
 };
 
@@ -99,7 +96,7 @@ const deploymentStates: { readonly [phase in ReportView['phase']]: WantedDeploym
   Ready: 'success',
   Degraded: 'failure',
   Failed: 'failure',
-  // What is on its way out answers no more; its record goes with it.
+  // The deployment is deleted with the environment.
   Removing: undefined,
   Removed: undefined,
 };

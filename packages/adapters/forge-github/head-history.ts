@@ -1,29 +1,28 @@
 import { type CommitSha, commitSha } from '@eph/contract';
 import type { ActivityShape } from './shapes.ts';
 
-/** Where a branch was at a moment, by what GitHub noted of the pushes to it. */
+/** The head of a branch over time, from GitHub's records of pushes. */
 export interface HeadHistory {
-  /** Undefined where that cannot be told. */
   headAt(moment: string): CommitSha | undefined;
-  /** Where it is according to the last note; undefined without any. */
+  /** The head after the last recorded push. */
   readonly head: CommitSha | undefined;
 }
 
 /**
- * The commits of a pull request do not tell when they were pushed: their dates were chosen by whoever made them, and GitHub's timeline
- * shows them by these dates. Only what GitHub noted at each push counts.
+ * Commit dates are chosen by their authors, and GitHub's timeline is sorted by them. Only GitHub's records of pushes are
+ * reliable.
  */
 export const readHeadHistory = (activities: readonly ActivityShape[], branch: string): HeadHistory => {
-  const moves = activities
+  const pushes = activities
     .filter(({ ref }) => ref === `refs/heads/${branch}`)
     .toSorted((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp) || a.id - b.id);
   return {
-    head: headOf(moves.at(-1)),
-    // Times have seconds: a push within the same one may have come after it.
-    headAt: (moment) => headOf(moves.findLast(({ timestamp }) => Date.parse(timestamp) < Date.parse(moment))),
+    head: headOf(pushes.at(-1)),
+    // Times have whole seconds: a push in the same second may have come after.
+    headAt: (moment) => headOf(pushes.findLast(({ timestamp }) => Date.parse(timestamp) < Date.parse(moment))),
   };
 };
 
-/** A branch that was deleted has a head of zeros. */
-const headOf = (move: ActivityShape | undefined): CommitSha | undefined =>
-  move === undefined || /^0+$/.test(move.after) ? undefined : commitSha(move.after);
+/** A deleted branch has a head of zeros. */
+const headOf = (push: ActivityShape | undefined): CommitSha | undefined =>
+  push === undefined || /^0+$/.test(push.after) ? undefined : commitSha(push.after);

@@ -1,6 +1,6 @@
 import { isEphError, type SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { startShop } from './emulated-shop.fake.ts';
+import { startGithubHarness } from './github-harness.fake.ts';
 
 const first: SourceRef = { kind: 'pr', name: '1' };
 const long = 100_000;
@@ -11,7 +11,7 @@ describe.each([
   ['a name in other letters', 'größe/日本語/e\u0301/🚢'],
 ])('%s', (_, name) => {
   it('on a label or a branch leaves the list whole, and is in it as it is', async () => {
-    const { repository, create, signal } = await startShop();
+    const { repository, create, signal } = await startGithubHarness();
     repository.push(name, { 'a.txt': 'a' });
     const pull = repository.openPullRequest({ head: name, title: name });
     repository.push('other', { 'b.txt': 'b' });
@@ -26,7 +26,7 @@ describe.each([
   });
 
   it('is asked for by itself without harm, and never taken for gone while it is there', async () => {
-    const { repository, forge, signal } = await startShop();
+    const { repository, forge, signal } = await startGithubHarness();
     repository.push(name, { 'a.txt': 'a' });
     const pull = repository.openPullRequest({ head: name });
     pull.label(name);
@@ -43,7 +43,7 @@ describe.each([
   });
 
   it('of the branch that a command is about hides no command from the others', async () => {
-    const { repository, forge, signal } = await startShop();
+    const { repository, forge, signal } = await startGithubHarness();
     repository.grant('bob', 'write');
     repository.push(name, { 'a.txt': 'a' });
     repository.push('other', { 'b.txt': 'b' });

@@ -1,10 +1,10 @@
 import { EphError } from '@eph/contract';
 import { z } from 'zod';
-import { senseless, toError, valueOf } from '../forge-http/answer.ts';
-import type { GithubClient, ListQuestion } from './github-client.ts';
+import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
+import type { GithubClient, ListQuery } from './github-client.ts';
 import { type EventShape, eventShape, labelledShape } from './shapes.ts';
 
-/** The labels of pull requests, as wishes that are read and written. Everything throws `EphError`. */
+/** The labels of pull requests. Everything throws `EphError`. */
 export interface Labels {
   labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
   add(number: number, label: string, signal: AbortSignal): Promise<void>;
@@ -14,7 +14,7 @@ export interface Labels {
 const parseEvents = (body: unknown): readonly EventShape[] => z.array(eventShape).parse(body);
 const parseLabelled = (body: unknown): z.output<typeof labelledShape> => labelledShape.parse(body);
 
-const eventsOf = (number: number): ListQuestion<EventShape> => ({
+const eventsOf = (number: number): ListQuery<EventShape> => ({
   route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/events',
   parameters: { issue_number: number },
   parse: parseEvents,
@@ -22,25 +22,25 @@ const eventsOf = (number: number): ListQuestion<EventShape> => ({
   what: 'events',
 });
 
-/** GitHub knows a label in any case. */
+/** GitHub's labels are case-insensitive. */
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 export const createLabels = (client: GithubClient): Labels => {
-  /** As GitHub spells it; undefined when it is not on the pull request, which shows all of its labels at once. */
+  /** The label as GitHub spells it; undefined if it is not on the pull request. */
   const find = async (number: number, label: string, signal: AbortSignal): Promise<string | undefined> => {
     const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}';
-    const question = { route, parameters: { pull_number: number }, parse: parseLabelled };
-    const { labels } = valueOf(await client.read(question, { signal, fresh: true }));
+    const query = { route, parameters: { pull_number: number }, parse: parseLabelled };
+    const { labels } = unwrap(await client.read(query, { signal, fresh: true }));
     return labels.map(({ name }) => name).find((name) => isSame(name, label));
   };
 
-  /** From the newest page to the oldest: what is asked for is mostly on the first of them. */
+  /** From the newest page to the oldest: the event is mostly on the newest. */
   const findLast = async (number: number, wanted: (event: EventShape) => boolean, signal: AbortSignal) => {
-    const question = eventsOf(number);
-    const first = valueOf(await client.readPage(question, 1, { signal, fresh: true }));
+    const query = eventsOf(number);
+    const first = unwrap(await client.readPage(query, 1, { signal, fresh: true }));
     for (let page = first.last ?? 1; page >= 1; page -= 1) {
-      const { items } = page === 1 ? first : valueOf(await client.readPage(question, page, { signal, fresh: true }));
-      if (page > 1 && items.length === 0) throw toError(senseless(`A page of the events of ${client.shown} is missing.`));
+      const { items } = page === 1 ? first : unwrap(await client.readPage(query, page, { signal, fresh: true }));
+      if (page > 1 && items.length === 0) throw toError(invalidAnswer(`A page of the events of ${client.shown} is missing.`));
       const found = items.findLast(wanted);
       if (found !== undefined) return found;
     }
@@ -53,21 +53,22 @@ export const createLabels = (client: GithubClient): Labels => {
       const isAbout = ({ event, label: about }: EventShape) =>
         (event === 'labeled' || event === 'unlabeled') && about !== undefined && isSame(about.name, label);
       const last = await findLast(number, isAbout, signal);
-      // What is there was put there: without a word about it, the list is not all that happened.
-      if (last === undefined) throw toError(senseless(`${client.shown} does not say when pull request ${number} got its label.`));
+      // A present label was added at some time: without an event, the list is incomplete.
+      if (last === undefined)
+        throw toError(invalidAnswer(`${client.shown} does not list when the label was added to pull request ${number}.`));
       return last.event === 'labeled' ? last.created_at : undefined;
     },
 
     async add(number, label, signal) {
       if ((await find(number, label, signal)) !== undefined) return;
       const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/labels';
-      valueOf(await client.send(route, { issue_number: number, labels: [label] }, signal));
+      unwrap(await client.send(route, { issue_number: number, labels: [label] }, signal));
     },
 
     async remove(number, label, signal) {
       const name = await find(number, label, signal);
       if (name === undefined) return;
-      // They would lead to another address, and something else would be deleted.
+      // As a path segment they would address something else, which would be deleted.
       if (name === '.' || name === '..')
         throw new EphError('forge.refused', `${client.shown}: the label ${JSON.stringify(name)} can only be removed by hand.`);
       const route = 'DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}';

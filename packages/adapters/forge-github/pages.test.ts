@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { type GithubPage, listPages, parsePage } from './pages.ts';
 
 type Read = (page: number, unconditional: boolean) => Answer<GithubPage<number>>;
@@ -44,7 +44,7 @@ describe('a page that is empty although it was promised', () => {
   it('is missing if that still promises it, and unknown if that does not answer', async () => {
     expect(await list((number) => (number === 2 ? page([], 'prev') : page([1], 'next')))).toMatchObject({ complete: false });
     const silent: Read = (number, unconditional) => {
-      if (unconditional) return senseless('no answer');
+      if (unconditional) return invalidAnswer('no answer');
       return number === 2 ? page([], 'prev') : page([1], 'next');
     };
     expect(await list(silent)).toMatchObject({ complete: false, refusal: { fault: { message: 'no answer' } } });
@@ -54,11 +54,11 @@ describe('a page that is empty although it was promised', () => {
 describe('a page', () => {
   it('says which one is the last', () => {
     expect(parsePage([], '<https://x/y?page=2>; rel="next", <https://x/y?a=b&page=7>; rel="last"')).toMatchObject({
-      promisesNext: true,
-      knowsPrevious: false,
+      hasNext: true,
+      hasPrevious: false,
       last: 7,
     });
     for (const link of ['', '<%%>; rel="last"', '<https://x/?page=-1>; rel="last"', '<http://[>; rel="last"'])
-      expect(parsePage([], link), link).toMatchObject({ promisesNext: false, last: undefined });
+      expect(parsePage([], link), link).toMatchObject({ hasNext: false, last: undefined });
   });
 });

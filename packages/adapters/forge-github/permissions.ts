@@ -1,14 +1,14 @@
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import type { GithubClient } from './github-client.ts';
-import { whetherGone } from './repository.ts';
+import { checkGone } from './repository.ts';
 import { permissionShape } from './shapes.ts';
 
-const writing = new Set(['write', 'admin']);
-const levels = new Set([...writing, 'read', 'none']);
+const writeLevels = new Set(['write', 'admin']);
+const knownLevels = new Set([...writeLevels, 'read', 'none']);
 
 /**
- * Who of these people may write to the repository now, by GitHub's own word about each. The association that comments and pull requests
- * carry says nothing about that: members of an organisation need not have any right in it.
+ * The people who may write to the repository now, according to GitHub. The author association of comments is not enough:
+ * members of an organisation need not have access.
  */
 export const readWriters = async (
   client: GithubClient,
@@ -30,13 +30,13 @@ const mayWrite = async (client: GithubClient, username: string, signal: AbortSig
   const route = 'GET /repos/{owner}/{repo}/collaborators/{username}/permission';
   const answer = await client.read({ route, parameters: { username }, parse: parsePermission }, { signal, fresh: true });
   if (!answer.ok) {
-    // An account that was deleted since, or one of a program; unless nothing can be seen at all.
-    const gone = await whetherGone(client, answer, signal);
+    // A deleted account or a bot, unless the repository cannot be read.
+    const gone = await checkGone(client, answer, signal);
     return gone.state === 'gone' ? { ok: true, value: false } : { ...answer, fault: gone.fault };
   }
-  return levels.has(answer.value)
-    ? { ok: true, value: writing.has(answer.value) }
-    : senseless(`${client.shown} knows a permission that Eph does not.`);
+  return knownLevels.has(answer.value)
+    ? { ok: true, value: writeLevels.has(answer.value) }
+    : invalidAnswer(`${client.shown} returned an unknown permission.`);
 };
 
 const parsePermission = (body: unknown): string => permissionShape.parse(body).permission;

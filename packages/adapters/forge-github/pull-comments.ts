@@ -1,52 +1,51 @@
 import { type EnvironmentId, isMarkedComment } from '@eph/contract';
-import { toError, valueOf } from '../forge-http/answer.ts';
-import { createTurns } from '../forge-http/turns.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
+import { createKeyedQueue } from '../forge-http/keyed-queue.ts';
 import { readComments, readReactions } from './conversation.ts';
 import type { GithubClient } from './github-client.ts';
 import { type CommentShape, commentShape, loginOf } from './shapes.ts';
 
-/** The comment about one environment on one pull request. */
 export interface WantedComment {
   readonly number: number;
   readonly environment: EnvironmentId;
   readonly body: string;
 }
 
-/** What became of a comment: it is there, or a person does not want it. */
+/** A comment that exists, or that a person deleted. */
 export type CommentState = { readonly id: number; readonly body: string } | 'deleted';
 
 export interface PullComments {
-  /** Takes and gives what is known of the comment, so that only the first report has to look for it. Throws `EphError`. */
+  /** Takes and returns the known state, so that only the first report searches for the comment. Throws `EphError`. */
   ensure(wanted: WantedComment, known: CommentState | undefined, signal: AbortSignal): Promise<CommentState>;
 }
 
-/** In the order in which they are used. */
+/** In the order of use. */
 const reactionContents = ['rocket', 'eyes', 'hooray', 'heart', '+1', 'laugh', 'confused', '-1'];
 
 const parseComment = (body: unknown): CommentShape => commentShape.parse(body);
 
 /**
- * GitHub keeps no trace of a comment that was deleted. So our account leaves a reaction on the pull request for every environment that it
- * has commented on: when there are more of them than such comments, somebody has deleted one and wants no other.
+ * GitHub keeps no trace of a deleted comment. So our account adds a reaction to the pull request for every environment
+ * it has commented on: more reactions than comments mean that somebody deleted a comment and wants no other.
  */
 export const createPullComments = (client: GithubClient): PullComments => {
-  const inTurn = createTurns();
+  const enqueue = createKeyedQueue();
 
   const readOurs = async (number: number, signal: AbortSignal): Promise<readonly CommentShape[]> => {
-    const login = valueOf(await client.login(signal));
+    const login = unwrap(await client.login(signal));
     const comments = await readComments(client, number, { signal, fresh: true });
     if (!comments.complete) throw toError(comments.refusal);
     return comments.items.filter(({ user, body }) => loginOf(user) === login && environmentOf(body) !== undefined);
   };
 
   const readOurReactions = async (number: number, signal: AbortSignal): Promise<readonly string[]> => {
-    const login = valueOf(await client.login(signal));
+    const login = unwrap(await client.login(signal));
     const reactions = await readReactions(client, number, { signal, fresh: true });
     if (!reactions.complete) throw toError(reactions.refusal);
     return reactions.items.filter(({ user }) => loginOf(user) === login).map(({ content }) => content);
   };
 
-  /** As many reactions as environments with a comment; fewer after a stop between the two. */
+  /** One reaction per environment with a comment; one may be missing after a crash. */
   const ensureReactions = async (number: number, count: number, present: readonly string[], signal: AbortSignal) => {
     const missing = reactionContents
       .filter((content) => !present.includes(content))
@@ -54,14 +53,14 @@ export const createPullComments = (client: GithubClient): PullComments => {
     const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/reactions';
     for (const content of missing) {
       const answer = await client.send(route, { issue_number: number, content }, signal);
-      // On a locked pull request, for instance. People should be told all the same.
+      // Refused on a locked pull request, for instance; the comment matters more.
       if (!answer.ok && answer.meaning !== 'refused') throw toError(answer);
     }
   };
 
   const write = async ({ number, body }: WantedComment, signal: AbortSignal): Promise<CommentState> => {
     const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
-    const { id } = valueOf(await client.send(route, { issue_number: number, body }, signal, parseComment));
+    const { id } = unwrap(await client.send(route, { issue_number: number, body }, signal, parseComment));
     return { id, body };
   };
 
@@ -70,7 +69,7 @@ export const createPullComments = (client: GithubClient): PullComments => {
     const route = 'PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}';
     const answer = await client.send(route, { comment_id: id, body }, signal);
     if (answer.ok) return { id, body };
-    // Everything in a repository that cannot be seen looks deleted; the list of comments tells the difference.
+    // In a repository that cannot be seen everything looks deleted; the list of comments shows the difference.
     const isDeleted =
       answer.meaning === 'gone' &&
       !(await readOurs(number, signal)).some((comment) => isMarkedComment(comment.body, environment));
@@ -99,11 +98,10 @@ export const createPullComments = (client: GithubClient): PullComments => {
     async ensure(wanted, known, signal) {
       if (known === 'deleted') return known;
       if (known !== undefined) return await editIfOther(wanted, known, signal);
-      // Environments of one pull request count its reactions together.
-      return await inTurn(wanted.number, () => findOrWrite(wanted, signal));
+      // Environments of one pull request share its reactions.
+      return await enqueue(wanted.number, () => findOrWrite(wanted, signal));
     },
   };
 };
 
-/** The environment that a comment of ours is about. */
 const environmentOf = (body: string): string | undefined => /^\s*<!-- eph:environment=([0-9a-f]{16}) -->/.exec(body)?.[1];

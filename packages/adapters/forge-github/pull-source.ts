@@ -1,7 +1,7 @@
 import { commitSha, EphError, type ProjectId, type PullRequest, type Source, type SourceRef } from '@eph/contract';
 import { loginOf, type PullShape } from './shapes.ts';
 
-/** The number of a pull request, if the ref is one and could be one of GitHub's. */
+/** The number of a pull request, if the ref can be one of GitHub. */
 export const parseNumber = ({ kind, name }: SourceRef): number | undefined =>
   kind === 'pr' && /^[1-9]\d{0,9}$/.test(name) ? Number(name) : undefined;
 
@@ -12,7 +12,7 @@ export const requireNumber = (ref: SourceRef, shown: string): number => {
   return number;
 };
 
-/** Throws where the commit is none. */
+/** Throws if the commit is invalid. */
 export const toSource = (project: ProjectId, pull: PullShape): Source => ({
   project,
   ref: { kind: 'pr', name: String(pull.number) },

@@ -1,22 +1,20 @@
 import type { ProjectId, Source } from '@eph/contract';
 import type { SourceAnswer } from '@eph/engine/source/forge';
 import { z } from 'zod';
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { GithubClient, ListQuestion } from './github-client.ts';
+import type { GithubClient, ListQuery } from './github-client.ts';
 import { toSource } from './pull-source.ts';
-import { readRepository, whetherGone } from './repository.ts';
+import { checkGone, readRepository } from './repository.ts';
 import { issueShape, pullShape } from './shapes.ts';
 
-/** The open pull requests of a repository. */
 export interface PullSources {
   list(signal: AbortSignal): Promise<Listing<Source>>;
-  /** One now. */
   read(number: number, signal: AbortSignal): Promise<SourceAnswer>;
 }
 
-const issues: ListQuestion<z.output<typeof issueShape>> = {
+const issues: ListQuery<z.output<typeof issueShape>> = {
   route: 'GET /repos/{owner}/{repo}/issues',
   parameters: { state: 'open' },
   parse: (body) => z.array(issueShape).parse(body),
@@ -24,27 +22,27 @@ const issues: ListQuestion<z.output<typeof issueShape>> = {
   what: 'issues',
 };
 
-/** How long after a change GitHub may still miss another one of the same second. */
+/** How long GitHub may miss another change of the same second. */
 const settlingMs = 5_000;
 
 export const createPullSources = (project: ProjectId, client: GithubClient, now: () => number): PullSources => {
   const checkDrop = createDropCheck('pull requests');
-  const unsettled = new WeakMap<Source, Source>();
+  const recent = new WeakMap<Source, Source>();
 
   /**
-   * Times have seconds, and a comment or a review in the one that was just read would change nothing that a list shows. So what changed
-   * just now looks different once it is certain that nothing followed.
+   * Times have whole seconds, so a comment or review in the same second may go unnoticed. A recent change gets a marker
+   * that disappears later, which counts as one more change.
    */
-  const settle = (source: Source): Source => {
+  const markRecent = (source: Source): Source => {
     const { pull } = source;
     if (pull === undefined || now() - Date.parse(pull.touched) >= settlingMs) return source;
-    const known = unsettled.get(source) ?? { ...source, pull: { ...pull, touched: `${pull.touched} just now` } };
-    unsettled.set(source, known);
+    const known = recent.get(source) ?? { ...source, pull: { ...pull, touched: `${pull.touched} just now` } };
+    recent.set(source, known);
     return known;
   };
 
-  // Newest first: then a full page changes with whatever is added.
-  const openPulls: ListQuestion<Source> = {
+  // Newest first, so that a full page changes with every addition.
+  const openPulls: ListQuery<Source> = {
     route: 'GET /repos/{owner}/{repo}/pulls',
     parameters: { state: 'open', sort: 'created', direction: 'desc' },
     parse: (body) =>
@@ -66,27 +64,27 @@ export const createPullSources = (project: ProjectId, client: GithubClient, now:
     return pull.state === 'closed' ? 'closed' : toSource(project, pull);
   };
 
-  /** Without any open issue there is no pull request either; otherwise the list of issues, which holds both, must have none. */
-  const countOtherwise = async (signal: AbortSignal): Promise<Answer<number>> => {
+  /** Pull requests are issues: without open issues there is none, otherwise the list of issues is checked. */
+  const recount = async (signal: AbortSignal): Promise<Answer<number>> => {
     const repository = await readRepository(client, signal);
     if (!repository.ok) return repository;
     if (repository.value.open_issues_count === 0) return { ok: true, value: 0 };
     const listing = await client.list(issues, { signal, fresh: true });
     if (!listing.complete) return listing.refusal;
-    if (listing.items.length === 0) return senseless(`${client.shown} counts issues and lists none.`);
+    if (listing.items.length === 0) return invalidAnswer(`${client.shown} counts open issues but lists none.`);
     return { ok: true, value: listing.items.filter(({ pull_request: pull }) => pull !== undefined).length };
   };
 
   return {
     async list(signal) {
       const listing = await client.list(openPulls, { signal });
-      return await checkDrop({ ...listing, items: listing.items.map(settle) }, () => countOtherwise(signal));
+      return await checkDrop({ ...listing, items: listing.items.map(markRecent) }, () => recount(signal));
     },
 
     async read(number, signal) {
       const answer = await client.read(onePull(number), { signal, fresh: true });
-      if (!answer.ok) return await whetherGone(client, answer, signal);
-      return answer.value === 'closed' ? { state: 'gone' } : { state: 'present', source: settle(answer.value) };
+      if (!answer.ok) return await checkGone(client, answer, signal);
+      return answer.value === 'closed' ? { state: 'gone' } : { state: 'present', source: markRecent(answer.value) };
     },
   };
 };

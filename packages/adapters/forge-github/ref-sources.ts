@@ -2,17 +2,15 @@ import { commitSha, type ProjectId, type Source, type SourceRef } from '@eph/con
 import type { SourceAnswer } from '@eph/engine/source/forge';
 import { z } from 'zod';
 import { isPossibleName } from '../forge-git/refs.ts';
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { GithubClient, ListQuestion } from './github-client.ts';
-import { whetherGone } from './repository.ts';
+import type { GithubClient, ListQuery } from './github-client.ts';
+import { checkGone } from './repository.ts';
 import { branchShape, refShape, tagShape } from './shapes.ts';
 
-/** The branches and tags of a repository. */
 export interface RefSources {
   list(kind: RefKind, signal: AbortSignal): Promise<Listing<Source>>;
-  /** One now. */
   read(ref: SourceRef, signal: AbortSignal): Promise<SourceAnswer>;
 }
 
@@ -23,11 +21,10 @@ const routes: Readonly<Record<RefKind, string>> = {
   branch: 'GET /repos/{owner}/{repo}/branches',
   tag: 'GET /repos/{owner}/{repo}/tags',
 };
-/** A tag may name a tag. */
-const deepestTag = 5;
+const maxTagDepth = 5;
 
 export const createRefSources = (project: ProjectId, client: GithubClient): RefSources => {
-  const questionOf = (kind: RefKind): ListQuestion<Source> => ({
+  const queryOf = (kind: RefKind): ListQuery<Source> => ({
     route: routes[kind],
     parse: (body) =>
       z
@@ -37,27 +34,27 @@ export const createRefSources = (project: ProjectId, client: GithubClient): RefS
     keyOf: ({ ref }) => ref.name,
     what: kind === 'branch' ? 'branches' : 'tags',
   });
-  const questions = { branch: questionOf('branch'), tag: questionOf('tag') };
+  const queries = { branch: queryOf('branch'), tag: queryOf('tag') };
   const checkDrop = { branch: createDropCheck('branches'), tag: createDropCheck('tags') };
 
-  /** An empty repository has none, and says so with a status of its own. */
-  const countOtherwise = async (kind: RefKind, signal: AbortSignal): Promise<Answer<number>> => {
+  /** An empty repository has its own status. */
+  const recount = async (kind: RefKind, signal: AbortSignal): Promise<Answer<number>> => {
     const route = 'GET /repos/{owner}/{repo}/git/matching-refs/{ref}';
     const parameters = { ref: `${folders[kind]}/` };
     const refs = await client.read({ route, parameters, parse: parseRefs }, { signal, fresh: true });
     if (refs.ok) return { ok: true, value: refs.value.length };
-    const gone = await whetherGone(client, refs, signal);
+    const gone = await checkGone(client, refs, signal);
     return gone.state === 'gone' ? { ok: true, value: 0 } : refs;
   };
 
-  /** From an annotated tag to what it names in the end; undefined when that is no commit. */
+  /** The commit of an annotated tag; undefined if it is not a commit. */
   const peel = async (
     target: { readonly type: string; readonly sha: string },
     signal: AbortSignal,
     depth = 0,
   ): Promise<Answer<string | undefined>> => {
     if (target.type !== 'tag') return { ok: true, value: target.type === 'commit' ? target.sha : undefined };
-    if (depth === deepestTag) return senseless(`${client.shown} has a tag that leads nowhere.`);
+    if (depth === maxTagDepth) return invalidAnswer(`${client.shown} has a tag that is nested too deeply.`);
     const route = 'GET /repos/{owner}/{repo}/git/tags/{tag_sha}';
     const tag = await client.read({ route, parameters: { tag_sha: target.sha }, parse: parseTag }, { signal });
     return tag.ok ? await peel(tag.value.object, signal, depth + 1) : tag;
@@ -65,14 +62,14 @@ export const createRefSources = (project: ProjectId, client: GithubClient): RefS
 
   return {
     list: async (kind, signal) =>
-      await checkDrop[kind](await client.list(questions[kind], { signal }), () => countOtherwise(kind, signal)),
+      await checkDrop[kind](await client.list(queries[kind], { signal }), () => recount(kind, signal)),
 
     async read(ref, signal) {
       if (ref.kind === 'pr' || !isPossibleName(ref.name)) return { state: 'gone' };
       const name = `${folders[ref.kind]}/${ref.name}`;
       const route = 'GET /repos/{owner}/{repo}/git/ref/{ref}';
       const answer = await client.read({ route, parameters: { ref: name }, parse: parseRef }, { signal, fresh: true });
-      if (!answer.ok) return await whetherGone(client, answer, signal);
+      if (!answer.ok) return await checkGone(client, answer, signal);
       if (answer.value.ref !== `refs/${name}`) return { state: 'gone' };
       const commit = await peel(answer.value.object, signal);
       if (!commit.ok) return { state: 'unknown', fault: commit.fault };

@@ -7,7 +7,7 @@ import { readRepositories } from './repositories.ts';
 const { signal } = new AbortController();
 
 const readAs = (github: GithubEmulator, auth: GithubAuth, owner: string) => {
-  const options = { baseUrl: github.url, now: Date.now, random: Math.random, log: silentLog, patienceMs: 0 };
+  const options = { baseUrl: github.url, now: Date.now, random: Math.random, log: silentLog, maxWaitMs: 0 };
   return readRepositories({ identity: createGithubIdentity({ ...options, auth }), now: Date.now }, owner, signal);
 };
 
@@ -66,7 +66,7 @@ describe('the repositories of an organisation of GitHub', () => {
     expect(await readAs(github, asApp, 'acme')).toMatchObject({ complete: false, faults: [{ code: 'forge.refused' }] });
     expect(await readAs(github, { token }, 'empty')).toMatchObject({
       complete: false,
-      faults: [{ message: expect.stringContaining('shows no repository') }],
+      faults: [{ message: expect.stringContaining('lists no repositories') }],
     });
   });
 });

@@ -2,7 +2,7 @@ import { type ListedRepository, type Log, type Reading, silentLog } from '@eph/c
 import { z } from 'zod';
 import { toRepositoryReading } from '../forge-http/listed-repositories.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import { createGithubClient, type GithubClient, type ListQuestion, type Parameters } from './github-client.ts';
+import { createGithubClient, type GithubClient, type ListQuery, type Parameters } from './github-client.ts';
 import type { GithubIdentity } from './github-identity.ts';
 
 export interface RepositoriesOptions {
@@ -27,14 +27,14 @@ const parseList = (body: unknown) => z.array(listedShape).parse(body);
 const parseInstalled = (body: unknown) => installedShape.parse(body).repositories;
 
 const ask = (route: string, parameters: Parameters = {}, parse: (body: unknown) => readonly Listed[] = parseList) =>
-  ({ route, parameters, parse, keyOf: ({ id }) => id, what: 'repositories' }) satisfies ListQuestion<Listed>;
+  ({ route, parameters, parse, keyOf: ({ id }) => id, what: 'repositories' }) satisfies ListQuery<Listed>;
 
-/** The oldest first, so that what is made while pages are read comes last. */
+/** Oldest first, so that new repositories come last while pages are read. */
 const oldestFirst = { sort: 'created', direction: 'asc' } as const;
 
 /**
- * What Eph can see of the repositories of an organisation or user: an App those that it is installed on, a person with a token all of an
- * organisation. Of a user, GitHub lists only what is public; what Eph was let into is in the list of its own account.
+ * The repositories of an organisation or user that Eph can see: with an App, those it is installed on; with a token, all
+ * of an organisation. For a user, GitHub lists only public ones; private ones are in the list of Eph's own account.
  */
 export const readRepositories = async (
   { identity, now, log = silentLog }: RepositoriesOptions,

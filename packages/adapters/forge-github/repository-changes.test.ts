@@ -4,24 +4,24 @@ import { renderMarkdown } from '@eph/engine/report/markdown';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
 import type { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
-import { startShop } from './emulated-shop.fake.ts';
 import type { GithubForge } from './github-forge.ts';
+import { startGithubHarness } from './github-harness.fake.ts';
 import { createGithubReporter } from './github-reporter.ts';
 
 const first: SourceRef = { kind: 'pr', name: '1' };
 
 /** Does this once, between the first page of a list and the second. */
 const betweenPages = () => {
-  const between: { act?: () => void } = {};
+  const runExclusive: { act?: () => void } = {};
   const fetching: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);
     if (/[?&]page=1$/.test(input instanceof Request ? input.url : String(input))) {
-      between.act?.();
-      delete between.act;
+      runExclusive.act?.();
+      delete runExclusive.act;
     }
     return response;
   };
-  return { between, fetch: fetching };
+  return { runExclusive, fetch: fetching };
 };
 
 const appOf = (github: GithubEmulator, owner: string) => {
@@ -40,7 +40,7 @@ const expectUnknown = async (forge: GithubForge, signal: AbortSignal): Promise<v
 
 describe('a repository that is transferred', () => {
   it('to another owner is read and written where it is now', async () => {
-    const { github, repository, forge, openPulls, signal } = await startShop();
+    const { github, repository, forge, openPulls, signal } = await startGithubHarness();
     const [pull] = openPulls(3);
     await forge.sources(signal);
     github.createOrganization('globex');
@@ -66,7 +66,7 @@ describe('a repository that is transferred', () => {
   });
 
   it('out of reach of an App is unknown, and whole again once the App follows', async () => {
-    const { github, repository, create, openPulls, signal } = await startShop();
+    const { github, repository, create, openPulls, signal } = await startGithubHarness();
     openPulls(3);
     github.createOrganization('globex');
     const app = github.createApp();
@@ -80,7 +80,7 @@ describe('a repository that is transferred', () => {
   });
 
   it('and replaced by another of its name is not taken for it', async () => {
-    const { github, repository, forge, openPulls, signal } = await startShop();
+    const { github, repository, forge, openPulls, signal } = await startGithubHarness();
     openPulls(3);
     await forge.sources(signal);
     github.createOrganization('globex');
@@ -94,7 +94,7 @@ describe('a repository that is transferred', () => {
 
 describe('a repository that is made private', () => {
   it('is unknown to a token that may not see it any more, and whole again when it is public', async () => {
-    const { github, repository, create, openPulls, signal } = await startShop({ repository: { private: false } });
+    const { github, repository, create, openPulls, signal } = await startGithubHarness({ repository: { private: false } });
     openPulls(3);
     const forge = create({ auth: { token: github.createToken({ by: 'visitor' }) }, refs: true });
     expect(await forge.sources(signal)).toMatchObject({ complete: true });
@@ -105,7 +105,7 @@ describe('a repository that is made private', () => {
   });
 
   it('is unknown to an App that it was taken from, and to everybody once it is deleted', async () => {
-    const { github, repository, forge, create, openPulls, signal } = await startShop();
+    const { github, repository, forge, create, openPulls, signal } = await startGithubHarness();
     openPulls(3);
     const app = github.createApp();
     const installation = app.install('acme', ['shop']);
@@ -120,10 +120,10 @@ describe('a repository that is made private', () => {
 
 describe('a token that is revoked between two pages', () => {
   it('leaves the list incomplete, with what arrived', async () => {
-    const { between, fetch } = betweenPages();
-    const { github, token, forge, openPulls, signal } = await startShop({ forge: { fetch } });
+    const { runExclusive, fetch } = betweenPages();
+    const { github, token, forge, openPulls, signal } = await startGithubHarness({ forge: { fetch } });
     openPulls(230);
-    between.act = () => github.revokeToken(token);
+    runExclusive.act = () => github.revokeToken(token);
     expect(await forge.sources(signal)).toMatchObject({
       complete: false,
       items: { length: 100 },
@@ -133,11 +133,11 @@ describe('a token that is revoked between two pages', () => {
   });
 
   it('is replaced where an App can get another, and the list is whole', async () => {
-    const { between, fetch } = betweenPages();
-    const { github, create, openPulls, signal } = await startShop();
+    const { runExclusive, fetch } = betweenPages();
+    const { github, create, openPulls, signal } = await startGithubHarness();
     openPulls(230);
     const forge = create({ auth: appOf(github, 'acme'), fetch });
-    between.act = () => github.revokeInstallationTokens();
+    runExclusive.act = () => github.revokeInstallationTokens();
     expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 230 } });
   }, 60_000);
 });
@@ -145,7 +145,7 @@ describe('a token that is revoked between two pages', () => {
 describe('labels that were toggled a thousand times', () => {
   it('are what they are in the end, since when they were put there last', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
-    const { github, repository, forge, signal } = await startShop({ github: { now: () => nowMs } });
+    const { github, repository, forge, signal } = await startGithubHarness({ github: { now: () => nowMs } });
     repository.push('work', {});
     const pull = repository.openPullRequest({ head: 'work' });
     for (let round = 0; round < 1_000; round += 1) {
@@ -169,7 +169,7 @@ describe('what happens to a pull request in the second in which it was read', ()
   const start = async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
     const now = () => nowMs;
-    const shop = await startShop({ github: { now }, forge: { now } });
+    const shop = await startGithubHarness({ github: { now }, forge: { now } });
     const { repository, forge, signal } = shop;
     repository.push('work', { 'a.txt': 'a' });
     const pull = repository.openPullRequest({ head: 'work', labels: ['preview'] });
@@ -224,7 +224,7 @@ describe('watches that disagree', () => {
     'by %i ms let an App in all the same',
     async (skewMs) => {
       const now = () => Date.now() + skewMs;
-      const { github, create, openPulls, signal } = await startShop({ github: { now } });
+      const { github, create, openPulls, signal } = await startGithubHarness({ github: { now } });
       openPulls(3);
       const forge = create({ auth: appOf(github, 'acme') });
       expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 3 } });
@@ -235,7 +235,7 @@ describe('watches that disagree', () => {
   it.each([-5 * hour, 5 * hour])('by %i ms do not keep Eph waiting longer than GitHub asks, nor shorter', async (skewMs) => {
     let nowMs = Date.now();
     const clocks = { github: { now: () => nowMs + skewMs }, forge: { now: () => nowMs } };
-    const { github, forge, openPulls, signal } = await startShop(clocks);
+    const { github, forge, openPulls, signal } = await startGithubHarness(clocks);
     openPulls(3);
     github.rateLimits.leave(0);
     await forge.sources(signal);
@@ -250,7 +250,7 @@ describe('watches that disagree', () => {
   it('say nothing about which commit a command was written for', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
     const clocks = { github: { now: () => nowMs }, forge: { now: () => nowMs + 3 * hour } };
-    const { repository, forge, signal } = await startShop({ ...clocks, repository: { private: false } });
+    const { repository, forge, signal } = await startGithubHarness({ ...clocks, repository: { private: false } });
     repository.grant('bob', 'write');
     const commit = repository.push('work', { 'a.txt': 'a' });
     nowMs += 1_000;

@@ -12,8 +12,8 @@ const repository = {
 export const readRepository = (client: GithubClient, signal: AbortSignal): Promise<Answer<z.output<typeof repositoryShape>>> =>
   client.read(repository, { signal, fresh: true });
 
-/** GitHub has the same words for what does not exist and for what may not be seen; only in a repository that can be seen do they mean the first. */
-export const whetherGone = async (
+/** GitHub answers 404 both for missing and for hidden resources. It means missing only if the repository can be read. */
+export const checkGone = async (
   client: GithubClient,
   { meaning, fault }: Refusal,
   signal: AbortSignal,

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** Of every answer only what is used; the rest is not kept. */
+/** Only the fields that are used. */
 
 const sha = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
-/** Of a deleted account nothing is left. */
+/** Null for a deleted account. */
 const person = z.object({ login: z.string() }).nullable();
 
 export const loginOf = (user: z.output<typeof person>): string => user?.login ?? 'ghost';
@@ -19,7 +19,7 @@ export const pullShape = z.object({
   head: z.object({
     ref: z.string(),
     sha,
-    /** Null once it is deleted. */
+    /** Null once the repository is deleted. */
     repo: z.object({ id: z.int(), full_name: z.string() }).nullable(),
   }),
   base: z.object({ ref: z.string(), repo: z.object({ id: z.int() }) }),
@@ -28,17 +28,17 @@ export const pullShape = z.object({
 });
 export type PullShape = z.output<typeof pullShape>;
 
-/** The count that only one pull request shows. */
+/** Only a single pull request has this count. */
 export const wholePullShape = pullShape.extend({ changed_files: z.int() });
 
-/** How much was said about a pull request, as it says itself. */
+/** The counts of a pull request. */
 export const conversationShape = z.object({
   comments: z.int(),
-  /** Older releases of Enterprise do not count them. */
+  /** Absent in older releases of GitHub Enterprise. */
   reactions: z.object({ total_count: z.int() }).default({ total_count: 0 }),
 });
 
-/** Pull requests count as issues here. */
+/** The count includes pull requests. */
 export const repositoryShape = z.object({ open_issues_count: z.int() });
 
 export const issueShape = z.object({ number: z.int(), pull_request: z.unknown().optional() });
@@ -72,9 +72,9 @@ export const eventShape = z.object({
 });
 export type EventShape = z.output<typeof eventShape>;
 
-/** Of everything that happened to a pull request, its reviews included. */
-export const happeningShape = z.object({ event: z.string().default('') });
-export type HappeningShape = z.output<typeof happeningShape>;
+/** An event of any type, including reviews. */
+export const timelineEventShape = z.object({ event: z.string().default('') });
+export type TimelineEventShape = z.output<typeof timelineEventShape>;
 
 export const activityShape = z.object({ id: z.int(), ref: z.string(), after: sha, timestamp: z.string() });
 export type ActivityShape = z.output<typeof activityShape>;
@@ -117,7 +117,7 @@ export const deploymentShape = z.object({
   id: z.int(),
   sha,
   environment: z.string(),
-  /** An object where it was written as one, else its text. */
+  /** An object, or its JSON text. */
   payload: z.unknown(),
   creator: person,
 });

@@ -48,21 +48,21 @@ const isProject = ({ target }: { readonly target: string }): boolean => target =
 
 /** Each line of the table, and what is made of the status: of the list, of one, and of a change. */
 const rows: readonly (readonly [status: number, headers: Record<string, string>, code: string, says: RegExp])[] = [
-  [302, { location: 'https://elsewhere.example/' }, 'forge.incomplete', /elsewhere/],
-  [401, {}, 'forge.refused', /token is not valid/],
+  [302, { location: 'https://elsewhere.example/' }, 'forge.incomplete', /redirects/],
+  [401, {}, 'forge.refused', /token is invalid/],
   [403, { 'retry-after': '60' }, 'forge.unreachable', /pause/],
   [403, {}, 'forge.refused', /scope api and the role Developer/],
   [404, {}, 'forge.unreachable', /does not exist, or Eph may not see it/],
   [405, {}, 'forge.refused', /new path/],
-  [408, {}, 'forge.unreachable', /trouble/],
-  [409, {}, 'forge.unreachable', /somebody else/],
-  [400, {}, 'forge.refused', /does not accept/],
+  [408, {}, 'forge.unreachable', /server error/],
+  [409, {}, 'forge.unreachable', /conflicts/],
+  [400, {}, 'forge.refused', /rejected the request/],
   [429, { 'retry-after': '60' }, 'forge.unreachable', /pause/],
-  [500, {}, 'forge.unreachable', /trouble/],
-  [502, {}, 'forge.unreachable', /trouble/],
-  [599, {}, 'forge.unreachable', /trouble/],
+  [500, {}, 'forge.unreachable', /server error/],
+  [502, {}, 'forge.unreachable', /server error/],
+  [599, {}, 'forge.unreachable', /server error/],
   [418, {}, 'forge.incomplete', /unexpected status 418/],
-  [206, {}, 'forge.incomplete', /makes no sense/],
+  [206, {}, 'forge.incomplete', /invalid answer/],
 ];
 
 describe('what the statuses of GitLab mean', () => {

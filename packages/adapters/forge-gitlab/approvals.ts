@@ -7,7 +7,7 @@ import { headAt, readVersions } from './versions.ts';
 
 const parseApprovals = parserOf(approvalsShape);
 
-/** As `Pulls.approvals`. GitLab drops approvals after a push, or keeps them, as the project has it; here each is bound to its commit. */
+/** As `Pulls.approvals`. GitLab resets approvals after a push only if the project says so; here each is bound to its commit. */
 export const readApprovals = async (
   client: GitlabClient,
   number: number,
@@ -27,6 +27,6 @@ export const readApprovals = async (
   if (!writers.ok) return incompleteReading([], writers.fault);
   const items = bound.filter(({ user }) => writers.value.has(user.id)).map(({ user, at }) => ({ author: user.username, at }));
   if (dated.length === all.length) return completeReading(items);
-  // Releases before 17 do not.
-  return incompleteReading(items, failure('forge.incomplete', `${client.shown}: GitLab does not say when it was approved.`));
+  // Releases before 17 do not return the time.
+  return incompleteReading(items, failure('forge.incomplete', `${client.shown}: GitLab does not return when it was approved.`));
 };

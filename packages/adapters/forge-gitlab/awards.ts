@@ -4,7 +4,7 @@ import { awardShape } from './shapes.ts';
 
 const awards = listOf('reactions', awardShape);
 
-/** Whether there is this reaction of our own on a comment or on a merge request, by its path. */
+/** Whether our account has left this reaction on a comment or merge request. */
 export const hasAward = async (
   client: GitlabClient,
   path: string,
@@ -20,7 +20,7 @@ export const hasAward = async (
   return { ok: true, value: listing.items.some((award) => award.name === name && award.user.id === account.value) };
 };
 
-/** Puts it there once. To a reaction that is there already GitLab says 404, as it does of a comment that is gone: so it is looked for. */
+/** Adds the reaction once. GitLab answers 404 both for an existing reaction and for a missing comment, so it is read first. */
 export const ensureAward = async (
   client: GitlabClient,
   path: string,

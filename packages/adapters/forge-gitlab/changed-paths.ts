@@ -6,8 +6,8 @@ const diffs = listBy('changed files', diffShape, ({ old_path: from, new_path: to
 const parseCompared = parserOf(comparedShape);
 
 /**
- * As `Pulls.changedPaths`. The list names no commit, and GitLab leaves out what is too much for it: only when the merge request, asked
- * afterwards, is still at the commit and counts as many files, is the list the whole truth about it.
+ * As `Pulls.changedPaths`. The list does not name its commit, and GitLab truncates it. It is complete only if the merge
+ * request, read afterwards, is still at the commit and counts as many files.
  */
 export const readChangedPaths = async (
   client: GitlabClient,
@@ -22,9 +22,9 @@ export const readChangedPaths = async (
   const { sha, changes_count: count } = merge.value;
   if (sha === commit && count === String(files.items.length))
     return completeReading([...new Set(files.items.flatMap(({ old_path: from, new_path: to }) => [from, to]))]);
-  const why = sha === commit ? 'GitLab does not list them all' : 'it moved on';
+  const why = sha === commit ? 'GitLab does not list them all' : 'it has a newer commit';
   return incompleteReading(
     [],
-    failure('forge.incomplete', `Which files merge request ${number} of ${client.shown} changes is not known: ${why}.`),
+    failure('forge.incomplete', `The changed files of merge request ${number} of ${client.shown} are unknown: ${why}.`),
   );
 };

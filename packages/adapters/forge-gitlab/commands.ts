@@ -6,18 +6,18 @@ import { readWriters } from './permissions.ts';
 import type { NoteShape } from './shapes.ts';
 import { headAt, readVersions } from './versions.ts';
 
-/** As `Pulls.commands`. A merge request with comments and without any of them costs one request. */
+/** As `Pulls.commands`. Without commands it costs one request. */
 export const readCommands = async (client: GitlabClient, number: number, signal: AbortSignal): Promise<Reading<Command>> => {
   const notes = await readNotes(client, number, signal);
   if (!notes.complete) return incompleteReading([], notes.refusal.fault);
-  const commanding = notes.items.filter((note) => firstLine(note).startsWith('/'));
-  if (commanding.length === 0) return completeReading([]);
-  const authors = commanding.map(({ author }) => author.id);
+  const commandNotes = notes.items.filter((note) => firstLine(note).startsWith('/'));
+  if (commandNotes.length === 0) return completeReading([]);
+  const authors = commandNotes.map(({ author }) => author.id);
   const [versions, writers] = await Promise.all([readVersions(client, number, signal), readWriters(client, authors, signal)]);
   if (!versions.complete) return incompleteReading([], versions.refusal.fault);
   if (!writers.ok) return incompleteReading([], writers.fault);
   return completeReading(
-    commanding.map((note) => ({
+    commandNotes.map((note) => ({
       id: String(note.id),
       text: firstLine(note),
       author: note.author.username,

@@ -1,41 +1,41 @@
 import type { CommitSha } from '@eph/contract';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
 import { type GitlabClient, parseNothing } from './gitlab-client.ts';
-import { isGone } from './presence.ts';
+import { isGone } from './is-gone.ts';
 import type { StatusShape } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
-/** What a commit shows beside it; as `engine/report` computes it. */
-export interface ShownStatus {
+/** As `CommitStatus` of the engine. */
+export interface ComputedStatus {
   readonly state: 'success' | 'pending' | 'failure' | 'inactive';
   readonly description: string;
 }
 
-export interface StatusWish extends ShownStatus {
+export interface WantedStatus extends ComputedStatus {
   readonly commit: CommitSha;
   /** The branch or tag whose pipeline shows it. */
   readonly ref: string;
   readonly name: string;
-  /** Where it leads; nowhere while nothing answers. */
+  /** The link; undefined while nothing answers. */
   readonly target: string | undefined;
 }
 
 const addressLimit = 255;
 
-/** Makes the newest status of this name say so. A commit that is gone shows nothing. Throws `EphError`. */
-export const ensureCommitStatus = async (client: GitlabClient, wish: StatusWish, signal: AbortSignal): Promise<void> => {
-  const account = valueOf(await client.readAccount(signal));
-  const statuses = await readStatuses(client, wish.commit, signal);
+/** Writes the status if the newest one of this name differs. Does nothing if the commit is gone. Throws `EphError`. */
+export const ensureCommitStatus = async (client: GitlabClient, wanted: WantedStatus, signal: AbortSignal): Promise<void> => {
+  const account = unwrap(await client.readAccount(signal));
+  const statuses = await readStatuses(client, wanted.commit, signal);
   if (!statuses.complete) {
     if (await isGone(client, statuses.refusal, signal)) return;
     throw toError(statuses.refusal);
   }
-  const before = statuses.items.findLast(({ name, author }) => name === wish.name && author?.id === account);
-  const state = nextState(wish, before);
+  const before = statuses.items.findLast(({ name, author }) => name === wanted.name && author?.id === account);
+  const state = nextState(wanted, before);
   if (state === undefined) return;
-  const { name, ref, description, target } = wish;
+  const { name, ref, description, target } = wanted;
   const body = { state, name, ref, description, ...(fits(target) ? { target_url: target } : {}) };
-  valueOf(await client.send('POST', `/statuses/${wish.commit}`, body, parseNothing, signal));
+  unwrap(await client.send('POST', `/statuses/${wanted.commit}`, body, parseNothing, signal));
 };
 
 const unfinished = new Set(['pending', 'running']);
@@ -43,11 +43,11 @@ const past = new Set(['canceled', 'skipped']);
 const finals = { success: 'success', failure: 'failed' } as const;
 
 /**
- * The state to set; undefined where nothing has to change. GitLab goes from an unfinished status to a finished one and never back, and
- * refuses to say the same twice of an unfinished one, even in other words; after a finished one it begins anew.
+ * The state to set; undefined if nothing has to change. In GitLab a status goes from unfinished to finished and never
+ * back, and an unfinished one cannot be set again, even with another description. After a finished one a new one begins.
  */
 const nextState = (
-  { state, description, target }: StatusWish,
+  { state, description, target }: WantedStatus,
   before: StatusShape | undefined,
 ): 'running' | 'success' | 'failed' | 'canceled' | 'skipped' | undefined => {
   const isUnfinished = before !== undefined && unfinished.has(before.status);

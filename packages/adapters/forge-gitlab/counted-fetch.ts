@@ -1,7 +1,6 @@
 /**
- * A `fetch` whose entity tags also stand for what GitLab says in headers. Its own tags are those of the body alone: when a merge request
- * on another page is closed, this page did not change, but the number of all items did. An unchanged page with another number is read
- * again, so that what was made of it is made anew.
+ * Adds GitLab's pagination headers to entity tags. Its own tags cover only the body: if a merge request on another page
+ * is closed, this page is unchanged but the total is not. Such a page is read again.
  */
 export const createCountedFetch =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>

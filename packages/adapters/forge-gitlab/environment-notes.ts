@@ -1,5 +1,5 @@
 import { type EnvironmentId, EphError, isMarkedComment } from '@eph/contract';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
 import { ensureAward, hasAward } from './awards.ts';
 import { type GitlabClient, parseNothing, parserOf } from './gitlab-client.ts';
 import { readNotes } from './notes.ts';
@@ -7,16 +7,16 @@ import { noteShape } from './shapes.ts';
 
 const parseWritten = parserOf(noteShape.pick({ id: true }));
 
-/** The one note about an environment on its merge request. Throws `EphError`. */
+/** The note about an environment on its merge request. Throws `EphError`. */
 export interface EnvironmentNotes {
   ensure(number: number, environment: EnvironmentId, body: string, signal: AbortSignal): Promise<void>;
-  /** Lets go of what is known of an environment that is gone. */
+  /** Drops what is cached about a removed environment. */
   forget(environment: EnvironmentId): void;
 }
 
-const timesAsked = 3;
+const emptyListReads = 3;
 
-/** A note as it was last seen; none where somebody deleted it. */
+/** A note as last read; undefined if somebody deleted it. */
 interface Known {
   readonly number: number;
   readonly note: { readonly id: number; readonly body: string } | undefined;
@@ -27,31 +27,31 @@ export const createEnvironmentNotes = (client: GitlabClient): EnvironmentNotes =
   const pathOf = (number: number): string => `/merge_requests/${number}`;
 
   const find = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<Known['note']> => {
-    const account = valueOf(await client.readAccount(signal));
+    const account = unwrap(await client.readAccount(signal));
     const notes = await readNotes(client, number, signal);
     if (!notes.complete) throw toError(notes.refusal);
     return notes.items.find(({ author, body }) => author.id === account && isMarkedComment(body, environment));
   };
 
-  /** Afterwards GitLab itself remembers that there is one: whoever deletes the note leaves the reaction. */
-  const remember = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<void> =>
-    void valueOf(await ensureAward(client, pathOf(number), keepsakeOf(environment), signal));
+  /** Adds a reaction that stays if somebody deletes the note. */
+  const addMarker = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<void> =>
+    void unwrap(await ensureAward(client, pathOf(number), markerReaction(environment), signal));
 
-  /** GitLab counts reactions nowhere, and an empty list may be all that arrived: that there is none has to be said again and again. */
-  const isRemembered = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<boolean> => {
-    for (let time = 0; time < timesAsked; time += 1)
-      if (valueOf(await hasAward(client, pathOf(number), keepsakeOf(environment), signal))) return true;
+  /** GitLab has no count of reactions and an empty list may be incomplete, so it is read several times. */
+  const hasMarker = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<boolean> => {
+    for (let time = 0; time < emptyListReads; time += 1)
+      if (unwrap(await hasAward(client, pathOf(number), markerReaction(environment), signal))) return true;
     return false;
   };
 
   const create = async (number: number, environment: EnvironmentId, body: string, signal: AbortSignal): Promise<Known> => {
-    if (await isRemembered(number, environment, signal)) return { number, note: undefined };
-    const { id } = valueOf(await client.send('POST', `${pathOf(number)}/notes`, { body }, parseWritten, signal));
-    await remember(number, environment, signal);
+    if (await hasMarker(number, environment, signal)) return { number, note: undefined };
+    const { id } = unwrap(await client.send('POST', `${pathOf(number)}/notes`, { body }, parseWritten, signal));
+    await addMarker(number, environment, signal);
     return { number, note: { id, body } };
   };
 
-  /** False when the note is gone, or whatever else GitLab says 404 of. */
+  /** False if GitLab answers 404. */
   const edit = async (number: number, id: number, body: string, signal: AbortSignal): Promise<boolean> => {
     const answer = await client.send('PUT', `${pathOf(number)}/notes/${id}`, { body }, parseNothing, signal);
     if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
@@ -66,11 +66,11 @@ export const createEnvironmentNotes = (client: GitlabClient): EnvironmentNotes =
     if (ours !== undefined && (await edit(number, ours.id, body, signal))) return { number, note: { id: ours.id, body } };
     const found = await find(number, environment, signal);
     if (found === undefined) return await create(number, environment, body, signal);
-    await remember(number, environment, signal);
+    await addMarker(number, environment, signal);
     if (found.body !== body && !(await edit(number, found.id, body, signal)))
       throw new EphError(
         'report.failed',
-        `The note on merge request ${number} of ${client.shown} went away while it was edited.`,
+        `The note on merge request ${number} of ${client.shown} was deleted while it was edited.`,
       );
     return { number, note: { id: found.id, body } };
   };
@@ -80,7 +80,7 @@ export const createEnvironmentNotes = (client: GitlabClient): EnvironmentNotes =
       try {
         known.set(environment, await write(number, environment, body, signal));
       } catch (error) {
-        // What was written before it went wrong is found by looking.
+        // The note may have been written; the next call searches for it.
         known.delete(environment);
         throw error;
       }
@@ -89,11 +89,11 @@ export const createEnvironmentNotes = (client: GitlabClient): EnvironmentNotes =
   };
 };
 
-/** Every environment has a plant, so that two of them on one merge request are told apart. */
-const plants =
+/** Each environment has its own reaction, so that several on one merge request are distinguished. */
+const markerEmoji =
   'seedling evergreen_tree deciduous_tree palm_tree cactus herb four_leaf_clover mushroom sunflower tulip rose hibiscus cherry_blossom blossom bouquet maple_leaf fallen_leaf leaves chestnut apple green_apple pear tangerine lemon banana watermelon grapes strawberry melon cherries peach pineapple'.split(
     ' ',
   );
 
-const keepsakeOf = (environment: EnvironmentId): string =>
-  plants[Number.parseInt(environment.slice(-4), 16) % plants.length] ?? 'seedling';
+const markerReaction = (environment: EnvironmentId): string =>
+  markerEmoji[Number.parseInt(environment.slice(-4), 16) % markerEmoji.length] ?? 'seedling';

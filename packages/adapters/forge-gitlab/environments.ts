@@ -1,36 +1,36 @@
 import type { CommitSha } from '@eph/contract';
-import { toError, valueOf } from '../forge-http/answer.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
 import { type GitlabClient, listOf, parseNothing, parserOf } from './gitlab-client.ts';
-import { isGone } from './presence.ts';
+import { isGone } from './is-gone.ts';
 import { type DeploymentShape, deploymentShape, type EnvironmentShape, environmentShape } from './shapes.ts';
 
 const environments = listOf('environments', environmentShape);
 const deployments = listOf('deployments', deploymentShape);
 const parseEnvironment = parserOf(environmentShape);
 
-export interface EnvironmentWish {
+export interface WantedEnvironment {
   readonly name: string;
   readonly url: string;
-  /** What answers there; undefined while nothing does. */
-  readonly answering: { readonly commit: CommitSha; readonly ref: string; readonly isTag: boolean } | undefined;
+  /** The commit that answers; undefined while nothing does. */
+  readonly serving: { readonly commit: CommitSha; readonly ref: string; readonly isTag: boolean } | undefined;
 }
 
-/** What GitLab shows under Environments and, with a link, on merge requests. Everything throws `EphError`. */
+/** GitLab's environments, with a link on merge requests. Everything throws `EphError`. */
 export interface GitlabEnvironments {
-  ensure(wish: EnvironmentWish, signal: AbortSignal): Promise<void>;
+  ensure(wanted: WantedEnvironment, signal: AbortSignal): Promise<void>;
   ensureStopped(name: string, signal: AbortSignal): Promise<void>;
-  /** Those that should stand and do not. Only of one that was seen standing it is certain that somebody else stopped it. */
-  listStopped(signal: AbortSignal): Promise<ReadonlyMap<string, { readonly isSeen: boolean }>>;
-  /** Somebody stopped it, and it stands all the same. Where nothing answers, it is only started once something does. */
-  resume(wish: EnvironmentWish, signal: AbortSignal): Promise<void>;
-  /** Stopped first: GitLab deletes no other. Its deployments go with it. */
+  /** Environments that should be available and are stopped. If one was available before, somebody else stopped it. */
+  listStopped(signal: AbortSignal): Promise<ReadonlyMap<string, { readonly wasAvailable: boolean }>>;
+  /** Starts an environment again that somebody stopped. Without a serving commit it stays stopped until there is one. */
+  restart(wanted: WantedEnvironment, signal: AbortSignal): Promise<void>;
+  /** Stops it first: GitLab deletes only stopped environments. Its deployments are deleted too. */
   ensureDeleted(name: string, signal: AbortSignal): Promise<void>;
 }
 
-/** What they are all called: GitLab shows them as one group. */
+/** GitLab shows names with a common prefix as one group. */
 export const reviewPrefix = 'review/';
 
-/** Longer ones are refused. */
+/** GitLab refuses longer ones. */
 const addressLimit = 255;
 
 interface Address {
@@ -40,15 +40,15 @@ interface Address {
 const addressOf = (url: string): Address => (url.length <= addressLimit ? { external_url: url } : {});
 
 export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironments => {
-  /** The number of each as far as this process knows; of a name that is not in it, nobody knows. */
+  /** Ids by name, as far as known. */
   const known = new Map<string, number>();
   /**
-   * Those that should be available, and whether they were seen so: only then somebody else can have stopped them since. GitLab starts one
-   * again a moment after the answer to its new deployment.
+   * Environments that should be available, and whether they were observed so: only then somebody else can have stopped
+   * them. GitLab starts one again shortly after the answer to its new deployment.
    */
-  const standing = new Map<string, { readonly isSeen: boolean }>();
+  const expected = new Map<string, { readonly wasAvailable: boolean }>();
 
-  const look = async (name: string, by: 'name' | 'search', signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
+  const search = async (name: string, by: 'name' | 'search', signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
     const listing = await client.list(`/environments?${by}=${encodeURIComponent(name)}`, environments, { signal, fresh: true });
     if (!listing.complete) throw toError(listing.refusal);
     const found = listing.items.find((environment) => environment.name === name);
@@ -57,38 +57,38 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
   };
 
   /**
-   * An empty list may be all that arrived, and GitLab counts environments nowhere. So one that is known is asked for by its number; where
-   * none is known, it must not be found in other words either.
+   * An empty list may be incomplete, and GitLab has no count. So a known environment is read by its id; otherwise a
+   * second list with another parameter must not contain it either.
    */
   const find = async (name: string, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
-    const found = await look(name, 'name', signal);
+    const found = await search(name, 'name', signal);
     if (found !== undefined) return found;
     const id = known.get(name);
-    return id === undefined ? await look(name, 'search', signal) : await readOne(id, signal);
+    return id === undefined ? await search(name, 'search', signal) : await readOne(id, signal);
   };
 
   const readOne = async (id: number, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
     const answer = await client.read(`/environments/${id}`, parseEnvironment, { signal, fresh: true });
-    return !answer.ok && (await isGone(client, answer, signal)) ? undefined : valueOf(answer);
+    return !answer.ok && (await isGone(client, answer, signal)) ? undefined : unwrap(answer);
   };
 
   const readLastDeployment = async (name: string, signal: AbortSignal): Promise<DeploymentShape | undefined> => {
     const path = `/deployments?environment=${encodeURIComponent(name)}&order_by=id&sort=desc`;
-    return valueOf(await client.readPage(path, deployments, '1', { signal, fresh: true })).items[0];
+    return unwrap(await client.readPage(path, deployments, '1', { signal, fresh: true })).items[0];
   };
 
-  /** Also starts one that is stopped, which nothing else does. */
+  /** Also starts a stopped environment, which nothing else does. */
   const ensureDeployment = async (
-    { name, answering }: EnvironmentWish,
+    { name, serving }: WantedEnvironment,
     { state }: EnvironmentShape,
     signal: AbortSignal,
   ): Promise<void> => {
-    if (answering === undefined) return;
-    const { commit, ref, isTag } = answering;
+    if (serving === undefined) return;
+    const { commit, ref, isTag } = serving;
     const last = await readLastDeployment(name, signal);
     if (last?.sha === commit && last.status === 'success' && state === 'available') return;
     const body = { environment: name, sha: commit, ref, tag: isTag, status: 'success' };
-    valueOf(await client.send('POST', '/deployments', body, parseNothing, signal));
+    unwrap(await client.send('POST', '/deployments', body, parseNothing, signal));
   };
 
   const stop = async (environment: EnvironmentShape | undefined, signal: AbortSignal): Promise<void> => {
@@ -101,68 +101,68 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     if (!answer.ok && !(await isGone(client, answer, signal))) throw toError(answer);
   };
 
-  /** Somebody else may make it at the same time: another ephd, most likely. */
+  /** Another ephd may create it at the same time. */
   const create = async (name: string, address: Address, signal: AbortSignal): Promise<EnvironmentShape> => {
     const body = { name, ...address, tier: 'development' };
-    // Whether there is one when no answer comes, nobody knows.
+    // Without an answer it is unknown whether it was created.
     known.delete(name);
     const answer = await client.send('POST', '/environments', body, parseEnvironment, signal);
-    if (!answer.ok && answer.meaning === 'refused') return (await look(name, 'name', signal)) ?? valueOf(answer);
-    const made = valueOf(answer);
+    if (!answer.ok && answer.meaning === 'refused') return (await search(name, 'name', signal)) ?? unwrap(answer);
+    const made = unwrap(answer);
     known.set(name, made.id);
     return made;
   };
 
-  /** One that is there and was not shown cannot be made again. */
-  const findOrCreate = async ({ name, url }: EnvironmentWish, signal: AbortSignal): Promise<EnvironmentShape> =>
-    (await look(name, 'name', signal)) ?? (await create(name, addressOf(url), signal));
+  /** An existing one that was not listed cannot be created again. */
+  const findOrCreate = async ({ name, url }: WantedEnvironment, signal: AbortSignal): Promise<EnvironmentShape> =>
+    (await search(name, 'name', signal)) ?? (await create(name, addressOf(url), signal));
 
-  const update = async (wish: EnvironmentWish, found: EnvironmentShape, signal: AbortSignal): Promise<void> => {
-    const address = addressOf(wish.url);
-    if (address.external_url !== undefined && found.external_url !== wish.url)
-      valueOf(await client.send('PUT', `/environments/${found.id}`, address, parseNothing, signal));
-    await ensureDeployment(wish, found, signal);
+  const update = async (wanted: WantedEnvironment, found: EnvironmentShape, signal: AbortSignal): Promise<void> => {
+    const address = addressOf(wanted.url);
+    if (address.external_url !== undefined && found.external_url !== wanted.url)
+      unwrap(await client.send('PUT', `/environments/${found.id}`, address, parseNothing, signal));
+    await ensureDeployment(wanted, found, signal);
   };
 
   return {
-    async ensure(wish, signal) {
-      const found = await findOrCreate(wish, signal);
-      const isSeen = found.state === 'available';
-      // What somebody stopped stays so until it is decided what follows from it.
-      if (!isSeen && standing.get(wish.name)?.isSeen === true) return;
-      standing.set(wish.name, { isSeen });
-      await update(wish, found, signal);
+    async ensure(wanted, signal) {
+      const found = await findOrCreate(wanted, signal);
+      const wasAvailable = found.state === 'available';
+      // What somebody stopped stays stopped until `handleStops` decides.
+      if (!wasAvailable && expected.get(wanted.name)?.wasAvailable === true) return;
+      expected.set(wanted.name, { wasAvailable });
+      await update(wanted, found, signal);
     },
 
-    async resume(wish, signal) {
-      const found = await findOrCreate(wish, signal);
-      await update(wish, found, signal);
-      standing.set(wish.name, { isSeen: found.state === 'available' });
+    async restart(wanted, signal) {
+      const found = await findOrCreate(wanted, signal);
+      await update(wanted, found, signal);
+      expected.set(wanted.name, { wasAvailable: found.state === 'available' });
     },
 
     async ensureStopped(name, signal) {
-      standing.delete(name);
+      expected.delete(name);
       await stop(await find(name, signal), signal);
     },
 
     async listStopped(signal) {
-      const before = new Map(standing);
+      const before = new Map(expected);
       if (before.size === 0) return before;
-      // Of those that are stopped a project may have thousands.
+      // A project may have thousands of stopped environments.
       const listing = await client.list(`/environments?states=available&search=${reviewPrefix}`, environments, { signal });
       if (!listing.complete) throw toError(listing.refusal);
       const available = new Set(listing.items.map(({ name }) => name));
       const others = [...before.keys()].filter((name) => !available.has(name));
-      // A list may arrive with less in it than there is.
+      // The list may be incomplete.
       for (const name of others) if ((await find(name, signal))?.state === 'available') available.add(name);
-      // What was written meanwhile is newer than what was read.
-      const unwritten = [...before].filter(([name, was]) => standing.get(name) === was);
-      for (const [name] of unwritten) if (available.has(name)) standing.set(name, { isSeen: true });
+      // What was written meanwhile is newer than the list.
+      const unwritten = [...before].filter(([name, was]) => expected.get(name) === was);
+      for (const [name] of unwritten) if (available.has(name)) expected.set(name, { wasAvailable: true });
       return new Map(unwritten.filter(([name]) => !available.has(name)));
     },
 
     async ensureDeleted(name, signal) {
-      standing.delete(name);
+      expected.delete(name);
       const found = await find(name, signal);
       await stop(found, signal);
       if (found !== undefined) await sendUnlessGone('DELETE', `/environments/${found.id}`, signal);

@@ -2,7 +2,7 @@ import { EphError, type Log, registerSecret } from '@eph/contract';
 import type { z } from 'zod';
 import type { Answer } from '../forge-http/answer.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
-import { type Change, createForgeHttp, type ParseAnswer, type ReadOptions } from '../forge-http/forge-http.ts';
+import { createForgeHttp, type ParseAnswer, type ReadOptions, type WriteMethod } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
 import { type Listing, type Page, readPages } from '../forge-http/read-pages.ts';
 import { gitlabAnswers } from './answers.ts';
@@ -10,59 +10,58 @@ import { createCountedFetch } from './counted-fetch.ts';
 import { accountShape } from './shapes.ts';
 
 export interface GitlabApiOptions {
-  /** Where people see GitLab, such as `https://gitlab.com`. */
+  /** The web address, such as `https://gitlab.com`. */
   readonly baseUrl: string;
-  /** Of a person, a project or a group, with the scope `api`. */
+  /** A personal, project or group token with the scope `api`. */
   readonly token: string;
   readonly now: () => number;
   readonly random: () => number;
   readonly log: Log;
-  /** Shared by everything that uses the same token; one of its own without it. */
+  /** Shared by all clients with the same token; created if absent. */
   readonly gate?: Gate;
-  /** For what was made of the answers. */
+  /** For parsed answers. */
   readonly cacheLimitBytes?: number;
 }
 
 export interface GitlabClientOptions extends GitlabApiOptions {
-  /** The project with the groups around it, such as `group/sub/project`. */
+  /** The full path, such as `group/sub/project`. */
   readonly path: string;
 }
 
-/** Nothing here throws. */
 export interface GitlabApi {
-  /** What it is about, for people. */
+  /** The project or owner, for messages. */
   readonly shown: string;
   readonly gate: Gate;
   read<T>(path: string, parse: ParseAnswer<T>, options: ReadOptions): Promise<Answer<T>>;
-  /** One page of a list; the first is `1`. The same object for as long as nothing about it changes, the number of all items included. */
+  /** One page of a list; the first is `1`. Returns the same object while it and the total are unchanged. */
   readPage<T>(path: string, listed: Listed<T>, page: string, options: ReadOptions): Promise<Answer<Page<T>>>;
-  /** All pages of a list. The first may have been read already. */
+  /** All pages of a list; `first` if it was already read. */
   list<T>(path: string, listed: Listed<T>, options: ReadOptions, first?: Answer<Page<T>>): Promise<Listing<T>>;
-  send<T>(method: Change, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
 
 /** The API of one project. Paths begin after `/projects/{project}`. */
 export interface GitlabClient extends GitlabApi {
-  /** Where Git finds it, with the token. */
+  /** The clone URL with the token. */
   readonly location: string;
-  /** The number of the account whose token it is. */
+  /** The id of the token's account. */
   readAccount(signal: AbortSignal): Promise<Answer<number>>;
 }
 
 export interface Listed<T> {
   readonly parsePage: ParseAnswer<Page<T>>;
   readonly keyOf: (item: T) => string | number;
-  /** For people. */
+  /** For messages. */
   readonly what: string;
 }
 
-/** Made once for each kind of answer: what was parsed is kept together with what parsed it. */
+/** Create each parser once: it is part of the cache key. */
 export const parserOf =
   <T>(shape: z.ZodType<T>): ParseAnswer<T> =>
   (body) =>
     shape.parse(body);
 
-/** Where the answer to a change says nothing that is needed. */
+/** For answers whose body is not needed. */
 export const parseNothing: ParseAnswer<undefined> = () => undefined;
 
 export const listOf = <T extends { readonly id: number }>(what: string, shape: z.ZodType<T>): Listed<T> =>
@@ -75,7 +74,7 @@ export const listBy = <T>(what: string, shape: z.ZodType<T>, keyOf: Listed<T>['k
 
 const parseAccount: ParseAnswer<number> = (body) => accountShape.parse(body).id;
 
-/** As many as GitLab hands out at a time. */
+/** GitLab's maximum. */
 const pageSize = 100;
 
 /** Paths begin after `/api/v4`. */
@@ -86,7 +85,7 @@ export const createGitlabApi = (options: GitlabApiOptions, what: string): Gitlab
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
-    // What is made of answers is kept; the answers themselves, many times larger, need not be.
+    // Parsed answers are cached instead: they are many times smaller.
     fetch: createCountedFetch(createConditionalFetch({ gate, cacheLimitBytes: 0 })),
     baseUrl: `${base.href}/api/v4`,
     authorize: (headers) => headers.set('private-token', token),
@@ -147,32 +146,29 @@ export const createGitlabClient = (options: GitlabClientOptions): GitlabClient =
   };
 };
 
-/** Something between us and GitLab that answers in its place does not count. Beyond 10,000 items GitLab does not count either. */
+/** An answer of a proxy has no position. Beyond 10,000 items GitLab returns no total. */
 const parsePosition = (headers: Headers): Omit<Page<never>, 'items'> => {
   const next = headers.get('x-next-page');
   const total = headers.get('x-total');
-  if (next === null || !/^\d{0,9}$/.test(next)) throw new Error('the number of the next page is missing');
-  if (total !== null && !/^\d{1,9}$/.test(total)) throw new Error('the number of items is none');
+  if (next === null || !/^\d{0,9}$/.test(next)) throw new Error('X-Next-Page is missing or invalid');
+  if (total !== null && !/^\d{1,9}$/.test(total)) throw new Error('X-Total is invalid');
   return { next: next === '' ? undefined : next, total: total === null ? undefined : Number(total) };
 };
 
 const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new EphError('config.invalid', `${JSON.stringify(text)} is not the address of a GitLab, such as https://gitlab.com.`);
+    throw new EphError('config.invalid', `${JSON.stringify(text)} is not the URL of a GitLab, such as https://gitlab.com.`);
   return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
 };
 
 const parsePath = (text: string): string => {
   if (!/^[\w.-]+(?:\/[\w.-]+)+$/.test(text) || text.split('/').some((part) => part === '.' || part === '..'))
-    throw new EphError(
-      'config.invalid',
-      `${JSON.stringify(text)} is not the path of a project in GitLab, such as group/project.`,
-    );
+    throw new EphError('config.invalid', `${JSON.stringify(text)} is not the path of a GitLab project, such as group/project.`);
   return text;
 };
 
-/** The name does not matter: GitLab looks at the token alone. */
+/** GitLab ignores the user name. */
 const withToken = (address: string, token: string): string => {
   const url = new URL(address);
   url.username = 'oauth2';

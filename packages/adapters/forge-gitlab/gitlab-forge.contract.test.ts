@@ -5,18 +5,18 @@ import { describe } from 'vitest';
 import type { MergeRequestAt, Person } from '../../../test/parts/gitlab/person.ts';
 import { Origin } from '../forge-git/origin.fake.ts';
 import { fullName } from '../forge-git/refs.ts';
-import { connectionsTo, createWorkshop, path } from './gitlab-workshop.fake.ts';
+import { connectionsTo, createGitlabHarness, path } from './gitlab-harness.fake.ts';
 
 /** Commits are made in a repository of this machine and pushed from there. */
 const createForgeHarness = async (): Promise<ForgeHarness> => {
-  const [workshop, origin] = [await createWorkshop({ isEmpty: true }), await Origin.create()];
-  const { gitlab, alice } = workshop;
+  const [harness, origin] = [await createGitlabHarness({ isEmpty: true }), await Origin.create()];
+  const { gitlab, alice } = harness;
   const address = `${gitlab.url.replace('://', `://alice:${gitlab.personalToken(alice)}@`)}/${path}.git`;
   const push = async (...refspecs: readonly string[]): Promise<void> => {
     await origin.git('push', '--quiet', '--force', address, ...refspecs);
   };
   return {
-    forge: workshop.forge,
+    forge: harness.forge,
     async push(ref, files) {
       const commit = await origin.push(ref, files);
       await push(`${fullName(ref)}:${fullName(ref)}`);
@@ -29,16 +29,16 @@ const createForgeHarness = async (): Promise<ForgeHarness> => {
     delete: (ref) => push(`:${fullName(ref)}`),
     ...connectionsTo(gitlab),
     async [Symbol.asyncDispose]() {
-      await workshop[Symbol.asyncDispose]();
+      await harness[Symbol.asyncDispose]();
       await origin[Symbol.asyncDispose]();
     },
   };
 };
 
 const createPullsHarness = async (): Promise<PullsHarness> => {
-  const workshop = await createWorkshop();
-  const { gitlab, forge, alice, bob, mallory } = workshop;
-  const people = { author: alice, maintainer: bob, stranger: mallory };
+  const harness = await createGitlabHarness();
+  const { gitlab, forge, alice, bob, mallory } = harness;
+  const people = { author: alice, maintainer: bob, outsider: mallory };
   const forkPath = 'mallory/shop';
   const forkId = await mallory.fork(path, forkPath);
 
@@ -60,7 +60,7 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
 
   return {
     forge,
-    people: { author: alice.username, maintainer: bob.username, stranger: mallory.username },
+    people: { author: alice.username, maintainer: bob.username, outsider: mallory.username },
     commit: (branch, files, onto) => commit(alice, path, branch, files, onto),
     openPullRequest: ({ head, title }) => open(alice, path, head, title),
     async edit(ref, { title, draft, base }) {
@@ -75,7 +75,7 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
       try {
         people[by].approve(at(ref));
       } catch (error) {
-        if (by !== 'stranger') throw error;
+        if (by !== 'outsider') throw error;
       }
     },
     async setCheck(sha, { name, state }) {
@@ -94,7 +94,7 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
       commit: (branch, files) => commit(mallory, forkPath, branch, files),
       openPullRequest: ({ head, title }) => open(mallory, forkPath, head, title),
     },
-    [Symbol.asyncDispose]: () => workshop[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose](),
   };
 };
 

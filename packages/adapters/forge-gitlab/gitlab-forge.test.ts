@@ -2,7 +2,7 @@ import { type ProjectId, projectId, type Source, silentLog, sourceKey } from '@e
 import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
 import { createGitlabForge, type GitlabForge, type GitlabForgeOptions } from './gitlab-forge.ts';
-import { createWorkshop, path, takeApiRequests } from './gitlab-workshop.fake.ts';
+import { createGitlabHarness, path, takeApiRequests } from './gitlab-harness.fake.ts';
 
 const { signal } = new AbortController();
 const project: ProjectId = projectId('shop');
@@ -148,8 +148,8 @@ describe('a pass over merge requests', () => {
 
 describe('a pass over everything', () => {
   it('adds branches and tags, which come by Git and cost nothing of what the API grants', async () => {
-    await using workshop = await createWorkshop();
-    const { alice, gitlab, forge } = workshop;
+    await using harness = await createGitlabHarness();
+    const { alice, gitlab, forge } = harness;
     await alice.push(path, 'feature', { 'a.txt': 'a' });
     await alice.tag(path, 'v1', 'main');
     await alice.openMergeRequest(path, { source: 'feature' });
@@ -161,8 +161,8 @@ describe('a pass over everything', () => {
   });
 
   it('leaves out what nobody looks for', async () => {
-    await using workshop = await createWorkshop({ kinds: ['tag', 'pr'] });
-    const { alice, forge } = workshop;
+    await using harness = await createGitlabHarness({ kinds: ['tag', 'pr'] });
+    const { alice, forge } = harness;
     await alice.tag(path, 'v1', 'main');
     expect(names((await forge.sources(signal)).items)).toEqual(['tag:v1']);
     expect(await forge.source({ kind: 'branch', name: 'main' }, signal)).toMatchObject({ state: 'present' });

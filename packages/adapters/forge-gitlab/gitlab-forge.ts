@@ -15,14 +15,14 @@ import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
-import { createKeptListing } from '../forge-http/kept-listing.ts';
+import { createCachedListing } from '../forge-http/cached-listing.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { SharedLook } from '../forge-http/shared-look.ts';
+import type { SharedChanges } from '../forge-http/shared-changes.ts';
 import { createGitlabClient, type GitlabClient, type GitlabClientOptions, parserOf } from './gitlab-client.ts';
 import { createGitlabPulls } from './gitlab-pulls.ts';
+import { isGone } from './is-gone.ts';
 import { hasCommit, parseNumber, pathOf, toSource } from './merge-request-source.ts';
 import { createOpenMergeRequests } from './open-merge-requests.ts';
-import { isGone } from './presence.ts';
 import { type MergeRequestShape, mergeRequestShape } from './shapes.ts';
 
 export interface GitlabForgeOptions
@@ -30,16 +30,15 @@ export interface GitlabForgeOptions
     Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
   readonly project: ProjectId;
   readonly log: Log;
-  /** What is looked for; everything by default. Where only merge requests are wanted, an unchanged pass is one request. */
+  /** The kinds to list; all by default. With merge requests only, an unchanged pass is one request. */
   readonly kinds?: readonly SourceKind[];
-  /** Of a group that the project is in: then a pass in which nothing changed is one request for all of its projects. */
-  readonly shared?: SharedLook | undefined;
+  /** With it, an unchanged pass is one request for all projects of the group. */
+  readonly shared?: SharedChanges | undefined;
 }
 
 export interface GitlabForge extends Forge, AsyncDisposable {
   readonly pulls: Pulls;
   readonly refs: RefWriter;
-  /** For the reporter that writes to the same project. */
   readonly client: GitlabClient;
 }
 
@@ -47,14 +46,14 @@ const parseMergeRequest = parserOf(mergeRequestShape);
 const nothing = completeReading<Source>([]);
 
 /**
- * A project of GitLab. Branches, tags and files come by Git, which tells them completely in one exchange that costs nothing of what the
- * API grants; merge requests and what belongs to them come from the API.
+ * A project of GitLab. Branches, tags and files come from Git, which lists them completely in one exchange outside of
+ * the rate limit; merge requests come from the API.
  */
 export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
   const { project, kinds = sourceKinds } = options;
   const client = createGitlabClient(options);
   const git = createGitForge({ ...options, location: client.location });
-  const open = createKeptListing({
+  const open = createCachedListing({
     read: createOpenMergeRequests(client, options.now),
     shared: options.shared,
     path: options.path,
@@ -75,18 +74,18 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
   };
 
   const listOpen = async (refs: Promise<Reading<Source>>, signal: AbortSignal, asOf?: number) => {
-    const kept = asOf === undefined ? undefined : await open.readUnchanged(asOf, signal);
-    return kept !== undefined && isAtTips(kept.items, (await refs).items) ? kept : await open.read(signal);
+    const cached = asOf === undefined ? undefined : await open.readUnchanged(asOf, signal);
+    return cached !== undefined && matchesBranchTips(cached.items, (await refs).items) ? cached : await open.read(signal);
   };
 
-  const toReading = withMemory((listing: Listing<MergeRequestShape>): Reading<Source> => {
+  const toReading = memoizeLast((listing: Listing<MergeRequestShape>): Reading<Source> => {
     const items = listing.items.filter(hasCommit).map((merge) => toSource(project, merge));
     const faults = listing.items.filter((merge) => !hasCommit(merge)).map(withoutCommit);
     if (!listing.complete) return incompleteReading(items, listing.refusal.fault, ...faults);
     return faults.length === 0 ? completeReading(items) : incompleteReading(items, ...faults);
   });
 
-  /** The same reading, not only an equal one, for as long as its parts are. */
+  /** Returns the same object as long as its parts are unchanged. */
   const combine = (parts: readonly Reading<Source>[]): Reading<Source> => {
     if (before !== undefined && parts.every((part, index) => isSame(part, before?.parts[index]))) return before.whole;
     const items = parts.flatMap((part) => part.items);
@@ -133,21 +132,21 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
 };
 
 /**
- * Whether merge requests are where the branches of their own project are. GitLab follows a push a moment later, and when a branch only
- * went back it may leave the date of its merge request as it was.
+ * Whether merge requests are at the tips of their branches. GitLab updates them shortly after a push, and when a branch
+ * is set back it may keep the date of the merge request.
  */
-const isAtTips = (merges: readonly MergeRequestShape[], refs: readonly Source[]): boolean => {
+const matchesBranchTips = (merges: readonly MergeRequestShape[], refs: readonly Source[]): boolean => {
   const tips = new Map<string, string>(
     refs.filter(({ ref }) => ref.kind === 'branch').map(({ ref, commit }) => [ref.name, commit]),
   );
   return merges.every(({ source_project_id: source, target_project_id: target, source_branch: branch, sha }) => {
-    // A merge request stays where it was when its branch is deleted.
+    // A merge request keeps its head when its branch is deleted.
     return source !== target || (tips.get(branch) ?? sha) === sha;
   });
 };
 
-/** Computes again only for another argument than the last. */
-const withMemory = <A, R>(compute: (from: A) => R): ((from: A) => R) => {
+/** Memoizes the last argument. */
+const memoizeLast = <A, R>(compute: (from: A) => R): ((from: A) => R) => {
   let last: { readonly from: A; readonly made: R } | undefined;
   return (from) => {
     if (last?.from !== from) last = { from, made: compute(from) };

@@ -14,7 +14,7 @@ export const createGitlabPulls = (client: GitlabClient): Pulls => {
   const { shown } = client;
   const labels = createLabels(client);
 
-  /** Readings never throw: what cannot be a merge request is one that could not be read. */
+  /** Readings never throw: an impossible number is reported as a fault. */
   const withNumber = async <T>(ref: SourceRef, read: (number: number) => Promise<Reading<T>>): Promise<Reading<T>> => {
     const number = parseNumber(ref);
     if (number === undefined) return incompleteReading([], failure('forge.refused', `${shown} has no such merge request.`));
@@ -34,7 +34,7 @@ export const createGitlabPulls = (client: GitlabClient): Pulls => {
       if (!/^\d{1,15}$/.test(id))
         throw new EphError('forge.refused', `${shown} has no comment ${JSON.stringify(id.slice(0, 40))}.`);
       const answer = await ensureAward(client, `/merge_requests/${number}/notes/${id}`, 'eyes', signal);
-      // A comment that was deleted needs no answer.
+      // Nothing to do for a deleted comment.
       if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
     },
 

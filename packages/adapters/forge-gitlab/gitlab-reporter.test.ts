@@ -4,8 +4,8 @@ import { renderMarkdown } from '@eph/engine/report/markdown';
 import type { Report } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
+import { createGitlabHarness, type GitlabHarness, path, takeApiRequests } from './gitlab-harness.fake.ts';
 import { createGitlabReporter, type GitlabReporterOptions } from './gitlab-reporter.ts';
-import { createWorkshop, path, takeApiRequests, type Workshop } from './gitlab-workshop.fake.ts';
 
 const { signal } = new AbortController();
 const at = { project: path, iid: 1 };
@@ -14,8 +14,8 @@ const url = 'http://shop-calm-bay-1234.localhost';
 
 /** A merge request and what is reported about it. */
 const createWorld = async (options: Partial<GitlabReporterOptions> = {}) => {
-  const workshop = await createWorkshop();
-  const { alice, forge, gitlab } = workshop;
+  const harness = await createGitlabHarness();
+  const { alice, forge, gitlab } = harness;
   const commit = commitSha(await alice.push(path, 'feature', { 'a.txt': 'a' }));
   await alice.openMergeRequest(path, { source: 'feature' });
   const start = () =>
@@ -40,8 +40,8 @@ const createWorld = async (options: Partial<GitlabReporterOptions> = {}) => {
     };
   };
   return {
-    ...workshop,
-    workshop,
+    ...harness,
+    harness,
     commit,
     start,
     report,
@@ -50,18 +50,19 @@ const createWorld = async (options: Partial<GitlabReporterOptions> = {}) => {
 };
 
 /** The next such list arrives without anything in it. */
-const hideOnce = ({ gitlab }: Workshop, pattern: RegExp): void => {
+const hideOnce = ({ gitlab }: GitlabHarness, pattern: RegExp): void => {
   gitlab.failures.add({ failure: { kind: 'empty-page' }, match: { method: 'GET', path: pattern }, times: 1 });
 };
 
 /** An environment that somebody else made. */
-const createForeign = async ({ gitlab, alice }: Workshop, called: string): Promise<void> => {
+const createForeign = async ({ gitlab, alice }: GitlabHarness, called: string): Promise<void> => {
   const headers = { 'private-token': gitlab.personalToken(alice), 'content-type': 'application/json' };
   const body = JSON.stringify({ name: called, external_url: 'https://example.com' });
   await fetch(`${gitlab.url}/api/v4/projects/${encodeURIComponent(path)}/environments`, { method: 'POST', headers, body });
 };
 
-const changes = ({ gitlab }: Workshop): readonly string[] => takeApiRequests(gitlab).filter((line) => !line.startsWith('GET'));
+const changes = ({ gitlab }: GitlabHarness): readonly string[] =>
+  takeApiRequests(gitlab).filter((line) => !line.startsWith('GET'));
 
 describe('the status of a commit', () => {
   it('is green only while the environment is ready, and leads there', async () => {
@@ -152,7 +153,7 @@ describe('an environment of GitLab', () => {
     const { gitlab, report, start } = world;
     const reporter = start();
     await reporter.ensure(report('Ready'), signal);
-    hideOnce(world.workshop, /\/environments\?name=/);
+    hideOnce(world.harness, /\/environments\?name=/);
     await (memory === 'known' ? reporter : start()).ensure(report('Removed', { last: true }), signal);
     expect(gitlab.read.environments(path)).toEqual([]);
   });
@@ -164,7 +165,7 @@ describe('an environment of GitLab', () => {
     const match = { method: 'POST', path: /\/environments$/ };
     gitlab.failures.add({ failure: { kind: 'reset' }, match, takesEffect: true, times: 1 });
     await expect(reporter.ensure(report('Ready'), signal)).rejects.toMatchObject({ code: 'report.failed' });
-    hideOnce(world.workshop, /\/environments\?name=/);
+    hideOnce(world.harness, /\/environments\?name=/);
     await reporter.ensure(report('Removed', { last: true }), signal);
     expect(gitlab.read.environments(path)).toEqual([]);
   });
@@ -173,7 +174,7 @@ describe('an environment of GitLab', () => {
     await using world = await createWorld();
     const { gitlab, report } = world;
     await world.start().ensure(report('Progressing'), signal);
-    hideOnce(world.workshop, /\/environments\?name=/);
+    hideOnce(world.harness, /\/environments\?name=/);
     await world.start().ensure(report('Ready'), signal);
     expect(gitlab.read.environments(path)).toMatchObject([{ state: 'available' }]);
   });
@@ -196,7 +197,7 @@ describe('an environment of GitLab', () => {
   it('leaves those of others alone', async () => {
     await using world = await createWorld();
     const { gitlab, report } = world;
-    await createForeign(world.workshop, `review/${name}-2`);
+    await createForeign(world.harness, `review/${name}-2`);
     await world.start().ensure(report('Ready'), signal);
     await world.start().ensure(report('Removed', { last: true }), signal);
     expect(gitlab.read.environments(path)).toMatchObject([{ name: `review/${name}-2`, state: 'available' }]);
@@ -206,19 +207,19 @@ describe('an environment of GitLab', () => {
 describe('a reporter of GitLab', () => {
   it('is silent while there is nothing new', async () => {
     await using world = await createWorld();
-    const { workshop, report } = world;
+    const { harness, report } = world;
     const reporter = world.start();
     await reporter.ensure(report('Ready'), signal);
     takeApiRequests(world.gitlab);
     await Promise.all([reporter.ensure(report('Ready'), signal), reporter.ensure(report('Ready'), signal)]);
     expect(takeApiRequests(world.gitlab)).toEqual([]);
     await world.start().ensure(report('Ready'), signal);
-    expect(changes(workshop)).toEqual([]);
+    expect(changes(harness)).toEqual([]);
   });
 
   it('shows statuses and environments of branches and tags, which nobody can comment on', async () => {
     await using world = await createWorld();
-    const { gitlab, alice, commit, report, workshop } = world;
+    const { gitlab, alice, commit, report, harness } = world;
     await alice.tag(path, 'v1', 'feature');
     const sources: readonly SourceRef[] = [
       { kind: 'branch', name: 'feature' },
@@ -233,7 +234,7 @@ describe('a reporter of GitLab', () => {
       ['v1', 'success'],
     ]);
     expect(gitlab.read.environments(path)).toHaveLength(2);
-    expect(changes(workshop).filter((line) => line.includes('/notes'))).toEqual([]);
+    expect(changes(harness).filter((line) => line.includes('/notes'))).toEqual([]);
   });
 
   it('writes no notes where people do not want any', async () => {
@@ -283,9 +284,9 @@ describe('a reporter of GitLab', () => {
 
   it('does not take an empty list of notes for one that somebody deleted', async () => {
     await using world = await createWorld();
-    const { gitlab, report, workshop } = world;
+    const { gitlab, report, harness } = world;
     await world.start().ensure(report('Progressing'), signal);
-    hideOnce(workshop, /\/notes\?/);
+    hideOnce(harness, /\/notes\?/);
     const reporter = world.start();
     await expect(reporter.ensure(report('Ready'), signal)).rejects.toMatchObject({ code: 'report.failed' });
     await reporter.ensure(report('Ready'), signal);
@@ -294,23 +295,23 @@ describe('a reporter of GitLab', () => {
 
   it('writes no note again that somebody deleted, also when the list of reactions arrives empty', async () => {
     await using world = await createWorld();
-    const { gitlab, alice, report, workshop } = world;
+    const { gitlab, alice, report, harness } = world;
     await world.start().ensure(report('Progressing'), signal);
     for (const { id } of gitlab.read.comments(at)) alice.deleteComment(at, id);
-    hideOnce(workshop, /\/award_emoji/);
+    hideOnce(harness, /\/award_emoji/);
     await world.start().ensure(report('Ready'), signal);
     expect(gitlab.read.comments(at)).toEqual([]);
   });
 });
 
 describe('the stop button of GitLab', () => {
-  const standing = async () => {
+  const expected = async () => {
     const world = await createWorld();
     const reporter = world.start();
     await reporter.ensure(world.report('Ready'), signal);
     const asked: SourceRef[] = [];
     const follow = (answer: () => boolean | Promise<never> = () => true, of = reporter) =>
-      of.followStops?.(async (source) => {
+      of.handleStops?.(async (source) => {
         asked.push(source);
         return await answer();
       }, signal);
@@ -320,7 +321,7 @@ describe('the stop button of GitLab', () => {
   };
 
   it('is a wish to take down the environment, also in the eyes of later reports', async () => {
-    const { world, report, reporter, asked, follow, states, press } = await standing();
+    const { world, report, reporter, asked, follow, states, press } = await expected();
     await using _ = world;
     await follow();
     expect(asked).toEqual([]);
@@ -338,7 +339,7 @@ describe('the stop button of GitLab', () => {
   });
 
   it('does nothing where only people can take it down: it is shown as it is', async () => {
-    const { world, commit, gitlab, asked, follow, states, press } = await standing();
+    const { world, commit, gitlab, asked, follow, states, press } = await expected();
     await using _ = world;
     press();
     await follow(() => false);
@@ -352,7 +353,7 @@ describe('the stop button of GitLab', () => {
   });
 
   it('is seen again when the wish could not be written', async () => {
-    const { world, asked, follow, states, press } = await standing();
+    const { world, asked, follow, states, press } = await expected();
     await using _ = world;
     press();
     await expect(follow(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
@@ -362,9 +363,9 @@ describe('the stop button of GitLab', () => {
   });
 
   it('counts also when the environment was deleted after it, and not when a list only lacks it', async () => {
-    const { world, alice, asked, follow, press } = await standing();
+    const { world, alice, asked, follow, press } = await expected();
     await using _ = world;
-    hideOnce(world.workshop, /\/environments\?states=/);
+    hideOnce(world.harness, /\/environments\?states=/);
     await follow();
     expect(asked).toEqual([]);
     press();
@@ -374,7 +375,7 @@ describe('the stop button of GitLab', () => {
   });
 
   it('is not taken for pressed when Eph stopped it and it came back', async () => {
-    const { world, report, reporter, start, asked, follow, states } = await standing();
+    const { world, report, reporter, start, asked, follow, states } = await expected();
     await using _ = world;
     await reporter.ensure(report('Removing'), signal);
     await reporter.ensure(report('Ready'), signal);
@@ -391,7 +392,7 @@ describe('the stop button of GitLab', () => {
   });
 
   it('is undone where nobody had seen the environment standing, and counts the next time', async () => {
-    const { world, report, reporter, asked, follow, states, press } = await standing();
+    const { world, report, reporter, asked, follow, states, press } = await expected();
     await using _ = world;
     for (const phase of ['Removing', 'Ready'] as const) await reporter.ensure(report(phase), signal);
     press();
@@ -404,7 +405,7 @@ describe('the stop button of GitLab', () => {
   });
 
   it('is looked for with one request, and with none where nothing stands', async () => {
-    const { world, gitlab, start, follow } = await standing();
+    const { world, gitlab, start, follow } = await expected();
     await using _ = world;
     takeApiRequests(gitlab);
     await follow();
@@ -414,9 +415,9 @@ describe('the stop button of GitLab', () => {
   });
 
   it('of the environments of others is none of our business', async () => {
-    const { world, alice, asked, follow } = await standing();
+    const { world, alice, asked, follow } = await expected();
     await using _ = world;
-    await createForeign(world.workshop, 'review/theirs');
+    await createForeign(world.harness, 'review/theirs');
     alice.pressStop(path, 'review/theirs');
     await follow();
     expect(asked).toEqual([]);

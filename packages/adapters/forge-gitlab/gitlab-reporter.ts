@@ -1,48 +1,44 @@
 import { type EnvironmentId, isSameView, type ReportView, sourceKey } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { valueOf } from '../forge-http/answer.ts';
-import { createReportTurns, reachable } from '../forge-http/report-turns.ts';
-import { ensureCommitStatus, type ShownStatus } from './commit-statuses.ts';
+import { unwrap } from '../forge-http/answer.ts';
+import { createReportQueue, reachable } from '../forge-http/report-queue.ts';
+import { type ComputedStatus, ensureCommitStatus } from './commit-statuses.ts';
 import { createEnvironmentNotes } from './environment-notes.ts';
-import { createGitlabEnvironments, type EnvironmentWish, reviewPrefix } from './environments.ts';
+import { createGitlabEnvironments, reviewPrefix, type WantedEnvironment } from './environments.ts';
 import { type GitlabClient, parserOf } from './gitlab-client.ts';
+import { isGone } from './is-gone.ts';
 import { parseNumber } from './merge-request-source.ts';
-import { isGone } from './presence.ts';
 import { mergeRequestShape } from './shapes.ts';
 
 export interface GitlabReporterOptions {
-  /** Of the forge that reads the same project. */
   readonly client: GitlabClient;
-  /** The note about an environment, its marker included. */
   readonly renderComment: (report: Report) => string;
-  readonly computeStatus: (view: ReportView) => ShownStatus;
-  /** Whether to write notes at all; statuses and environments are always written. */
+  readonly computeStatus: (view: ReportView) => ComputedStatus;
   readonly comments?: boolean;
 }
 
 const parseMergeRequest = parserOf(mergeRequestShape);
 
 /**
- * Reports in three places: a note on the merge request, a status on the commit, and an environment of GitLab with a link to it. Each is
- * read before it is written, so that nothing about them has to be remembered over a restart.
+ * Writes a note on the merge request, a status on the commit, and a GitLab environment with a link. Each is read before
+ * it is written, so no state has to survive a restart.
  */
 export const createGitlabReporter = (options: GitlabReporterOptions): Reporter => {
   const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
   const notes = createEnvironmentNotes(client);
   const environments = createGitlabEnvironments(client);
-  /** What people see already. */
   const written = new Map<EnvironmentId, Report>();
 
   /**
-   * GitLab shows a status on a merge request only if it is in the pipeline of its branch. Commits of forks are on no branch here. On a
-   * merge request that was deleted nobody is left to read.
+   * GitLab shows a status on a merge request only in the pipeline of its branch. Commits of forks are on no branch here.
+   * Undefined if the merge request was deleted.
    */
   const readRef = async ({ source }: Report, signal: AbortSignal): Promise<string | undefined> => {
     const number = parseNumber(source);
     if (number === undefined) return source.name;
     const answer = await client.read(`/merge_requests/${number}`, parseMergeRequest, { signal });
     if (!answer.ok && (await isGone(client, answer, signal))) return undefined;
-    const merge = valueOf(answer);
+    const merge = unwrap(answer);
     return merge.source_project_id === merge.target_project_id ? merge.source_branch : `refs/merge-requests/${number}/head`;
   };
 
@@ -58,13 +54,13 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
 
   const ensureEnvironment = async (report: Report, ref: string | undefined, signal: AbortSignal): Promise<void> => {
     const { view, last } = report;
-    const wish = toWish(report, ref);
-    if (last) return await environments.ensureDeleted(wish.name, signal);
-    if (view.phase === 'Removing' || view.phase === 'Removed') return await environments.ensureStopped(wish.name, signal);
-    await environments.ensure(wish, signal);
+    const wanted = toWanted(report, ref);
+    if (last) return await environments.ensureDeleted(wanted.name, signal);
+    if (view.phase === 'Removing' || view.phase === 'Removed') return await environments.ensureStopped(wanted.name, signal);
+    await environments.ensure(wanted, signal);
   };
 
-  /** What one place refuses is still shown in the others. */
+  /** If one fails, the others are still written. */
   const write = async (report: Report, signal: AbortSignal): Promise<void> => {
     const { environment } = report;
     if (isSameReport(report, written.get(environment))) return;
@@ -81,24 +77,24 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
     else written.set(environment, report);
   };
 
-  const { ensure, between } = createReportTurns(write);
+  const { ensure, runExclusive } = createReportQueue(write);
 
   return {
     ensure,
 
-    async followStops(takeDown, signal) {
+    async handleStops(requestRemoval, signal) {
       const stopped = await environments.listStopped(signal);
-      const meant = [...written.values()].filter(({ view }) => stopped.has(nameOf(view)));
+      const affected = [...written.values()].filter(({ view }) => stopped.has(nameOf(view)));
       const outcomes = await Promise.allSettled(
-        meant.map(async (report) => {
-          const isByOthers = stopped.get(nameOf(report.view))?.isSeen === true;
-          if (isByOthers && (await takeDown(report.source))) return;
-          // Nothing but an answer starts it again, and then the report that tells of it does.
-          if (!isByOthers && report.view.phase !== 'Ready') return;
-          await between(report.environment, async () => {
-            // Of a newer report the next look thinks anew.
+        affected.map(async (report) => {
+          const isStoppedByUser = stopped.get(nameOf(report.view))?.wasAvailable === true;
+          if (isStoppedByUser && (await requestRemoval(report.source))) return;
+          // It can be started only once something answers, which the next report does.
+          if (!isStoppedByUser && report.view.phase !== 'Ready') return;
+          await runExclusive(report.environment, async () => {
+            // A newer report is handled by the next call.
             if (written.get(report.environment) !== report) return;
-            await environments.resume(toWish(report, await readRef(report, signal)), signal);
+            await environments.restart(toWanted(report, await readRef(report, signal)), signal);
           });
         }),
       );
@@ -110,10 +106,10 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
 
 const nameOf = ({ name }: ReportView): string => `${reviewPrefix}${name}`;
 
-const toWish = ({ view, source, commit }: Report, ref: string | undefined): EnvironmentWish => {
-  const isAnswering = view.phase === 'Ready' && ref !== undefined;
-  const answering = isAnswering ? { commit, ref, isTag: source.kind === 'tag' } : undefined;
-  return { name: nameOf(view), url: view.url, answering };
+const toWanted = ({ view, source, commit }: Report, ref: string | undefined): WantedEnvironment => {
+  const isServing = view.phase === 'Ready' && ref !== undefined;
+  const serving = isServing ? { commit, ref, isTag: source.kind === 'tag' } : undefined;
+  return { name: nameOf(view), url: view.url, serving };
 };
 
 const isSameReport = (a: Report, b: Report | undefined): boolean =>

@@ -1,12 +1,12 @@
 import { EphError } from '@eph/contract';
-import { senseless, toError, valueOf } from '../forge-http/answer.ts';
+import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
 import { type GitlabClient, listOf, parserOf } from './gitlab-client.ts';
 import { labelEventShape, mergeRequestShape } from './shapes.ts';
 
 const events = listOf('changes of labels', labelEventShape);
 const parseLabelled = parserOf(mergeRequestShape.pick({ labels: true }));
 
-/** The labels of merge requests, as wishes that are read and written. Everything throws `EphError`. */
+/** The labels of merge requests. Everything throws `EphError`. */
 export interface Labels {
   labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
   add(number: number, label: string, signal: AbortSignal): Promise<void>;
@@ -15,9 +15,9 @@ export interface Labels {
 
 export const createLabels = (client: GitlabClient): Labels => {
   const change = async (number: number, body: LabelChange, signal: AbortSignal): Promise<readonly string[]> =>
-    valueOf(await client.send('PUT', `/merge_requests/${number}`, body, parseLabelled, signal)).labels;
+    unwrap(await client.send('PUT', `/merge_requests/${number}`, body, parseLabelled, signal)).labels;
 
-  /** GitLab passes over in silence what it does not take, or not from this token. */
+  /** GitLab silently ignores labels that it does not accept, or not from this token. */
   const refuse = (label: string): never => {
     throw new EphError(
       'forge.refused',
@@ -34,10 +34,10 @@ export const createLabels = (client: GitlabClient): Labels => {
         .toSorted((a, b) => a.id - b.id)
         .at(-1);
       if (last !== undefined) return last.action === 'add' ? last.created_at : undefined;
-      // What is there was put there: without a word about it, the list is not all that happened.
-      const { labels } = valueOf(await client.read(`/merge_requests/${number}`, parseLabelled, { signal, fresh: true }));
+      // A present label was added at some time: without an event, the list is incomplete.
+      const { labels } = unwrap(await client.read(`/merge_requests/${number}`, parseLabelled, { signal, fresh: true }));
       if (!labels.includes(label)) return undefined;
-      throw toError(senseless(`${client.shown} does not say when merge request ${number} got its label.`));
+      throw toError(invalidAnswer(`${client.shown} does not list when the label was added to merge request ${number}.`));
     },
 
     async add(number, label, signal) {
@@ -46,7 +46,6 @@ export const createLabels = (client: GitlabClient): Labels => {
     },
 
     async remove(number, label, signal) {
-      // No merge request has such a label.
       if (!isOneLabel(label)) return;
       if ((await change(number, { remove_labels: [label] }, signal)).includes(label)) refuse(label);
     },
@@ -57,6 +56,6 @@ type LabelChange = { readonly add_labels: readonly string[] } | { readonly remov
 
 const labelLimit = 255;
 
-/** GitLab takes what is sent for a list: it cuts at commas, and the spaces around them off. */
+/** GitLab splits the value at commas and trims the parts. */
 const isOneLabel = (label: string): boolean =>
   label !== '' && label.length <= labelLimit && !label.includes(',') && label === label.trim();

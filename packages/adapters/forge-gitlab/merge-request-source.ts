@@ -2,7 +2,7 @@ import { commitSha, EphError, type ProjectId, type PullRequest, type Source, typ
 import type { z } from 'zod';
 import type { MergeRequestShape, referencesShape } from './shapes.ts';
 
-/** The number of a merge request within its project, if the ref is one and could be one of GitLab's. */
+/** The number of a merge request, if the ref can be one of GitLab. */
 export const parseNumber = ({ kind, name }: SourceRef): number | undefined =>
   kind === 'pr' && /^[1-9]\d{0,8}$/.test(name) ? Number(name) : undefined;
 
@@ -13,19 +13,19 @@ export const requireNumber = (ref: SourceRef, shown: string): number => {
   return number;
 };
 
-/** Of its project, as GitLab calls it now. */
+/** The current path of its project. */
 export const pathOf = ({ full }: z.output<typeof referencesShape>): string => full.slice(0, full.lastIndexOf('!'));
 
-export interface LocatedMergeRequest extends MergeRequestShape {
+export interface MergeRequestWithCommit extends MergeRequestShape {
   readonly sha: string;
 }
 
-/** Whether its commit is known. It is not for a moment after it was opened. */
-export const hasCommit = (merge: MergeRequestShape): merge is LocatedMergeRequest => isCommit(merge.sha);
+/** The commit is unknown shortly after a merge request was opened. */
+export const hasCommit = (merge: MergeRequestShape): merge is MergeRequestWithCommit => isCommit(merge.sha);
 
 export const isCommit = (text: string | null): text is string => text !== null && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 
-export const toSource = (project: ProjectId, merge: LocatedMergeRequest): Source => ({
+export const toSource = (project: ProjectId, merge: MergeRequestWithCommit): Source => ({
   project,
   ref: { kind: 'pr', name: String(merge.iid) },
   commit: commitSha(merge.sha),
@@ -41,11 +41,11 @@ const toPullRequest = (merge: MergeRequestShape): PullRequest => ({
   base: merge.target_branch,
   fork: forkOf(merge),
   page: merge.web_url,
-  // The count tells of a comment that was deleted, which GitLab does not take for a change.
+  // The count shows deleted comments, which do not change the date.
   touched: `${merge.updated_at} ${merge.user_notes_count}`,
 });
 
-/** GitLab shows a fork by its number here. Its path would take a request each, and the fork may be one that Eph must not see. */
+/** Only the id of the fork. Its path would cost a request, and Eph may not be allowed to see it. */
 const forkOf = ({ source_project_id: source, target_project_id: target }: MergeRequestShape): string | null => {
   if (source === target) return null;
   return source === null ? 'a deleted project' : `projects/${source}`;

@@ -1,4 +1,4 @@
-import { type Answer, senseless } from '../forge-http/answer.ts';
+import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
 import type { Listing, Page } from '../forge-http/read-pages.ts';
 import { type GitlabClient, listBy } from './gitlab-client.ts';
@@ -6,13 +6,12 @@ import { type MergeRequestShape, mergeRequestShape } from './shapes.ts';
 
 const mergeRequests = listBy('merge requests', mergeRequestShape, ({ iid }) => iid);
 
-/** Whatever happens to a merge request puts it first. */
 const newestFirst = 'order_by=updated_at&sort=desc';
 const open = `/merge_requests?state=opened&${newestFirst}`;
 const all = `/merge_requests?state=all&${newestFirst}`;
 
-/** So long the first page speaks for the others; then they are looked at, in case GitLab did not put a change first. */
-const trustMs = 10 * 60_000;
+/** After this time the other pages are read again, in case GitLab did not move a change to the first. */
+const maxAgeMs = 10 * 60_000;
 
 interface Known {
   readonly first: Page<MergeRequestShape>;
@@ -21,8 +20,8 @@ interface Known {
 }
 
 /**
- * The open merge requests of a project. What changes comes to the first page, and what is closed changes the number of all: as long as
- * both are the same, so are the other pages, and one conditional request is enough.
+ * The open merge requests of a project. Every change moves a merge request to the first page, and closing one changes
+ * the total. While both are unchanged so are the other pages, and one conditional request is enough.
  */
 export const createOpenMergeRequests = (
   client: GitlabClient,
@@ -31,27 +30,27 @@ export const createOpenMergeRequests = (
   const checkDrop = createDropCheck(mergeRequests.what);
   let known: Known | undefined;
 
-  /** Without a number of all, nobody knows about the other pages. */
-  const isSettledBy = (first: Page<MergeRequestShape>): boolean => {
+  /** Without a total, the other pages are unknown. */
+  const isUnchanged = (first: Page<MergeRequestShape>): boolean => {
     if (known?.first !== first) return false;
-    return first.next === undefined || (first.total !== undefined && now() - known.at < trustMs);
+    return first.next === undefined || (first.total !== undefined && now() - known.at < maxAgeMs);
   };
 
-  /** Merge requests are closed, hardly ever deleted: those that were open are now first among all. */
-  const countOtherwise = async (signal: AbortSignal): Promise<Answer<number>> => {
+  /** Merge requests are hardly ever deleted: those that were open are now first among all. */
+  const recount = async (signal: AbortSignal): Promise<Answer<number>> => {
     const answer = await client.readPage(all, mergeRequests, '1', { signal, fresh: true });
     if (!answer.ok) return answer;
     const { items } = answer.value;
     if (items.length === 0 && (known?.listing.items.length ?? 0) > 0)
-      return senseless(`None of the ${mergeRequests.what} of ${client.shown} were listed, not even closed ones.`);
+      return invalidAnswer(`GitLab lists no ${mergeRequests.what} of ${client.shown}, not even closed ones.`);
     return { ok: true, value: items.filter(({ state }) => state === 'opened').length };
   };
 
   return async (signal) => {
     const options = { signal, fresh: true };
     const first = await client.readPage(open, mergeRequests, '1', options);
-    if (first.ok && known !== undefined && isSettledBy(first.value)) return known.listing;
-    const listing = await checkDrop(await client.list(open, mergeRequests, options, first), () => countOtherwise(signal));
+    if (first.ok && known !== undefined && isUnchanged(first.value)) return known.listing;
+    const listing = await checkDrop(await client.list(open, mergeRequests, options, first), () => recount(signal));
     if (listing.complete && first.ok) known = { first: first.value, listing, at: now() };
     return listing;
   };

@@ -4,10 +4,10 @@ import { memberShape } from './shapes.ts';
 
 const parseMember = parserOf(memberShape);
 
-/** From here on people push. https://docs.gitlab.com/api/members/#roles */
+/** The lowest role that can push: https://docs.gitlab.com/api/members/#roles */
 const developer = 30;
 
-/** Who of these people may write to the project now, by their ids, as members of it or of a group around it; each is asked for once. */
+/** The ids of the people who may write to the project now, as members of it or of a parent group; one request each. */
 export const readWriters = async (
   client: GitlabClient,
   people: Iterable<number>,
@@ -26,7 +26,7 @@ const readMember = async (
   signal: AbortSignal,
 ): Promise<Answer<{ readonly id: number; readonly mayWrite: boolean }>> => {
   const answer = await client.read(`/members/all/${id}`, parseMember, { signal, fresh: true });
-  // Nobody's business here. That the project itself cannot be seen shows wherever these people were found.
+  // Not a member. If the project itself cannot be read, the reading that found these people has failed.
   if (!answer.ok) return answer.meaning === 'gone' ? { ok: true, value: { id, mayWrite: false } } : answer;
   const { access_level: level, state } = answer.value;
   return { ok: true, value: { id, mayWrite: level >= developer && state === 'active' } };

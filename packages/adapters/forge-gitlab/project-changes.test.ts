@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
 import { ScriptedForge } from '../forge-http/scripted-forge.fake.ts';
 import { createGitlabForge, type GitlabForgeOptions } from './gitlab-forge.ts';
-import { createWorkshop, path } from './gitlab-workshop.fake.ts';
+import { createGitlabHarness, path } from './gitlab-harness.fake.ts';
 
 const { signal } = new AbortController();
 const first: SourceRef = { kind: 'pr', name: '1' };
@@ -90,8 +90,8 @@ describe('watches that disagree', () => {
   });
 
   it('say nothing about which commit a command was written for', async () => {
-    await using workshop = await createWorkshop({ now: () => Date.now() + 3 * hour });
-    const { alice, bob, forge } = workshop;
+    await using harness = await createGitlabHarness({ now: () => Date.now() + 3 * hour });
+    const { alice, bob, forge } = harness;
     const commit = commitSha(await alice.push(path, 'work', { 'a.txt': 'a' }));
     await alice.openMergeRequest(path, { source: 'work' });
     bob.comment(at, '/deploy');
@@ -109,7 +109,7 @@ describe('a merge request that is changed between two looks', () => {
     const bob = gitlab.person('bob');
     alice.invite(path, bob, 'maintainer');
     const touched = new Set<string | undefined>();
-    const look = async (): Promise<void> => {
+    const readTouched = async (): Promise<void> => {
       const { items } = await forge.sources(signal);
       touched.add(items.find(({ ref }) => ref.name === '1')?.pull?.touched);
     };
@@ -121,11 +121,11 @@ describe('a merge request that is changed between two looks', () => {
       () => alice.comment(at, '/deploy'),
       () => bob.approve(at),
     ];
-    await look();
+    await readTouched();
     for (const change of changes) {
       nowMs += 1;
       change();
-      await look();
+      await readTouched();
     }
     expect(touched.size).toBe(changes.length + 1);
   });

@@ -39,14 +39,14 @@ describe('the projects of a group of GitLab', () => {
   });
 
   it.each([
-    ['a page that does not come', { kind: 'status', status: 502 }, 'trouble'],
+    ['a page that does not come', { kind: 'status', status: 502 }, 'server error'],
     ['a page that breaks off', { kind: 'reset' }, ''],
-  ] as const)('are not all known after %s', async (_case, failure, sentence) => {
+  ] as const)('are not all known after %s', async (_case, failure, message) => {
     await using gitlab = await GitlabEmulator.start();
     const token = await fill(gitlab);
     gitlab.failures.add({ failure, match: { path: /[?&]page=2/ } });
     const reading = await readRepositories(optionsFor(gitlab, token), 'acme', signal);
-    expect(reading).toMatchObject({ complete: false, faults: [{ message: expect.stringContaining(sentence) }] });
+    expect(reading).toMatchObject({ complete: false, faults: [{ message: expect.stringContaining(message) }] });
     expect(reading.items).toHaveLength(100);
   });
 
@@ -57,7 +57,7 @@ describe('the projects of a group of GitLab', () => {
     const read = (owner: string) => readRepositories(optionsFor(gitlab, token), owner, signal);
     expect(await read('acme')).toMatchObject({
       complete: false,
-      faults: [{ message: expect.stringContaining('no repository') }],
+      faults: [{ message: expect.stringContaining('no repositories') }],
     });
     expect(await read('nobody')).toMatchObject({ complete: false, faults: [{ message: expect.stringContaining('not exist') }] });
     gitlab.revoke(token);

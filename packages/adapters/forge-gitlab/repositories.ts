@@ -5,10 +5,10 @@ import { createGitlabApi, type GitlabApiOptions, listOf } from './gitlab-client.
 
 const projects = listOf('projects', z.object({ id: z.int(), path_with_namespace: z.string(), archived: z.boolean() }));
 
-/** The oldest first, so that what is made while pages are read comes last. */
+/** Oldest first, so that new projects come last while pages are read. */
 const oldestFirst = 'order_by=id&sort=asc';
 
-/** What Eph can see of the projects of a group and all groups in it, or of a user. */
+/** The projects of a group with its subgroups, or of a user, that Eph can see. */
 export const readRepositories = async (
   options: GitlabApiOptions,
   owner: string,
@@ -17,7 +17,7 @@ export const readRepositories = async (
   const api = createGitlabApi(options, owner);
   const name = encodeURIComponent(owner);
   const list = (path: string) => api.list(path, projects, { signal, fresh: true });
-  // Projects of others that are shared with the group are not the group's.
+  // Shared projects belong to other groups.
   const ofGroup = await list(`/groups/${name}/projects?include_subgroups=true&with_shared=false&${oldestFirst}`);
   const isNoGroup = !ofGroup.complete && ofGroup.refusal.meaning === 'gone' && ofGroup.items.length === 0;
   const { items, ...listing } =

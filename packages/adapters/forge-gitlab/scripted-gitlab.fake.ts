@@ -2,7 +2,7 @@ import { projectId, silentLog } from '@eph/contract';
 import type { ScriptedForge } from '../forge-http/scripted-forge.fake.ts';
 import { createGitlabForge, type GitlabForge } from './gitlab-forge.ts';
 
-/** A forge that has seen nothing yet; it looks at merge requests alone. */
+/** A new forge that lists merge requests only. */
 export const createScriptedGitlab = ({ url }: Pick<ScriptedForge, 'url'>): GitlabForge =>
   createGitlabForge({
     project: projectId('shop'),

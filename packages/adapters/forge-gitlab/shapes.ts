@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Of every answer only what is used; the rest is not kept. */
+/** Only the fields that are used. */
 
-/** With the path of the project, such as `group/project!1`. */
+/** Includes the path of the project, such as `group/project!1`. */
 export const referencesShape = z.object({ full: z.string() });
 
 const person = z.object({ id: z.int(), username: z.string() });
@@ -19,7 +19,7 @@ export const mergeRequestShape = z.object({
   /** Null once the fork is deleted. */
   source_project_id: z.int().nullable(),
   target_project_id: z.int(),
-  /** The head; null until GitLab has looked at it. */
+  /** The head; null until GitLab has processed it. */
   sha: z.string().nullable(),
   web_url: z.string(),
   references: referencesShape.optional(),
@@ -28,14 +28,14 @@ export const mergeRequestShape = z.object({
 });
 export type MergeRequestShape = z.output<typeof mergeRequestShape>;
 
-/** Only when one is asked for. A number of files as text; `1000+` when there are more than GitLab keeps. */
+/** Only for a single merge request. A number as text, such as `1000+` above GitLab's limit. */
 export const comparedShape = z.object({ sha: z.string().nullable(), changes_count: z.string().nullable() });
 
 export const projectShape = z.object({ id: z.int() });
 
 export const accountShape = z.object({ id: z.int() });
 
-/** Each look of GitLab at the head of a merge request. */
+/** One per push. */
 export const versionShape = z.object({ id: z.int(), head_commit_sha: z.string(), created_at: z.string() });
 export type VersionShape = z.output<typeof versionShape>;
 
@@ -44,7 +44,7 @@ export const noteShape = z.object({
   body: z.string(),
   author: person,
   created_at: z.string(),
-  /** Said by GitLab itself. */
+  /** Written by GitLab itself. */
   system: z.boolean(),
 });
 export type NoteShape = z.output<typeof noteShape>;

@@ -6,7 +6,7 @@ import { type StatusShape, statusShape } from './shapes.ts';
 
 const statuses = listOf('statuses', statusShape);
 
-/** Jobs of pipelines and statuses from outside, oldest first; several of one name where there are several pipelines. */
+/** Jobs and external statuses, oldest first; one name may occur in several pipelines. */
 export const readStatuses = async (
   client: GitlabClient,
   commit: CommitSha,
@@ -23,7 +23,7 @@ export const computeChecks = (items: readonly StatusShape[]): readonly Check[] =
     state: checkStates[status] ?? 'pending',
   }));
 
-/** Every other state is one on the way. A job is skipped when one before it failed. */
+/** All other states are pending. A job is skipped when an earlier one failed. */
 const checkStates: Readonly<Record<string, Check['state']>> = {
   success: 'success',
   failed: 'failure',

@@ -1,5 +1,5 @@
 import { type CommitSha, commitSha } from '@eph/contract';
-import { senseless } from '../forge-http/answer.ts';
+import { invalidAnswer } from '../forge-http/answer.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import { type GitlabClient, listOf } from './gitlab-client.ts';
 import { isCommit } from './merge-request-source.ts';
@@ -7,16 +7,16 @@ import { type VersionShape, versionShape } from './shapes.ts';
 
 const versions = listOf('versions', versionShape);
 
-/** Every head that a merge request had, and since when. GitLab keeps them also when a push was forced. */
+/** Every head of a merge request with its time, including before forced pushes. */
 export const readVersions = async (client: GitlabClient, number: number, signal: AbortSignal): Promise<Listing<VersionShape>> => {
   const listing = await client.list(`/merge_requests/${number}/versions`, versions, { signal, fresh: true });
   if (!listing.complete || listing.items.length > 0) return listing;
-  // Whatever can be commented on or approved has a head, and every head is a version.
-  const refusal = senseless(`${client.shown} shows none of the versions of merge request ${number}.`);
+  // Every merge request has a head, and every head is a version.
+  const refusal = invalidAnswer(`${client.shown} does not list the versions of merge request ${number}.`);
   return { complete: false, items: [], refusal };
 };
 
-/** Which head a merge request had at a moment; null where that cannot be told. */
+/** The head of a merge request at a time; null if unknown. */
 export const headAt = (seen: readonly VersionShape[], at: string): CommitSha | null => {
   const then = Date.parse(at);
   const before = seen.filter(({ created_at: since }) => Date.parse(since) <= then);

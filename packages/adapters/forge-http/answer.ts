@@ -2,11 +2,11 @@ import { EphError, type ErrorCode, type Failure, failure, isEphError, toFailure 
 import { parseRetryAfter } from './budget.ts';
 
 /**
- * What an answer other than success means for whoever asked.
- * - `gone`: what was asked for does not exist, by the forge's own word. The only one from which absence may be concluded.
- * - `refused`: the forge does not let us; a person must act.
- * - `retry`: the forge is in trouble or wants a pause.
- * - `incomplete`: the answer makes no sense; nothing follows from it.
+ * What an unsuccessful answer means for the caller.
+ * - `gone`: the forge says that it does not exist. Only this may be taken as absence.
+ * - `refused`: the forge denies access; a person must act.
+ * - `retry`: the forge fails or asks for a pause.
+ * - `incomplete`: the answer is invalid; nothing may be concluded from it.
  */
 export type Meaning = 'gone' | 'refused' | 'retry' | 'incomplete';
 
@@ -18,15 +18,14 @@ export interface Refusal {
   readonly fault: Failure;
 }
 
-/** One line of the table in which an adapter says what every status of its forge means. The first that fits counts. */
+/** One rule of an adapter's table of statuses. The first match counts. */
 export interface AnswerRule {
   readonly status: number | readonly [first: number, last: number];
-  /** Only answers with such headers. */
   readonly when?: (headers: Headers) => boolean;
   readonly meaning: Meaning;
   readonly code: ErrorCode;
-  /** Without anything that varies from answer to answer: a new text looks like a new failure. `shown` is the repository. */
-  readonly sentence: (shown: string) => string;
+  /** Without variable parts: a new text looks like a new failure. `shown` is the repository. */
+  readonly message: (shown: string) => string;
 }
 
 export type AnswerTable = readonly AnswerRule[];
@@ -36,30 +35,28 @@ export interface UnsuccessfulAnswer {
   readonly headers: Headers;
 }
 
-export const judgeAnswer = (table: AnswerTable, answer: UnsuccessfulAnswer, shown: string, now: number): Refusal => {
+export const classifyAnswer = (table: AnswerTable, answer: UnsuccessfulAnswer, shown: string, now: number): Refusal => {
   const rule = table.find(({ status, when }) => covers(status, answer.status) && (when === undefined || when(answer.headers)));
-  if (rule === undefined) return senseless(`${shown}: the forge answered with the unexpected status ${answer.status}.`);
-  const { meaning, code, sentence } = rule;
-  return { ok: false, meaning, fault: failure(code, sentence(shown), parseRetryAfter(answer.headers, now)) };
+  if (rule === undefined) return invalidAnswer(`${shown}: the forge answered with unexpected status ${answer.status}.`);
+  const { meaning, code, message } = rule;
+  return { ok: false, meaning, fault: failure(code, message(shown), parseRetryAfter(answer.headers, now)) };
 };
 
 const covers = (status: AnswerRule['status'], seen: number): boolean =>
   typeof status === 'number' ? status === seen : seen >= status[0] && seen <= status[1];
 
-/** An answer from which nothing follows. */
-export const senseless = (message: string): Refusal => ({
+export const invalidAnswer = (message: string): Refusal => ({
   ok: false,
   meaning: 'incomplete',
   fault: failure('forge.incomplete', message),
 });
 
-/** Whatever kept an answer from coming. */
 export const noAnswer = (error: unknown, signal: AbortSignal): Refusal => {
-  if (signal.aborted && !isEphError(error)) return senseless('The reading was stopped before it was finished.');
+  if (signal.aborted && !isEphError(error)) return invalidAnswer('The reading was aborted.');
   return { ok: false, meaning: 'retry', fault: toFailure(error) };
 };
 
-export const valueOf = <T>(answer: Answer<T>): T => {
+export const unwrap = <T>(answer: Answer<T>): T => {
   if (answer.ok) return answer.value;
   throw toError(answer);
 };

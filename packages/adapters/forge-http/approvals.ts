@@ -3,16 +3,16 @@ import type { Approval } from '@eph/engine/source/pulls';
 import type { Answer } from './answer.ts';
 import type { Listing } from './read-pages.ts';
 
-export interface ApprovalQuestions<Review> {
+export interface ApprovalInputs<Review> {
   readonly reviews: Listing<Review>;
-  /** What the reviews alone say, whoever wrote them. */
+  /** The approvals among the reviews, by anybody. */
   readonly compute: (reviews: readonly Review[]) => readonly Approval[];
   readonly readWriters: (people: readonly string[]) => Promise<Answer<ReadonlySet<string>>>;
 }
 
-/** As `Pulls.approvals`: everybody can approve, and only people who may write count. */
-export const judgeApprovals = async <Review>(questions: ApprovalQuestions<Review>): Promise<Reading<Approval>> => {
-  const { reviews, compute, readWriters } = questions;
+/** As `Pulls.approvals`: anybody can approve, but only approvals by people with write access count. */
+export const filterApprovals = async <Review>(inputs: ApprovalInputs<Review>): Promise<Reading<Approval>> => {
+  const { reviews, compute, readWriters } = inputs;
   if (!reviews.complete) return incompleteReading([], reviews.refusal.fault);
   const approvals = compute(reviews.items);
   const writers = await readWriters(approvals.map(({ author }) => author));

@@ -1,14 +1,13 @@
-/** The most recently used values, as many as fit. */
+/** An LRU cache with a limit in bytes. */
 export interface BoundedCache<V> {
   get(key: string): V | undefined;
-  /** A value larger than the whole bound is not kept. */
   set(key: string, value: V, sizeBytes: number): void;
   delete(key: string): void;
   readonly sizeBytes: number;
 }
 
 export const createBoundedCache = <V>(limitBytes: number): BoundedCache<V> => {
-  // A map remembers the order of insertion: the first entry is the one that was not used for longest.
+  // A map keeps insertion order: the first entry is the least recently used.
   const entries = new Map<string, { readonly value: V; readonly sizeBytes: number }>();
   let total = 0;
 

@@ -1,15 +1,15 @@
-/** How many requests a forge still grants. */
+/** The rate limit of a forge. */
 export interface Budget {
   readonly limit: number;
   readonly remaining: number;
-  /** When the count starts over, in milliseconds since 1970 of our own watch. */
+  /** When the limit resets, in milliseconds since 1970 of the local clock. */
   readonly resetAt: number;
 }
 
-/** No forge counts over more than an hour; a longer pause comes from a broken header or a broken watch. */
-export const longestPauseMs = 3_600_000;
+/** No forge uses windows of more than an hour; a longer pause comes from a broken header or clock. */
+export const maxPauseMs = 3_600_000;
 
-/** GitHub writes `x-ratelimit-…`, GitLab `ratelimit-…`. Undefined when the answer says nothing, or nothing that makes sense. */
+/** GitHub sends `x-ratelimit-…`, GitLab `ratelimit-…`. Undefined if they are absent or invalid. */
 export const parseBudget = (headers: Headers, now: number): Budget | undefined => {
   const read = (name: string): number | undefined =>
     parseCount(headers.get(`x-ratelimit-${name}`) ?? headers.get(`ratelimit-${name}`));
@@ -18,23 +18,23 @@ export const parseBudget = (headers: Headers, now: number): Budget | undefined =
   return { limit, remaining, resetAt: now + pauseUntil(resetMs(reset, headers, now), headers, now) };
 };
 
-/** How long a server asks to be left alone, in milliseconds. */
+/** The pause a server asks for, in milliseconds. */
 export const parseRetryAfter = (headers: Headers, now: number): number | undefined => {
   const text = headers.get('retry-after');
   if (text === null) return undefined;
   const seconds = parseCount(text);
-  if (seconds !== undefined) return Math.min(seconds * 1_000, longestPauseMs);
+  if (seconds !== undefined) return Math.min(seconds * 1_000, maxPauseMs);
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : pauseUntil(at, headers, now);
 };
 
-/** A moment since 1970, or a number of seconds from now: forges do both, and no count lasts thirty years. */
+/** Forges send either a Unix time or a number of seconds from now. */
 const resetMs = (seconds: number, headers: Headers, now: number): number =>
   seconds > 1_000_000_000 ? seconds * 1_000 : serverTime(headers, now) + seconds * 1_000;
 
-/** Both moments by the server's own watch, so that it does not matter whether ours agrees. */
+/** Both times by the server's clock, so that skew of the local clock does not matter. */
 const pauseUntil = (at: number, headers: Headers, now: number): number =>
-  Math.min(Math.max(at - serverTime(headers, now), 0), longestPauseMs);
+  Math.min(Math.max(at - serverTime(headers, now), 0), maxPauseMs);
 
 const serverTime = (headers: Headers, now: number): number => {
   const at = Date.parse(headers.get('date') ?? '');

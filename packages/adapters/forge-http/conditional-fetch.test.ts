@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ConditionalFetchOptions, createConditionalFetch } from './conditional-fetch.ts';
-import { createTestGate, ScriptedForge, StoppedWatch } from './scripted-forge.fake.ts';
+import { createTestGate, ManualClock, ScriptedForge } from './scripted-forge.fake.ts';
 
 const start = async (options: Partial<ConditionalFetchOptions> = {}) => {
   const forge = await ScriptedForge.start();
   onTestFinished(() => forge[Symbol.asyncDispose]());
-  const fetch = createConditionalFetch({ gate: createTestGate(new StoppedWatch()), ...options });
+  const fetch = createConditionalFetch({ gate: createTestGate(new ManualClock()), ...options });
   return { forge, fetch, address: `${forge.url}/pulls` };
 };
 

@@ -1,19 +1,14 @@
-import { type Answer, senseless } from './answer.ts';
+import { type Answer, invalidAnswer } from './answer.ts';
 import type { Listing } from './read-pages.ts';
 
-/**
- * A success with an empty list is what some proxies and broken replicas answer, so it counts only if the forge confirms it in another way.
- *
- * @param countOtherwise asks the forge
- * @param doubt what people are told where that finds some
- */
+/** Some proxies and broken replicas answer with an empty list, so it counts only if `recount` confirms it. */
 export const confirmEmpty = async <T>(
   listing: Listing<T>,
-  countOtherwise: () => Promise<Answer<number>>,
-  doubt: string,
+  recount: () => Promise<Answer<number>>,
+  message: string,
 ): Promise<Listing<T>> => {
   if (!listing.complete || listing.items.length > 0) return listing;
-  const count = await countOtherwise();
+  const count = await recount();
   if (!count.ok) return { complete: false, items: [], refusal: count };
-  return count.value === 0 ? listing : { complete: false, items: [], refusal: senseless(doubt) };
+  return count.value === 0 ? listing : { complete: false, items: [], refusal: invalidAnswer(message) };
 };

@@ -1,31 +1,29 @@
 import { EphError } from '@eph/contract';
 import type { Gate } from './gate.ts';
 
-/** A whole answer: nothing of it can still break. */
+/** A complete answer. */
 export interface Received {
   readonly status: number;
   readonly statusText: string;
   readonly headers: Headers;
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Where it came from in the end. */
   readonly url: string;
 }
 
 export interface ExchangeOptions {
   readonly fetch: typeof fetch;
   readonly gate: Gate;
-  /** For one request and its whole answer. */
   readonly timeoutMs: number;
   readonly bodyLimitBytes: number;
 }
 
 export type Exchange = (request: Request, signal: AbortSignal) => Promise<Received>;
 
-const mostRedirects = 5;
-/** Enough to tell one refusal from another. */
-const quotedBytes = 4_096;
+const maxRedirects = 5;
+/** Enough to recognize the kind of refusal. */
+const errorBodyBytes = 4_096;
 
-/** One request through the gate. Throws `EphError` when no whole answer came, and the signal's reason when nobody wants it any more. */
+/** One request through the gate. Throws `EphError` without a complete answer, and the signal's reason after an abort. */
 export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: ExchangeOptions): Exchange => {
   const receive = async (request: Request, signal: AbortSignal): Promise<Received> => {
     const response = await fetch(request, { signal });
@@ -41,27 +39,27 @@ export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: Excha
     } catch (error) {
       signal.throwIfAborted();
       gate.observe(undefined);
-      throw silence(error, request, limit.aborted ? timeoutMs : undefined);
+      throw toNetworkError(error, request, limit.aborted ? timeoutMs : undefined);
     }
   };
 
-  const pass = async (request: Request, signal: AbortSignal): Promise<Received> => {
-    const leave = await gate.enter(signal);
+  const passGate = async (request: Request, signal: AbortSignal): Promise<Received> => {
+    const release = await gate.enter(signal);
     try {
       const received = await receiveInTime(request, signal);
-      const quoted = received.status < 400 ? '' : new TextDecoder().decode(received.body.subarray(0, quotedBytes));
-      gate.observe({ status: received.status, headers: received.headers, body: quoted });
+      const errorBody = received.status < 400 ? '' : new TextDecoder().decode(received.body.subarray(0, errorBodyBytes));
+      gate.observe({ status: received.status, headers: received.headers, body: errorBody });
       return received;
     } finally {
-      leave();
+      release();
     }
   };
 
   return async (request, signal) => {
     let next = request;
-    for (let hops = 0; ; hops += 1) {
-      const again = hops < mostRedirects ? next.clone() : undefined;
-      const received = await pass(new Request(next, { redirect: 'manual' }), signal);
+    for (let redirects = 0; ; redirects += 1) {
+      const again = redirects < maxRedirects ? next.clone() : undefined;
+      const received = await passGate(new Request(next, { redirect: 'manual' }), signal);
       const target = request.redirect === 'follow' ? redirectTarget(received, request) : undefined;
       if (target === undefined || again === undefined) return received;
       next = new Request(target, again);
@@ -70,8 +68,8 @@ export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: Excha
 };
 
 /**
- * Where a renamed repository is now. Only on the same server: a token, in whatever header it travels, goes nowhere else. A change is
- * sent on as it was where something has moved for good or says so; never where browsers would turn it into a look.
+ * The new address of a renamed repository. Only on the same server, so that the token is not sent elsewhere. A write is
+ * redirected only with 301, 307 and 308, never turned into a GET.
  */
 const redirectTarget = ({ status, headers }: Received, { method, url }: Request): string | undefined => {
   const location = headers.get('location');
@@ -94,7 +92,6 @@ const readBody = async (response: Response, limitBytes: number, signal: AbortSig
   return Buffer.concat(chunks, length);
 };
 
-/** The body was unpacked on the way. */
 const decodedHeaders = (headers: Headers): Headers => {
   const decoded = new Headers(headers);
   decoded.delete('content-encoding');
@@ -102,7 +99,7 @@ const decodedHeaders = (headers: Headers): Headers => {
   return decoded;
 };
 
-const silence = (error: unknown, { url }: Request, timeoutMs: number | undefined): EphError => {
+const toNetworkError = (error: unknown, { url }: Request, timeoutMs: number | undefined): EphError => {
   const { host } = new URL(url);
   if (error instanceof EphError) return new EphError(error.code, `${host}: ${error.message}`, { cause: error });
   if (timeoutMs !== undefined)
@@ -113,7 +110,7 @@ const silence = (error: unknown, { url }: Request, timeoutMs: number | undefined
   });
 };
 
-/** Only the code: the rest of the text names sockets and times, and would make every failure look like a new one. */
+/** Only the code: the message contains ports and times, so every failure would look like a new one. */
 const networkCode = (error: unknown): string | undefined => {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ('code' in at && typeof at.code === 'string') return at.code;

@@ -1,37 +1,37 @@
 import { silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type AnswerTable, valueOf } from './answer.ts';
+import { type AnswerTable, unwrap } from './answer.ts';
 import { createConditionalFetch } from './conditional-fetch.ts';
 import { createForgeHttp } from './forge-http.ts';
-import { createTestGate, ScriptedForge, StoppedWatch } from './scripted-forge.fake.ts';
+import { createTestGate, ManualClock, ScriptedForge } from './scripted-forge.fake.ts';
 
 const { signal } = new AbortController();
 
 const table: AnswerTable = [
-  { status: 404, meaning: 'gone', code: 'forge.unreachable', sentence: (shown) => `${shown} has no such thing.` },
+  { status: 404, meaning: 'gone', code: 'forge.unreachable', message: (shown) => `${shown} has no such thing.` },
   {
     status: 403,
     when: (headers) => headers.has('retry-after'),
     meaning: 'retry',
     code: 'forge.unreachable',
-    sentence: (shown) => `${shown} wants a pause.`,
+    message: (shown) => `${shown} wants a pause.`,
   },
-  { status: [401, 403], meaning: 'refused', code: 'forge.refused', sentence: (shown) => `${shown} refuses access.` },
-  { status: 429, meaning: 'retry', code: 'forge.unreachable', sentence: (shown) => `${shown} wants a pause.` },
-  { status: [500, 599], meaning: 'retry', code: 'forge.unreachable', sentence: (shown) => `${shown} is in trouble.` },
+  { status: [401, 403], meaning: 'refused', code: 'forge.refused', message: (shown) => `${shown} refuses access.` },
+  { status: 429, meaning: 'retry', code: 'forge.unreachable', message: (shown) => `${shown} wants a pause.` },
+  { status: [500, 599], meaning: 'retry', code: 'forge.unreachable', message: (shown) => `${shown} is in trouble.` },
 ];
 
 const start = async () => {
   const forge = await ScriptedForge.start();
   onTestFinished(() => forge[Symbol.asyncDispose]());
-  const watch = new StoppedWatch();
+  const clock = new ManualClock();
   const http = createForgeHttp({
-    fetch: createConditionalFetch({ gate: createTestGate(watch) }),
+    fetch: createConditionalFetch({ gate: createTestGate(clock) }),
     baseUrl: `${forge.url}/api/v1`,
     authorize: (headers) => headers.set('authorization', 'token secret'),
     table,
     shown: 'acme/shop',
-    now: watch.now,
+    now: clock.now,
     log: silentLog,
   });
   return { forge, http };
@@ -54,12 +54,12 @@ describe('reading', () => {
     const { forge, http } = await start();
     forge.script = ({ headers }) =>
       headers['if-none-match'] === '"1"' ? { status: 304 } : { headers: { etag: '"1"' }, body: [1] };
-    const first = valueOf(await http.read('/pulls', numbers, { signal }));
-    expect(valueOf(await http.read('/pulls', numbers, { signal }))).toBe(first);
-    expect(valueOf(await http.read('/pulls', numbers, { signal, fresh: true }))).toBe(first);
-    expect(valueOf(await http.read('/pulls', (body) => body, { signal }))).toEqual([1]);
+    const first = unwrap(await http.read('/pulls', numbers, { signal }));
+    expect(unwrap(await http.read('/pulls', numbers, { signal }))).toBe(first);
+    expect(unwrap(await http.read('/pulls', numbers, { signal, fresh: true }))).toBe(first);
+    expect(unwrap(await http.read('/pulls', (body) => body, { signal }))).toEqual([1]);
     forge.script = () => ({ body: [2] });
-    expect(valueOf(await http.read('/pulls', numbers, { signal }))).toEqual([2]);
+    expect(unwrap(await http.read('/pulls', numbers, { signal }))).toEqual([2]);
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe('reading', () => {
     expect(await http.read('/pulls', numbers, { signal })).toMatchObject({
       ok: false,
       meaning: 'incomplete',
-      fault: { code: 'forge.incomplete', message: expect.stringMatching(/^acme\/shop: the forge answered /) },
+      fault: { code: 'forge.incomplete', message: expect.stringMatching(/^acme\/shop: the forge (?:answered|sent an invalid answer)/) },
     });
   });
 
@@ -91,7 +91,7 @@ describe('reading', () => {
     forge.script = () => ({ status, headers, body: { message: 'request id C0FFEE' } });
     const answer = await http.read('/pulls', numbers, { signal });
     expect(answer).toMatchObject({ ok: false, meaning, fault: { code, message } });
-    expect(() => valueOf(answer)).toThrow(message);
+    expect(() => unwrap(answer)).toThrow(message);
   });
 
   it('takes silence and a closed gate for trouble', async () => {
@@ -122,7 +122,7 @@ describe('reading', () => {
     expect(await reading).toMatchObject({
       ok: false,
       meaning: 'incomplete',
-      fault: { message: expect.stringContaining('stopped') },
+      fault: { message: expect.stringContaining('aborted') },
     });
   });
 });

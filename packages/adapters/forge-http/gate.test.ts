@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Gate, ObservedAnswer } from './gate.ts';
-import { createTestGate, StoppedWatch } from './scripted-forge.fake.ts';
+import { createTestGate, ManualClock } from './scripted-forge.fake.ts';
 
 const { signal } = new AbortController();
 
@@ -20,14 +20,14 @@ const closedForMs = async (gate: Gate): Promise<number | undefined> => {
   }
 };
 
-const watchSeconds = (watch: StoppedWatch): number => watch.ms / 1_000;
+const clockSeconds = (clock: ManualClock): number => clock.ms / 1_000;
 
 describe('the gate closes', () => {
-  const watch = new StoppedWatch();
+  const clock = new ManualClock();
   const limits = (remaining: number, resetInSeconds: number) => ({
     'x-ratelimit-limit': '5000',
     'x-ratelimit-remaining': String(remaining),
-    'x-ratelimit-reset': String(watchSeconds(watch) + resetInSeconds),
+    'x-ratelimit-reset': String(clockSeconds(clock) + resetInSeconds),
   });
 
   it.each<readonly [string, ObservedAnswer, number | undefined]>([
@@ -52,14 +52,14 @@ describe('the gate closes', () => {
     ],
     [
       'for the right time also when the watches disagree by hours',
-      answer(403, { ...limits(0, 20_000), date: new Date(watch.ms + 19_970_000).toUTCString() }),
+      answer(403, { ...limits(0, 20_000), date: new Date(clock.ms + 19_970_000).toUTCString() }),
       30_000,
     ],
     ['never for longer than an hour', answer(429, { 'retry-after': '999999999' }), 3_600_000],
     ['for a minute when the pause makes no sense', answer(429, { 'retry-after': 'soon' }), 60_000],
     ['where only the text tells of a limit', answer(403, {}, 'You have exceeded a secondary rate limit.'), 60_000],
   ])('%s', async (_, seen, expected) => {
-    const gate = createTestGate(watch, { isThrottle: ({ body }) => body.includes('secondary rate limit') });
+    const gate = createTestGate(clock, { isThrottle: ({ body }) => body.includes('secondary rate limit') });
     gate.observe(seen);
     const closed = await closedForMs(gate);
     // Without luck the gate closes for exactly what was asked; dates in headers have no fractions.
@@ -67,7 +67,7 @@ describe('the gate closes', () => {
   });
 
   it('for longer each time a throttle asks for nothing', async () => {
-    const gate = createTestGate(watch);
+    const gate = createTestGate(clock);
     const pauses: (number | undefined)[] = [];
     for (let time = 0; time < 3; time += 1) {
       gate.observe(answer(429));
@@ -77,7 +77,7 @@ describe('the gate closes', () => {
   });
 
   it('when nothing but failures come, and opens with the first success', async () => {
-    const later = new StoppedWatch();
+    const later = new ManualClock();
     const gate = createTestGate(later);
     const fail = (times: number) =>
       Array.from({ length: times }, (_, index) => gate.observe(index % 2 === 0 ? undefined : answer(502)));
@@ -93,7 +93,7 @@ describe('the gate closes', () => {
   });
 
   it('with a reason that does not vary', async () => {
-    const gate = createTestGate(watch);
+    const gate = createTestGate(clock);
     gate.observe(answer(429, { 'x-github-request-id': 'C0FFEE' }));
     await expect(gate.enter(signal)).rejects.toMatchObject({
       code: 'forge.unreachable',
@@ -105,14 +105,14 @@ describe('the gate closes', () => {
 describe('whoever comes', () => {
   it('waits when the pause is short', async () => {
     const started = Date.now();
-    const gate = createTestGate(new StoppedWatch(), { now: Date.now, patienceMs: 30_000 });
+    const gate = createTestGate(new ManualClock(), { now: Date.now, maxWaitMs: 30_000 });
     gate.observe(answer(429, { 'retry-after': '1' }));
     expect(await closedForMs(gate)).toBeUndefined();
     expect(Date.now() - started).toBeGreaterThanOrEqual(1_000);
   });
 
   it('may go away while waiting', async () => {
-    const gate = createTestGate(new StoppedWatch(), { patienceMs: 100_000_000 });
+    const gate = createTestGate(new ManualClock(), { maxWaitMs: 100_000_000 });
     gate.observe(answer(429));
     const leaving = new AbortController();
     const waiting = gate.enter(leaving.signal);
@@ -121,7 +121,7 @@ describe('whoever comes', () => {
   });
 
   it('takes turns with others', async () => {
-    const gate = createTestGate(new StoppedWatch(), { atOnce: 2 });
+    const gate = createTestGate(new ManualClock(), { concurrency: 2 });
     const first = await gate.enter(signal);
     await gate.enter(signal);
     const order: string[] = [];
@@ -137,23 +137,23 @@ describe('whoever comes', () => {
   });
 
   it('does not wait for hours because the watch was set back', async () => {
-    const watch = new StoppedWatch();
-    const gate = createTestGate(watch);
+    const clock = new ManualClock();
+    const gate = createTestGate(clock);
     gate.observe(answer(429));
-    watch.ms -= 86_400_000;
+    clock.ms -= 86_400_000;
     expect(await closedForMs(gate)).toBeLessThanOrEqual(4_500_000);
   });
 });
 
 describe('the budget', () => {
   it('is what the last answer that spoke of it said', () => {
-    const watch = new StoppedWatch();
-    const gate = createTestGate(watch);
+    const clock = new ManualClock();
+    const gate = createTestGate(clock);
     expect(gate.budget()).toBeUndefined();
-    const reset = String(watchSeconds(watch) + 60);
+    const reset = String(clockSeconds(clock) + 60);
     gate.observe(answer(200, { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '12', 'x-ratelimit-reset': reset }));
     gate.observe(answer(500));
     gate.observe(answer(200, { 'x-ratelimit-limit': 'many', 'x-ratelimit-remaining': '-1', 'x-ratelimit-reset': '' }));
-    expect(gate.budget()).toEqual({ limit: 60, remaining: 12, resetAt: watch.ms + 60_000 });
+    expect(gate.budget()).toEqual({ limit: 60, remaining: 12, resetAt: clock.ms + 60_000 });
   });
 });

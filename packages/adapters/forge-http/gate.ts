@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EphError, type Log } from '@eph/contract';
-import { type Budget, longestPauseMs, parseBudget, parseRetryAfter } from './budget.ts';
-import { createSlots, type Leave } from './slots.ts';
+import { type Budget, maxPauseMs, parseBudget, parseRetryAfter } from './budget.ts';
+import { createSemaphore, type Release } from './semaphore.ts';
 
 /**
- * What all requests of one identity to one forge pass through. It closes when the forge asks for a pause, when the budget is spent, and
- * when the forge seems to be down; whoever comes then waits for a moment or is told when to come again.
+ * All requests of one identity to one forge pass through a gate. It closes when the forge asks for a pause, when the
+ * rate limit is exhausted and when the forge seems to be down. Callers then wait briefly or get a time for the next try.
  */
 export interface Gate {
-  /** Throws `forge.unreachable` with `retryAfterMs` while the gate stays closed for longer than anybody should wait. */
-  enter(signal: AbortSignal): Promise<Leave>;
-  /** What came of a request; `undefined` when no answer came. */
+  /** Throws `forge.unreachable` with `retryAfterMs` if the gate stays closed for more than `maxWaitMs`. */
+  enter(signal: AbortSignal): Promise<Release>;
+  /** Reports the outcome of a request; `undefined` if no answer came. */
   observe(answer: ObservedAnswer | undefined): void;
-  /** What the last answer said that is left; undefined as long as none did. */
+  /** The rate limit according to the last answer; undefined if unknown. */
   budget(): Budget | undefined;
 }
 
@@ -23,59 +23,58 @@ export interface ObservedAnswer {
 }
 
 export interface GateOptions {
-  /** The forge, for people. */
+  /** The forge, for messages. */
   readonly shown: string;
   readonly now: () => number;
   readonly random: () => number;
   readonly log: Log;
-  /** Requests under way at the same time. */
-  readonly atOnce?: number;
-  /** A pause up to this long is waited for. */
-  readonly patienceMs?: number;
-  /** Whether the forge refuses because of too many requests, where status 429 and the headers do not say so. */
+  readonly concurrency?: number;
+  /** Pauses up to this long are waited for. */
+  readonly maxWaitMs?: number;
+  /** Recognizes throttling that status 429 and the headers do not show. */
   readonly isThrottle?: (answer: ObservedAnswer) => boolean;
 }
 
-/** What forges ask for that throttle without saying for how long. */
+/** The pause when a forge throttles without a duration. */
 const throttlePauseMs = 60_000;
-/** So many failures in a row are no accident of one endpoint. */
-const troubleLimit = 8;
-const troublePauseMs = 500;
-const longestTroublePauseMs = 60_000;
+/** So many failures in a row are not a problem of one endpoint. */
+const failureLimit = 8;
+const failurePauseMs = 500;
+const maxFailurePauseMs = 60_000;
 
 export const createGate = (options: GateOptions): Gate => {
-  const { shown, now, random, log, atOnce = 16, patienceMs = 2_000, isThrottle = () => false } = options;
-  const takeSlot = createSlots(atOnce);
+  const { shown, now, random, log, concurrency = 16, maxWaitMs = 2_000, isThrottle = () => false } = options;
+  const acquireSlot = createSemaphore(concurrency);
   let closedUntil = 0;
   let reason = '';
   let budget: Budget | undefined;
-  let troubles = 0;
+  let failures = 0;
   let throttles = 0;
 
-  /** A little longer than asked, each time another bit: others were asked the same. */
+  /** A random bit longer than asked, so that not all clients return at once. */
   const close = (pauseMs: number, why: string) => {
     const until = now() + pauseMs + random() * Math.max(pauseMs / 4, 100);
     if (until <= closedUntil) return;
     closedUntil = until;
     reason = why;
-    log.warn({ forge: shown, pauseMs: Math.round(until - now()), reason: why }, 'requests to a forge pause');
+    log.warn({ forge: shown, pauseMs: Math.round(until - now()), reason: why }, 'requests to a forge are paused');
   };
 
-  const closeAfterTrouble = () => {
-    troubles += 1;
-    if (troubles < troubleLimit) return;
-    const doublings = Math.min(troubles - troubleLimit, 10);
-    close(Math.min(troublePauseMs * 2 ** doublings, longestTroublePauseMs), `${shown} does not answer as it should.`);
+  const closeAfterFailure = () => {
+    failures += 1;
+    if (failures < failureLimit) return;
+    const doublings = Math.min(failures - failureLimit, 10);
+    close(Math.min(failurePauseMs * 2 ** doublings, maxFailurePauseMs), `${shown} keeps failing.`);
   };
 
   const closeForThrottle = (askedMs: number | undefined) => {
     throttles += 1;
-    const pauseMs = askedMs ?? Math.min(throttlePauseMs * 2 ** Math.min(throttles - 1, 10), longestPauseMs);
+    const pauseMs = askedMs ?? Math.min(throttlePauseMs * 2 ** Math.min(throttles - 1, 10), maxPauseMs);
     close(pauseMs, `${shown} asks for a pause: there were too many requests.`);
   };
 
-  const isSpent = (): boolean => budget?.remaining === 0 && budget.resetAt > now();
-  const untilReset = (): number | undefined => (isSpent() && budget !== undefined ? budget.resetAt - now() : undefined);
+  const isExhausted = (): boolean => budget?.remaining === 0 && budget.resetAt > now();
+  const untilReset = (): number | undefined => (isExhausted() && budget !== undefined ? budget.resetAt - now() : undefined);
 
   const isThrottled = (answer: ObservedAnswer): boolean =>
     answer.status === 429 ||
@@ -84,11 +83,11 @@ export const createGate = (options: GateOptions): Gate => {
 
   const waitWhileClosed = async (signal: AbortSignal): Promise<void> => {
     for (;;) {
-      // A watch that was set back must not keep the gate closed for as long as it was.
-      closedUntil = Math.min(closedUntil, now() + 1.25 * longestPauseMs);
+      // If the clock is set back, the gate must not stay closed for that much longer.
+      closedUntil = Math.min(closedUntil, now() + 1.25 * maxPauseMs);
       const waitMs = closedUntil - now();
       if (waitMs <= 0) return;
-      if (waitMs > patienceMs)
+      if (waitMs > maxWaitMs)
         throw new EphError('forge.unreachable', reason, { retryAfterMs: Math.ceil(waitMs * (1 + random() / 10)) });
       await delay(Math.ceil(waitMs), undefined, { signal });
     }
@@ -96,29 +95,29 @@ export const createGate = (options: GateOptions): Gate => {
 
   return {
     async enter(signal) {
-      const leave = await takeSlot(signal);
+      const release = await acquireSlot(signal);
       try {
         await waitWhileClosed(signal);
-        return leave;
+        return release;
       } catch (error) {
-        leave();
+        release();
         throw signal.aborted ? signal.reason : error;
       }
     },
 
     observe(answer) {
-      if (answer === undefined) return closeAfterTrouble();
+      if (answer === undefined) return closeAfterFailure();
       budget = parseBudget(answer.headers, now()) ?? budget;
       const askedMs = parseRetryAfter(answer.headers, now());
       if (isThrottled(answer)) return closeForThrottle(askedMs ?? untilReset());
       if (answer.status >= 500) {
         if (askedMs !== undefined) close(askedMs, `${shown} asks for a pause.`);
-        return closeAfterTrouble();
+        return closeAfterFailure();
       }
-      troubles = 0;
+      failures = 0;
       throttles = 0;
       const pauseMs = untilReset();
-      if (pauseMs !== undefined) close(pauseMs, `All requests that ${shown} grants are spent until its count starts over.`);
+      if (pauseMs !== undefined) close(pauseMs, `The rate limit of ${shown} is exhausted until it resets.`);
     },
 
     budget: () => budget,

@@ -1,13 +1,10 @@
 import { completeReading, incompleteReading, type ListedRepository, type Reading } from '@eph/contract';
-import { senseless } from './answer.ts';
+import { invalidAnswer } from './answer.ts';
 import type { Listing } from './read-pages.ts';
 
-/**
- * An empty list counts as incomplete: it is what a token without rights and a broken proxy show, and nobody asks Eph to watch an owner
- * without repositories for long.
- */
+/** An empty list counts as incomplete: a token without rights and a broken proxy return the same. */
 export const toRepositoryReading = (listing: Listing<ListedRepository>, shown: string): Reading<ListedRepository> => {
   if (!listing.complete) return incompleteReading(listing.items, listing.refusal.fault);
   if (listing.items.length > 0) return completeReading(listing.items);
-  return incompleteReading([], senseless(`${shown} shows no repository; check the rights that Eph was given.`).fault);
+  return incompleteReading([], invalidAnswer(`${shown} lists no repositories; check the permissions that Eph was given.`).fault);
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, senseless } from './answer.ts';
+import { type Answer, invalidAnswer } from './answer.ts';
 import { createDropCheck } from './drop-check.ts';
 import { type Listing, type Page, parseLinks, readPages } from './read-pages.ts';
 
@@ -14,7 +14,7 @@ const read = (...rounds: readonly Pages[]): Promise<Listing<number>> => {
     readPage: (cursor): Promise<Answer<Page<number>>> => {
       if (cursor === '1') round += 1;
       const page = rounds[Math.min(round, rounds.length - 1)]?.[cursor] ?? 'missing';
-      return Promise.resolve(page === 'missing' ? senseless('no answer') : { ok: true, value: page });
+      return Promise.resolve(page === 'missing' ? invalidAnswer('no answer') : { ok: true, value: page });
     },
   });
 };
@@ -35,8 +35,8 @@ describe('pages', () => {
 
   it.each<readonly [string, Pages, string]>([
     ['a page does not come', { 1: { items: [1, 2], next: '2' }, 2: 'missing' }, 'no answer'],
-    ['the chain breaks off', { 1: { items: [1, 2], next: undefined, total: 5 } }, 'Not all pull requests were listed.'],
-    ['the chain leads back', { 1: { items: [1, 2], next: '1' } }, 'The pages of pull requests do not come to an end.'],
+    ['the chain breaks off', { 1: { items: [1, 2], next: undefined, total: 5 } }, 'The forge did not list all pull requests.'],
+    ['the chain leads back', { 1: { items: [1, 2], next: '1' } }, 'The pages of pull requests do not end.'],
     [
       'a page in the middle is empty',
       { 1: { items: [1, 2], next: '2' }, 2: { items: [], next: '3' } },
@@ -50,7 +50,7 @@ describe('pages', () => {
     [
       'an item slipped to another page',
       { 1: { items: [1, 2], next: '2', total: 4 }, 2: { items: [2, 3], next: undefined, total: 4 } },
-      'Not all pull requests were listed.',
+      'The forge did not list all pull requests.',
     ],
   ])('are incomplete when %s', async (_, pages, message) => {
     expect(await read(pages)).toMatchObject({
@@ -100,11 +100,11 @@ describe('an empty list', () => {
     const doubted = {
       complete: false,
       items: [],
-      refusal: { meaning: 'incomplete', fault: { message: 'No pull requests were listed, but there are some.' } },
+      refusal: { meaning: 'incomplete', fault: { message: 'The forge listed no pull requests, but it has some.' } },
     };
     expect(await check(none, count(3))).toMatchObject(doubted);
     expect(await check(none, count(3))).toMatchObject(doubted);
-    expect(await check(none, () => Promise.resolve(senseless('no answer')))).toMatchObject({ complete: false });
+    expect(await check(none, () => Promise.resolve(invalidAnswer('no answer')))).toMatchObject({ complete: false });
     expect(await check(none, count(0))).toEqual(none);
   });
 

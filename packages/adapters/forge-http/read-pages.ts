@@ -1,14 +1,13 @@
-import { type Answer, type Refusal, senseless } from './answer.ts';
+import { type Answer, invalidAnswer, type Refusal } from './answer.ts';
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Where the next page is; undefined on the last one. */
   readonly next: string | undefined;
-  /** How many items all pages hold, where the forge says so. */
+  /** Number of items on all pages, if the forge says so. */
   readonly total?: number | undefined;
 }
 
-/** All items of all pages, or as many as arrived and why the rest did not. */
+/** All items, or those that arrived and why the rest did not. */
 export type Listing<T> =
   | { readonly complete: true; readonly items: readonly T[] }
   | { readonly complete: false; readonly items: readonly T[]; readonly refusal: Refusal };
@@ -17,18 +16,18 @@ export interface PagesOptions<T> {
   readonly first: string;
   readonly readPage: (cursor: string) => Promise<Answer<Page<T>>>;
   readonly keyOf: (item: T) => string | number;
-  /** What is listed, for people. */
+  /** What is listed, for messages. */
   readonly shown: string;
 }
 
-const mostPages = 1_000;
-/** A list that changes while it is read is read once more: an item may have slipped to a page that was read already. */
+const maxPages = 1_000;
+/** A list that changes while it is read is read again: an item may have moved to a page that was already read. */
 const attempts = 2;
 
 /**
- * Reads page after page and notices what is missing: a page that does not come, a chain that breaks off or leads back, an empty page
- * in the middle, fewer items than the forge counts. Never throws. Where pages are kept by their entity tags, list the newest first: then
- * a first page that did not change still knows whether there is a second.
+ * Reads all pages and detects missing ones: a page that fails, a chain that ends early or loops, an empty page in the
+ * middle, fewer items than the forge counts. Never throws. If pages are cached by entity tag, sort by newest first: then
+ * an unchanged first page still says correctly whether there is a second.
  */
 export const readPages = async <T>(options: PagesOptions<T>): Promise<Listing<T>> => {
   for (let attempt = 1; ; attempt += 1) {
@@ -51,22 +50,23 @@ const readOnce = async <T>({
   const seen = new Set<string>();
   let total: number | undefined;
   for (let cursor: string | undefined = first; cursor !== undefined; ) {
-    if (seen.has(cursor) || seen.size === mostPages) return broken(senseless(`The pages of ${shown} do not come to an end.`));
+    if (seen.has(cursor) || seen.size === maxPages) return broken(invalidAnswer(`The pages of ${shown} do not end.`));
     seen.add(cursor);
     const answer: Answer<Page<T>> = await readPage(cursor);
     if (!answer.ok) return broken(answer);
     const page = answer.value;
     for (const item of page.items) items.set(keyOf(item), item);
-    if (page.items.length === 0 && page.next !== undefined) return broken(senseless(`A page of ${shown} is missing.`));
-    if (seen.size > 1 && page.total !== total) return broken(senseless(`The ${shown} changed while they were read.`), true);
+    if (page.items.length === 0 && page.next !== undefined) return broken(invalidAnswer(`A page of ${shown} is missing.`));
+    if (seen.size > 1 && page.total !== total) return broken(invalidAnswer(`The ${shown} changed while they were read.`), true);
     total = page.total;
     cursor = page.next;
   }
-  if (total !== undefined && items.size !== total) return broken(senseless(`Not all ${shown} were listed.`), seen.size > 1);
+  if (total !== undefined && items.size !== total)
+    return broken(invalidAnswer(`The forge did not list all ${shown}.`), seen.size > 1);
   return { listing: { complete: true, items: [...items.values()] }, moved: false };
 };
 
-/** The addresses of a `Link` header by their relation. */
+/** The URLs of a `Link` header by relation. */
 export const parseLinks = (header: string | null): ReadonlyMap<string, string> => {
   const links = new Map<string, string>();
   for (const [, address = '', relation = ''] of (header ?? '').matchAll(/<([^<>]*)>\s*;\s*rel="?([\w-]+)"?/g))

@@ -22,7 +22,7 @@ export interface ScriptedAnswer {
 
 export type Script = (request: ScriptedRequest) => ScriptedAnswer | Promise<ScriptedAnswer>;
 
-/** A server on loopback that answers as a test wants it to, and remembers what it was asked. */
+/** A server on loopback with scripted answers. It records the requests. */
 export class ScriptedForge implements AsyncDisposable {
   script: Script = () => ({ status: 404 });
   readonly requests: ScriptedRequest[] = [];
@@ -30,7 +30,7 @@ export class ScriptedForge implements AsyncDisposable {
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      // Only a client that went away keeps a request from being read.
+      // Reading a request fails only if the client went away.
       this.#answer(request, response).catch(() => response.destroy());
     });
   }
@@ -78,12 +78,11 @@ const play = ({ status = 200, headers = {}, body = null, fault }: ScriptedAnswer
   else response.end(bodiless ? undefined : text);
 };
 
-/** A watch that only a test moves. */
-export class StoppedWatch {
+/** A clock that only a test moves. */
+export class ManualClock {
   ms = 1_800_000_000_000;
   readonly now = (): number => this.ms;
 }
 
-/** Without luck, and without patience. */
-export const createTestGate = (watch: StoppedWatch, options: Partial<GateOptions> = {}): Gate =>
-  createGate({ shown: 'the forge', now: watch.now, random: () => 0, log: silentLog, patienceMs: 0, ...options });
+export const createTestGate = (clock: ManualClock, options: Partial<GateOptions> = {}): Gate =>
+  createGate({ shown: 'the forge', now: clock.now, random: () => 0, log: silentLog, maxWaitMs: 0, ...options });

@@ -3,7 +3,7 @@ import type { Generated, Kysely, RawBuilder, Transaction } from 'kysely';
 export interface Schema {
   readonly event: {
     readonly id: Generated<number>;
-    /** Which store wrote it, and as its how-manieth: a batch whose answer got lost is written again and stored once. */
+    /** The store that wrote it and its sequence number, so that a batch that is written again is stored once. */
     readonly writer: string;
     readonly sequence: number;
     readonly at: string;
@@ -26,23 +26,23 @@ export interface Schema {
 
 /** What differs between the two databases. */
 export interface Backend {
-  /** For people; never with credentials. */
+  /** For messages; never with credentials. */
   readonly place: string;
   readonly columnTypes: { readonly id: 'integer' | 'bigserial'; readonly json: 'text' | 'jsonb' };
-  /** The database's own time in milliseconds, the same throughout a statement: the one watch that all holders of the lease share. */
+  /** The database's clock in milliseconds, constant within a statement: the clock that all holders of the lease share. */
   readonly nowMs: RawBuilder<number>;
-  /** Connects on the first query. `lost` is called when a connection breaks that nobody is using. */
+  /** Connects on the first query. `lost` is called when an idle connection breaks. */
   open(lost: (error: unknown) => void): Session;
-  /** Until the transaction ends, others who want to migrate wait or fail. */
+  /** Until the transaction ends, other migrations wait or fail. */
   lockMigrations(transaction: Transaction<Schema>): Promise<void>;
   tables(db: Kysely<Schema>): Promise<readonly string[]>;
-  /** True when the database works and this very statement is what it does not accept. */
-  refused(error: unknown): boolean;
+  /** Whether the database works and rejects this very statement. */
+  isRejected(error: unknown): boolean;
   explain(error: unknown): string;
 }
 
 export interface Session {
   readonly db: Kysely<Schema>;
-  /** False when the location no longer names what is open here. */
+  /** False if the location no longer names what is open. */
   isCurrent(): boolean;
 }

@@ -7,8 +7,8 @@ export interface DataFolderLock extends Disposable {
   readonly folder: string;
 }
 
-/** Who has the folder, for the sentence that a second ephd prints. Never read to decide anything. */
-interface Occupant {
+/** For the message of a second ephd. Never read to decide anything. */
+interface LockOwner {
   readonly pid: number;
   readonly holder: string;
   readonly since: string;
@@ -17,22 +17,23 @@ interface Occupant {
 const busy = 5;
 
 /**
- * Takes a data folder for this process, or throws `lease.held` with a sentence that says who has it.
+ * Locks a data folder for this process, or throws `lease.held` with the current owner.
  *
- * The lock is SQLite's exclusive lock on an otherwise empty file: a record lock of the operating system, which ends with the process
- * however that ends, is not inherited by the services ephd starts, and needs nobody to judge whether a pid is alive. Record locks
- * end when the process closes *any* descriptor of the file, so nothing else may open it; that is why the occupant is written next to it.
+ * The lock is SQLite's exclusive lock on an otherwise empty file: a record lock of the operating system. It ends with
+ * the process, is not inherited by the services ephd starts, and needs no check whether a pid is alive. Record locks end
+ * when the process closes *any* descriptor of the file, so nothing else may open it; that is why the owner is written to
+ * another file.
  */
 export const lockDataFolder = (folder: string, holder: string, now: () => number = Date.now): DataFolderLock => {
-  const occupantPath = join(folder, 'ephd.json');
-  const file = openExclusively(folder, occupantPath);
-  const occupant: Occupant = { pid: process.pid, holder, since: new Date(now()).toISOString() };
+  const ownerPath = join(folder, 'ephd.json');
+  const file = openExclusively(folder, ownerPath);
+  const owner: LockOwner = { pid: process.pid, holder, since: new Date(now()).toISOString() };
   try {
-    writeFileSync(`${occupantPath}.new`, `${JSON.stringify(occupant)}\n`);
-    renameSync(`${occupantPath}.new`, occupantPath);
+    writeFileSync(`${ownerPath}.new`, `${JSON.stringify(owner)}\n`);
+    renameSync(`${ownerPath}.new`, ownerPath);
   } catch (error) {
-    // A full disk must not keep ephd from what runs already. A second ephd is told less then, but nothing that is no longer true.
-    if (isFull(error)) rmSync(occupantPath, { force: true });
+    // A full disk must not stop ephd from managing what runs. Without the file the message just names no owner.
+    if (isFull(error)) rmSync(ownerPath, { force: true });
     else {
       file.close();
       throw unusable(folder, error);
@@ -42,13 +43,13 @@ export const lockDataFolder = (folder: string, holder: string, now: () => number
     folder,
     [Symbol.dispose]: () => {
       if (!file.isOpen) return;
-      rmSync(occupantPath, { force: true });
+      rmSync(ownerPath, { force: true });
       file.close();
     },
   };
 };
 
-const openExclusively = (folder: string, occupantPath: string): DatabaseSync => {
+const openExclusively = (folder: string, ownerPath: string): DatabaseSync => {
   let file: DatabaseSync | undefined;
   try {
     file = new DatabaseSync(join(folder, 'ephd.lock'));
@@ -56,27 +57,25 @@ const openExclusively = (folder: string, occupantPath: string): DatabaseSync => 
     return file;
   } catch (error) {
     file?.close();
-    if (error instanceof Error && 'errcode' in error && error.errcode === busy) throw held(folder, occupantPath);
+    if (error instanceof Error && 'errcode' in error && error.errcode === busy) throw held(folder, ownerPath);
     throw unusable(folder, error);
   }
 };
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOSPC';
 
-const held = (folder: string, occupantPath: string): EphError => {
-  const occupant = readOccupant(occupantPath);
-  const who = occupant
-    ? `ephd ${occupant.holder} (pid ${occupant.pid}) since ${occupant.since}`
-    : 'another ephd that is just starting';
+const held = (folder: string, ownerPath: string): EphError => {
+  const owner = readOwner(ownerPath);
+  const who = owner ? `ephd ${owner.holder} (pid ${owner.pid}) since ${owner.since}` : 'another ephd that is starting';
   return new EphError('lease.held', `data folder ${folder} is in use by ${who}; stop it or choose another --data`);
 };
 
-/** Missing or half-written means that the other one got the lock a moment ago. */
-const readOccupant = (path: string): Occupant | undefined => {
+/** Missing or incomplete if the other process has just taken the lock. */
+const readOwner = (path: string): LockOwner | undefined => {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Occupant;
+    return JSON.parse(readFileSync(path, 'utf8')) as LockOwner;
   } catch {
-    return undefined; // The sentence says less; the refusal stands.
+    return undefined; // The message just names no owner.
   }
 };
 

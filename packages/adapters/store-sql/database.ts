@@ -9,8 +9,8 @@ interface OpenSession extends Session {
 }
 
 /**
- * A database that may come and go. Any failure closes the session, and the next use opens a new one and migrates again, so a server
- * that was restarted, a file that was deleted and tables that were dropped are all the same case.
+ * A database that may become unreachable. Any failure closes the session; the next use opens a new one and migrates
+ * again. So a restarted server, a deleted file and dropped tables are all handled the same way.
  */
 export class Database {
   readonly backend: Backend;
@@ -31,12 +31,11 @@ export class Database {
     return this.#reachable;
   }
 
-  /** Why it is not reachable; empty when it is. */
   get message(): string {
     return this.#message;
   }
 
-  /** Throws `store.unreachable`, or the database's own error if it works and refused the statement. */
+  /** Throws `store.unreachable`, or the database's error if it rejected the statement. */
   async use<T>(work: (db: Kysely<Schema>) => Promise<T>): Promise<T> {
     if (this.#closed) throw new EphError('store.unreachable', `${this.backend.place} was closed`);
     const session = this.#currentSession();
@@ -45,25 +44,25 @@ export class Database {
       await session.migrated;
       migrated = true;
       const result = await work(session.db);
-      this.#note('');
+      this.#setMessage('');
       return result;
     } catch (error) {
-      if (!migrated || !this.backend.refused(error)) throw this.#discard(session, error);
-      this.#note('');
+      if (!migrated || !this.backend.isRejected(error)) throw this.#discard(session, error);
+      this.#setMessage('');
       throw error;
     }
   }
 
-  /** Says goodbye to the database, which may never answer: not longer than `graceMs`. */
+  /** Closes all sessions, waiting at most `graceMs`. */
   async close(clock: Clock, graceMs: number): Promise<void> {
     this.#closed = true;
     if (this.#session) this.#destroy(this.#session);
-    const said = Promise.all(this.#closing).then(() => undefined);
+    const closed = Promise.all(this.#closing).then(() => undefined);
     const graceOver = new Promise<void>((resolve) => {
       const cancel = clock.after(graceMs, resolve);
-      void said.then(cancel);
+      void closed.then(cancel);
     });
-    await Promise.race([said, graceOver]);
+    await Promise.race([closed, graceOver]);
   }
 
   #currentSession(): OpenSession {
@@ -84,7 +83,7 @@ export class Database {
     const unreachable = new EphError('store.unreachable', `${this.backend.place} does not work: ${this.backend.explain(error)}`, {
       cause: error,
     });
-    this.#note(unreachable.message);
+    this.#setMessage(unreachable.message);
     return unreachable;
   }
 
@@ -93,13 +92,13 @@ export class Database {
     const closing = session.migrated
       .then(() => session.db.destroy())
       .catch(() => session.db.destroy())
-      // A session that cannot even be closed has failed before, and whoever used it has been told.
+      // A session that cannot be closed has failed before, and its user got the error.
       .catch(() => undefined)
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 
-  #note(message: string): void {
+  #setMessage(message: string): void {
     if (this.#closed) return;
     const reachable = message === '';
     const changed = reachable !== this.#reachable;

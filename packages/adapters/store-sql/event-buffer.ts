@@ -3,37 +3,36 @@ import { type Event, isEphError } from '@eph/contract';
 import type { Cancel, Clock } from '@eph/engine/loop/clock';
 
 export interface BufferedEvent {
-  /** 1, 2, 3, … in the order of appending. */
   readonly sequence: number;
   readonly event: Event;
 }
 
 export interface EventSink {
-  /** False when it did not answer last time: worth a try even with nothing to write. */
+  /** If false, a write is tried even with nothing to store. */
   readonly reachable: boolean;
   /**
-   * Stores the batch, or throws: `store.unreachable` when it should be tried again later, anything else when these very events
-   * are what it does not accept. An event may come again after it was stored, and is then stored once.
+   * Stores the batch. Throws `store.unreachable` if it should be retried, anything else if the events are not accepted.
+   * An event that is written twice is stored once.
    */
   write(batch: readonly BufferedEvent[]): Promise<void>;
 }
 
-/** Long enough for the events of one reconcile to share a statement, too short for anyone to notice. */
+/** Long enough to batch the events of one reconcile, too short to be noticed. */
 const gatherMs = 5;
-/** SQLite writes synchronously: this many take about 2 ms. */
-const largestBatch = 200;
-const firstRetryMs = 100;
-const longestRetryMs = 5_000;
+/** SQLite writes synchronously: so many take about 2 ms. */
+const maxBatchSize = 200;
+const minRetryMs = 100;
+const maxRetryMs = 5_000;
 
 /**
- * Keeps events until they are stored. Adding never waits: when the buffer is full the oldest event makes room and is counted as
- * lost, because after an outage people ask what happened last.
+ * Keeps events until they are stored. Adding never waits: a full buffer drops the oldest event and counts it as lost,
+ * because after an outage the latest events matter most.
  */
 export class EventBuffer {
   readonly #sink: EventSink;
   readonly #clock: Clock;
   readonly #limit: number;
-  /** At most half of the buffer is under way, so there is always an older event to drop than the one that arrives. */
+  /** At most half of the buffer is being written, so there is always an older event to drop than the new one. */
   readonly #fullBatch: number;
   #batchSize: number;
   #waiting: BufferedEvent[] = [];
@@ -50,7 +49,7 @@ export class EventBuffer {
     this.#sink = sink;
     this.#clock = clock;
     this.#limit = Math.max(2, limit);
-    this.#fullBatch = Math.min(largestBatch, Math.floor(this.#limit / 2));
+    this.#fullBatch = Math.min(maxBatchSize, Math.floor(this.#limit / 2));
     this.#batchSize = this.#fullBatch;
   }
 
@@ -73,7 +72,7 @@ export class EventBuffer {
     if (!this.#draining) this.#cancelGather ??= this.#clock.after(gatherMs, () => this.wake());
   }
 
-  /** The sink was lost, or is back, or should be tried for the first time. */
+  /** Call when the reachability of the sink changed, and once at the start. */
   wake(): void {
     this.#cancelGather?.();
     this.#cancelGather = undefined;
@@ -90,7 +89,7 @@ export class EventBuffer {
     });
   }
 
-  /** One more try, not longer than `graceMs`; what is left then is lost. */
+  /** One more try of at most `graceMs`; the rest is lost. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     this.wake();
@@ -113,9 +112,9 @@ export class EventBuffer {
         break;
       }
       failures = outcome === 'unreachable' ? failures + 1 : 0;
-      // Promises alone would let a long backlog through without anything else getting its turn.
+      // Without this, a long backlog would starve the event loop.
       if (failures === 0) await nextTurn();
-      else await this.#pause(Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10)));
+      else await this.#pause(Math.min(maxRetryMs, minRetryMs * 2 ** Math.min(failures - 1, 10)));
     }
     this.#draining = false;
   }
@@ -137,7 +136,7 @@ export class EventBuffer {
     const givenUp = this.#writing !== batch;
     if (!givenUp && (unreachable || batch.length > 1)) this.#waiting = [...batch, ...this.#waiting];
     else if (!givenUp) this.#lost += 1;
-    // The one event that is not accepted is among these: smaller and smaller batches find it.
+    // Smaller and smaller batches find the event that is not accepted.
     if (!unreachable) this.#batchSize = Math.max(1, Math.floor(batch.length / 2));
     return unreachable ? 'unreachable' : 'settled';
   }

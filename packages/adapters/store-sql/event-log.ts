@@ -7,9 +7,9 @@ import type { Schema } from './backend.ts';
 import type { Database } from './database.ts';
 import { type BufferedEvent, EventBuffer } from './event-buffer.ts';
 
-/** A longer text is cut, so that a buffer of so many events is also a buffer of so many bytes. */
-const longestText = 8_192;
-/** After this many stored events the oldest are pruned, at most twice as many at a time: no statement takes long. */
+/** Longer texts are cut, so that the buffer has a limit in bytes too. */
+const maxTextLength = 8_192;
+/** Prunes after so many stored events, at most twice as many at a time: no statement takes long. */
 const pruneEvery = 1_000;
 
 export interface SqlEventLogOptions {
@@ -49,7 +49,7 @@ export class SqlEventLog implements EventLog {
         .select(['at', 'type', 'project', 'environment', 'message', 'details'])
         .$if(environment !== undefined, (query) => query.where('environment', '=', String(environment)))
         .orderBy('id', 'desc')
-        // To SQLite a negative limit means none.
+        // SQLite takes a negative limit as no limit.
         .limit(Math.max(0, Math.trunc(limit)))
         .execute(),
     );
@@ -65,7 +65,6 @@ export class SqlEventLog implements EventLog {
     return this.#buffer.flush();
   }
 
-  /** The database was lost or is back. */
   wake(): void {
     this.#buffer.wake();
   }
@@ -91,7 +90,7 @@ export class SqlEventLog implements EventLog {
   }
 }
 
-/** Counts by id: ids have gaps where a batch came twice, so somewhat fewer events may be kept, never more. */
+/** Counts by id. Ids have gaps after repeated batches, so slightly fewer events may be kept, never more. */
 const prune = async (db: Kysely<Schema>, keepEvents: number): Promise<void> => {
   const newestToGo = db.selectFrom('event').select(({ fn }) => sql<number>`${fn.max('id')} - ${sql.lit(keepEvents)}`.as('id'));
   await db
@@ -120,20 +119,20 @@ const toRow = (event: Event): Omit<Insertable<Schema['event']>, 'writer' | 'sequ
   ),
 });
 
-/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+/** PostgreSQL accepts neither NUL nor lone surrogates. */
 const clean = (text: string): string => {
-  const short = text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+  const short = text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text;
   return short.toWellFormed().replaceAll('\0', '\uFFFD');
 };
 
 type EventRow = Pick<Selectable<Schema['event']>, 'at' | 'type' | 'project' | 'environment' | 'message'> & {
-  /** SQLite hands back the text, PostgreSQL what it says. */
+  /** Text from SQLite, an object from PostgreSQL. */
   readonly details: string | Event['details'];
 };
 
 const toEvent = ({ at, type, project, environment, message, details }: EventRow): Event => ({
   at,
-  // Only `toRow` writes these columns, so what comes out is what went in.
+  // Only `toRow` writes these columns, so the types are right.
   type: type as EventType,
   project: project as ProjectId | null,
   environment: environment as EnvironmentId | null,

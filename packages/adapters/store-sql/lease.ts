@@ -7,20 +7,20 @@ import type { Database } from './database.ts';
 const key = 'leader';
 
 export interface LeaseTiming {
-  /** How long a leader that fell silent keeps the lease. */
+  /** How long a leader that does not renew keeps the lease. */
   readonly ttlMs: number;
   readonly renewMs: number;
 }
 
-/** Who has the lease, and for how long others must leave it alone. */
+/** The holder, and the time until the lease expires. */
 interface Answer {
   readonly holder: string;
   readonly remainingMs: number;
 }
 
 /**
- * One row, judged by the database's own clock, so that the holders' watches need not agree. The holder's name must be of this one
- * process alone: two that share a name would share the lease.
+ * One row, with times by the database's clock, so that skew of the holders' clocks does not matter. Holder names must be
+ * unique per process: two processes with one name would share the lease.
  */
 export class SqlLease implements Lease {
   readonly #database: Database;
@@ -47,7 +47,7 @@ export class SqlLease implements Lease {
     let last: LeaseState | undefined;
     let deferUntil = 0;
     for (let round = 0; !signal.aborted; round += 1) {
-      // A leader that could not renew while the store was away finds its lease run out: a standby lets it go first.
+      // After an outage, a standby first lets the old leader renew its expired lease.
       const { state, waitMs } = await this.#ask(holder, last, round >= deferUntil);
       if (signal.aborted) return;
       if (state.state === 'degraded' && !state.leading) deferUntil = round + 1 + Math.ceil(ttlMs / renewMs);
@@ -71,7 +71,7 @@ export class SqlLease implements Lease {
     }
   }
 
-  /** Takes the lease if it is free, ours already, or run out, and says who has it then: one statement, so nobody comes between. */
+  /** Takes the lease if it is free, expired or our own, and returns the holder; atomic in one statement. */
   async #acquire(db: Kysely<Schema>, holder: string, mayTakeOver: boolean): Promise<Answer> {
     const { nowMs } = this.#database.backend;
     const row = await db
@@ -93,14 +93,14 @@ export class SqlLease implements Lease {
       )
       .returning(['holder', sql<number | string>`expires_at - ${nowMs}`.as('remaining')])
       .executeTakeFirstOrThrow();
-    // PostgreSQL hands out 64-bit numbers as text.
+    // PostgreSQL returns 64-bit numbers as text.
     return { holder: row.holder, remainingMs: Number(row.remaining) };
   }
 
   async #release(holder: string): Promise<void> {
     const giveUp = (db: Kysely<Schema>) =>
       db.deleteFrom('coordination').where('key', '=', key).where('holder', '=', holder).execute();
-    // Without an answer the lease runs out by itself, and the caller is leaving.
+    // Without an answer the lease expires by itself.
     await this.#database.use(giveUp).catch(() => undefined);
   }
 

@@ -6,7 +6,7 @@ interface Migration {
   up(transaction: Transaction<Schema>, backend: Backend): Promise<void>;
 }
 
-/** Only ever added to at the end. Each can be repeated without harm: all run again when a table is missing. */
+/** Append only. Each must be repeatable: all run again if a table is missing. */
 const migrations: readonly Migration[] = [
   {
     name: 'events and coordination',
@@ -45,8 +45,8 @@ const migrations: readonly Migration[] = [
 const tables = ['event', 'coordination', 'migration'];
 
 /**
- * Brings the schema up to date; several may call at once. Kysely's own migrator takes no lock on SQLite and cannot see that a
- * table is gone.
+ * Migrates the schema; safe to run concurrently. Kysely's own migrator takes no lock on SQLite and does not notice a
+ * missing table.
  */
 export const migrate = async (db: Kysely<Schema>, backend: Backend): Promise<void> => {
   if ((await readApplied(db, backend)) === migrations.length) return;
@@ -66,7 +66,7 @@ export const migrate = async (db: Kysely<Schema>, backend: Backend): Promise<voi
   });
 };
 
-/** How many migrations the schema has had; none if it is not whole. */
+/** The number of applied migrations; 0 if a table is missing. */
 const readApplied = async (db: Kysely<Schema>, backend: Backend): Promise<number> => {
   const present = await backend.tables(db);
   if (!tables.every((table) => present.includes(table))) return 0;
@@ -76,7 +76,7 @@ const readApplied = async (db: Kysely<Schema>, backend: Backend): Promise<number
     .executeTakeFirst();
   const applied = row?.last ?? 0;
   if (applied > migrations.length)
-    throw new Error(`its schema has number ${applied}, this ephd knows up to ${migrations.length}: it was used by a newer ephd`);
+    throw new Error(`its schema version is ${applied}, but this ephd supports up to ${migrations.length}: use a newer ephd`);
   return applied;
 };
 

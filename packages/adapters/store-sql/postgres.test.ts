@@ -115,7 +115,7 @@ describeWith(postgres, 'on PostgreSQL', () => {
       const harness = await createHarness();
       const join = () => {
         const store = harness.open({ lease: { ttlMs: 5_000, renewMs: 250 } });
-        return { lease: store.lease, vanish: () => Promise.resolve(store[Symbol.asyncDispose]()) };
+        return { lease: store.lease, crash: () => Promise.resolve(store[Symbol.asyncDispose]()) };
       };
       return { ...harness, join, wait: () => sleep(20) };
     });

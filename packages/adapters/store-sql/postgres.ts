@@ -4,11 +4,11 @@ import { DatabaseError, Pool } from 'pg';
 import type { Backend, Schema } from './backend.ts';
 
 const connectTimeoutMs = 5_000;
-/** A server that accepts and then says nothing must not hold anyone longer than this. */
+/** Limits the wait for a server that accepts connections but does not answer. */
 const queryTimeoutMs = 5_000;
 const connections = 4;
 
-/** Any number will do, as long as every ephd has the same. */
+/** Arbitrary, but the same in every ephd. */
 const migrationLock = 7_384_627;
 
 export const createPostgresBackend = (url: string): Backend => ({
@@ -26,8 +26,8 @@ export const createPostgresBackend = (url: string): Backend => ({
         application_name: 'ephd',
       });
       pool.on('error', lost);
-      // A connection that breaks between two statements of a transaction says so here, and unheard it would end the process. The
-      // next statement fails and tells whoever is concerned.
+      // Without a listener, a connection that breaks within a transaction would end the process. The next statement
+      // fails.
       pool.on('connect', (client) => client.on('error', () => undefined));
       return pool;
     };
@@ -43,11 +43,11 @@ export const createPostgresBackend = (url: string): Backend => ({
     return rows.map(({ tablename }) => tablename);
   },
   // Class 22 is data exceptions, class 23 integrity constraints: https://www.postgresql.org/docs/current/errcodes-appendix.html
-  refused: (error) => error instanceof DatabaseError && /^2[23]/.test(error.code ?? ''),
+  isRejected: (error) => error instanceof DatabaseError && /^2[23]/.test(error.code ?? ''),
   explain,
 });
 
-/** Host and database; user and password stay out of every message. */
+/** Host and database, without user and password. */
 const describeUrl = (url: string): string => {
   const parsed = URL.parse(url);
   if (parsed === null || !['postgres:', 'postgresql:'].includes(parsed.protocol))
@@ -56,7 +56,7 @@ const describeUrl = (url: string): string => {
   return `PostgreSQL ${decodeURIComponent(parsed.pathname).replace(/^\//, '')} at ${host}`;
 };
 
-/** One failure per address of the host, and no message of its own, is how Node says that nobody listens. */
+/** Node reports a refused connection as one error per address, without a message of its own. */
 const explain = (error: unknown): string => {
   if (error instanceof AggregateError) return error.errors.map(explain).join('; ');
   return error instanceof Error ? error.message : String(error);

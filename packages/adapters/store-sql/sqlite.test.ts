@@ -71,7 +71,7 @@ describe('the lease on SQLite', () => {
     await harness.open().events.read({ limit: 1 });
     const join = () => {
       const store = harness.open({ lease: { ttlMs: 5_000, renewMs: 250 } });
-      return { lease: store.lease, vanish: () => Promise.resolve(store[Symbol.asyncDispose]()) };
+      return { lease: store.lease, crash: () => Promise.resolve(store[Symbol.asyncDispose]()) };
     };
     return { ...harness, join, wait: () => sleep(20) };
   });
@@ -143,14 +143,14 @@ describe('a store on SQLite', () => {
     const other = new DatabaseSync(path);
     other.exec("insert into migration values (1000, 'from the future')");
     other.close();
-    await expect(open(path).events.read({ limit: 1 })).rejects.toThrow(/used by a newer ephd/);
+    await expect(open(path).events.read({ limit: 1 })).rejects.toThrow(/use a newer ephd/);
   });
 
   it('waits for its folder, and starts when there is one', async () => {
     const folder = await createFolder();
     const store = open(join(folder, 'later', 'eph.sqlite'));
     store.events.append(event('early'));
-    await expect.poll(() => store.events.health().message).toMatch(/does its folder exist/);
+    await expect.poll(() => store.events.health().message).toMatch(/check that its folder exists/);
     await mkdir(join(folder, 'later'));
     await store.events.flush();
     expect(await messages(store)).toEqual(['early']);

@@ -12,7 +12,7 @@ import {
 } from 'kysely';
 import type { Backend, Schema } from './backend.ts';
 
-/** Short, because node:sqlite is synchronous and everything in ephd waits with it; the buffer tries again anyway. */
+/** Short, because node:sqlite is synchronous and blocks ephd; the buffer retries anyway. */
 const busyTimeoutMs = 100;
 
 export const createSqliteBackend = (path: string): Backend => ({
@@ -30,36 +30,36 @@ export const createSqliteBackend = (path: string): Backend => ({
     });
     return {
       db: new Kysely<Schema>({ dialect }),
-      // The deleted file stays open, so its inode cannot come back under another file.
+      // The deleted file stays open, so its inode cannot be reused.
       isCurrent: () => opened === undefined || opened === identify(path),
     };
   },
-  // The transaction began with the write lock.
+  // The transaction already holds the write lock.
   lockMigrations: () => Promise.resolve(),
   tables: async (db) => {
     const { rows } = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(db);
     return rows.map(({ name }) => name);
   },
-  refused: (error) => refusals.has(primaryCode(error)),
+  isRejected: (error) => rejectedCodes.has(primaryCode(error)),
   explain: (error) => {
-    const advice = explanations[primaryCode(error)];
-    const said = error instanceof Error ? error.message : String(error);
-    return advice === undefined ? said : `${said} (${advice})`;
+    const hint = hints[primaryCode(error)];
+    const message = error instanceof Error ? error.message : String(error);
+    return hint === undefined ? message : `${message} (${hint})`;
   },
 });
 
 /** Too big, constraint, mismatch: https://sqlite.org/rescode.html */
-const refusals = new Set([18, 19, 20]);
+const rejectedCodes = new Set([18, 19, 20]);
 
-const explanations: { readonly [code: number]: string } = {
-  8: 'ephd may not write there',
+const hints: { readonly [code: number]: string } = {
+  8: 'ephd has no write permission there',
   11: 'the file is damaged: delete it, only history is lost',
   13: 'the disk is full',
-  14: 'does its folder exist, and may ephd write there?',
+  14: 'check that its folder exists and that ephd may write there',
   26: 'the file is damaged: delete it, only history is lost',
 };
 
-/** The low byte; the rest says more precisely the same. */
+/** The low byte; extended codes refine it. */
 const primaryCode = (error: unknown): number =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0;
 
@@ -68,7 +68,7 @@ const identify = (path: string): string => {
   return stat === undefined ? 'missing' : `${stat.dev}:${stat.ino}`;
 };
 
-/** What Kysely expects of better-sqlite3, over what Node brings. */
+/** The interface that Kysely expects of better-sqlite3, on node:sqlite. */
 const openFile = (path: string): SqliteDatabase => {
   const file = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
@@ -83,7 +83,7 @@ const openFile = (path: string): SqliteDatabase => {
       const statement = file.prepare(text);
       return {
         reader: statement.columns().length > 0,
-        // The type of Kysely is wider than what its compiler hands out for the values of this schema: text, numbers and null.
+        // Kysely's type is wider than the values of this schema: text, numbers and null.
         all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
         run: (parameters) => statement.run(...(parameters as SQLInputValue[])),
         iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
@@ -92,7 +92,7 @@ const openFile = (path: string): SqliteDatabase => {
   };
 };
 
-/** A transaction that reads before it writes fails at once when another got in between; taking the write lock first waits instead. */
+/** A deferred transaction that reads before it writes fails at once on a conflict; with the write lock it waits. */
 class ImmediateSqliteDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));

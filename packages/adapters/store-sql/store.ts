@@ -12,17 +12,17 @@ export interface SqlStoreOptions {
   readonly location: StoreLocation;
   readonly clock: Clock;
   readonly log?: Log;
-  /** How many events wait in memory while the database does not answer. */
+  /** Events kept in memory while the database is unreachable. */
   readonly bufferLimit?: number;
-  /** How many events are kept, roughly; older ones are pruned. A quarter of a million is some 80 MB. */
+  /** Approximate number of events to keep; 250,000 take about 80 MB. */
   readonly keepEvents?: number;
   readonly lease?: LeaseTiming;
 }
 
-/** The folder of the file must exist; the file and its tables are made when they are missing. */
+/** The folder of the SQLite file must exist; the file and the tables are created. */
 export type StoreLocation = { readonly sqlite: string } | { readonly postgres: string };
 
-/** History and leadership. Created at once, whether or not the database answers. */
+/** History and leadership. Creating it does not wait for the database. */
 export interface Store extends AsyncDisposable {
   readonly events: EventLog;
   readonly lease: Lease;
@@ -31,7 +31,7 @@ export interface Store extends AsyncDisposable {
 /** A killed leader is replaced after at most 10 s; three renewals may fail before that. */
 const defaultTiming: LeaseTiming = { ttlMs: 10_000, renewMs: 3_000 };
 
-/** How long closing waits for a database that has fallen silent, for the last events and then for the last word. */
+/** How long closing waits for an unreachable database: once for the last events, once for the connections. */
 const closeGraceMs = 2_000;
 
 export const createSqlStore = (options: SqlStoreOptions): Store => {

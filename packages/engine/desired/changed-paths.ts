@@ -3,10 +3,10 @@ import type { Answer, SourceFacts } from './generator.ts';
 import { compilePathGlob } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
-/** Characters of paths times characters of patterns; some seconds of work at the very worst. */
-const mostComparisons = 200_000_000;
+/** Characters of paths times characters of patterns; a few seconds of work at most. */
+const maxComparisons = 200_000_000;
 
-/** An answer that stands only if a file differs that the trigger names. */
+/** Keeps a positive answer only if the source changes a file that matches the trigger's `paths`. */
 export const filterByPaths = (answer: Answer, source: Source, { paths }: Trigger, facts: SourceFacts): Answer => {
   if (answer.wanted !== true || paths === undefined) return answer;
   const who = printSource(source.ref);
@@ -15,9 +15,9 @@ export const filterByPaths = (answer: Answer, source: Source, { paths }: Trigger
     const because = `the paths that ${who} changes were not read`;
     return { wanted: 'unknown', because, fault: failure('forge.incomplete', because), lacks: 'changedPaths' };
   }
-  // A filter saves effort and protects nobody: where it would take more than it saves, it lets pass.
-  if (totalLength(paths) * totalLength(changed.items) > mostComparisons)
-    return { ...answer, because: `${answer.because}; it changes too many files to compare them with the paths asked for` };
+  // The filter only saves work, it protects nothing. If matching is too expensive, the source passes.
+  if (totalLength(paths) * totalLength(changed.items) > maxComparisons)
+    return { ...answer, because: `${answer.because}; it changes too many files to match them against paths` };
   const found = findMatch(changed.items, paths);
   if (found !== undefined) return { ...answer, because: `${answer.because}, and it changes ${printName(found)}` };
   if (changed.complete) return { wanted: false, because: `${who} changes nothing that matches ${printNames(paths)}` };
@@ -30,7 +30,7 @@ const findMatch = (changed: readonly string[], patterns: readonly string[]): str
   return changed.find((path) => globs.some((matches) => matches(path)));
 };
 
-/** `./deploy/` is how people write the folder; the forge says `deploy/app.yaml`. */
+/** People write a folder as `./deploy/`; the forge reports `deploy/app.yaml`. */
 const normalize = (pattern: string): string => pattern.replace(/^(\.\/)+/, '').replace(/\/$/, '/**');
 
 const totalLength = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);

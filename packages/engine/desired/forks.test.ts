@@ -1,7 +1,7 @@
 import { type Approval, completeReading, failure, incompleteReading } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { forkModes, judgeFork } from './forks.ts';
+import { decideFork, forkModes } from './forks.ts';
 import { anySource, pullRequest, source } from './source.fake.ts';
 
 const foreign = pullRequest({ fork: 'mallory/shop', author: 'mallory' });
@@ -11,35 +11,35 @@ const approved = completeReading([approval]);
 describe.each(forkModes)('in mode %s', (mode) => {
   it('what is in the repository itself is trusted', () => {
     for (const own of [source('branch', 'main'), source('tag', 'v1'), pullRequest()])
-      expect(judgeFork(mode, own)).toMatchObject({ state: 'allowed', trust: 'commit' });
+      expect(decideFork(mode, own)).toMatchObject({ state: 'allowed', trust: 'commit' });
   });
 
   it('nothing is trusted of which nobody knows where it comes from', () => {
     const { pull: _, ...unknown } = pullRequest();
-    expect(judgeFork(mode, unknown, approved)).toMatchObject({ state: 'unknown' });
+    expect(decideFork(mode, unknown, approved)).toMatchObject({ state: 'unknown' });
   });
 });
 
 describe('a pull request from a fork', () => {
   it('gets nothing in mode deny, whoever approves', () => {
-    expect(judgeFork('deny', foreign, approved)).toEqual({
+    expect(decideFork('deny', foreign, approved)).toEqual({
       state: 'denied',
-      because: 'pull request 7 comes from the fork mallory/shop, and this project makes no environments for forks',
+      because: 'pull request 7 comes from the fork mallory/shop, and this project does not allow environments for forks',
     });
   });
 
   it('gets the configuration of its base in mode base, whoever approves', () => {
     for (const approvals of [undefined, approved])
-      expect(judgeFork('base', foreign, approvals)).toMatchObject({ state: 'allowed', trust: 'base' });
+      expect(decideFork('base', foreign, approvals)).toMatchObject({ state: 'allowed', trust: 'base' });
   });
 
   it('gets its own in mode approve, once its commit is approved', () => {
-    expect(judgeFork('approve', foreign, approved)).toMatchObject({
+    expect(decideFork('approve', foreign, approved)).toMatchObject({
       state: 'allowed',
       trust: 'commit',
       because: expect.stringContaining('alice approved commit 000000000000'),
     });
-    expect(judgeFork('approve', foreign, completeReading([]))).toMatchObject({
+    expect(decideFork('approve', foreign, completeReading([]))).toMatchObject({
       state: 'denied',
       because: expect.stringContaining('nobody with write access has approved commit 000000000000'),
     });
@@ -47,15 +47,15 @@ describe('a pull request from a fork', () => {
 
   it('is neither allowed nor denied while the approvals are not known', () => {
     const fault = failure('forge.unreachable', 'no answer');
-    expect(judgeFork('approve', foreign)).toMatchObject({ state: 'unknown', fault: { code: 'forge.incomplete' } });
-    expect(judgeFork('approve', foreign, incompleteReading([], fault))).toMatchObject({ state: 'unknown', fault });
-    expect(judgeFork('approve', foreign, incompleteReading([approval], fault))).toMatchObject({ state: 'allowed' });
+    expect(decideFork('approve', foreign)).toMatchObject({ state: 'unknown', fault: { code: 'forge.incomplete' } });
+    expect(decideFork('approve', foreign, incompleteReading([], fault))).toMatchObject({ state: 'unknown', fault });
+    expect(decideFork('approve', foreign, incompleteReading([approval], fault))).toMatchObject({ state: 'allowed' });
   });
 
-  it('never runs code of strangers with trust that nobody gave, whatever it is called', () => {
+  it('never trusts the commit of a fork without approval, whatever its names are', () => {
     fc.assert(
       fc.property(anySource, fc.constantFrom(...forkModes), (any, mode) => {
-        const judgement = judgeFork(mode, any, completeReading([]));
+        const judgement = decideFork(mode, any, completeReading([]));
         const isForeign = any.pull !== undefined && any.pull.fork !== null;
         expect(judgement.state === 'allowed' && judgement.trust === 'commit').toBe(!isForeign);
         expect(judgement.because.length).toBeLessThan(1000);

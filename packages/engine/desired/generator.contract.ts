@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Answer, Generator, SourceFacts } from './generator.ts';
 import { printSource } from './printed-names.ts';
-import { anySource, partOf, wholeFacts } from './source.fake.ts';
+import { anySource, completeFacts, partialFacts } from './source.fake.ts';
 
 export interface GeneratorHarness {
   readonly generator: Generator;
@@ -42,7 +42,7 @@ export const describeGenerator = (create: () => GeneratorHarness): void => {
     }
   });
 
-  it('looks at what the source is, not at where it stands, unless somebody spoke of that commit alone', () => {
+  it('does not depend on the commit of the source, unless a command names one', () => {
     const harness = create();
     for (const source of harness.wanted) {
       const moved = ask(harness, { ...source, commit: commitSha('e'.repeat(40)) });
@@ -54,7 +54,7 @@ export const describeGenerator = (create: () => GeneratorHarness): void => {
   it('gives one answer to one question, for any source at all', () => {
     const { generator, trigger } = create();
     fc.assert(
-      fc.property(anySource, wholeFacts, (source, facts) => {
+      fc.property(anySource, completeFacts, (source, facts) => {
         const answer = generator.wants(source, trigger, facts);
         const [sameSource, sameTrigger, sameFacts] = structuredClone([source, trigger, facts] as const);
         expect(create().generator.wants(sameSource, sameTrigger, sameFacts)).toEqual(answer);
@@ -65,7 +65,7 @@ export const describeGenerator = (create: () => GeneratorHarness): void => {
   it('says why in one short line, whatever names there are', () => {
     const { generator, trigger } = create();
     fc.assert(
-      fc.property(anySource, wholeFacts, (source, facts) => {
+      fc.property(anySource, completeFacts, (source, facts) => {
         const { because } = generator.wants(source, trigger, facts);
         expect(because).toMatch(/^[^\p{Cc}\p{Cs}\u202a-\u202e]*\S[^\p{Cc}\p{Cs}\u202a-\u202e]*$/u);
         expect(because.length).toBeLessThan(2000);
@@ -73,11 +73,11 @@ export const describeGenerator = (create: () => GeneratorHarness): void => {
     );
   });
 
-  it('can tell when it knows everything, and never denies for not knowing', () => {
+  it('decides when it knows all facts, and never denies because a fact is missing', () => {
     const { generator, trigger } = create();
     const question = fc
-      .tuple(anySource, wholeFacts)
-      .chain(([source, whole]) => fc.tuple(fc.constant(source), fc.constant(whole), partOf(whole)));
+      .tuple(anySource, completeFacts)
+      .chain(([source, whole]) => fc.tuple(fc.constant(source), fc.constant(whole), partialFacts(whole)));
     fc.assert(
       fc.property(question, ([source, whole, part]) => {
         const [knowing, guessing] = [generator.wants(source, trigger, whole), generator.wants(source, trigger, part)];

@@ -7,6 +7,6 @@ export const fakeGenerator = (type: Trigger['type'], wantsSource: (source: Sourc
   type,
   wants(source) {
     const wanted = wantsSource(source);
-    return { wanted, because: `${printSource(source.ref)} is ${wanted ? '' : 'not '}what trigger ${type} looks for` };
+    return { wanted, because: `${printSource(source.ref)} is ${wanted ? '' : 'not '}matched by trigger ${type}` };
   },
 });

@@ -4,7 +4,7 @@ import { describeGenerator } from './generator.contract.ts';
 import { fakeGenerator } from './generator.fake.ts';
 import { gitBranchGenerator, gitTagGenerator } from './git-ref-triggers.ts';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from './pull-triggers.ts';
-import { changing, command, commanded, pullRequest, source } from './source.fake.ts';
+import { command, pullRequest, source, withChangedPaths, withCommands } from './source.fake.ts';
 
 describe('the fake generator', () => {
   describeGenerator(() => ({
@@ -54,7 +54,7 @@ describe('the trigger pr_comment', () => {
   describeGenerator(() => ({
     generator: prCommentGenerator,
     trigger: { type: 'pr_comment', patterns: ['/deploy', '/eph deploy'] },
-    facts: commanded(command('/eph deploy --image=shop:1')),
+    facts: withCommands(command('/eph deploy --image=shop:1')),
     pinned: true,
     wanted: [pullRequest(), pullRequest({ draft: true })],
     unwanted: [source('branch', '/deploy'), source('tag', '/deploy')],
@@ -92,7 +92,7 @@ describe.each<readonly [string, Trigger]>([
   describeGenerator(() => ({
     generator: trigger.type === 'auto' ? autoGenerator : prLabelGenerator,
     trigger,
-    facts: changing('README.md', 'src/deep/er/index.ts'),
+    facts: withChangedPaths('README.md', 'src/deep/er/index.ts'),
     wanted: [pullRequest({ labels: ['preview'] })],
     unwanted: [source('tag', 'preview')],
   }));
@@ -102,7 +102,7 @@ describe('the trigger pr_comment with paths', () => {
   describeGenerator(() => ({
     generator: prCommentGenerator,
     trigger: { type: 'pr_comment', patterns: ['/deploy'], paths: ['a/*.ts'] },
-    facts: { ...commanded(command('/deploy')), ...changing('a/b.ts') },
+    facts: { ...withCommands(command('/deploy')), ...withChangedPaths('a/b.ts') },
     pinned: true,
     wanted: [pullRequest()],
     unwanted: [source('branch', '/deploy')],

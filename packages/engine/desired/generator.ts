@@ -5,17 +5,16 @@ import type { Command, CommitSha, Failure, Reading, Source, Trigger } from '@eph
  *
  * Contract
  * - Pure: the same source, trigger and facts give the same answer.
- * - A fact that was not read, or not completely, never makes a source unwanted that the whole fact would make wanted: the answer is
- *   then `unknown`, and says which fact was not read at all.
- * - `because` is the sentence `eph why` prints: one line that names the rule and the fact, however long and strange the names are.
+ * - A fact that was not read, or only partly, never makes a source unwanted. The answer is then `unknown` and names the fact.
+ * - `because` is the line `eph why` prints. It names the rule and the fact; long or unprintable names are shortened.
  */
 export interface Generator {
-  /** The trigger type it understands. */
+  /** The trigger type it handles. */
   readonly type: Trigger['type'];
   wants(source: Source, trigger: Trigger, facts?: SourceFacts): Answer;
 }
 
-/** What has to be asked of a forge for one source alone. Nobody reads it before a trigger needs it. */
+/** Facts that cost a request per source. They are read only when a trigger needs them. */
 export interface SourceFacts {
   /** Comments that begin with `/`, oldest first. */
   readonly commands?: Reading<Command>;
@@ -28,9 +27,8 @@ export type Answer =
       readonly because: string;
       /** Checks that must have succeeded first. */
       readonly checks?: readonly string[];
-      /** The comment that asked for it. */
       readonly command?: Command;
-      /** The commit that was asked for, where that is no longer where the source stands. */
+      /** The commit that was asked for, if the source has moved on since. */
       readonly at?: CommitSha;
     }
   | { readonly wanted: false; readonly because: string }
@@ -38,6 +36,6 @@ export type Answer =
       readonly wanted: 'unknown';
       readonly because: string;
       readonly fault: Failure;
-      /** Asking again with this fact gives another answer. Absent when it was read, and could not be read completely. */
+      /** The fact that was not read at all. Absent if it was read incompletely. */
       readonly lacks?: keyof SourceFacts;
     };

@@ -7,7 +7,7 @@ import { adjectives, nouns } from './words.ts';
 const shop = projectId('shop');
 const branch = (name: string): SourceRef => ({ kind: 'branch', name });
 
-/** Ref names as strangers write them. */
+/** Untrusted ref names. */
 const refName = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 255 }),
   fc.stringMatching(/^[A-Za-z0-9._/-]{1,80}$/),

@@ -11,7 +11,7 @@ import {
 } from '@eph/contract';
 import { adjectives, nouns } from './words.ts';
 
-/** Project and source, and nothing else: the same on every machine, with any key, under any template. */
+/** Depends on project and source only: the same on every machine, with any key, under any template. */
 export const identify = (project: ProjectId, ref: SourceRef): EnvironmentId =>
   environmentId(
     createHash('sha256')
@@ -25,10 +25,7 @@ export interface NameParts {
   readonly number: string;
 }
 
-/**
- * Words and a number that cannot be guessed without the server key, so that knowing a branch does not give away its address.
- * `attempt` gives another pair when the first is taken.
- */
+/** Cannot be guessed without the server key, so that a branch name does not reveal the address. */
 export const nameParts = (serverKey: string, project: ProjectId, ref: SourceRef, attempt: number): NameParts => {
   const digest = createHmac('sha256', serverKey)
     .update(`${project}\0${sourceKey(ref)}\0${attempt}`)
@@ -38,7 +35,7 @@ export const nameParts = (serverKey: string, project: ProjectId, ref: SourceRef,
   return { words: `${adjective}-${noun}`, number: String(1000 + (digest.readUInt32BE(4) % 9000)) };
 };
 
-/** Chooses a name nobody has. Called once in the life of an environment; afterwards the name is read back from it. */
+/** Chooses a free name. Called once per environment; later the name is read back from the environment. */
 export const chooseName = (
   render: (parts: NameParts) => string,
   parts: (attempt: number) => NameParts,
@@ -46,8 +43,8 @@ export const chooseName = (
 ): EnvironmentName => {
   for (let attempt = 0; ; attempt += 1) {
     const chosen = parts(attempt);
-    // A template without words and number renders the same name every time, so they are put behind it; the words too, because
-    // the numbers alone run out.
+    // A template without words and number always renders the same name, so they are appended. The numbers alone would
+    // run out.
     const more = ['', `-${chosen.number}`][attempt] ?? `-${chosen.words}-${chosen.number}`;
     const name = environmentName(toDnsLabel(`${render(chosen)}${more}`));
     if (!isTaken(name)) return name;

@@ -1,15 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type LabelWishes, wishesOf } from './labels.ts';
+import { type LabelRequests, readLabelRequests } from './labels.ts';
 
-const nothing: LabelWishes = { paused: false, kept: false, notes: [] };
+const nothing: LabelRequests = { paused: false, kept: false, notes: [] };
 
-const publicNote = 'preview:public changes nothing so far: environments are open to everybody who can reach them';
+const publicNote = 'preview:public has no effect yet: environments are open to everybody who can reach them';
 
 describe('labels', () => {
-  it.each<readonly [string, readonly string[], Partial<LabelWishes>]>([
+  it.each<readonly [string, readonly string[], Partial<LabelRequests>]>([
     ['may ask for nothing', [], {}],
-    ['ask for an environment by the name of the family, which is no wish about it', ['preview'], {}],
+    ['ask only for an environment with the prefix alone', ['preview'], {}],
     ['pause', ['preview', 'preview:pause'], { paused: true }],
     ['keep', ['preview:keep'], { kept: true }],
     ['open it to everybody, which it is', ['preview:public'], { notes: [publicNote] }],
@@ -25,13 +25,13 @@ describe('labels', () => {
       ['demo:48h', 'Preview:48h', 'previews:pause', 'preview-48h', '48h', ':48h', 'x preview:keep'],
       {},
     ],
-  ])('%s', (_, labels, wishes) => {
-    expect(wishesOf(labels)).toEqual({ ...nothing, ...wishes });
+  ])('%s', (_, labels, requests) => {
+    expect(readLabelRequests(labels)).toEqual({ ...nothing, ...requests });
   });
 
   it('have a family of any name', () => {
-    expect(wishesOf(['eph:keep', 'preview:pause'], 'eph')).toEqual({ ...nothing, kept: true });
-    expect(wishesOf(['.*:keep', 'ab:pause'], '.*')).toEqual({ ...nothing, kept: true });
+    expect(readLabelRequests(['eph:keep', 'preview:pause'], 'eph')).toEqual({ ...nothing, kept: true });
+    expect(readLabelRequests(['.*:keep', 'ab:pause'], '.*')).toEqual({ ...nothing, kept: true });
   });
 
   it.each([
@@ -52,30 +52,30 @@ describe('labels', () => {
     'preview:Infinity',
     'preview:constructor',
     'preview:🚢',
-  ])('that look like a wish and are none are told about: %s', (label) => {
-    const wishes = wishesOf(['preview', label]);
-    expect(wishes).toEqual({ ...nothing, notes: [expect.stringContaining(`${label}: after preview: comes`)] });
+  ])('with the prefix that are invalid are noted: %s', (label) => {
+    const requests = readLabelRequests(['preview', label]);
+    expect(requests).toEqual({ ...nothing, notes: [expect.stringContaining(`${label}: use preview:pause`)] });
   });
 
   it.each([`preview:${'9'.repeat(100_000)}h`, `preview:${'1h'.repeat(50_000)}`, `preview:${'日'.repeat(100_000)}`])(
     'may be as long as they like: %.20s',
     (label) => {
-      const { notes, ...rest } = wishesOf([label]);
+      const { notes, ...rest } = readLabelRequests([label]);
       expect(rest).toEqual({ paused: false, kept: false });
       expect(notes.map((note) => note.length < 300)).toEqual([true]);
     },
   );
 
-  it('that name several times mean the longest, and are told so', () => {
-    expect(wishesOf(['preview:2d', 'preview:48h', 'preview:30m', 'preview:7d'])).toEqual({
+  it('that name several times mean the longest, with a note', () => {
+    expect(readLabelRequests(['preview:2d', 'preview:48h', 'preview:30m', 'preview:7d'])).toEqual({
       ...nothing,
       ttlSeconds: 7 * 86_400,
-      notes: ['preview:2d, preview:30m, preview:48h, preview:7d: of several times the longest counts'],
+      notes: ['preview:2d, preview:30m, preview:48h, preview:7d: the longest time applies'],
     });
   });
 
-  it('without sense are told about once, however many there are', () => {
-    const { notes } = wishesOf(Array.from({ length: 1000 }, (_, index) => `preview:later ${index}`));
+  it('that are invalid get one note, however many there are', () => {
+    const { notes } = readLabelRequests(Array.from({ length: 1000 }, (_, index) => `preview:later ${index}`));
     expect(notes).toEqual([expect.stringContaining('and 995 more')]);
   });
 
@@ -88,10 +88,10 @@ describe('labels', () => {
     );
     fc.assert(
       fc.property(fc.array(label), (labels) => {
-        const wishes = wishesOf(labels);
-        expect(wishesOf(labels.toReversed())).toEqual(wishes);
-        expect(wishesOf([...labels, ...labels])).toEqual(wishes);
-        expect(wishes.paused).toBe(labels.includes('preview:pause'));
+        const requests = readLabelRequests(labels);
+        expect(readLabelRequests(labels.toReversed())).toEqual(requests);
+        expect(readLabelRequests([...labels, ...labels])).toEqual(requests);
+        expect(requests.paused).toBe(labels.includes('preview:pause'));
       }),
     );
   });

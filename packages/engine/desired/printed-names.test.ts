@@ -18,7 +18,7 @@ describe('a name in a line for people', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (name) => Array.from(printName(name)).length <= 100));
   });
 
-  it('stands in a row of a few', () => {
+  it('is listed with a few others', () => {
     expect(printNames(['a', 'b\n'])).toBe('a, b\ufffd');
     expect(printNames(Array.from({ length: 50 }, (_, index) => `n${index}`))).toBe('n0, n1, n2, n3, n4 and 45 more');
   });

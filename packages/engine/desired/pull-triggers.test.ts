@@ -1,13 +1,13 @@
 import { type Command, completeReading, failure, incompleteReading, type Trigger } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from './generator.ts';
-import { autoGenerator, prCommentGenerator, prLabelGenerator, remarksOn } from './pull-triggers.ts';
-import { changing, command, commanded, elsewhere, pullRequest } from './source.fake.ts';
+import { autoGenerator, noteUnsupportedOptions, prCommentGenerator, prLabelGenerator } from './pull-triggers.ts';
+import { command, otherCommit, pullRequest, withChangedPaths, withCommands } from './source.fake.ts';
 
 describe('a command', () => {
   const trigger: Trigger = { type: 'pr_comment', patterns: ['/deploy', '/eph deploy'] };
   const obey = (...commands: readonly Command[]): Answer =>
-    prCommentGenerator.wants(pullRequest(), trigger, commanded(...commands));
+    prCommentGenerator.wants(pullRequest(), trigger, withCommands(...commands));
 
   it.each(['/deploy', '/deploy now', '/deploy\t--image=a', '/eph deploy --image=shop:größe', `/deploy ${'x'.repeat(100_000)}`])(
     'counts when it begins with the pattern: %.30s',
@@ -38,23 +38,19 @@ describe('a command', () => {
       { author: 'mallory', mayWrite: false },
       'mallory wrote /deploy on pull request 7 without write access',
     ],
-    [
-      'for a commit that nobody can tell',
-      { commit: null },
-      'alice wrote /deploy on pull request 7, but nobody can tell for which commit',
-    ],
+    ['for an unknown commit', { commit: null }, 'alice wrote /deploy on pull request 7, but its commit is unknown'],
   ])('%s is answered with the reason why it counts for nothing', (_, rest, because) => {
     expect(obey(command('/deploy', rest))).toEqual({ wanted: false, because });
   });
 
   it('means the commit it was written for, also when the pull request has moved on', () => {
     const because = 'alice wrote /deploy on pull request 7 (trigger pr_comment)';
-    const asked = command('/deploy', { commit: elsewhere });
-    expect(obey(asked)).toEqual({ wanted: true, because, command: asked, at: elsewhere });
+    const asked = command('/deploy', { commit: otherCommit });
+    expect(obey(asked)).toEqual({ wanted: true, because, command: asked, at: otherCommit });
   });
 
   it('for an earlier commit of a fork counts for nothing', () => {
-    const asked = commanded(command('/deploy', { commit: elsewhere }));
+    const asked = withCommands(command('/deploy', { commit: otherCommit }));
     expect(prCommentGenerator.wants(pullRequest({ fork: 'mallory/shop' }), trigger, asked)).toEqual({
       wanted: false,
       because: 'alice wrote /deploy on pull request 7 for commit ffffffffffff, which is no longer its head',
@@ -72,10 +68,10 @@ describe('a command', () => {
   });
 
   it('is remarked on when it asks for more than can be followed', () => {
-    expect(remarksOn(command('/eph deploy --image=shop:1 --fast please'))).toEqual([
-      '--image=shop:1, --fast was not followed: environments are made from their commit alone',
+    expect(noteUnsupportedOptions(command('/eph deploy --image=shop:1 --fast please'))).toEqual([
+      '--image=shop:1, --fast was ignored: commands take no options',
     ]);
-    expect(remarksOn(command('/deploy please - now'))).toEqual([]);
+    expect(noteUnsupportedOptions(command('/deploy please - now'))).toEqual([]);
   });
 
   it('waits until all comments are read: a later one may say something else', () => {
@@ -99,7 +95,7 @@ describe('a label', () => {
 
 describe('changed paths', () => {
   const filter = (paths: readonly string[], changed: readonly string[]): Answer['wanted'] =>
-    autoGenerator.wants(pullRequest(), { type: 'auto', paths: [...paths] }, changing(...changed)).wanted;
+    autoGenerator.wants(pullRequest(), { type: 'auto', paths: [...paths] }, withChangedPaths(...changed)).wanted;
 
   it.each<readonly [string, readonly string[], readonly string[]]>([
     ['src/**', ['src/a', 'src/a/b'], ['src', 'lib/a', 'a/src/b']],

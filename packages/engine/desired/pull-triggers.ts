@@ -4,16 +4,16 @@ import type { Answer, Generator, SourceFacts } from './generator.ts';
 import { matchesGlob } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
-type Of<Type extends Trigger['type']> = Extract<Trigger, { readonly type: Type }>;
+type TriggerOf<Type extends Trigger['type']> = Extract<Trigger, { readonly type: Type }>;
 
 const refuse = (because: string): Answer => ({ wanted: false, because });
 
-const isNoPull = (source: Source): Answer => refuse(`${printSource(source.ref)} is not a pull request`);
+const notAPullRequest = (source: Source): Answer => refuse(`${printSource(source.ref)} is not a pull request`);
 
 export const prLabelGenerator: Generator = {
   type: 'pr_label',
   wants(source, trigger, facts = {}) {
-    if (source.pull === undefined || trigger.type !== 'pr_label') return isNoPull(source);
+    if (source.pull === undefined || trigger.type !== 'pr_label') return notAPullRequest(source);
     const { labels } = source.pull;
     const label = trigger.labels.find((one) => labels.includes(one));
     const who = printSource(source.ref);
@@ -26,17 +26,17 @@ export const prLabelGenerator: Generator = {
 export const autoGenerator: Generator = {
   type: 'auto',
   wants(source, trigger, facts = {}) {
-    if (trigger.type !== 'auto') return isNoPull(source);
+    if (trigger.type !== 'auto') return notAPullRequest(source);
     return filterByPaths(wantsAutomatically(source, trigger), source, trigger, facts);
   },
 };
 
-const wantsAutomatically = ({ ref, pull }: Source, { branches, ignore_draft: ignoresDrafts }: Of<'auto'>): Answer => {
+const wantsAutomatically = ({ ref, pull }: Source, { branches, ignore_draft: ignoresDrafts }: TriggerOf<'auto'>): Answer => {
   const who = printSource(ref);
   if (pull === undefined && ref.kind !== 'branch') return refuse(`${who} is neither a pull request nor a branch`);
   if (pull?.draft === true && ignoresDrafts === true) return refuse(`${who} is a draft`);
   if (branches === undefined) {
-    // Without a list, a repository would get an environment for its main branch and for everything ever left behind in it.
+    // Without a list, the main branch and every stale branch would get an environment.
     if (pull === undefined) return refuse(`${who} is not a pull request, and trigger auto names no branches`);
     return { wanted: true, because: `${who} is open (trigger auto)` };
   }
@@ -50,50 +50,50 @@ const wantsAutomatically = ({ ref, pull }: Source, { branches, ignore_draft: ign
 export const prCommentGenerator: Generator = {
   type: 'pr_comment',
   wants(source, trigger, facts = {}) {
-    if (source.pull === undefined || trigger.type !== 'pr_comment') return isNoPull(source);
-    return filterByPaths(obeyCommands(source, trigger, facts), source, trigger, facts);
+    if (source.pull === undefined || trigger.type !== 'pr_comment') return notAPullRequest(source);
+    return filterByPaths(decideByCommands(source, trigger, facts), source, trigger, facts);
   },
 };
 
-const obeyCommands = (source: Source, { patterns }: Of<'pr_comment'>, { commands }: SourceFacts): Answer => {
+const decideByCommands = (source: Source, { patterns }: TriggerOf<'pr_comment'>, { commands }: SourceFacts): Answer => {
   const who = printSource(source.ref);
   if (commands === undefined) {
     const because = `the comments on ${who} were not read`;
     return { wanted: 'unknown', because, fault: failure('forge.incomplete', because), lacks: 'commands' };
   }
-  // Not even a command that was found counts then: a later one may ask for something else.
+  // A command that was found does not count either: a later one may ask for something else.
   if (!commands.complete) {
     const fault = commands.faults[0] ?? failure('forge.incomplete', `only some of the comments on ${who} could be read`);
     return { wanted: 'unknown', because: `the comments on ${who} could not all be read: ${fault.message}`, fault };
   }
-  const asking = commands.items.filter(({ text }) => patterns.some((pattern) => beginsWith(text, pattern)));
-  const command = asking.findLast((one) => one.mayWrite && isStillMeant(one, source));
-  if (command === undefined) return refuse(explainSilence(asking.at(-1), source, patterns));
+  const matching = commands.items.filter(({ text }) => patterns.some((pattern) => beginsWith(text, pattern)));
+  const command = matching.findLast((one) => one.mayWrite && appliesTo(one, source));
+  if (command === undefined) return refuse(explainRefusal(matching.at(-1), source, patterns));
   const at = command.commit === source.commit ? null : command.commit;
   return { wanted: true, because: `${describe(command, source)} (trigger pr_comment)`, command, ...(at !== null && { at }) };
 };
 
-/** What is pushed after a command is not what was asked for, and of a fork not even what was asked for stays trusted. */
-const isStillMeant = ({ commit }: Command, source: Source): boolean =>
+/** A command applies to the commit it was written for. For a fork it expires with the next push. */
+const appliesTo = ({ commit }: Command, source: Source): boolean =>
   source.pull?.fork === null ? commit !== null : commit === source.commit;
 
-/** Whole words: `/deploy` is not the beginning of `/deployment`. */
+/** Whole words: `/deploy` does not match `/deployment`. */
 const beginsWith = (text: string, pattern: string): boolean =>
   text.startsWith(pattern) && (text.length === pattern.length || /\s/.test(text.charAt(pattern.length)));
 
 const describe = (command: Command, source: Source): string =>
   `${printName(command.author)} wrote ${printName(command.text)} on ${printSource(source.ref)}`;
 
-/** What a command asks for besides an environment; so far nothing can follow it, and whoever wrote it should know. */
-export const remarksOn = ({ text }: Command): readonly string[] => {
+/** Options of a command are not supported; its author is told so. */
+export const noteUnsupportedOptions = ({ text }: Command): readonly string[] => {
   const options = text.split(/\s+/).filter((word) => word.startsWith('--'));
-  return options.length === 0 ? [] : [`${printNames(options)} was not followed: environments are made from their commit alone`];
+  return options.length === 0 ? [] : [`${printNames(options)} was ignored: commands take no options`];
 };
 
-const explainSilence = (last: Command | undefined, source: Source, patterns: readonly string[]): string => {
+const explainRefusal = (last: Command | undefined, source: Source, patterns: readonly string[]): string => {
   if (last === undefined) return `nobody wrote ${printNames(patterns)} on ${printSource(source.ref)}`;
   const what = describe(last, source);
   if (!last.mayWrite) return `${what} without write access`;
-  if (last.commit === null) return `${what}, but nobody can tell for which commit`;
+  if (last.commit === null) return `${what}, but its commit is unknown`;
   return `${what} for commit ${last.commit.slice(0, 12)}, which is no longer its head`;
 };

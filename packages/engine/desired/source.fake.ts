@@ -15,7 +15,7 @@ import type { SourceFacts } from './generator.ts';
 
 const shop: ProjectId = projectId('shop');
 const head: CommitSha = commitSha('0'.repeat(40));
-export const elsewhere: CommitSha = commitSha('f'.repeat(40));
+export const otherCommit: CommitSha = commitSha('f'.repeat(40));
 
 export const source = (kind: Exclude<SourceKind, 'pr'>, name: string): Source => ({
   project: shop,
@@ -23,7 +23,7 @@ export const source = (kind: Exclude<SourceKind, 'pr'>, name: string): Source =>
   commit: head,
 });
 
-/** Pull request 7, from branch `feature/login` of the repository itself, unless something else is said. */
+/** Pull request 7, from branch `feature/login` of the repository itself, by default. */
 export const pullRequest = (pull: Partial<PullRequest> = {}): Source => ({
   project: shop,
   ref: { kind: 'pr', name: '7' },
@@ -42,7 +42,7 @@ export const pullRequest = (pull: Partial<PullRequest> = {}): Source => ({
   },
 });
 
-/** By somebody with write access, for the present commit, unless something else is said. */
+/** By somebody with write access, for the present commit, by default. */
 export const command = (text: string, rest: Partial<Command> = {}): Command => ({
   id: text,
   text,
@@ -53,10 +53,10 @@ export const command = (text: string, rest: Partial<Command> = {}): Command => (
   ...rest,
 });
 
-export const commanded = (...commands: readonly Command[]): SourceFacts => ({ commands: completeReading(commands) });
-export const changing = (...paths: readonly string[]): SourceFacts => ({ changedPaths: completeReading(paths) });
+export const withCommands = (...commands: readonly Command[]): SourceFacts => ({ commands: completeReading(commands) });
+export const withChangedPaths = (...paths: readonly string[]): SourceFacts => ({ changedPaths: completeReading(paths) });
 
-/** Names as strangers choose them: few enough to meet each other, and some that no program expects. */
+/** Untrusted names: few enough to collide, and some unusual ones. */
 const name = fc.oneof(
   {
     weight: 3,
@@ -65,7 +65,7 @@ const name = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 255 }) },
   { weight: 1, arbitrary: fc.constantFrom('x'.repeat(100_000), '日本語 🚢', '\u202Egnp.exe', 'a\nb', '\ud83d', '48h', '') },
 );
-const commit = fc.constantFrom(head, elsewhere);
+const commit = fc.constantFrom(head, otherCommit);
 
 const anyRef: fc.Arbitrary<Source> = fc.record({
   project: fc.constant(shop),
@@ -96,14 +96,13 @@ const anyCommand: fc.Arbitrary<Command> = fc.record({
   commit: fc.option(commit),
 });
 
-/** Everything there is to know. */
-export const wholeFacts: fc.Arbitrary<Required<SourceFacts>> = fc.record({
+export const completeFacts: fc.Arbitrary<Required<SourceFacts>> = fc.record({
   commands: fc.array(anyCommand, { maxLength: 5 }).map((items) => completeReading(items)),
   changedPaths: fc.uniqueArray(name, { maxLength: 5 }).map((items) => completeReading(items)),
 });
 
-/** What is left of the facts when some are not read and some not to the end. */
-export const partOf = (facts: Required<SourceFacts>): fc.Arbitrary<SourceFacts> => {
+/** The facts when some were not read and some only partly. */
+export const partialFacts = (facts: Required<SourceFacts>): fc.Arbitrary<SourceFacts> => {
   const { commands, changedPaths } = facts;
   return fc.oneof(
     fc.constant({}),

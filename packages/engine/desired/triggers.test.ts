@@ -5,8 +5,17 @@ import { fakeGenerator } from './generator.fake.ts';
 import type { Generator, SourceFacts } from './generator.ts';
 import { gitBranchGenerator, gitTagGenerator } from './git-ref-triggers.ts';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from './pull-triggers.ts';
-import { anySource, changing, command, commanded, partOf, pullRequest, source, wholeFacts } from './source.fake.ts';
-import { decide, needsOf } from './triggers.ts';
+import {
+  anySource,
+  command,
+  completeFacts,
+  partialFacts,
+  pullRequest,
+  source,
+  withChangedPaths,
+  withCommands,
+} from './source.fake.ts';
+import { decide, factsToRead } from './triggers.ts';
 
 const generators: readonly Generator[] = [
   gitBranchGenerator,
@@ -57,7 +66,7 @@ describe('whether a source wants an environment', () => {
   it('is denied by a trigger that nothing here understands', () => {
     expect(decide(source('tag', 'v1'), [tags('v*')], [gitBranchGenerator])).toEqual({
       state: 'unwanted',
-      because: 'nothing here understands trigger git_tag',
+      because: 'trigger git_tag is not supported',
     });
   });
 
@@ -69,11 +78,11 @@ describe('whether a source wants an environment', () => {
 
   it('comes with the command that asked for it', () => {
     const asked = command('/deploy --image=shop:2');
-    const facts = commanded(command('/deploy --image=shop:1'), asked);
+    const facts = withCommands(command('/deploy --image=shop:1'), asked);
     expect(decide(pullRequest(), [comments('/deploy')], generators, facts)).toMatchObject({ state: 'wanted', command: asked });
   });
 
-  it('is unknown, with the fault, when what would tell could not be read', () => {
+  it('is unknown, with the fault, when the deciding fact could not be read', () => {
     const fault = failure('forge.unreachable', 'no answer');
     const facts = { commands: incompleteReading([command('/deploy')], fault) };
     expect(decide(pullRequest(), [labels('preview'), comments('/deploy')], generators, facts)).toMatchObject({
@@ -83,7 +92,7 @@ describe('whether a source wants an environment', () => {
     });
   });
 
-  it('is not held up by one trigger that cannot tell if another wants it', () => {
+  it('is wanted if one trigger is unknown and another wants it', () => {
     const facts = { commands: incompleteReading<never>([]) };
     const decision = decide(pullRequest({ labels: ['preview'] }), [comments('/deploy'), labels('preview')], generators, facts);
     expect(decision.state).toBe('wanted');
@@ -111,8 +120,8 @@ describe('a marker in the title of a pull request', () => {
     'Fix it ([skip eph])',
     '日本語 [skip eph] 日本語',
     `${'x '.repeat(50_000)}[skip eph]`,
-  ])('says that it wants none: %.40s', (title) => {
-    expect(decideTitled(title)).toMatchObject({ state: 'unwanted', because: expect.stringMatching(/pull request 7 says \[/) });
+  ])('means that none is wanted: %.40s', (title) => {
+    expect(decideTitled(title)).toMatchObject({ state: 'unwanted', because: expect.stringMatching(/pull request 7 has \[/) });
   });
 
   it.each([
@@ -144,7 +153,7 @@ describe('what has to be read first', () => {
     ['is the comments where they may decide', pullRequest(), [labels('a'), comments('/deploy')], {}, { commands: true }],
     ['is nothing behind a trigger that wants it anyway', pullRequest(), [auto(), comments('/x'), auto('a')], {}, nothing],
     ['is no comment on what has none', source('branch', 'main'), [comments('/deploy')], {}, nothing],
-    ['is the paths where nothing else stands in the way', pullRequest(), [auto('a')], {}, { changedPaths: true }],
+    ['is the paths when nothing else is missing', pullRequest(), [auto('a')], {}, { changedPaths: true }],
     [
       'is no path of what is not wanted anyway',
       pullRequest({ draft: true }),
@@ -156,7 +165,13 @@ describe('what has to be read first', () => {
       {},
       nothing,
     ],
-    ['is nothing once it was read', pullRequest(), [comments('/deploy'), auto('a')], { ...commanded(), ...changing() }, nothing],
+    [
+      'is nothing once it was read',
+      pullRequest(),
+      [comments('/deploy'), auto('a')],
+      { ...withCommands(), ...withChangedPaths() },
+      nothing,
+    ],
     ['is nothing once reading it has failed', pullRequest(), [comments('/x')], { commands: incompleteReading([]) }, nothing],
     [
       'is nothing for what says that it wants none',
@@ -166,16 +181,16 @@ describe('what has to be read first', () => {
       nothing,
     ],
   ])('%s', (_, ref, triggers, facts, needs) => {
-    expect(needsOf(ref, triggers, generators, facts)).toEqual({ ...nothing, ...needs });
+    expect(factsToRead(ref, triggers, generators, facts)).toEqual({ ...nothing, ...needs });
   });
 
   it('are the paths of those alone that a comment asks for', () => {
     const triggers: readonly Trigger[] = [{ type: 'pr_comment', patterns: ['/deploy'], paths: ['src/**'] }];
-    const needs = (facts: SourceFacts) => needsOf(pullRequest(), triggers, generators, facts);
+    const needs = (facts: SourceFacts) => factsToRead(pullRequest(), triggers, generators, facts);
     expect(needs({})).toEqual({ commands: true, changedPaths: false });
-    expect(needs(commanded())).toEqual(nothing);
-    expect(needs(commanded(command('/deploy')))).toEqual({ commands: false, changedPaths: true });
-    expect(needs({ ...commanded(command('/deploy')), ...changing('src/a') })).toEqual(nothing);
+    expect(needs(withCommands())).toEqual(nothing);
+    expect(needs(withCommands(command('/deploy')))).toEqual({ commands: false, changedPaths: true });
+    expect(needs({ ...withCommands(command('/deploy')), ...withChangedPaths('src/a') })).toEqual(nothing);
   });
 });
 
@@ -200,7 +215,7 @@ describe('any triggers, for any source', () => {
 
   it('are decided alike in any order', () => {
     fc.assert(
-      fc.property(anySource, anyTriggers, wholeFacts, (ref, triggers, facts) => {
+      fc.property(anySource, anyTriggers, completeFacts, (ref, triggers, facts) => {
         const { state } = decide(ref, triggers, generators, facts);
         expect(decide(ref, triggers.toReversed(), generators, facts).state).toBe(state);
         expect(state).not.toBe('unknown');
@@ -209,7 +224,9 @@ describe('any triggers, for any source', () => {
   });
 
   it('want nothing away for not knowing', () => {
-    const question = fc.tuple(anySource, anyTriggers, wholeFacts).chain((all) => fc.tuple(fc.constant(all), partOf(all[2])));
+    const question = fc
+      .tuple(anySource, anyTriggers, completeFacts)
+      .chain((all) => fc.tuple(fc.constant(all), partialFacts(all[2])));
     fc.assert(
       fc.property(question, ([[ref, triggers, whole], part]) => {
         const { state } = decide(ref, triggers, generators, whole);
@@ -220,9 +237,9 @@ describe('any triggers, for any source', () => {
 
   it('are decided as well with what they need as with everything', () => {
     fc.assert(
-      fc.property(anySource, anyTriggers, wholeFacts, (ref, triggers, whole) => {
+      fc.property(anySource, anyTriggers, completeFacts, (ref, triggers, whole) => {
         const read = (facts: SourceFacts): SourceFacts => {
-          const needs = needsOf(ref, triggers, generators, facts);
+          const needs = factsToRead(ref, triggers, generators, facts);
           return {
             ...facts,
             ...(needs.commands ? { commands: whole.commands } : {}),
@@ -230,7 +247,7 @@ describe('any triggers, for any source', () => {
           };
         };
         const facts = read(read({}));
-        expect(needsOf(ref, triggers, generators, facts)).toEqual({ commands: false, changedPaths: false });
+        expect(factsToRead(ref, triggers, generators, facts)).toEqual({ commands: false, changedPaths: false });
         expect(decide(ref, triggers, generators, facts)).toEqual(decide(ref, triggers, generators, whole));
       }),
     );
@@ -238,7 +255,7 @@ describe('any triggers, for any source', () => {
 
   it('cannot be moved by commands of people without write access', () => {
     fc.assert(
-      fc.property(anySource, anyTriggers, wholeFacts, (ref, triggers, { commands, changedPaths }) => {
+      fc.property(anySource, anyTriggers, completeFacts, (ref, triggers, { commands, changedPaths }) => {
         const powerless = commands.items.map((one) => ({ ...one, mayWrite: false }));
         const shouted = decide(ref, triggers, generators, { changedPaths, commands: completeReading(powerless) });
         const silent = decide(ref, triggers, generators, { changedPaths, commands: completeReading([]) });

@@ -2,25 +2,21 @@ import type { Command, CommitSha, Failure, Source, Trigger } from '@eph/contract
 import type { Answer, Generator, SourceFacts } from './generator.ts';
 import { printSource } from './printed-names.ts';
 
-/** What the triggers of a project say about one source. */
+/** The decision of a project's triggers about one source. */
 export type Decision =
   | {
       readonly state: 'wanted';
       readonly because: string;
       /** Checks that must have succeeded first. */
       readonly checks: readonly string[];
-      /** The comment that asked for it. */
       readonly command?: Command;
-      /** The commit that was asked for, where that is no longer where the source stands. */
+      /** The commit that was asked for, if the source has moved on since. */
       readonly at?: CommitSha;
     }
   | { readonly state: 'unwanted'; readonly because: string }
   | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
 
-/**
- * The first trigger that wants the source decides. If none does, but one cannot tell, nobody can; otherwise the reasons of all are the
- * reason.
- */
+/** The first trigger that wants the source decides. If none does but one is unknown, the decision is unknown. */
 export const decide = (
   source: Source,
   triggers: readonly Trigger[],
@@ -28,37 +24,34 @@ export const decide = (
   facts: SourceFacts = {},
 ): Decision => {
   const marker = findSkipMarker(source);
-  if (marker !== undefined) return { state: 'unwanted', because: `${printSource(source.ref)} says ${marker} in its title` };
+  if (marker !== undefined) return { state: 'unwanted', because: `${printSource(source.ref)} has ${marker} in its title` };
   const refusals: string[] = [];
-  const doubts: (Answer & { wanted: 'unknown' })[] = [];
+  const unknowns: (Answer & { wanted: 'unknown' })[] = [];
   for (const trigger of triggers) {
-    const answer = ask(source, trigger, generators, facts);
+    const answer = evaluate(source, trigger, generators, facts);
     if (answer.wanted === true) return toDecision(answer);
-    if (answer.wanted === 'unknown') doubts.push(answer);
+    if (answer.wanted === 'unknown') unknowns.push(answer);
     refusals.push(answer.because);
   }
-  // What may clear up by itself is asked again; what needs a person would end the asking.
-  const doubt = doubts.find(({ fault }) => fault.disposition !== 'stall') ?? doubts[0];
-  if (doubt !== undefined) return { state: 'unknown', because: doubt.because, fault: doubt.fault };
+  // Prefer a fault that is retried: a stalled one would stop the retries.
+  const unknown = unknowns.find(({ fault }) => fault.disposition !== 'stall') ?? unknowns[0];
+  if (unknown !== undefined) return { state: 'unknown', because: unknown.because, fault: unknown.fault };
   return { state: 'unwanted', because: refusals.join('; ') };
 };
 
-export type Needs = Readonly<Record<keyof SourceFacts, boolean>>;
+export type FactsToRead = Readonly<Record<keyof SourceFacts, boolean>>;
 
-/**
- * What has to be read before `decide` can tell, beyond the facts at hand. One fact may show that another is needed, so this is asked
- * again with what was read, until nothing more is. Triggers behind one that wants the source need nothing.
- */
-export const needsOf = (
+/** The facts that `decide` still needs. One fact may show that another is needed, so call this again after each reading. */
+export const factsToRead = (
   source: Source,
   triggers: readonly Trigger[],
   generators: readonly Generator[],
   facts: SourceFacts = {},
-): Needs => {
+): FactsToRead => {
   const needs = { commands: false, changedPaths: false };
   if (findSkipMarker(source) !== undefined) return needs;
   for (const trigger of triggers) {
-    const answer = ask(source, trigger, generators, facts);
+    const answer = evaluate(source, trigger, generators, facts);
     if (answer.wanted === true) break;
     if (answer.wanted === 'unknown' && answer.lacks !== undefined) needs[answer.lacks] = true;
   }
@@ -67,13 +60,13 @@ export const needsOf = (
 
 const toDecision = ({ wanted: _, ...rest }: Answer & { wanted: true }): Decision => ({ state: 'wanted', checks: [], ...rest });
 
-const ask = (source: Source, trigger: Trigger, generators: readonly Generator[], facts: SourceFacts): Answer =>
+const evaluate = (source: Source, trigger: Trigger, generators: readonly Generator[], facts: SourceFacts): Answer =>
   generators.find((one) => one.type === trigger.type)?.wants(source, trigger, facts) ?? {
     wanted: false,
-    because: `nothing here understands trigger ${trigger.type}`,
+    because: `trigger ${trigger.type} is not supported`,
   };
 
-/** In any capitals, but as a word of its own: `array[skip eph]` is about something else. */
+/** Case-insensitive, but not inside a word: `array[skip eph]` does not count. */
 const skipMarker = /(?<![\p{L}\p{N}_])\[(?:skip eph|eph skip)\](?![\p{L}\p{N}_])/iu;
 
 const findSkipMarker = ({ pull }: Source): string | undefined =>

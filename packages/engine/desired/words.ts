@@ -1,4 +1,4 @@
-/** Plain, friendly words of at most eight letters or so: an address is read aloud more often than typed. */
+/** Short, friendly words: an address is read aloud more often than typed. */
 export const adjectives: readonly string[] = (
   'able agile airy amber ample apt arctic azure balmy bold brave breezy bright brisk broad calm candid careful ' +
   'cheery civil clean clear clever cloudy coastal cobalt cool coral cosy crimson crisp curious dainty dapper ' +

@@ -3,11 +3,11 @@ import type { EventLog, EventLogHealth, EventQuery } from './event-log.ts';
 
 export interface FakeEventLogOptions {
   readonly bufferLimit?: number;
-  /** How many stored events are kept, so that a long simulation does not fill the memory. */
+  /** How many events are kept, so that a long simulation does not fill the memory. */
   readonly keepEvents?: number;
 }
 
-/** History in memory. Storing takes no time, and nothing gets through while there is an outage. */
+/** History in memory. During an outage nothing is stored. */
 export class FakeEventLog implements EventLog {
   readonly #bufferLimit: number;
   readonly #keepEvents: number;
@@ -46,8 +46,7 @@ export class FakeEventLog implements EventLog {
     return new Promise((resolve) => this.#flushed.push(resolve));
   }
 
-  /** From now on storage does not answer. */
-  fail(message = 'the fake store was told not to answer'): void {
+  fail(message = 'the fake store is down'): void {
     this.#outage = message;
   }
 

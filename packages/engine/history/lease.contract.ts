@@ -14,10 +14,10 @@ export interface LeaseHarness extends AsyncDisposable {
 export interface LeaseMember {
   readonly lease: Lease;
   /** It stops renewing and releases nothing, as after a kill. */
-  vanish(): Promise<void>;
+  crash(): Promise<void>;
 }
 
-/** What one holder was told, and whether it would reconcile now. */
+/** The states one holder saw, and whether it would reconcile now. */
 class Candidate {
   readonly states: LeaseState[] = [];
   readonly #abort = new AbortController();
@@ -42,8 +42,8 @@ class Candidate {
     await this.held;
   }
 
-  vanish(): Promise<void> {
-    return this.#member.vanish();
+  crash(): Promise<void> {
+    return this.#member.crash();
   }
 }
 
@@ -79,7 +79,7 @@ export const describeLease = (create: () => Promise<LeaseHarness>): void => {
     expect(only.states).toEqual([{ state: 'leading' }]);
   });
 
-  it('tells the second who leads', async () => {
+  it('names the leader to the second', async () => {
     const { join, expectSoon } = await start();
     const first = join('first');
     await expectSoon('first leads', () => first.leads);
@@ -108,7 +108,7 @@ export const describeLease = (create: () => Promise<LeaseHarness>): void => {
     await expectSoon('first leads', () => first.leads);
     const second = join('second');
     await expectSoon('second stands by', () => second.last?.state === 'standby');
-    await first.vanish();
+    await first.crash();
     await expectSoon('second leads', () => second.last?.state === 'leading');
   });
 

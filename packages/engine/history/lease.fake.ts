@@ -6,7 +6,7 @@ export interface FakeLeaseTiming {
   readonly renewMs?: number;
 }
 
-/** The one record that all holders compete for. `join` once for every ephd there is. */
+/** The record that all holders compete for. Call `join` once per ephd. */
 export class FakeLeaseStore {
   readonly #clock: Clock;
   readonly #ttlMs: number;
@@ -24,17 +24,17 @@ export class FakeLeaseStore {
     return new FakeLease(this, this.#clock);
   }
 
-  fail(message = 'the fake store was told not to answer'): void {
+  fail(message = 'the fake store is down'): void {
     this.#outage = message;
   }
 
-  /** A lease that ran out meanwhile is still its leader's: nobody could have taken it, so nobody gets ahead of the renewal. */
+  /** A lease that expired during the outage stays with its leader: nobody could have taken it. */
   recover(): void {
     this.#outage = '';
     if (this.#record) this.#record = { ...this.#record, expiresAt: this.#clock.now() + this.#ttlMs };
   }
 
-  /** Who has the lease after asking for it, or why nobody can tell. */
+  /** Who holds the lease after asking for it, or the outage. */
   acquire(holder: string): { readonly holder: string } | { readonly outage: string } {
     if (this.#outage !== '') return { outage: this.#outage };
     const now = this.#clock.now();
@@ -51,16 +51,16 @@ export class FakeLeaseStore {
 export class FakeLease implements Lease {
   readonly #store: FakeLeaseStore;
   readonly #clock: Clock;
-  #vanished = false;
+  #crashed = false;
 
   constructor(store: FakeLeaseStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
 
-  /** As if the process was killed: it neither renews nor releases nor notices anything again. */
-  vanish(): void {
-    this.#vanished = true;
+  /** As if the process was killed: it neither renews nor releases. */
+  crash(): void {
+    this.#crashed = true;
   }
 
   hold(holder: string, changed: (state: LeaseState) => void, signal: AbortSignal): Promise<void> {
@@ -69,7 +69,7 @@ export class FakeLease implements Lease {
       let last: LeaseState | undefined;
       let cancel: Cancel = () => undefined;
       const step = (): void => {
-        if (this.#vanished) return;
+        if (this.#crashed) return;
         const next = this.#ask(holder, last);
         cancel = this.#clock.after(this.#store.renewMs, step);
         if (JSON.stringify(next) === JSON.stringify(last)) return;
@@ -78,7 +78,7 @@ export class FakeLease implements Lease {
       };
       const end = (): void => {
         cancel();
-        if (!this.#vanished) this.#store.release(holder);
+        if (!this.#crashed) this.#store.release(holder);
         resolve();
       };
       signal.addEventListener('abort', end, { once: true });

@@ -10,7 +10,7 @@ describe('the fake lease', () => {
     return Promise.resolve({
       join: () => {
         const lease = store.join();
-        return { lease, vanish: () => Promise.resolve(lease.vanish()) };
+        return { lease, crash: () => Promise.resolve(lease.crash()) };
       },
       fail: () => Promise.resolve(store.fail()),
       recover: () => Promise.resolve(store.recover()),

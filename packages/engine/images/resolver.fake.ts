@@ -2,11 +2,11 @@ import { type CommitSha, failure, type Source } from '@eph/contract';
 import type { ArtifactAnswer, Resolver } from './resolver.ts';
 
 export interface FakeResolverOptions {
-  /** Called before every answer, awaited; may delay it or throw to make it fail. */
+  /** Awaited before every answer; may delay it or throw. */
   readonly disturb?: (source: Source) => Promise<void>;
 }
 
-/** Keeps the contract of a resolver in memory: an artifact is there once it was published. */
+/** A resolver in memory: an artifact exists once it was published. */
 export class FakeResolver implements Resolver {
   readonly #published = new Set<CommitSha>();
   readonly #options: FakeResolverOptions;

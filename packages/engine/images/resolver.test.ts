@@ -17,7 +17,7 @@ describe('the fake resolver', () => {
     });
   });
 
-  it('fails when it is told to', async () => {
+  it('fails on demand', async () => {
     const resolver = new FakeResolver({ disturb: () => Promise.reject(new EphError('forge.unreachable', 'no answer')) });
     await expect(resolver.resolve(source)).rejects.toMatchObject({ code: 'forge.unreachable' });
   });

@@ -16,7 +16,7 @@ import {
 import { decideFork } from '../desired/forks.ts';
 import type { SourceFacts } from '../desired/generator.ts';
 import { identify } from '../desired/identity.ts';
-import { readLabels } from '../desired/labels.ts';
+import { readLabelRequests } from '../desired/labels.ts';
 import { printName, printSource } from '../desired/printed-names.ts';
 import { remarksOn } from '../desired/pull-triggers.ts';
 import { decide, needsOf } from '../desired/triggers.ts';
@@ -94,7 +94,7 @@ const applyTriggers = async (
   const facts = await readFacts(loop, source, asked, signal);
   const decision = decide(source, asked, loop.context.generators, facts);
   if (decision.state === 'wanted') {
-    const { paused, kept, ttlSeconds, notes: remarks } = readLabels(source.pull?.labels ?? []);
+    const { paused, kept, ttlSeconds, notes: remarks } = readLabelRequests(source.pull?.labels ?? []);
     const { because, checks, command, at } = decision;
     const notes = command === undefined ? remarks : [...remarks, ...remarksOn(command)];
     const terms = { checks, paused, kept, isolated, notes, ...(ttlSeconds && { ttlSeconds }), ...(command && { command }) };

@@ -35,7 +35,7 @@ export interface EngineOptions extends Omit<EngineContext, 'record' | 'report'> 
   readonly record: (event: Event) => void;
   readonly deliver: (report: Report, signal: AbortSignal) => Promise<void>;
   /** A report about an environment that has had none follows soon. */
-  readonly anticipate?: (report: Report, signal: AbortSignal) => void;
+  readonly prefetch?: (report: Report, signal: AbortSignal) => void;
 }
 
 /** Fresh work is never held back; failures of many environments at once come back at a pace a forge and a machine can bear. */
@@ -63,13 +63,13 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    const { clock, random, workers, telemetry, deliver, anticipate } = options;
+    const { clock, random, workers, telemetry, deliver, prefetch } = options;
     const onFailure = (key: string, failure: Failure): void => telemetry.failed(key, failure);
     this.#queue = new Queue<Key>(
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
       (key, signal) => this.#run(key, signal),
     );
-    const settling = { settleMs: reportSettleMs, ...(anticipate && { anticipate }) };
+    const settling = { settleMs: reportSettleMs, ...(prefetch && { prefetch }) };
     this.#reports = new Reports({ clock, random, ...settling, onFailure }, deliver);
     this.#loop = createLoop({
       ...options,

@@ -8,7 +8,7 @@ import {
 } from '@eph/contract';
 import type { ActionResult } from '../provider/apply.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
-import { composeText } from '../report/text.ts';
+import { composeText } from '../report/plain-text.ts';
 import { composeView } from '../report/view.ts';
 import { type Findings, summarize } from '../status/summarize.ts';
 import { nowOf } from './context.ts';

@@ -26,8 +26,8 @@ class Board {
 
   constructor(settleMs = 0) {
     const onFailure = (_: string, failure: Failure): void => void this.failures.push(failure);
-    const anticipate = ({ text }: Sent): void => void this.anticipated.push(text);
-    this.reports = new Reports<Sent>({ clock: this.clock, random: () => 0, settleMs, onFailure, anticipate }, async (sent) => {
+    const prefetch = ({ text }: Sent): void => void this.anticipated.push(text);
+    this.reports = new Reports<Sent>({ clock: this.clock, random: () => 0, settleMs, onFailure, prefetch }, async (sent) => {
       await this.obstacle(sent);
       this.delivered.push(sent.text);
     });

@@ -15,7 +15,7 @@ interface Report {
 export class Reports<R extends Report> {
   readonly #queue: Queue<EnvironmentId>;
   readonly #settleMs: number;
-  readonly #anticipate: ((report: R, signal: AbortSignal) => void) | undefined;
+  readonly #prefetch: ((report: R, signal: AbortSignal) => void) | undefined;
   readonly #stopping = new AbortController();
   readonly #pending = new Map<EnvironmentId, R>();
   /** The mark of the newest report of each; the reports themselves would be a large part of all that is remembered. */
@@ -31,7 +31,7 @@ export class Reports<R extends Report> {
       readonly settleMs: number;
       readonly onFailure: (key: string, failure: Failure) => void;
       /** The first report of an environment is about to settle. */
-      readonly anticipate?: (report: R, signal: AbortSignal) => void;
+      readonly prefetch?: (report: R, signal: AbortSignal) => void;
     },
     deliver: (report: R, signal: AbortSignal) => Promise<void>,
   ) {
@@ -61,7 +61,7 @@ export class Reports<R extends Report> {
     );
     this.#queue = queue;
     this.#settleMs = options.settleMs;
-    this.#anticipate = options.anticipate;
+    this.#prefetch = options.prefetch;
   }
 
   publish(report: R): void {
@@ -76,7 +76,7 @@ export class Reports<R extends Report> {
     const isAwaited = report.view.phase === 'Ready';
     if (this.#settleMs === 0 || isAwaited) return this.#queue.add(environment);
     this.#queue.addAfter(environment, this.#settleMs);
-    if (newest === undefined) this.#anticipate?.(report, this.#stopping.signal);
+    if (newest === undefined) this.#prefetch?.(report, this.#stopping.signal);
   }
 
   /** The environment is gone and this was its last report. */

@@ -14,25 +14,22 @@ import { createView } from './view.fake.ts';
 
 export interface CommentReporterHarness extends AsyncDisposable {
   readonly project: ProjectId;
-  /** A reporter that remembers nothing, as after a start of the daemon. */
+  /** A reporter without state, as after a restart of the daemon. */
   start(): Reporter;
-  /** An open pull request at its commit, another one on every call. */
+  /** Opens another pull request on every call. */
   openPull(): Promise<Pull>;
-  /** A new commit on a pull request. */
   push(pull: Pull): Promise<CommitSha>;
-  /** Its comments, oldest first. */
   comments(pull: Pull): Promise<readonly Comment[]>;
-  /** What a comment has to say about this report. */
+  /** The expected comment for this report. */
   shown(report: Report): string;
-  /** Somebody comments; the id of the comment. */
+  /** Somebody comments; returns the id of the comment. */
   comment(pull: Pull, body: string): Promise<string>;
-  /** Somebody deletes a comment. */
   remove(pull: Pull, id: string): Promise<void>;
-  /** Others comment more than the forge lists at once. */
-  bury(pull: Pull): Promise<void>;
+  /** Others add more comments than fit on one page of the forge. */
+  addManyComments(pull: Pull): Promise<void>;
   /** How often reporters wrote, edited or deleted a comment so far. */
   writes(): Promise<number>;
-  /** Nothing can be written from now on. */
+  /** From now on writing fails. */
   disconnect(): Promise<void>;
   reconnect(): Promise<void>;
 }
@@ -133,9 +130,9 @@ export const describeCommentReporter = (create: () => Promise<CommentReporterHar
   it('finds its comment among many', async () => {
     const { harness, pull, reportOn, ensure, restart } = await start();
     const ours = async () => (await harness.comments(pull)).filter((one) => isMarkedComment(one.body, environment(1)));
-    await harness.bury(pull);
+    await harness.addManyComments(pull);
     await ensure(reportOn(pull, 1, { phase: 'Progressing' }));
-    await harness.bury(pull);
+    await harness.addManyComments(pull);
     restart();
     const report = reportOn(pull, 1);
     await ensure(report);
@@ -169,7 +166,7 @@ export const describeCommentReporter = (create: () => Promise<CommentReporterHar
     expect(await bodies(pull)).toEqual([...foreign, harness.shown(report)]);
   });
 
-  it('says at the end that the environment is gone', async () => {
+  it('says that a removed environment is gone', async () => {
     const { harness, pull, reportOn, ensure, bodies } = await start();
     await ensure(reportOn(pull, 1));
     const last = reportOn(pull, 1, { phase: 'Removed', summary: 'the label preview was taken away' }, true);
@@ -188,7 +185,7 @@ export const describeCommentReporter = (create: () => Promise<CommentReporterHar
     expect(await bodies(pull)).toEqual([harness.shown(report)]);
   });
 
-  it('shows what strangers wrote and nothing more', async () => {
+  it('shows untrusted text as plain text', async () => {
     const { harness, pull, reportOn, ensure, restart, bodies } = await start();
     const hostile = `@everyone \`\`\` </details> ${commentMarker(environment(2))} \u202e\u0000 ${'x'.repeat(100_000)}`;
     const one = reportOn(pull, 1, {
@@ -206,7 +203,7 @@ export const describeCommentReporter = (create: () => Promise<CommentReporterHar
     expect([await bodies(pull), await harness.writes()]).toEqual([[harness.shown(one), harness.shown(two)], before]);
   });
 
-  it('says so when it cannot write, and writes later', async () => {
+  it('rejects when it cannot write, and writes later', async () => {
     const { harness, pull, reportOn, ensure, bodies } = await start();
     await ensure(reportOn(pull, 1, { phase: 'Progressing' }));
     const report = reportOn(pull, 1);

@@ -7,13 +7,12 @@ interface FakeComment {
   body: string;
 }
 
-/** Pull requests in memory: what people and reporters see of them, and what outlives a daemon. */
+/** Pull requests in memory; they outlive a daemon. */
 export class FakePulls {
   connected = true;
-  /** How often reporters changed something. */
   writes = 0;
   readonly #comments = new Map<string, FakeComment[]>();
-  /** Environments that were commented on, by pull request: the reaction of our own account. */
+  /** Environments that were commented on, by pull request: the marker reactions of our account. */
   readonly #reacted = new Map<string, Set<EnvironmentId>>();
   #ids = 0;
 
@@ -45,7 +44,7 @@ export class FakePulls {
   }
 }
 
-/** Keeps the contract of a reporter that comments. It remembers nothing itself. */
+/** A reporter that comments. It keeps no state of its own. */
 export const fakeCommentReporter = (pulls: FakePulls, shown: (report: Report) => string): Reporter => ({
   ensure: (report) => {
     if (!pulls.connected) return Promise.reject(new EphError('report.failed', 'the forge does not answer'));

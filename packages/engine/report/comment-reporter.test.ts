@@ -28,7 +28,7 @@ describe('the fake reporter that comments', () => {
       shown,
       comment: ({ source }, body) => Promise.resolve(pulls.comment(sourceKey(source), 'somebody', body)),
       remove: ({ source }, id) => Promise.resolve(pulls.remove(sourceKey(source), id)),
-      bury: ({ source }) => {
+      addManyComments: ({ source }) => {
         for (let index = 0; index < 120; index += 1) pulls.comment(sourceKey(source), 'somebody', `me too ${index}`);
         return Promise.resolve();
       },

@@ -1,30 +1,29 @@
 import type { ReportView } from '@eph/contract';
-import { clean } from './foreign-text.ts';
+import { stripControls } from './untrusted-text.ts';
 
-/** What a commit shows beside it. Forges name the states differently; `inactive` is whatever they have for a thing of the past. */
+/** The status of a commit. `inactive`: the environment is being removed or gone; forges name that differently. */
 export interface CommitStatus {
   readonly state: 'success' | 'pending' | 'failure' | 'inactive';
-  /** Plain text of one line. */
   readonly description: string;
 }
 
-/** GitHub takes 140 characters, others more. */
+/** The limit of GitHub, the lowest of all forges. */
 const descriptionLimit = 140;
 
 const states: { readonly [phase in ReportView['phase']]: CommitStatus['state'] } = {
   Pending: 'pending',
   Progressing: 'pending',
   Ready: 'success',
-  // Something answers, but not this commit, or not all of it: tests that start on success must not run against it.
+  // Something answers, but not this commit or not all of it. Tests that start on success must not run against it.
   Degraded: 'failure',
   Failed: 'failure',
   Removing: 'inactive',
   Removed: 'inactive',
 };
 
-/** Green only while the wanted version answers. */
+/** Success only while the wanted version answers. */
 export const computeCommitStatus = ({ phase, summary }: ReportView): CommitStatus => {
-  const words = clean(summary.slice(0, 4 * descriptionLimit))
+  const words = stripControls(summary.slice(0, 4 * descriptionLimit))
     .replaceAll(/\s+/g, ' ')
     .trim();
   const letters = Array.from(words === '' ? phase : `${phase}: ${words}`);

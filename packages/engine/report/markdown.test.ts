@@ -10,8 +10,8 @@ import {
 } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { defaultTexts, type TextName } from './comment-texts.ts';
 import { commentLimit, renderMarkdown } from './markdown.ts';
-import { defaultTexts, type TextName } from './texts.ts';
 import { createView } from './view.fake.ts';
 
 const id = environmentId('0123456789abcdef');
@@ -64,9 +64,9 @@ Started 2026-01-05 09:00 UTC · Updated 2026-01-05 09:30 UTC · Expires 2026-01-
 
 ### ⚪ Pending: shop-calm-bay-1234
 
-Nothing runs yet. It starts by itself.
+Nothing runs yet. It starts automatically.
 
-It waits:
+Waiting:
 
 - the team has no room for another environment (until 2026-01-05 10:00 UTC)
 - api waits for outputs/db/url`);
@@ -86,7 +86,7 @@ It waits:
 
 ### 🟠 Degraded: [shop-calm-bay-1234](<${url}>)
 
-A version answers at <${url}>, but not everything is well with commit \`222222222222\`.
+A version answers at <${url}>, but commit \`222222222222\` has problems.
 
 > web does not get ready: it exited with 1; the version before keeps serving
 
@@ -96,12 +96,12 @@ A version answers at <${url}>, but not everything is well with commit \`22222222
 
 Started 2026-01-05 09:00 UTC · Updated 2026-01-05 09:30 UTC
 
-Good to know:
+Notes:
 
 - the label preview:soon is not understood
 
 <details>
-<summary>What is wrong</summary>
+<summary>Errors</summary>
 
 <pre>
 web is not ready: it exited with 1
@@ -114,12 +114,12 @@ Error: no such table: users
   it('on something that is gone says why and how to bring it back', () => {
     const gone = { components: [], createdAt: null, updatedAt: null, summary: 'pull request 7 was closed' };
     expect(
-      render({ ...gone, phase: 'Removed', comeback: 'Reopen the pull request to bring it back.' }),
+      render({ ...gone, phase: 'Removed', restoreHint: 'Reopen the pull request to bring it back.' }),
     ).toBe(`<!-- eph:environment=0123456789abcdef -->
 
 ### ⚫ Removed: shop-calm-bay-1234
 
-Nothing of it is left.
+The environment was removed.
 
 > pull request 7 was closed
 
@@ -210,7 +210,7 @@ const pieces = [
 const text = fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((some) => some.join(''));
 const moment = fc.oneof(fc.constant(null), fc.constant('2026-01-05T10:00:00.000Z'), text);
 
-/** Every string a stranger could have a hand in, and some he could not. */
+/** Every string that may be untrusted, and some that are not. */
 const hostileView: fc.Arbitrary<ReportView> = fc.record({
   name: text.map((name) => name as ReportView['name']),
   url: fc.oneof(
@@ -239,7 +239,7 @@ const hostileView: fc.Arbitrary<ReportView> = fc.record({
   createdAt: moment,
   updatedAt: moment,
   expiresAt: moment,
-  comeback: text,
+  restoreHint: text,
 });
 
 /** The frame of a comment: what remains when everything that may be there is taken away. */
@@ -254,7 +254,7 @@ const expectHarmless = (comment: string): void => {
   // Fences and code that somebody else opened.
   expect(body.replaceAll(/`[\w.:-]+`/g, '')).not.toMatch(/`/);
   const fold =
-    /<details>\n<summary>What is wrong<\/summary>\n\n((?:<pre>\n[^<>]*\n<\/pre>\n\n)+)(?:There is more than fits here\.\n\n)?<\/details>/;
+    /<details>\n<summary>Errors<\/summary>\n\n((?:<pre>\n[^<>]*\n<\/pre>\n\n)+)(?:More entries were left out\.\n\n)?<\/details>/;
   const folds = body.split(fold);
   expect(folds.length).toBeLessThanOrEqual(3);
   const outside = `${folds[0]}${folds[2] ?? ''}`.replaceAll(/<https?:\/\/[\w\-.~:/?#!$&+,;=%[\]]+>/g, 'ADDRESS');
@@ -269,7 +269,7 @@ const expectHarmless = (comment: string): void => {
   for (const line of outside.split('\n')) expect(line).toMatch(/^(?:$|### |> |- |\| .* \|$|[^\s#>|\-+*=/:~`]+)/u);
 };
 
-describe('a comment full of what strangers wrote', () => {
+describe('a comment full of untrusted text', () => {
   it('notifies nobody, folds nothing open and marks nothing', () => {
     fc.assert(
       fc.property(hostileView, (view) => expectHarmless(renderMarkdown(view, { marker }))),
@@ -309,14 +309,14 @@ describe('a comment full of what strangers wrote', () => {
           waits: many.map((reason) => ({ reason, until: reason })),
           faults: [much, ...many],
           notes: many,
-          comeback: much,
+          restoreHint: much,
           createdAt: much,
           url: `${url}/${much.slice(0, 700)}`,
         }),
         { marker, logsUrl: `${url}/${much.slice(0, 700)}`, dashboardUrl: much },
       );
       expectHarmless(comment);
-      expect(comment).toContain('There is more than fits here.');
+      expect(comment).toContain('More entries were left out.');
       expect(comment).toContain('part of it is left out');
     },
   );

@@ -1,20 +1,29 @@
 import type { CommitSha, ReportedComponent, ReportView } from '@eph/contract';
-import { link, linkedAddress, prose, verbatim } from './foreign-text.ts';
-import { bodyOf, type CommentTemplate, fill, fillPlain, type PartName, type TextName, type TextValues, textOf } from './texts.ts';
+import {
+  bodyOf,
+  type CommentTemplate,
+  fill,
+  fillPlain,
+  type PartName,
+  type TextName,
+  type TextValues,
+  textOf,
+} from './comment-texts.ts';
+import { inlineText, link, linkedAddress, preformatted } from './untrusted-text.ts';
 
 export interface CommentOptions {
-  /** What the comment is found by again: the `commentMarker` of the environment. */
+  /** The `commentMarker` of the environment, by which the comment is found again. */
   readonly marker: string;
   readonly logsUrl?: string;
   readonly dashboardUrl?: string;
   readonly template?: CommentTemplate;
 }
 
-/** GitHub takes 65,536 characters, others more. */
+/** GitHub allows 65,536 characters, others more. */
 export const commentLimit = 60_000;
 
-/** The most characters of each part. Together they stay below the limit, so that no part is ever pushed out by another. */
-const rooms: { readonly [part in PartName]: number } = {
+/** Characters per part. Together they stay below the limit, so that no part displaces another. */
+const partLimits: { readonly [part in PartName]: number } = {
   headline: 3_000,
   message: 4_000,
   reason: 3_000,
@@ -26,12 +35,10 @@ const rooms: { readonly [part in PartName]: number } = {
   comeback: 2_000,
   links: 4_000,
 };
-/** For all paragraphs that a project adds. */
-const paragraphsRoom = 4_000;
-/** Folded, but still too many to read. */
+const paragraphsLimit = 4_000;
 const faultsLimit = 10;
 
-const dots: { readonly [phase in ReportView['phase']]: string } = {
+const phaseIcons: { readonly [phase in ReportView['phase']]: string } = {
   Pending: '⚪',
   Progressing: '🟡',
   Ready: '🟢',
@@ -41,67 +48,68 @@ const dots: { readonly [phase in ReportView['phase']]: string } = {
   Removed: '⚫',
 };
 
-/** What a part is made of. */
-interface Draft {
+interface CommentContext {
   readonly view: ReportView;
   readonly options: CommentOptions;
   readonly values: TextValues;
-  /** A text as a line of Markdown, and as words to stand inside of marks. */
-  readonly line: (name: TextName, room: number) => string;
+  /** A text as a line of Markdown; and as plain words for use inside other markup. */
+  readonly line: (name: TextName, limit: number) => string;
   readonly words: (name: TextName) => string;
 }
 
-/** The comment about an environment. Nothing in it that came from strangers is more than text. */
+/** The comment about an environment. Untrusted text in it is always escaped. */
 export const renderMarkdown = (view: ReportView, options: CommentOptions): string => {
   const template = options.template ?? {};
   const values = valuesOf(view);
-  const draft: Draft = {
+  const context: CommentContext = {
     view,
     options,
     values,
-    line: (name, room) => fill(textOf(template, name), values, room),
+    line: (name, limit) => fill(textOf(template, name), values, limit),
     words: (name) => fillPlain(textOf(template, name), values, 400),
   };
-  let left = paragraphsRoom;
+  let left = paragraphsLimit;
   const paragraph = (text: string): string => {
     const filled = fill(text, values, left - 2);
     left -= filled.length + 2;
     return filled;
   };
   const blocks = bodyOf(textOf(template, 'body')).map((line) =>
-    'part' in line ? parts[line.part](draft, rooms[line.part]) : left > 2 ? paragraph(line.text) : '',
+    'part' in line ? parts[line.part](context, partLimits[line.part]) : left > 2 ? paragraph(line.text) : '',
   );
   return [options.marker, ...blocks].filter((block) => block !== '').join('\n\n');
 };
 
-const parts: { readonly [part in PartName]: (draft: Draft, room: number) => string } = {
-  headline: ({ view, line }, room) => {
-    const headline = line(`headline_${lower(view.phase)}`, room - 10);
-    return headline === '' ? '' : `### ${dots[view.phase]} ${headline}`;
+const parts: { readonly [part in PartName]: (context: CommentContext, limit: number) => string } = {
+  headline: ({ view, line }, limit) => {
+    const headline = line(`headline_${lower(view.phase)}`, limit - 10);
+    return headline === '' ? '' : `### ${phaseIcons[view.phase]} ${headline}`;
   },
-  message: ({ view, line }, room) =>
-    line(view.phase === 'Progressing' && isReachable(view) ? 'message_updating' : `message_${lower(view.phase)}`, room),
-  // What it waits for is listed with the time it takes.
-  reason: ({ view }, room) =>
-    view.summary === '' || view.waits.some((wait) => wait.reason === view.summary) ? '' : `> ${prose(view.summary, room - 2)}`,
-  components: (draft, room) => renderComponents(draft, room),
-  times: ({ values, line }, room) => {
+  message: ({ view, line }, limit) =>
+    line(view.phase === 'Progressing' && isReachable(view) ? 'message_updating' : `message_${lower(view.phase)}`, limit),
+  // Waits are listed separately, with their time.
+  reason: ({ view }, limit) =>
+    view.summary === '' || view.waits.some((wait) => wait.reason === view.summary)
+      ? ''
+      : `> ${inlineText(view.summary, limit - 2)}`,
+  components: (context, limit) => renderComponents(context, limit),
+  times: ({ values, line }, limit) => {
     const isUnchanged = values.started?.plain === values.updated?.plain;
     const names: readonly TextName[] = isUnchanged ? ['started', 'expires'] : ['started', 'updated', 'expires'];
     return names
-      .map((name) => line(name, room / 3 - 3))
+      .map((name) => line(name, limit / 3 - 3))
       .filter((time) => time !== '')
       .join(' · ');
   },
-  waits: (draft, room) => {
-    const until = (at: string): string => ` (${draft.words('until')} ${shownTime(at) ?? prose(at, 50)})`;
+  waits: (context, limit) => {
+    const until = (at: string): string => ` (${context.words('until')} ${shownTime(at) ?? inlineText(at, 50)})`;
     const show = (wait: ReportView['waits'][number]): string =>
-      `${prose(wait.reason, 300)}${wait.until === null ? '' : until(wait.until)}`;
-    return renderList(draft, 'waits', draft.view.waits, show, room);
+      `${inlineText(wait.reason, 300)}${wait.until === null ? '' : until(wait.until)}`;
+    return renderList(context, 'waits', context.view.waits, show, limit);
   },
-  notes: (draft, room) => renderList(draft, 'notes', draft.view.notes, (note) => prose(note, 400), room),
-  faults: (draft, room) => renderFaults(draft, room),
-  comeback: ({ view, line }, room) => (view.phase === 'Removing' || view.phase === 'Removed' ? line('comeback', room) : ''),
+  notes: (context, limit) => renderList(context, 'notes', context.view.notes, (note) => inlineText(note, 400), limit),
+  faults: (context, limit) => renderFaults(context, limit),
+  comeback: ({ view, line }, limit) => (view.phase === 'Removing' || view.phase === 'Removed' ? line('comeback', limit) : ''),
   links: ({ options: { logsUrl, dashboardUrl }, words }) =>
     [
       ...(logsUrl === undefined ? [] : [link(words('logs'), logsUrl)]),
@@ -110,32 +118,32 @@ const parts: { readonly [part in PartName]: (draft: Draft, room: number) => stri
 };
 
 const valuesOf = (view: ReportView): TextValues => {
-  const plain = (text: string, room: number) => ({ plain: text, markdown: prose(text, room) });
+  const plain = (text: string, limit: number) => ({ plain: text, markdown: inlineText(text, limit) });
   const time = (at: string | null) => {
     const shown = at === null ? undefined : shownTime(at);
     return shown === undefined ? undefined : plain(shown, 50);
   };
   const [started, updated, expires] = [time(view.createdAt), time(view.updatedAt), time(view.expiresAt)];
-  const name = prose(view.name, 400);
+  const name = inlineText(view.name, 400);
   return {
     name: { plain: view.name, markdown: isReachable(view) ? link(name, view.url) : name },
     url: { plain: view.url, markdown: linkedAddress(view.url) },
     phase: plain(view.phase, 50),
     summary: plain(view.summary, 1_000),
     commit: { plain: view.commit, markdown: shownCommit(view.commit) },
-    comeback: plain(view.comeback, 1_500),
+    comeback: plain(view.restoreHint, 1_500),
     ...(started === undefined ? {} : { started }),
     ...(updated === undefined ? {} : { updated }),
     ...(expires === undefined ? {} : { expires }),
   };
 };
 
-const renderComponents = ({ view, words }: Draft, room: number): string => {
+const renderComponents = ({ view, words }: CommentContext, limit: number): string => {
   if (view.components.length === 0) return '';
   const status = ({ health, message }: ReportedComponent): string => {
     const [reason = ''] = message.slice(0, 2_000).trimStart().split('\n', 1);
     return health === 'failing' && reason !== ''
-      ? `${words('health_failing')} (${prose(reason, 600)})`
+      ? `${words('health_failing')} (${inlineText(reason, 600)})`
       : words(`health_${health}`);
   };
   const commit = ({ commit, serving }: ReportedComponent): string =>
@@ -143,7 +151,7 @@ const renderComponents = ({ view, words }: Draft, room: number): string => {
       ? shownCommit(commit)
       : `${shownCommit(commit)}, ${shownCommit(serving)} ${words('still_answers')}`;
   const columns: readonly (readonly [TextName, (component: ReportedComponent) => string])[] = [
-    ['column_component', ({ name }) => prose(name, 100)],
+    ['column_component', ({ name }) => inlineText(name, 100)],
     ['column_status', status],
     ['column_address', ({ entry }) => (entry && hasAddress(view) ? linkedAddress(view.url) : '')],
     ['column_commit', commit],
@@ -153,30 +161,29 @@ const renderComponents = ({ view, words }: Draft, room: number): string => {
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const show = (component: ReportedComponent): string => row(filled.map(([, cell]) => cell(component)));
   const head = [row(filled.map(([title]) => words(title))), row(filled.map(() => '---'))];
-  return withinRoom(head, view.components, show, `\n\n${words('more')}`, room);
+  return withinLimit(head, view.components, show, `\n\n${words('more')}`, limit);
 };
 
 const renderList = <Item>(
-  { words }: Draft,
+  { words }: CommentContext,
   title: TextName,
   items: readonly Item[],
   show: (item: Item) => string,
-  room: number,
+  limit: number,
 ): string => {
   const head = [words(title), ''];
-  return items.length === 0 ? '' : withinRoom(head, items, (item) => `- ${show(item)}`, `\n- ${words('more')}`, room);
+  return items.length === 0 ? '' : withinLimit(head, items, (item) => `- ${show(item)}`, `\n- ${words('more')}`, limit);
 };
 
-/** A line each for as many as fit. */
-const withinRoom = <Item>(
+const withinLimit = <Item>(
   head: readonly string[],
   items: readonly Item[],
   show: (item: Item) => string,
   more: string,
-  room: number,
+  limit: number,
 ): string => {
   const lines = [...head];
-  let left = room - head.join('\n').length - more.length;
+  let left = limit - head.join('\n').length - more.length;
   for (const item of items) {
     const line = show(item);
     left -= line.length + 1;
@@ -186,13 +193,13 @@ const withinRoom = <Item>(
   return lines.join('\n');
 };
 
-/** Folded. Markdown reads nothing between `<pre>` and `</pre>`, blank lines included. */
-const renderFaults = ({ view, words }: Draft, room: number): string => {
+/** Folded. Markdown is not parsed between `<pre>` and `</pre>`. */
+const renderFaults = ({ view, words }: CommentContext, limit: number): string => {
   const faults = view.faults.slice(0, faultsLimit);
   if (faults.length === 0) return '';
   const more = view.faults.length > faultsLimit ? [words('more')] : [];
-  const share = Math.floor((room - 1_000) / faults.length) - '<pre>\n\n</pre>\n\n'.length;
-  const blocks = faults.map((fault) => `<pre>\n${verbatim(fault, share)}\n</pre>`);
+  const share = Math.floor((limit - 1_000) / faults.length) - '<pre>\n\n</pre>\n\n'.length;
+  const blocks = faults.map((fault) => `<pre>\n${preformatted(fault, share)}\n</pre>`);
   return ['<details>', `<summary>${words('faults')}</summary>`, '', [...blocks, ...more].join('\n\n'), '', '</details>'].join(
     '\n',
   );
@@ -201,24 +208,23 @@ const renderFaults = ({ view, words }: Draft, room: number): string => {
 const lower = (phase: ReportView['phase']): Lowercase<ReportView['phase']> =>
   phase.toLowerCase() as Lowercase<ReportView['phase']>;
 
-/** Something answers at the address. */
 const isReachable = ({ phase, components }: ReportView): boolean =>
   phase === 'Ready' ||
   phase === 'Degraded' ||
   (phase === 'Progressing' && components.some((component) => component.entry && component.serving !== null));
 
-/** It is known before anything answers there, and worth nothing once nothing will. */
+/** The address is known before anything answers there, and useless once nothing will. */
 const hasAddress = (view: ReportView): boolean => isReachable(view) || view.phase === 'Pending' || view.phase === 'Progressing';
 
 const code = (text: string): string => `\`${text.replaceAll(/[^\w.:-]/g, '')}\``;
 
 const shownCommit = (commit: CommitSha): string => code(commit.slice(0, 12));
 
-/** A tree of files says no more than its commit. */
+/** A commit tree adds nothing to the commit. */
 const shownArtifact = (artifact: string | null): string => {
   if (artifact === null || artifact.startsWith('tree:')) return '';
   const digest = /@(sha\d{3}:[0-9a-f]{12})[0-9a-f]+$/.exec(artifact)?.[1];
-  return digest === undefined ? prose(artifact, 300) : code(digest);
+  return digest === undefined ? inlineText(artifact, 300) : code(digest);
 };
 
 const shownTime = (at: string): string | undefined => {

@@ -3,15 +3,13 @@ import type { EnvironmentId } from '@eph/contract';
 import type { Report, Reporter } from './reporter.ts';
 
 export interface FakeReporterOptions {
-  /** Called around every report, awaited; may delay it or throw to make it fail before or after it took hold. */
+  /** Awaited before and after every report; may delay it or throw. */
   readonly disturb?: (moment: 'before' | 'after', report: Report) => Promise<void>;
 }
 
-/** Keeps the contract of a reporter in memory. */
+/** A reporter in memory. */
 export class FakeReporter implements Reporter {
-  /** What people see of each environment now. */
   readonly reports = new Map<EnvironmentId, Report>();
-  /** How often something people see was changed. */
   writes = 0;
   readonly #options: FakeReporterOptions;
 

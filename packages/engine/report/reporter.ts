@@ -1,37 +1,38 @@
 import type { CommitSha, EnvironmentId, ProjectId, ReportView, SourceRef } from '@eph/contract';
 
 /**
- * Tells people, where they already look, how an environment is.
+ * Shows the state of an environment on the forge.
  *
  * Contract
- * - `ensure` makes what people see equal this report, editing in place what was written before for the same environment.
- *   Repeating it changes nothing. It may throw `report.failed`; the loop tries again and no environment suffers.
- * - Reports about different environments never disturb each other, even on one commit.
- * - What a person removed stays removed, and what others wrote is never touched, not even when it carries a marker of ours.
- * - `anticipate` says that the first report about an environment follows within seconds: what `ensure` has to look up can be looked up
- *   while the environment starts. It changes nothing and never throws; leaving it out only takes longer.
- * - `followStops` looks once whether people stopped environments where they see them, which is a wish like a label taken away. Each is
- *   handed to `takeDown`; where that says no, it is shown as it is again. What fails is tried the next time. A stop that nobody looked
- *   for before a restart is shown as it is, too: what was not seen standing may have been stopped by ourselves.
+ * - `ensure` makes the forge show this report and edits in place what was written before for the same environment.
+ *   Repeating it changes nothing. It may throw `report.failed`; the loop tries again and the environment is not
+ *   affected.
+ * - Reports about different environments are independent, even on one commit.
+ * - What a person removed stays removed. What others wrote is never changed, even if it carries one of our markers.
+ * - `prefetch` announces that the first report about an environment follows within seconds, so that `ensure` needs fewer
+ *   requests then. It changes nothing, never throws and is optional.
+ * - `handleStops` checks once whether people stopped environments on the forge and passes each to `requestRemoval`. If
+ *   that returns false, the environment is shown as running again. Failures are retried on the next call. An environment
+ *   that this process never observed running is also shown as running again: Eph itself may have stopped it.
  */
 export interface Reporter {
   ensure(report: Report, signal: AbortSignal): Promise<void>;
-  anticipate?(report: Report, signal: AbortSignal): void;
-  followStops?(takeDown: TakeDown, signal: AbortSignal): Promise<void>;
+  prefetch?(report: Report, signal: AbortSignal): void;
+  handleStops?(requestRemoval: RequestRemoval, signal: AbortSignal): Promise<void>;
 }
 
-/** Makes Git say that the environment of a source is not wanted any more; false where only people can. Throws when it is to be tried again. */
-export type TakeDown = (source: SourceRef) => Promise<boolean>;
+/** Asks through Git to remove the environment of a source. False if only a person can. Throws if it should be retried. */
+export type RequestRemoval = (source: SourceRef) => Promise<boolean>;
 
 export interface Report {
   readonly project: ProjectId;
   readonly environment: EnvironmentId;
   readonly source: SourceRef;
   readonly commit: CommitSha;
-  /** Plain text, a few lines, without times that change by themselves. */
+  /** Plain text of a few lines, without times that change by themselves. */
   readonly text: string;
-  /** The same and more, for forges that can show it. */
+  /** The full data, for forges that can show it. */
   readonly view: ReportView;
-  /** The environment is gone and nothing follows: what was only there for its life can go too. */
+  /** The environment is gone and no report follows: what exists only for its lifetime can be deleted. */
   readonly last: boolean;
 }

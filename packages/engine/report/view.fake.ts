@@ -1,6 +1,5 @@
 import { commitSha, componentName, environmentName, type ReportView } from '@eph/contract';
 
-/** A view of something that is ready, with these differences. */
 export const createView = (changes: Partial<ReportView> = {}): ReportView => ({
   name: environmentName('shop-calm-bay-1234'),
   url: 'http://shop-calm-bay-1234.localhost',
@@ -24,6 +23,6 @@ export const createView = (changes: Partial<ReportView> = {}): ReportView => ({
   createdAt: '2026-01-05T09:00:00.000Z',
   updatedAt: '2026-01-05T09:30:00.000Z',
   expiresAt: null,
-  comeback: 'Push the branch or tag again to bring it back.',
+  restoreHint: 'Push the branch or tag again to bring it back.',
   ...changes,
 });

@@ -62,7 +62,7 @@ const seen = (...components: ObservedComponent[]): ObservedEnvironment => ({
   mark: '',
 });
 
-const wish = (name: string, digit: string, artifact: string): ResolvedComponent => ({
+const resolvedComponent = (name: string, digit: string, artifact: string): ResolvedComponent => ({
   name: componentName(name),
   provider: providerName('process'),
   commit: commitSha(digit.repeat(40)),
@@ -92,7 +92,7 @@ const subject = (changes: Partial<ReportSubject>): ReportSubject => ({
 
 const view = (changes: Partial<ReportSubject>): ReportView => composeView(subject(changes));
 
-describe('what people are told', () => {
+describe('the view of an environment', () => {
   it('of a component is its newest version, what it runs, and which version answers meanwhile', () => {
     const observed = seen(
       part('web', at('1', 'ready'), at('2', 'failing', 'it exited')),
@@ -100,7 +100,10 @@ describe('what people are told', () => {
       part('db', null),
     );
     const image = `shop@sha256:${'a'.repeat(64)}`;
-    const { components } = view({ observed, resolved: [wish('web', '2', image), wish('api', '2', image)] });
+    const { components } = view({
+      observed,
+      resolved: [resolvedComponent('web', '2', image), resolvedComponent('api', '2', image)],
+    });
     expect(components).toEqual([
       {
         name: 'web',
@@ -140,12 +143,12 @@ describe('what people are told', () => {
       { type: 'wait', code: 'component.draining', component: web, reason: 'the version of web before this one is still in use' },
       { type: 'destroy', component: web, provider: providerName('process'), reason: 'web is no longer in eph.yaml' },
     ];
-    const told = view({ actions, observed: seen(part('web', null, at('2', 'failing', 'it exited'))) });
-    expect(told.waits).toEqual([
+    const report = view({ actions, observed: seen(part('web', null, at('2', 'failing', 'it exited'))) });
+    expect(report.waits).toEqual([
       { reason: 'api waits for outputs/db/url', until: null },
       { reason: 'the team has no room', until: '2026-01-05T10:00:00.000Z' },
     ]);
-    expect(told.faults).toEqual(['web is not ready: it exited']);
+    expect(report.faults).toEqual(['web is not ready: it exited']);
   });
 
   it('lists every fault once, those of the file first', () => {
@@ -158,29 +161,29 @@ describe('what people are told', () => {
 
   it('notes what is asked for in vain', () => {
     const conditions = [remark('Unsupported', 'hooks are not run yet'), remark('Held', 'too many')];
-    const told = view({ status: { ...status('Ready'), conditions }, notes: ['the label preview:soon is not understood'] });
-    expect(told.notes).toEqual(['hooks are not run yet', 'the label preview:soon is not understood']);
+    const report = view({ status: { ...status('Ready'), conditions }, notes: ['the label preview:soon is not understood'] });
+    expect(report.notes).toEqual(['hooks are not run yet', 'the label preview:soon is not understood']);
   });
 
   it('once it is gone is why, and how to bring it back', () => {
     const stale: readonly Action[] = [{ type: 'wait', code: 'plan.held', reason: 'the next complete pass decides' }];
-    const told = view({
+    const report = view({
       status: undefined,
       because: 'branch preview/a is gone',
       actions: stale,
       expiresAt: '2026-01-08T09:00:00.000Z',
     });
-    expect(told).toMatchObject({ phase: 'Removed', summary: 'branch preview/a is gone', waits: [], expiresAt: null });
-    expect(told.comeback).toBe('Push the branch or tag again to bring it back.');
+    expect(report).toMatchObject({ phase: 'Removed', summary: 'branch preview/a is gone', waits: [], expiresAt: null });
+    expect(report.restoreHint).toBe('Push the branch or tag again to bring it back.');
   });
 
   it('holds no secret and no more output than anybody reads', () => {
     registerSecret('correct-horse-battery');
     const output = `listening with correct-horse-battery\n${'x'.repeat(1_000_000)}\nthe end`;
-    const told = view({ observed: seen(part('web', null, at('2', 'failing', output))) });
-    expect(JSON.stringify(told)).not.toContain('correct-horse');
-    expect(JSON.stringify(told).length).toBeLessThan(20_000);
-    expect(told.faults[0]).toMatch(/^web is not ready: listening with \*\*\*[^]+left out[^]+the end$/);
+    const report = view({ observed: seen(part('web', null, at('2', 'failing', output))) });
+    expect(JSON.stringify(report)).not.toContain('correct-horse');
+    expect(JSON.stringify(report).length).toBeLessThan(20_000);
+    expect(report.faults[0]).toMatch(/^web is not ready: listening with \*\*\*[^]+left out[^]+the end$/);
   });
 
   it('is the same for the same world', () => {
@@ -207,11 +210,11 @@ describe('how it comes back', () => {
     ['every pull request', pull, [label('preview'), { type: 'auto' }], 'Reopen the pull request to bring it back.'],
     ['nobody knows', pull, [], 'Reopen the pull request, or ask for the environment again, to bring it back.'],
   ])('%s', (_, source, triggers, sentence) => {
-    expect(view({ source, triggers }).comeback).toBe(sentence);
+    expect(view({ source, triggers }).restoreHint).toBe(sentence);
   });
 
   it('does not repeat endless names', () => {
     const triggers = [label(...Array.from({ length: 50 }, (_, index) => `${index}${'🚢'.repeat(50_000)}`))];
-    expect(view({ source: pull, triggers }).comeback.length).toBeLessThan(500);
+    expect(view({ source: pull, triggers }).restoreHint.length).toBeLessThan(500);
   });
 });

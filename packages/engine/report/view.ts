@@ -13,42 +13,36 @@ import {
   type SourceRef,
   type Trigger,
 } from '@eph/contract';
-import { describeComeback } from './comeback.ts';
-import { keepEnds } from './foreign-text.ts';
+import { describeRestore } from './restore-hint.ts';
+import { truncateMiddle } from './untrusted-text.ts';
 
 export interface ReportSubject {
   readonly name: EnvironmentName;
   readonly url: string;
   readonly source: SourceRef;
-  /** What Git asks for, or asked for last. */
+  /** The wanted commit, or the last one that was wanted. */
   readonly commit: CommitSha;
-  /** Absent once it is gone. */
   readonly status: EnvironmentStatus | undefined;
-  /** Why it is wanted, or why it no longer is. */
   readonly because: string;
   readonly observed: ObservedEnvironment | undefined;
-  /** What is still to be done. */
   readonly actions: readonly Action[];
-  /** Faults of `eph.yaml` first, then everything else that failed. */
   readonly failures: readonly Failure[];
-  /** What was last worked out for its components; empty where that was not possible. */
+  /** The components as last resolved; empty if that failed. */
   readonly resolved: readonly ResolvedComponent[];
-  /** What is worth knowing beyond the status. */
   readonly notes: readonly string[];
-  /** Empty where they are not known. */
   readonly triggers: readonly Trigger[];
   readonly expiresAt: string | null;
 }
 
-/** Enough of somebody's output to see what went wrong; views are kept in memory. */
+/** Enough output to see what went wrong; views are kept in memory. */
 const outputLimit = 8_000;
 
-/** Everything people are told about an environment, gathered from what one look at it brought to light. */
+/** Everything a report shows, from one reconcile of the environment. */
 export const composeView = (subject: ReportSubject): ReportView => {
   const { name, url, commit, status, observed } = subject;
-  const base = { name, url, commit, comeback: describeComeback(subject.source, subject.triggers) };
-  if (status === undefined) return { ...base, ...nothing, summary: quote(subject.because) };
-  const components = observed?.components.flatMap((component) => reported(component, subject.resolved)) ?? [];
+  const base = { name, url, commit, restoreHint: describeRestore(subject.source, subject.triggers) };
+  if (status === undefined) return { ...base, ...removedView, summary: quote(subject.because) };
+  const components = observed?.components.flatMap((component) => toReported(component, subject.resolved)) ?? [];
   const failing = components.filter((component) => component.health === 'failing');
   return {
     ...base,
@@ -60,14 +54,14 @@ export const composeView = (subject: ReportSubject): ReportView => {
       ...subject.failures.map((failure) => quote(failure.message)),
       ...failing.map((component) => `${component.name} is not ready: ${component.message}`),
     ]),
-    notes: unique([...remarksOf(status), ...subject.notes].map(quote)),
+    notes: unique([...conditionNotes(status), ...subject.notes].map(quote)),
     createdAt: observed?.identity.createdAt ?? null,
-    updatedAt: tookOverAt(observed),
+    updatedAt: servingSince(observed),
     expiresAt: subject.expiresAt,
   };
 };
 
-const nothing = {
+const removedView = {
   phase: 'Removed',
   components: [],
   waits: [],
@@ -78,17 +72,19 @@ const nothing = {
   expiresAt: null,
 } as const;
 
-const reported = (component: ObservedComponent, resolved: readonly ResolvedComponent[]): readonly ReportedComponent[] => {
+const toReported = (component: ObservedComponent, resolved: readonly ResolvedComponent[]): readonly ReportedComponent[] => {
   const { name, entry, current, next } = component;
   const version = next ?? current;
   if (version === null) return [];
-  const wish = resolved.find((one) => one.name === name && one.revision === version.revision);
+  const resolvedComponent = resolved.find((one) => one.name === name && one.revision === version.revision);
   const serving = current?.health === 'ready' ? current.commit : null;
   const { health, commit } = version;
-  return [{ name, health, message: quote(version.message), commit, serving, artifact: wish?.artifact ?? null, entry }];
+  return [
+    { name, health, message: quote(version.message), commit, serving, artifact: resolvedComponent?.artifact ?? null, entry },
+  ];
 };
 
-/** A component that fails is a fault, and a version that finishes its requests is nobody's concern. */
+/** A failing component is listed as a fault, and a draining version concerns nobody. */
 const computeWaits = (actions: readonly Action[], failing: ReadonlySet<string>): ReportView['waits'] =>
   actions.flatMap((action) => {
     if (action.type !== 'wait' || action.code === 'component.draining') return [];
@@ -96,19 +92,19 @@ const computeWaits = (actions: readonly Action[], failing: ReadonlySet<string>):
     return [{ reason: quote(action.reason), until: action.until ?? null }];
   });
 
-const remarkTypes: readonly string[] = ['Unsupported', 'ConfigurationStale', 'Warning'];
+const noteTypes: readonly string[] = ['Unsupported', 'ConfigurationStale', 'Warning'];
 
-const remarksOf = ({ conditions }: EnvironmentStatus): readonly string[] =>
+const conditionNotes = ({ conditions }: EnvironmentStatus): readonly string[] =>
   conditions
-    .filter(({ type, status: holds }) => remarkTypes.includes(type) && holds === 'True')
+    .filter(({ type, status: holds }) => noteTypes.includes(type) && holds === 'True')
     .map((condition) => condition.message);
 
-const tookOverAt = (observed: ObservedEnvironment | undefined): string | null => {
+const servingSince = (observed: ObservedEnvironment | undefined): string | null => {
   const serving = observed?.components.find(({ entry, current }) => entry && current?.health === 'ready')?.current;
   return serving?.since ?? null;
 };
 
-/** Messages of providers quote the output of what they run: it may be long, and it may hold what nobody should read. */
-const quote = (text: string): string => keepEnds(redact(text), outputLimit);
+/** Provider messages quote program output, which may be long or contain secrets. */
+const quote = (text: string): string => truncateMiddle(redact(text), outputLimit);
 
 const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)].filter((text) => text !== '');

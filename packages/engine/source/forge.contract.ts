@@ -86,7 +86,7 @@ export const describeForge = (traits: ForgeTraits, create: () => Promise<ForgeHa
     expect(reading.items.every((source) => source.project === forge.project)).toBe(true);
   });
 
-  it('tells a branch from a tag of the same name', async () => {
+  it('distinguishes a branch from a tag of the same name', async () => {
     const { harness, forge, signal } = await start();
     const asBranch = await harness.push(branch('same'), { 'a.txt': 'branch' });
     const asTag = await harness.push(tag('same'), { 'a.txt': 'tag' });

@@ -19,7 +19,7 @@ import type { Forge, SourceAnswer } from './forge.ts';
 import { createFakePulls, FakePullRequests } from './pulls.fake.ts';
 import type { Pulls } from './pulls.ts';
 
-/** A repository in memory. It outlives the forge that reads it, as a real one does. */
+/** A repository in memory. It outlives the forge that reads it. */
 export class FakeRepository {
   readonly project: ProjectId;
   /** Branches, tags and open pull requests. */
@@ -37,30 +37,29 @@ export class FakeRepository {
     this.pullRequests = new FakePullRequests(this);
   }
 
-  /** A new commit with these files, on this ref. */
   push(ref: SourceRef, files: { readonly [path: string]: string }): CommitSha {
     const commit = this.#commit(files);
     this.point(ref, commit);
     return commit;
   }
 
-  /** The same on a branch that somebody else's repository has. Only a pull request shows it here. */
+  /** A new commit on a branch of a fork. Only a pull request shows it here. */
   pushToFork(fork: string, branch: string, files: { readonly [path: string]: string }): CommitSha {
     const commit = this.#commit(files);
     this.#forks.set(`${fork}:${branch}`, commit);
-    this.pullRequests.follow(branch, fork);
+    this.pullRequests.branchMoved(branch, fork);
     return commit;
   }
 
   point(ref: SourceRef, commit: CommitSha): void {
     this.refs.set(sourceKey(ref), { project: this.project, ref, commit });
-    if (ref.kind === 'branch') this.pullRequests.follow(ref.name, null);
+    if (ref.kind === 'branch') this.pullRequests.branchMoved(ref.name, null);
   }
 
   delete(ref: SourceRef): void {
     if (ref.kind === 'pr') return this.pullRequests.close(ref);
     this.refs.delete(sourceKey(ref));
-    if (ref.kind === 'branch') this.pullRequests.follow(ref.name, null);
+    if (ref.kind === 'branch') this.pullRequests.branchMoved(ref.name, null);
   }
 
   headOf(branch: string, fork: string | null): CommitSha | undefined {
@@ -82,13 +81,13 @@ export class FakeRepository {
 }
 
 export interface FakeForgeOptions {
-  /** Called before every operation, awaited; may delay it or throw to make it fail. */
+  /** Awaited before every operation; may delay it or throw. */
   readonly disturb?: (operation: 'sources' | 'source' | 'readFile' | 'exportTree' | 'pulls') => Promise<void>;
-  /** What of a listing arrives. The reading is incomplete if less arrives than was sent, unless the forge lies about it. */
+  /** Drops part of a listing. The reading is then incomplete, unless the forge does not admit it. */
   readonly lose?: (sources: readonly Source[]) => { readonly sources: readonly Source[]; readonly admitted: boolean };
 }
 
-/** Keeps the contract of a forge over a repository in memory. */
+/** A forge over a repository in memory. */
 export class FakeForge implements Forge {
   readonly project: ProjectId;
   readonly pulls: Pulls;
@@ -151,7 +150,7 @@ export class FakeForge implements Forge {
     signal.addEventListener('abort', () => this.#watchers.delete(wake), { once: true });
   }
 
-  /** What a webhook or a file watch would do. */
+  /** As a webhook or a file watch does. */
   nudge(): void {
     for (const wake of this.#watchers) wake();
   }

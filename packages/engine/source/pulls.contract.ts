@@ -13,8 +13,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Forge } from './forge.ts';
 import type { Pulls } from './pulls.ts';
 
-/** The author opens pull requests and may write; the maintainer may write as well; the stranger may not. Three accounts. */
-type Person = 'author' | 'maintainer' | 'stranger';
+/** Three accounts: the author opens pull requests and may write, the maintainer may write, the outsider may not. */
+type Person = 'author' | 'maintainer' | 'outsider';
 
 /** What the file holds afterwards; null if it is to go. */
 type FileChanges = Readonly<Record<string, string | null>>;
@@ -41,9 +41,9 @@ export interface PullsHarness extends AsyncDisposable {
   /** Where labels must be known before they are used, it makes them known. */
   label(ref: SourceRef, label: string): Promise<void>;
   unlabel(ref: SourceRef, label: string): Promise<void>;
-  /** Where a forge tells times in seconds, it waits for the next one, so that what comes before is before. */
+  /** If the forge's times have whole seconds, waits for the next second. */
   comment(ref: SourceRef, by: Person, text: string): Promise<void>;
-  /** A forge may refuse a stranger; that is no failure of the harness. */
+  /** A forge may refuse an outsider; that is no failure of the harness. */
   approve(ref: SourceRef, by: Person): Promise<void>;
   setCheck(commit: CommitSha, check: Check): Promise<void>;
   close(ref: SourceRef): Promise<void>;
@@ -53,12 +53,12 @@ export interface PullsHarness extends AsyncDisposable {
   /** The forge does not answer from now on. */
   disconnect(): Promise<void>;
   reconnect(): Promise<void>;
-  /** The stranger's fork, where the forge knows such a thing. */
+  /** The outsider's fork, if the forge has forks. */
   readonly fork?: {
     /** As `PullRequest.fork` names it. */
     readonly name: string;
     commit(branch: string, files: FileChanges): Promise<CommitSha>;
-    /** By the stranger, from a branch of the fork to `main`. */
+    /** By the outsider, from a branch of the fork to `main`. */
     openPullRequest(pull: NewPullRequest): Promise<SourceRef>;
   };
 }
@@ -133,7 +133,7 @@ export const describePulls = (create: () => Promise<PullsHarness>): void => {
       expect(await listed({ kind: 'branch', name: 'feature/login' })).not.toHaveProperty('pull');
     });
 
-    it('looks the same in the list and by itself, and as long as nothing happens', async () => {
+    it('is the same in the list and alone, as long as nothing happens', async () => {
       const { harness, forge, signal, open } = await start();
       const { ref } = await open();
       await harness.label(ref, 'preview');
@@ -258,11 +258,11 @@ export const describePulls = (create: () => Promise<PullsHarness>): void => {
     it('is what was commanded, by whom, and at which commit', async () => {
       const { harness, pulls, signal, open, expectSource } = await start();
       const { ref, commit } = await open();
-      const { author, maintainer, stranger } = harness.people;
+      const { author, maintainer, outsider } = harness.people;
       await expectSource(ref, { commit });
       await harness.comment(ref, 'maintainer', 'What a change!\n/deploy');
       await harness.comment(ref, 'maintainer', '/deploy');
-      await harness.comment(ref, 'stranger', '/deploy --image=größe:日本語\r\nplease');
+      await harness.comment(ref, 'outsider', '/deploy --image=größe:日本語\r\nplease');
       const next = await harness.commit('feature', { 'b.txt': 'b' });
       await expectSource(ref, { commit: next });
       await harness.comment(ref, 'author', '/preview <b>*now*</b>  \n\n/deploy');
@@ -272,7 +272,7 @@ export const describePulls = (create: () => Promise<PullsHarness>): void => {
         complete: true,
         items: [
           { text: '/deploy', author: maintainer, mayWrite: true, commit },
-          { text: '/deploy --image=größe:日本語', author: stranger, mayWrite: false, commit },
+          { text: '/deploy --image=größe:日本語', author: outsider, mayWrite: false, commit },
           { text: '/preview <b>*now*</b>', author, mayWrite: true, commit: next },
         ],
       });
@@ -286,7 +286,7 @@ export const describePulls = (create: () => Promise<PullsHarness>): void => {
       const { ref, commit } = await open();
       await expectSource(ref, { commit });
       expect(await pulls.approvals(ref, commit, signal)).toMatchObject({ complete: true, items: [] });
-      await harness.approve(ref, 'stranger');
+      await harness.approve(ref, 'outsider');
       await harness.approve(ref, 'maintainer');
       const approved = [{ author: harness.people.maintainer, at: expect.stringMatching(/\d/) }];
       await expect.poll(() => pulls.approvals(ref, commit, signal), patience).toMatchObject({ complete: true, items: approved });
@@ -448,7 +448,7 @@ export const describePulls = (create: () => Promise<PullsHarness>): void => {
       if (fork === undefined) return skip('this forge knows no forks');
       const commit = await fork.commit('feature', { 'a.txt': 'from afar' });
       const ref = await fork.openPullRequest({ head: 'feature', title: 'From afar' });
-      const pull = { author: harness.people.stranger, head: 'feature', base: 'main', fork: fork.name };
+      const pull = { author: harness.people.outsider, head: 'feature', base: 'main', fork: fork.name };
       await expectSource(ref, { commit, pull });
       expect(await listed({ kind: 'branch', name: 'feature' })).toBe('absent');
       expect(await forge.readFile(commit, 'a.txt', 1000, signal)).toEqual(new TextEncoder().encode('from afar'));

@@ -16,12 +16,11 @@ import {
 } from '@eph/contract';
 import type { Pulls } from './pulls.ts';
 
-/** What a fake pull request stands on. */
+/** The repository under fake pull requests. */
 interface Repository {
   readonly project: ProjectId;
   readonly refs: Map<string, Source>;
   readonly commits: ReadonlyMap<CommitSha, ReadonlyMap<string, string>>;
-  /** Where a branch is, here or in a fork. */
   headOf(branch: string, fork: string | null): CommitSha | undefined;
   now(): number;
 }
@@ -42,9 +41,8 @@ interface Comment extends Omit<Command, 'mayWrite'> {
   readonly reactions: string[];
 }
 
-/** The pull requests of a repository in memory, and what people do with them. */
+/** The pull requests of a repository in memory. */
 export class FakePullRequests {
-  /** People with write access. */
   readonly writers = new Set(['alice']);
   readonly checks = new Map<CommitSha, Map<string, Check>>();
   readonly #repository: Repository;
@@ -117,14 +115,14 @@ export class FakePullRequests {
     this.#change(state);
   }
 
-  /** The pull request is not touched by it: real forges do not look from a commit to who shows it. */
+  /** Does not touch the pull request, as on real forges. */
   setCheck(commit: CommitSha, check: Check): void {
     const checks = this.checks.get(commit) ?? new Map<string, Check>();
     this.checks.set(commit, checks.set(check.name, check));
   }
 
-  /** A branch has moved; without its branch, a pull request is closed. */
-  follow(branch: string, fork: string | null): void {
+  /** Moves the pull requests of a branch, or closes them if the branch was deleted. */
+  branchMoved(branch: string, fork: string | null): void {
     const commit = this.#repository.headOf(branch, fork);
     for (const state of this.#states.values()) {
       if (!state.isOpen || state.pull.head !== branch || state.pull.fork !== fork) continue;
@@ -168,7 +166,7 @@ export class FakePullRequests {
   }
 }
 
-/** Keeps the contract of pulls. `disturb` is awaited before every operation; what it throws is what goes wrong. */
+/** `disturb` is awaited before every operation; what it throws makes the operation fail. */
 export const createFakePulls = (pullRequests: FakePullRequests, disturb: () => Promise<void>): Pulls => {
   const read = async <T>(items: () => readonly T[]): Promise<Reading<T>> => {
     try {

@@ -10,8 +10,8 @@ type FileChanges = Parameters<PullsHarness['commit']>[1];
 const createHarness = (): Promise<PullsHarness> => {
   const repository = new FakeRepository(shop);
   const { pullRequests } = repository;
-  const people = { author: 'alice', maintainer: 'bob', stranger: 'mallory' };
-  const fork = `${people.stranger}/shop`;
+  const people = { author: 'alice', maintainer: 'bob', outsider: 'mallory' };
+  const fork = `${people.outsider}/shop`;
   pullRequests.writers.add(people.maintainer);
   repository.push({ kind: 'branch', name: 'main' }, { 'README.md': 'hello' });
 
@@ -47,7 +47,7 @@ const createHarness = (): Promise<PullsHarness> => {
     fork: {
       name: fork,
       commit: (branch, files) => act(repository.pushToFork(fork, branch, changed(parentOf(branch, fork), files))),
-      openPullRequest: (pull) => act(pullRequests.open({ ...pull, author: people.stranger, fork })),
+      openPullRequest: (pull) => act(pullRequests.open({ ...pull, author: people.outsider, fork })),
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   });

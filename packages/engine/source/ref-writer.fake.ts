@@ -2,7 +2,7 @@ import { type CommitSha, EphError } from '@eph/contract';
 import type { FakeRepository } from './forge.fake.ts';
 import type { RefWriter } from './ref-writer.ts';
 
-/** Keeps the contract of a ref writer over a repository in memory. */
+/** A ref writer over a repository in memory. */
 export class FakeRefWriter implements RefWriter {
   readonly prefix: string;
   readonly #repository: FakeRepository;

@@ -1,6 +1,6 @@
 import { commitSha, componentName, environmentName, type Health, type ReportedComponent, type ReportView } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { composeText } from './text.ts';
+import { composeText } from './plain-text.ts';
 import { createView } from './view.fake.ts';
 
 const url = 'http://shop-calm-bay-1234.localhost';
@@ -47,7 +47,7 @@ describe('a report as plain text', () => {
     ],
     [
       'of something that is gone says how to bring it back',
-      { phase: 'Removed', summary: 'branch preview/a is gone', comeback: 'Push the branch or tag again to bring it back.' },
+      { phase: 'Removed', summary: 'branch preview/a is gone', restoreHint: 'Push the branch or tag again to bring it back.' },
       'shop-calm-bay-1234: removed. Push the branch or tag again to bring it back.',
     ],
   ])('%s', (_, changes, text) => {

@@ -1,8 +1,8 @@
 import type { ReportView } from '@eph/contract';
 
-/** A report where only plain text is shown. Without any time, so that nothing is rewritten while nothing happens. */
-export const composeText = ({ name, url, phase, summary, components, comeback }: ReportView): string => {
-  if (phase === 'Removed') return `${name}: removed. ${comeback}`;
+/** For forges that show plain text only. Without times, so that nothing is rewritten while nothing happens. */
+export const composeText = ({ name, url, phase, summary, components, restoreHint }: ReportView): string => {
+  if (phase === 'Removed') return `${name}: removed. ${restoreHint}`;
   const lines = [`${name}: ${phase}`];
   if (phase === 'Ready' || phase === 'Degraded') lines.push(url);
   if (summary !== '') lines.push(summary);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type CommentTemplate, checkTemplate, defaultTexts } from './comment-texts.ts';
 import { renderMarkdown } from './markdown.ts';
-import { type CommentTemplate, checkTemplate, defaultTexts } from './texts.ts';
 import { createView } from './view.fake.ts';
 
 const marker = '<!-- eph:environment=0123456789abcdef -->';
@@ -21,7 +21,7 @@ describe('a template', () => {
     expect(checkTemplate(german)).toEqual([]);
   });
 
-  it('chooses what is told and in which order', () => {
+  it('chooses the parts and their order', () => {
     const body = '{message}\n\nHow to log in: https://wiki.example/login?a=1&b=2.\n{headline}';
     expect(render({ body })).toBe(
       [
@@ -74,15 +74,11 @@ describe('a template', () => {
   });
 
   it.each<readonly [string, { readonly [name: string]: string }, string]>([
-    ['an unknown text', { headlines: 'x' }, 'headlines is not a text of a comment; there are body, headline_pending,'],
-    ['an unknown placeholder', { logs: '{titel}' }, 'logs: {titel} is not known; there are {name}, {url},'],
-    [
-      'a part among words',
-      { body: 'Look: {components}' },
-      'body: {components} is a part of the body and stands alone on its line',
-    ],
-    ['a part elsewhere', { logs: '{faults}' }, 'logs: {faults} is a part of the body'],
-    ['a part twice', { body: '{times}\n{times}' }, 'body: {times} can stand there only once'],
+    ['an unknown text', { headlines: 'x' }, 'headlines is not a text of a comment; use one of body, headline_pending,'],
+    ['an unknown placeholder', { logs: '{titel}' }, 'logs: {titel} is unknown; use one of {name}, {url},'],
+    ['a part among words', { body: 'Look: {components}' }, 'body: {components} is a part; use it in the body, alone on its line'],
+    ['a part elsewhere', { logs: '{faults}' }, 'logs: {faults} is a part; use it in the body'],
+    ['a part twice', { body: '{times}\n{times}' }, 'body: {times} may be used only once'],
     ['a brace too many', { logs: 'a { b' }, 'logs: { b is not closed by a }'],
     ['a variable of the server', { logs: '${HOME}' }, 'logs: ${HOME}: variables of the server cannot be used here'],
     ['too much', { logs: 'x'.repeat(401) }, 'logs: it is longer than 400 characters'],

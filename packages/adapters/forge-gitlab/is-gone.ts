@@ -4,6 +4,6 @@ import { projectShape } from './shapes.ts';
 
 const parseProject = parserOf(projectShape);
 
-/** Whether what was asked for does not exist. Only a project that can be read can say so of something in it. */
+/** Whether a resource does not exist. A 404 is reliable only if the project can be read. */
 export const isGone = async (client: GitlabClient, { meaning }: Refusal, signal: AbortSignal): Promise<boolean> =>
   meaning === 'gone' && (await client.read('', parseProject, { signal, fresh: true })).ok;

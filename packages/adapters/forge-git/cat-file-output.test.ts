@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createAnswerParser, type GitObject } from './object-answers.ts';
+import { createCatFileParser, type GitObject } from './cat-file-output.ts';
 
 const id = 'a'.repeat(40);
 
 const parseAll = (chunks: readonly Buffer[], limitBytes: number): (GitObject | undefined)[] => {
   const answers: (GitObject | undefined)[] = [];
-  const parse = createAnswerParser({ limit: () => limitBytes, answer: (object) => answers.push(object) });
+  const parse = createCatFileParser({ limit: () => limitBytes, answer: (object) => answers.push(object) });
   for (const chunk of chunks) parse(chunk);
   return answers;
 };
@@ -43,7 +43,7 @@ describe('the answers of git cat-file', () => {
   });
 
   it('that make no sense are an error, not an object', () => {
-    expect(() => parseAll([Buffer.from('fatal: something\n')], 10)).toThrow('which is no answer');
-    expect(() => parseAll([Buffer.alloc(10_000, 'x')], 10)).toThrow('does not end');
+    expect(() => parseAll([Buffer.from('fatal: something\n')], 10)).toThrow('which is not a valid header');
+    expect(() => parseAll([Buffer.alloc(10_000, 'x')], 10)).toThrow('too long');
   });
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ParseAnswer } from '../forge-http/forge-http.ts';
 import { parseLinks } from '../forge-http/read-pages.ts';
-import { type ChangedPage, createSharedLook, type SharedLook } from '../forge-http/shared-look.ts';
+import { type ChangedPage, createSharedChanges, type SharedChanges } from '../forge-http/shared-changes.ts';
 import { createGiteaApi, type GiteaApiOptions, parseCounted } from './gitea-client.ts';
 import { listOf } from './shapes.ts';
 
@@ -17,14 +17,14 @@ const parseChanged =
   };
 
 /**
- * Of all repositories of an organisation or user that Eph can see, private ones included. Called a search, but without words to look for
- * it is answered from the database and not from an index that lags.
+ * For all repositories of an organisation or user that Eph can see. Without search terms this query is answered from the
+ * database, not from an index that lags.
  */
-export const createOwnerLook = (options: GiteaApiOptions, owner: string): SharedLook => {
+export const createOwnerChanges = (options: GiteaApiOptions, owner: string): SharedChanges => {
   const api = createGiteaApi(options, owner);
-  // No more than Gitea hands out at once: it counts pages by what is asked for.
+  // Not more than Gitea's page size: it counts pages by the requested limit.
   const everything = `type=pulls&state=all&owner=${encodeURIComponent(owner)}&limit=50`;
-  return createSharedLook({
+  return createSharedChanges({
     readPage: (since, page, signal) =>
       api.read(`/repos/issues/search?${everything}&since=${since.toISOString()}&page=${page}`, parseChanged(page), signal),
     shown: api.shown,

@@ -4,16 +4,15 @@ export interface GitObject {
   readonly id: string;
   readonly type: string;
   readonly size: number;
-  /** `undefined` when it is larger than the limit. */
   readonly content: Buffer | undefined;
 }
 
-interface AnswerSink {
-  /** The most bytes of content the next answer may bring; asked when its header arrived. */
+interface CatFileSink {
+  /** Size limit of the next object's content; read when its header arrives. */
   limit(): number;
   /**
-   * Called once per answer, in order; `undefined` when there is no such object. An answer that is too large is given as soon as
-   * its header is read; its content is passed over.
+   * Called once per object, in order; `undefined` if there is none. For an object that is too large, called with its
+   * header; the content is skipped.
    */
   answer(object: GitObject | undefined): void;
 }
@@ -21,20 +20,20 @@ interface AnswerSink {
 const headerLimitBytes = 8 * 1024;
 const newline = 0x0a;
 
-/** Takes the output of `git cat-file --batch` as it comes, in pieces of any size. */
-export const createAnswerParser = (sink: AnswerSink): ((chunk: Buffer) => void) => {
+/** Parses the output of `git cat-file --batch` in chunks of any size. */
+export const createCatFileParser = (sink: CatFileSink): ((chunk: Buffer) => void) => {
   let header: Buffer[] = [];
   let headerBytes = 0;
   let object: Omit<GitObject, 'content'> | undefined;
   let kept: Buffer[] | undefined;
-  /** Of the content and the newline behind it. */
+  /** Of the content and the newline after it. */
   let missingBytes = 0;
 
   const readHeader = (chunk: Buffer, from: number): number => {
     const end = chunk.indexOf(newline, from);
     const piece = chunk.subarray(from, end === -1 ? chunk.length : end);
     headerBytes += piece.length;
-    if (headerBytes > headerLimitBytes) throw new EphError('internal', 'git cat-file sent a header that does not end.');
+    if (headerBytes > headerLimitBytes) throw new EphError('internal', 'git cat-file sent a header that is too long.');
     header.push(piece);
     if (end === -1) return chunk.length;
     const line = Buffer.concat(header).toString('utf8');
@@ -75,5 +74,5 @@ const parseHeader = (line: string): Omit<GitObject, 'content'> | undefined => {
   const found = /^([0-9a-f]{40}|[0-9a-f]{64}) (commit|tree|blob|tag) (\d+)$/.exec(line);
   if (found) return { id: found[1] ?? '', type: found[2] ?? '', size: Number(found[3]) };
   if (/ (?:missing|ambiguous)$/.test(line)) return undefined;
-  throw new EphError('internal', `git cat-file sent "${line.slice(0, 200)}", which is no answer.`);
+  throw new EphError('internal', `git cat-file sent "${line.slice(0, 200)}", which is not a valid header.`);
 };

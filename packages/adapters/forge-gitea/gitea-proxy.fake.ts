@@ -2,29 +2,29 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a client gets instead of the answer of the server behind. */
+/** An answer instead of that of the server. */
 export interface Substitute {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** A list as some proxies and broken replicas answer it. */
+/** The answer of some proxies and broken replicas. */
 export const emptyList: Substitute = {
   status: 200,
   headers: { 'content-type': 'application/json', 'x-total-count': '0' },
   body: '[]',
 };
 
-/** Stands between a forge and its client, as proxies do: it counts requests, and can be cut off or give answers of its own. */
-export class GiteaFront implements AsyncDisposable {
-  /** `GET /repos/acme/shop/pulls?page=1`: the method, and the path behind `/api/v1` where there is that. */
+/** A proxy between a forge and its client: it records requests, and can disconnect or replace answers. */
+export class GiteaProxy implements AsyncDisposable {
+  /** `GET /repos/acme/shop/pulls?page=1`: the method, and the path after `/api/v1`. */
   readonly requests: string[] = [];
-  isCut = false;
-  /** Asked for every request; nothing means that the server behind answers. */
+  isDisconnected = false;
+  /** Called for every request; undefined forwards it. */
   substitute: (request: string) => Substitute | undefined = () => undefined;
-  /** Asked for every request that the server behind answers: whether nobody hears of it. */
-  losesAnswer: (request: string) => boolean = () => false;
+  /** Called for every forwarded request: whether to drop the answer. */
+  dropsAnswer: (request: string) => boolean = () => false;
   readonly #server: Server;
   readonly #port: number;
 
@@ -33,18 +33,17 @@ export class GiteaFront implements AsyncDisposable {
     this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
   }
 
-  static async start(port: number): Promise<GiteaFront> {
-    const front = new GiteaFront(port);
-    front.#server.listen(0, '127.0.0.1');
-    await once(front.#server, 'listening');
-    return front;
+  static async start(port: number): Promise<GiteaProxy> {
+    const proxy = new GiteaProxy(port);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
   }
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The requests to the API since the last call. */
   takeApiRequests(): readonly string[] {
     return this.requests.splice(0).filter((line) => !line.includes('.git/'));
   }
@@ -56,14 +55,14 @@ export class GiteaFront implements AsyncDisposable {
   }
 
   #serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    if (this.isCut) {
+    if (this.isDisconnected) {
       incoming.socket.destroy();
       return;
     }
     const line = `${incoming.method} ${(incoming.url ?? '').replace(/^\/api\/v1/, '')}`;
     this.requests.push(line);
     const substitute = this.substitute(line);
-    if (substitute === undefined) this.#forward(incoming, outgoing, this.losesAnswer(line));
+    if (substitute === undefined) this.#forward(incoming, outgoing, this.dropsAnswer(line));
     else outgoing.writeHead(substitute.status, substitute.headers).end(substitute.body);
   }
 
@@ -77,7 +76,7 @@ export class GiteaFront implements AsyncDisposable {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });
-    // The server behind went away, and so does this answer.
+    // The server went away, and so does this answer.
     behind.on('error', () => outgoing.destroy());
     incoming.pipe(behind);
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ParseAnswer } from '../forge-http/forge-http.ts';
-import { type ChangedPage, createSharedLook, type SharedLook } from '../forge-http/shared-look.ts';
+import { type ChangedPage, createSharedChanges, type SharedChanges } from '../forge-http/shared-changes.ts';
 import { createGitlabApi, type GitlabApiOptions, listOf } from './gitlab-client.ts';
 import { pathOf } from './merge-request-source.ts';
 import { referencesShape } from './shapes.ts';
@@ -13,13 +13,13 @@ const parseChanged: ParseAnswer<ChangedPage> = (body, headers) => {
   return { items: changed, ...position, readAtMs: Date.parse(headers.get('date') ?? '') };
 };
 
-/** Of all projects of a group and the groups in it. Users have no such list: GitLab knows no group of their name. */
-export const createGroupLook = (options: GitlabApiOptions, group: string): SharedLook => {
-  // No address is asked for twice: each has another date.
+/** For all projects of a group and its subgroups. GitLab has no such list for users. */
+export const createGroupChanges = (options: GitlabApiOptions, group: string): SharedChanges => {
+  // No URL is requested twice, because each has another date.
   const api = createGitlabApi({ ...options, cacheLimitBytes: 0 }, group);
   const path = `/groups/${encodeURIComponent(group)}/merge_requests`;
   const everything = 'scope=all&state=all&non_archived=false&order_by=updated_at&per_page=100';
-  return createSharedLook({
+  return createSharedChanges({
     readPage: (since, page, signal) =>
       api.read(`${path}?${everything}&updated_after=${since.toISOString()}&page=${page}`, parseChanged, { signal, fresh: true }),
     shown: api.shown,

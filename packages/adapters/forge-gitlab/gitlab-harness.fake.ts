@@ -8,8 +8,8 @@ import { createGitlabForge, type GitlabForge, type GitlabForgeOptions } from './
 
 export const path = 'acme/web/shop';
 
-/** A GitLab for one test, with a project, the people around it, and what Eph sees of it. */
-export interface Workshop extends AsyncDisposable {
+/** An emulated GitLab for one test, with a project, people and Eph's forge. */
+export interface GitlabHarness extends AsyncDisposable {
   readonly gitlab: GitlabEmulator;
   readonly forge: GitlabForge;
   readonly token: string;
@@ -22,12 +22,12 @@ export interface Workshop extends AsyncDisposable {
   readonly mallory: Person;
 }
 
-export interface WorkshopOptions extends Partial<GitlabForgeOptions> {
+export interface GitlabHarnessOptions extends Partial<GitlabForgeOptions> {
   readonly isEmpty?: boolean;
 }
 
 /** Empty, or with a branch `main` that holds `README.md`. */
-export const createWorkshop = async ({ isEmpty = false, ...options }: WorkshopOptions = {}): Promise<Workshop> => {
+export const createGitlabHarness = async ({ isEmpty = false, ...options }: GitlabHarnessOptions = {}): Promise<GitlabHarness> => {
   const gitlab = await GitlabEmulator.start();
   const [alice, bob, mallory] = [gitlab.person('alice'), gitlab.person('bob'), gitlab.person('mallory')];
   await alice.createProject(path, { visibility: 'public', ...(isEmpty ? {} : { files: { 'README.md': 'Read me.\n' } }) });
@@ -68,7 +68,7 @@ export const takeApiRequests = ({ requests }: GitlabEmulator): readonly string[]
   return lines.filter((line) => line.includes(' /api/v4/')).map((line) => line.replace('/api/v4', ''));
 };
 
-/** How contract suites take a server away and give it back. */
+/** Lets contract suites disconnect the server. */
 export const connectionsTo = ({ failures }: GitlabEmulator) => {
   let reconnect = (): void => undefined;
   return {

@@ -1,10 +1,10 @@
 import { projectId, silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
-import type { SharedLook } from '../forge-http/shared-look.ts';
+import type { SharedChanges } from '../forge-http/shared-changes.ts';
 import { createGitlabForge, type GitlabForge } from './gitlab-forge.ts';
-import { createWorkshop, path as shop, takeApiRequests } from './gitlab-workshop.fake.ts';
-import { createGroupLook } from './group-look.ts';
+import { createGitlabHarness, path as shop, takeApiRequests } from './gitlab-harness.fake.ts';
+import { createGroupChanges } from './group-changes.ts';
 
 const { signal } = new AbortController();
 const sha = 'b'.repeat(40);
@@ -24,8 +24,8 @@ const createWorld = async (count: number, group = 'acme', skewMs = 0) => {
     for (let made = 0; made < 2; made += 1) gitlab.addMergeRequest(path, { author: alice, sha });
   }
   const shared = { baseUrl: gitlab.url, token: gitlab.groupToken('acme'), now: () => now, random: () => 0, log: silentLog };
-  const look = createGroupLook(shared, group);
-  const forges = paths.map((path, index) => createForge(shared, path, index, look));
+  const changes = createGroupChanges(shared, group);
+  const forges = paths.map((path, index) => createForge(shared, path, index, changes));
   now += 5 * minute;
   return {
     gitlab,
@@ -43,14 +43,19 @@ const createWorld = async (count: number, group = 'acme', skewMs = 0) => {
   };
 };
 
-const createForge = (shared: Parameters<typeof createGroupLook>[0], path: string, index: number, look: SharedLook): GitlabForge =>
+const createForge = (
+  shared: Parameters<typeof createGroupChanges>[0],
+  path: string,
+  index: number,
+  changes: SharedChanges,
+): GitlabForge =>
   createGitlabForge({
     ...shared,
     project: projectId(`service-${index}`),
     path,
     folder: '/nonexistent',
     kinds: ['pr'],
-    shared: look,
+    shared: changes,
   });
 
 describe('a pass over the projects of a group', () => {
@@ -156,9 +161,9 @@ describe('a pass over the projects of a group', () => {
 
 describe('a merge request whose branch moved', () => {
   it('is read, also if its date stayed as it was', async () => {
-    const unchanged: SharedLook = { isUnchanged: async () => true };
-    await using workshop = await createWorkshop({ shared: unchanged });
-    const { alice, forge, gitlab } = workshop;
+    const unchanged: SharedChanges = { isUnchanged: async () => true };
+    await using harness = await createGitlabHarness({ shared: unchanged });
+    const { alice, forge, gitlab } = harness;
     await alice.push(shop, 'feature', { 'a.txt': 'a' });
     await alice.openMergeRequest(shop, { source: 'feature' });
     await forge.sources(signal, Date.now());

@@ -1,7 +1,7 @@
 import { parseTemplateText, showTemplate, takeSlice } from '@eph/contract';
-import { escapeLine, joinEscaped, linkedAddress, prose } from './foreign-text.ts';
+import { escapeLine, inlineText, joinEscaped, linkedAddress } from './untrusted-text.ts';
 
-/** What a comment is made of, in this order unless a project says otherwise. */
+/** The parts of a comment, in their default order. */
 export const partNames = [
   'headline',
   'message',
@@ -16,19 +16,19 @@ export const partNames = [
 ] as const;
 export type PartName = (typeof partNames)[number];
 
-/** What can be put into every text. */
+/** The values that every text can use. */
 const valueNames = ['name', 'url', 'phase', 'summary', 'commit', 'comeback', 'started', 'updated', 'expires'] as const;
 type ValueName = (typeof valueNames)[number];
 
-/** Both what is read and how Markdown writes it; absent where there is none. */
+/** As plain text and as Markdown; absent if there is no value. */
 export type TextValues = { readonly [name in ValueName]?: { readonly plain: string; readonly markdown: string } };
 
 /**
- * The words of a comment. A project may say them differently, or in another language. They are plain text and no Markdown: whoever
- * writes them notifies nobody and breaks nothing. `{name}` and the like are put in, and addresses become links.
+ * The texts of a comment. A project may replace them. They are plain text, not Markdown, so they cannot mention people.
+ * `{name}` and the like are filled in, and addresses become links.
  */
 export const defaultTexts = {
-  /** Each line is a part, or a paragraph in the words of the project. */
+  /** Each line is a part, or a paragraph of the project. */
   body: partNames.map((part) => `{${part}}`).join('\n'),
   headline_pending: 'Pending: {name}',
   headline_progressing: 'Progressing: {name}',
@@ -37,14 +37,14 @@ export const defaultTexts = {
   headline_failed: 'Failed: {name}',
   headline_removing: 'Removing: {name}',
   headline_removed: 'Removed: {name}',
-  message_pending: 'Nothing runs yet. It starts by itself.',
+  message_pending: 'Nothing runs yet. It starts automatically.',
   message_progressing: 'Commit {commit} is being prepared. The address answers once it is ready.',
-  message_updating: 'Commit {commit} is being prepared. Until it is ready, the version before keeps answering at {url}.',
+  message_updating: 'Commit {commit} is being prepared. Until it is ready, the previous version answers at {url}.',
   message_ready: 'Commit {commit} answers at {url}.',
-  message_degraded: 'A version answers at {url}, but not everything is well with commit {commit}.',
-  message_failed: 'Nothing answers for commit {commit}, and waiting will not help: a new commit or a person has to put it right.',
-  message_removing: 'It is no longer wanted and is on its way out.',
-  message_removed: 'Nothing of it is left.',
+  message_degraded: 'A version answers at {url}, but commit {commit} has problems.',
+  message_failed: 'Nothing answers for commit {commit}, and retrying will not help: push a fix or correct the configuration.',
+  message_removing: 'It is no longer wanted and is being removed.',
+  message_removed: 'The environment was removed.',
   column_component: 'Component',
   column_status: 'Status',
   column_address: 'Address',
@@ -57,11 +57,11 @@ export const defaultTexts = {
   started: 'Started {started}',
   updated: 'Updated {updated}',
   expires: 'Expires {expires}',
-  waits: 'It waits:',
+  waits: 'Waiting:',
   until: 'until',
-  notes: 'Good to know:',
-  faults: 'What is wrong',
-  more: 'There is more than fits here.',
+  notes: 'Notes:',
+  faults: 'Errors',
+  more: 'More entries were left out.',
   comeback: '{comeback}',
   logs: 'Logs',
   dashboard: 'Dashboard',
@@ -69,7 +69,7 @@ export const defaultTexts = {
 
 export type TextName = keyof typeof defaultTexts;
 
-/** The texts that a project says differently. */
+/** The texts that a project replaces. */
 export type CommentTemplate = { readonly [name in TextName]?: string };
 
 const textLimit = 400;
@@ -79,16 +79,16 @@ const isTextName = (name: string): name is TextName => Object.hasOwn(defaultText
 const isPartName = (name: string): name is PartName => (partNames as readonly string[]).includes(name);
 const isValueName = (name: string): name is ValueName => (valueNames as readonly string[]).includes(name);
 
-/** What is wrong with a template, in sentences. A text that is wrong is not used: a comment in our words is better than none. */
+/** The errors of a template, as sentences. An invalid text is replaced by the default. */
 export const checkTemplate = (template: { readonly [name: string]: string }): readonly string[] =>
   Object.entries(template).flatMap(([name, text]) => {
     if (!isTextName(name))
-      return [`${showTemplate(name)} is not a text of a comment; there are ${Object.keys(defaultTexts).join(', ')}`];
+      return [`${showTemplate(name)} is not a text of a comment; use one of ${Object.keys(defaultTexts).join(', ')}`];
     const fault = faultOf(name, text);
     return fault === undefined ? [] : [`${name}: ${fault}`];
   });
 
-/** In the words of the project where they are sound, else in ours. */
+/** The project's text if it is valid, else the default. */
 export const textOf = (template: CommentTemplate, name: TextName): string => {
   const own = Object.hasOwn(template, name) ? template[name] : undefined;
   return own !== undefined && faultOf(name, own) === undefined ? own : defaultTexts[name];
@@ -96,7 +96,6 @@ export const textOf = (template: CommentTemplate, name: TextName): string => {
 
 export type BodyLine = { readonly part: PartName } | { readonly text: string };
 
-/** The lines of a body, without empty ones. */
 export const bodyOf = (text: string): readonly BodyLine[] =>
   text
     .split('\n')
@@ -114,7 +113,7 @@ const faultOf = (name: TextName, text: string): string | undefined => {
   const lines = bodyOf(text);
   const parts = lines.flatMap((line) => ('part' in line ? [line.part] : []));
   const twice = parts.find((part, index) => parts.indexOf(part) !== index);
-  if (twice !== undefined) return `{${twice}} can stand there only once`;
+  if (twice !== undefined) return `{${twice}} may be used only once`;
   return lines.map((line) => ('text' in line ? faultOfLine(line.text) : undefined)).find((fault) => fault !== undefined);
 };
 
@@ -123,28 +122,28 @@ const faultOfLine = (text: string): string | undefined => {
   if (!parsed.ok) return parsed.fault;
   for (const part of parsed.parts) {
     if (typeof part === 'string' || isValueName(part.name)) continue;
-    if (isPartName(part.name)) return `${part.written} is a part of the body and stands alone on its line there`;
-    return `${showTemplate(part.written)} is not known; there are ${valueNames.map((name) => `{${name}}`).join(', ')}`;
+    if (isPartName(part.name)) return `${part.written} is a part; use it in the body, alone on its line`;
+    return `${showTemplate(part.written)} is unknown; use one of ${valueNames.map((name) => `{${name}}`).join(', ')}`;
   }
   return undefined;
 };
 
-/** A text with its values as one line of Markdown. Empty when a value is missing: half a sentence is worse than none. */
-export const fill = (text: string, values: TextValues, room: number): string => {
+/** A text with its values as one line of Markdown. Empty if a value is missing. */
+export const fill = (text: string, values: TextValues, limit: number): string => {
   const pieces = piecesOf(text, values);
   if (pieces === undefined) return '';
   let filled = '';
   for (const piece of pieces.map((one) => (typeof one === 'string' ? linkify(one) : one.markdown))) {
     const longer = joinEscaped(filled, piece);
-    if (longer.length >= room) return `${filled}…`;
+    if (longer.length >= limit) return `${filled}…`;
     filled = longer;
   }
   return filled.trim();
 };
 
-/** The same without links and other marks, to stand inside of some. */
-export const fillPlain = (text: string, values: TextValues, room: number): string =>
-  prose((piecesOf(text, values) ?? []).map((piece) => (typeof piece === 'string' ? piece : piece.plain)).join(''), room);
+/** The same without links and markup, for use inside other markup. */
+export const fillPlain = (text: string, values: TextValues, limit: number): string =>
+  inlineText((piecesOf(text, values) ?? []).map((piece) => (typeof piece === 'string' ? piece : piece.plain)).join(''), limit);
 
 type Piece = string | { readonly plain: string; readonly markdown: string };
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { link, linkedAddress, prose, verbatim } from './foreign-text.ts';
+import { inlineText, link, linkedAddress, preformatted } from './untrusted-text.ts';
 
 /** What a reader sees of escaped text. */
 const read = (escaped: string): string =>
@@ -63,11 +63,11 @@ const hostile = fc
   )
   .map((pieces) => pieces.join(''));
 
-describe('a line of a stranger', () => {
+describe('an untrusted line', () => {
   it('is read as it was written, and means nothing', () => {
     fc.assert(
       fc.property(hostile, (text) => {
-        const escaped = prose(text, 10_000);
+        const escaped = inlineText(text, 10_000);
         expect(read(escaped)).toBe(text.trim().replaceAll(/\s+/g, ' '));
         expect(escaped).not.toMatch(/[\\`*_{}[\]<>|~@$^]|&(?!#\d+;|lt;|gt;|amp;)|#(?!\d+;)|^[-+=/:]|^\d+[.)]/);
       }),
@@ -86,7 +86,9 @@ describe('a line of a stranger', () => {
     ['an address without a scheme', 'www.evil.example', 'www​.evil.example'],
     ['an emoji', 'eph.yaml:100:5', 'eph.yaml:​100:5'],
   ])('does not let a forge find %s', (_, text, shown) => {
-    const rendered = prose(text, 1_000).replaceAll(/&#(\d+);/g, (_entity, code: string) => String.fromCharCode(Number(code)));
+    const rendered = inlineText(text, 1_000).replaceAll(/&#(\d+);/g, (_entity, code: string) =>
+      String.fromCharCode(Number(code)),
+    );
     expect(rendered).toBe(shown);
   });
 
@@ -98,14 +100,14 @@ describe('a line of a stranger', () => {
     ['half characters', 'a\ud83db', 'a\ufffdb'],
     ['joined emoji', '👩\u200d🚀', '👩\u200d🚀'],
   ])('has no %s', (_, text, shown) => {
-    expect(prose(text, 1_000)).toBe(shown);
+    expect(inlineText(text, 1_000)).toBe(shown);
   });
 
   it('is cut between characters', () => {
     fc.assert(
-      fc.property(hostile, fc.integer({ min: 20, max: 60 }), (text, room) => {
-        const [whole, cut] = [prose(text, 10_000), prose(text, room)];
-        expect(cut.length).toBeLessThanOrEqual(room);
+      fc.property(hostile, fc.integer({ min: 20, max: 60 }), (text, limit) => {
+        const [whole, cut] = [inlineText(text, 10_000), inlineText(text, limit)];
+        expect(cut.length).toBeLessThanOrEqual(limit);
         expect(cut).toBe(cut === whole ? whole : `${whole.slice(0, cut.length - 1)}…`);
         expect(cut).not.toMatch(/&[^;]*$|[\ud800-\udbff]…/);
       }),
@@ -113,12 +115,12 @@ describe('a line of a stranger', () => {
   });
 });
 
-describe('output of a stranger', () => {
+describe('untrusted output', () => {
   it('is read as it was written, and nothing in it is found by a search', () => {
     fc.assert(
       fc.property(fc.array(hostile), (lines) => {
         const text = lines.join('\n');
-        const escaped = verbatim(text, 100_000);
+        const escaped = preformatted(text, 100_000);
         expect(read(escaped)).toBe(text);
         expect(escaped).not.toMatch(/[<>@`]|^\s*\//m);
       }),
@@ -127,7 +129,7 @@ describe('output of a stranger', () => {
 
   it('keeps how it begins and how it ends', () => {
     const text = `npm start\n${'<@`&>'.repeat(200_000)}\nError: no such table`;
-    const escaped = verbatim(text, 2_000);
+    const escaped = preformatted(text, 2_000);
     expect(escaped.length).toBeLessThanOrEqual(2_000);
     expect(escaped.length).toBeGreaterThan(1_900);
     expect(escaped).toMatch(/^npm start\n[^]+left out[^]+\nError: no such table$/);
@@ -136,7 +138,7 @@ describe('output of a stranger', () => {
 
   it('is no command where it is cut', () => {
     for (let shift = 0; shift < 12; shift += 1) {
-      const escaped = verbatim(`${' '.repeat(shift)}${'x /merge '.repeat(1_000)}`, 500);
+      const escaped = preformatted(`${' '.repeat(shift)}${'x /merge '.repeat(1_000)}`, 500);
       expect(escaped).not.toMatch(/^\s*\//m);
     }
   });
@@ -151,8 +153,8 @@ describe('output of a stranger', () => {
     ['digits', '1'],
   ])('takes no time, even a megabyte of %s', (_, piece) => {
     const text = piece.repeat(1_000_000 / piece.length);
-    expect(verbatim(text, 10_000).length).toBeLessThanOrEqual(10_000);
-    expect(prose(text, 10_000).length).toBeLessThanOrEqual(10_000);
+    expect(preformatted(text, 10_000).length).toBeLessThanOrEqual(10_000);
+    expect(inlineText(text, 10_000).length).toBeLessThanOrEqual(10_000);
   });
 });
 

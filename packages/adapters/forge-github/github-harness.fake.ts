@@ -3,14 +3,14 @@ import { onTestFinished } from 'vitest';
 import { type EmulatorOptions, GithubEmulator, type RepositoryOptions } from '../../../test/parts/github/github-emulator.ts';
 import { createGithubForge, type GithubForgeOptions } from './github-forge.ts';
 
-export interface ShopOptions {
+export interface GithubHarnessOptions {
   readonly github?: EmulatorOptions;
   readonly repository?: RepositoryOptions;
   readonly forge?: Partial<GithubForgeOptions>;
 }
 
-/** A repository `acme/shop`, and a forge that reads it with a token, until the test is over. */
-export const startShop = async ({ github: emulator, repository: made, forge: changed }: ShopOptions = {}) => {
+/** A repository `acme/shop` and a forge that reads it with a token, until the test ends. */
+export const startGithubHarness = async ({ github: emulator, repository: made, forge: changed }: GithubHarnessOptions = {}) => {
   const github = await GithubEmulator.start(emulator);
   const repository = github.createRepository('acme/shop', { private: true, ...made });
   const token = github.createToken();
@@ -24,7 +24,7 @@ export const startShop = async ({ github: emulator, repository: made, forge: cha
       now: Date.now,
       random: Math.random,
       log: silentLog,
-      patienceMs: 0,
+      maxWaitMs: 0,
       timeoutMs: 10_000,
       ...changed,
       ...more,
@@ -36,7 +36,7 @@ export const startShop = async ({ github: emulator, repository: made, forge: cha
     await forge[Symbol.asyncDispose]();
     await github.stop();
   });
-  /** Pull requests from as many branches; their numbers begin at 1. */
+  /** Opens pull requests from new branches; their numbers begin at 1. */
   const openPulls = (count: number) =>
     Array.from({ length: count }, (_, index) => {
       repository.push(`change-${index + 1}`, {}, { message: `Change ${index + 1}` });

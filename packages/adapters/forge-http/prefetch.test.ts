@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createLookAhead } from './look-ahead.ts';
+import { createPrefetch } from './prefetch.ts';
 
-describe('a look ahead', () => {
+describe('a prefetch', () => {
   it('saves the one who needs it from looking, once', async () => {
-    const ahead = createLookAhead<string>(() => 0);
+    const ahead = createPrefetch<string>(() => 0);
     ahead.begin('shop', async () => 'seen');
     expect(await ahead.take('shop')).toBe('seen');
     expect(await ahead.take('shop')).toBeUndefined();
@@ -12,14 +12,14 @@ describe('a look ahead', () => {
 
   it('is not believed after a while', async () => {
     let now = 0;
-    const ahead = createLookAhead<string>(() => now);
+    const ahead = createPrefetch<string>(() => now);
     ahead.begin('shop', async () => 'seen');
     now = 60_000;
     expect(await ahead.take('shop')).toBeUndefined();
   });
 
   it('that fails is as if nobody had looked', async () => {
-    const ahead = createLookAhead<string>(() => 0);
+    const ahead = createPrefetch<string>(() => 0);
     ahead.begin('shop', () => Promise.reject(new Error('the forge is away')));
     expect(await ahead.take('shop')).toBeUndefined();
   });

@@ -1,25 +1,25 @@
 import { type EnvironmentId, EphError, isEphError, type ReportView } from '@eph/contract';
 import type { Report } from '@eph/engine/report/reporter';
-import { createTurns } from './turns.ts';
+import { createKeyedQueue } from './keyed-queue.ts';
 
-export interface ReportTurns {
-  /** As the seam promises it. */
+export interface ReportQueue {
+  /** As `Reporter.ensure`. */
   readonly ensure: (report: Report, signal: AbortSignal) => Promise<void>;
-  /** What must not meet a report about the same environment that is being written. */
-  readonly between: (environment: EnvironmentId, work: () => Promise<void>) => Promise<void>;
+  /** Runs work while no report about the same environment is being written. */
+  readonly runExclusive: (environment: EnvironmentId, work: () => Promise<void>) => Promise<void>;
 }
 
-/** Reports about one environment follow one another, and only the newest still counts when its turn comes. */
-export const createReportTurns = (write: (report: Report, signal: AbortSignal) => Promise<void>): ReportTurns => {
+/** Writes one report per environment at a time, and only the newest. */
+export const createReportQueue = (write: (report: Report, signal: AbortSignal) => Promise<void>): ReportQueue => {
   const newest = new Map<EnvironmentId, Report>();
-  const inTurn = createTurns();
+  const enqueue = createKeyedQueue();
 
   return {
     async ensure(report, signal) {
       const { environment } = report;
       newest.set(environment, report);
       try {
-        await inTurn(environment, () => write(newest.get(environment) ?? report, signal));
+        await enqueue(environment, () => write(newest.get(environment) ?? report, signal));
       } catch (error) {
         signal.throwIfAborted();
         throw reportError(error);
@@ -28,11 +28,11 @@ export const createReportTurns = (write: (report: Report, signal: AbortSignal) =
       }
     },
 
-    between: (environment, work) => inTurn(environment, work),
+    runExclusive: (environment, work) => enqueue(environment, work),
   };
 };
 
-/** While something may answer there. */
+/** Phases in which something may answer at the address. */
 export const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);
 
 const reportError = (error: unknown): unknown => {

@@ -1,12 +1,12 @@
 import type { SourceRef, Trigger } from '@eph/contract';
 
-/** What somebody does to get an environment back that is gone. */
-export const describeComeback = (source: SourceRef, triggers: readonly Trigger[]): string => {
+/** How to get a removed environment back. */
+export const describeRestore = (source: SourceRef, triggers: readonly Trigger[]): string => {
   if (source.kind !== 'pr') return 'Push the branch or tag again to bring it back.';
   if (triggers.some((trigger) => trigger.type === 'auto')) return 'Reopen the pull request to bring it back.';
   const ways = triggers.flatMap((trigger) => {
-    if (trigger.type === 'pr_label') return [`Add the label ${choice(trigger.labels)}`];
-    if (trigger.type === 'pr_comment') return [`Comment ${choice(trigger.patterns)}`];
+    if (trigger.type === 'pr_label') return [`Add the label ${quoteNames(trigger.labels)}`];
+    if (trigger.type === 'pr_comment') return [`Comment ${quoteNames(trigger.patterns)}`];
     return [];
   });
   if (ways.length === 0) return 'Reopen the pull request, or ask for the environment again, to bring it back.';
@@ -14,14 +14,13 @@ export const describeComeback = (source: SourceRef, triggers: readonly Trigger[]
   return `${sentence} on the open pull request to bring it back.`;
 };
 
-/** A few are enough to choose from. */
-const choice = (names: readonly string[]): string =>
+const quoteNames = (names: readonly string[]): string =>
   names
     .slice(0, 3)
-    .map((name) => `“${shown(name)}”`)
+    .map((name) => `“${shorten(name)}”`)
     .join(' or ');
 
-const shown = (name: string): string => {
+const shorten = (name: string): string => {
   const letters = Array.from(name.slice(0, 120).replaceAll(/\s+/g, ' '));
   return letters.length > 50 ? `${letters.slice(0, 49).join('')}…` : letters.join('');
 };
