@@ -17,6 +17,7 @@ const phaseStyles: Readonly<Record<Phase, Style>> = {
   Degraded: 'busy',
   Failed: 'bad',
   Removing: 'faint',
+  Held: 'busy',
 };
 
 const healthStyles: Readonly<Record<Health, Style>> = { starting: 'busy', ready: 'good', failing: 'bad' };

@@ -9,7 +9,7 @@ import {
   type SourceKind,
 } from '@eph/contract';
 import { identify } from '@eph/engine/desired/identity';
-import { createRecord, type EnvironmentRecord } from '@eph/engine/loop/memory';
+import { createRecord, type EnvironmentRecord } from '@eph/engine/loop/records';
 
 const shop = projectId('shop');
 const commit = commitSha('a'.repeat(40));
@@ -38,6 +38,7 @@ export const createReadyRecord = (
       name,
       decision: { state: 'wanted', because: 'a test wants it', spec: 'missing' },
       source: { project: shop, ref, commit },
+      head: commit,
       observed: {
         identity: { id, name, project: shop, source: ref, createdAt: '2026-01-05T09:00:00.000Z' },
         held: false,

@@ -1,5 +1,5 @@
 import { type EnvironmentId, type EnvironmentName, type ObservedComponent, toDnsLabel } from '@eph/contract';
-import type { EnvironmentRecord } from '@eph/engine/loop/memory';
+import type { EnvironmentRecord } from '@eph/engine/loop/records';
 import type { Route, Routes } from '@eph/gateway';
 
 /**
@@ -73,12 +73,15 @@ const computeAlias = ({ project, ref }: EnvironmentRecord): string => {
   return /-pr-\d+$/.test(alias) ? '' : alias;
 };
 
+/** While the traffic moves from one component to another, both are entries: it follows the desired one as soon as that is ready. */
+const findEntry = ({ observed, entry }: EnvironmentRecord): ObservedComponent | undefined =>
+  observed?.components
+    .filter((one) => one.entry && one.current?.health === 'ready')
+    .toSorted((a, b) => ((a.current?.since ?? '') < (b.current?.since ?? '') ? 1 : -1))
+    .toSorted((a, b) => Number(`${b.provider}/${b.name}` === entry) - Number(`${a.provider}/${a.name}` === entry))[0];
+
 const computeRoute = (known: EnvironmentRecord): Route => {
-  let entry: ObservedComponent | undefined;
-  // While a component moves to another provider it is there twice: the traffic follows it as soon as it is ready.
-  for (const one of known.observed?.components ?? [])
-    if (one.entry && one.current?.health === 'ready' && one.current.since > (entry?.current?.since ?? '')) entry = one;
-  const address = URL.parse(entry?.upstream ?? '');
+  const address = URL.parse(findEntry(known)?.upstream ?? '');
   if (address !== null) {
     const host = address.hostname.replace(/^\[|\]$/g, '');
     return { state: 'open', environment: known.name, upstream: { host, port: Number(address.port || 80) } };

@@ -5,11 +5,12 @@ import { basename, join } from 'node:path';
 import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
-import { EphError, projectId, shippedSections } from '@eph/contract';
+import { EphError, type Failure, type ProviderName, projectId, shippedSections } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { Engine } from '@eph/engine/loop/engine';
+import type { EnvironmentRecord } from '@eph/engine/loop/records';
 import { systemClock } from '@eph/engine/loop/system-clock';
 import { guardDeletions } from '@eph/engine/plan/guard';
 import { Configuration } from '@eph/engine/source/configuration';
@@ -102,6 +103,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     reader: createConfigurationReader(config, (options) => stack.use(createGitForge({ ...options, environment, log }))),
   });
   const retired = findRetiredProviders(config);
+  const retiredNames = new Set(retired.map(({ name }) => name));
   for (const { name, type } of retired)
     log.warn(
       { provider: name, folder: folderOfProvider(config.dataFolder, name) },
@@ -143,7 +145,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
       ),
       configuration,
       providers,
-      retired: new Set(retired.map(({ name }) => name)),
+      retired: retiredNames,
       sections: shippedSections,
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
       clock: systemClock,
@@ -160,7 +162,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
       deliver: (report, signal) => forges.get(report.project).reporter.ensure(report, signal),
       prefetch: (report, signal) => forges.get(report.project).reporter.prefetch?.(report, signal),
       changed(id) {
-        const known = engine?.memory.get(id);
+        const known = engine?.environment(id);
         if (known === undefined) routes.remove(id);
         else routes.update(known);
       },
@@ -188,6 +190,11 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     );
   };
 
+  const addresses = {
+    urlOf,
+    aliasOf: ({ id }: EnvironmentRecord) => routes.aliasOf(id),
+    away: () => engine?.away() ?? new Map<ProviderName, Failure>(),
+  };
   const stopping = new AbortController();
   const wishes = new Wishes({
     projects: forges.all,
@@ -202,19 +209,17 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
       environments: createEnvironmentRoutes({
         engine: leadingEngine,
         events: store.events,
-        urlOf,
-        aliasOf: (known) => routes.aliasOf(known.id),
+        ...addresses,
         closing: stopping.signal,
         providerOf: (name) => providers.get(name),
       }),
       wishes: createWishRoutes({
         wishes,
-        find: (text) =>
-          findEnvironment(text, leadingEngine().environments(), { urlOf, aliasOf: (known) => routes.aliasOf(known.id) }),
+        find: (text) => findEnvironment(text, leadingEngine().environments(), addresses),
       }),
       configuration: createConfigurationRoutes({
         policy: config.policy,
-        providers: [{ name: provider.name, type: provider.name, holdsSecrets: false }],
+        providers: [...providers.values()].filter(({ name }) => !retiredNames.has(name)),
         configurationOf(name) {
           const project = config.projects.find(({ id }) => id === name);
           return project && configuration.layersFor(project.repository, project.id);

@@ -19,7 +19,7 @@ export const answerMoved = (response: ServerResponse, location: string): void =>
 
 export const answerClosed = (request: IncomingMessage, response: ServerResponse, route: ClosedRoute): void => {
   const { environment, phase, summary, waitingFor } = route;
-  const seconds = phase === 'Failed' || phase === 'Removing' ? 15 : 2;
+  const seconds = phase === 'Failed' || phase === 'Removing' || phase === 'Held' ? 15 : 2;
   answerNotice(request, response, 503, { environment, phase, summary, waitingFor }, seconds);
 };
 

@@ -83,6 +83,7 @@ const headlines: { readonly [phase in Phase]: string } = {
   Degraded: 'Getting ready',
   Failed: 'Could not be started',
   Removing: 'Being removed',
+  Held: 'No longer wanted',
 };
 
 /** Everything in a notice may come from a repository, so everything is escaped. */

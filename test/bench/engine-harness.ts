@@ -1,5 +1,4 @@
 import { type ObservedEnvironment, type ProviderName, projectId, type Reading, shippedSections } from '@eph/contract';
-import { extrasSection } from '../../packages/contract/spec/section.fake.ts';
 import type { Generator } from '@eph/engine/desired/generator';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
@@ -12,6 +11,7 @@ import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/pro
 import { Configuration } from '@eph/engine/source/configuration';
 import type { Forge } from '@eph/engine/source/forge';
 import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
+import { extrasSection } from '../../packages/contract/spec/section.fake.ts';
 
 const specOf = (provider: string, extras = ''): string => `version: "1.0"
 name: shop
@@ -36,7 +36,12 @@ class ListingProvider extends FakeProvider {
   /** Two listings share no object. */
   async checkFreshness(): Promise<number> {
     const { items } = await super.list({ all: true });
-    const objects = items.flatMap((one) => [one, one.identity, ...one.components, ...one.components.map(({ current }) => current)]);
+    const objects = items.flatMap((one) => [
+      one,
+      one.identity,
+      ...one.components,
+      ...one.components.map(({ current }) => current),
+    ]);
     if (objects.some((one) => one !== null && this.#before.has(one))) throw new Error('a listing was handed out twice');
     this.#before = new Set(objects.filter((one) => one !== null));
     return items.length;

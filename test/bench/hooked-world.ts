@@ -122,6 +122,6 @@ const fill = (repository: FakeRepository, count: number): void => {
 const createEngine = (repositories: ReadonlyMap<ProjectId, FakeRepository>, provider: FakeProvider): Engine =>
   createBenchEngine(
     [...repositories].map(([id, repository]) => new FakeForge(id, repository)),
-    provider,
+    [provider],
     [prLabelGenerator],
   );

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createReadyRecord } from '../environment-record.fake.ts';
 import { viewEnvironment } from './environment-view.ts';
 
-const addresses = { urlOf: (name: string) => `http://${name}.localhost`, aliasOf: () => undefined };
+const addresses = { urlOf: (name: string) => `http://${name}.localhost`, aliasOf: () => undefined, away: () => new Map() };
 
 const statusAt = (observedGeneration: string, phase: EnvironmentStatus['phase'], summary = ''): EnvironmentStatus => {
   const status = phase === 'Ready' ? 'True' : 'False';

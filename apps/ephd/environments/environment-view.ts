@@ -1,13 +1,23 @@
-import type { EnvironmentDetailView, EnvironmentStatus, EnvironmentView, ObservedComponent, Usage } from '@eph/contract';
-import type { EnvironmentRecord } from '@eph/engine/loop/memory';
+import type {
+  EnvironmentDetailView,
+  EnvironmentStatus,
+  EnvironmentView,
+  Failure,
+  ObservedComponent,
+  ProviderName,
+  Usage,
+} from '@eph/contract';
+import type { EnvironmentRecord } from '@eph/engine/loop/records';
 
 export interface Addresses {
   readonly urlOf: (name: string) => string;
   readonly aliasOf: (known: EnvironmentRecord) => string | undefined;
+  /** Providers that do not answer, and why. */
+  readonly away: () => ReadonlyMap<ProviderName, Failure>;
 }
 
 /** An environment as the API shows it. */
-export const viewEnvironment = (known: EnvironmentRecord, { urlOf, aliasOf }: Addresses): EnvironmentView => ({
+export const viewEnvironment = (known: EnvironmentRecord, { urlOf, aliasOf, away }: Addresses): EnvironmentView => ({
   id: known.id,
   name: known.name,
   alias: aliasOf(known) ?? null,
@@ -15,7 +25,7 @@ export const viewEnvironment = (known: EnvironmentRecord, { urlOf, aliasOf }: Ad
   source: known.ref,
   commit: known.source?.commit ?? null,
   url: urlOf(known.name),
-  ...computeHeadline(known),
+  ...computeHeadline(known, away()),
   createdAt: known.observed?.identity.createdAt ?? null,
   conditions: [...(known.status?.conditions ?? [])],
   components: (known.observed?.components ?? []).map((component) => ({ ...component, dependsOn: [...component.dependsOn] })),
@@ -40,8 +50,14 @@ export const viewDetail = (
  * Between the moment a new commit is noticed and the first look at it, the status still speaks of the commit before. Next to the new
  * commit it must not be taken for an answer about that one.
  */
-const computeHeadline = ({ source, status }: EnvironmentRecord): Pick<EnvironmentStatus, 'phase' | 'summary'> => {
+const computeHeadline = (
+  { source, status, observed }: EnvironmentRecord,
+  away: ReturnType<Addresses['away']>,
+): Pick<EnvironmentStatus, 'phase' | 'summary'> => {
   if (status === undefined) return { phase: 'Pending', summary: 'just noticed' };
+  const silent = observed?.components.find(({ provider }) => away.has(provider))?.provider;
+  if (silent !== undefined)
+    return { phase: status.phase, summary: `seen last; provider ${silent} could not be read: ${away.get(silent)?.message}` };
   const isAboutAnother = source !== undefined && status.conditions.some((one) => one.observedGeneration !== source.commit);
   if (status.phase !== 'Ready' || !isAboutAnother) return { phase: status.phase, summary: status.summary };
   return { phase: 'Progressing', summary: `commit ${source.commit.slice(0, 12)} has just been noticed` };

@@ -29,6 +29,6 @@ const faultsOf = (engine: Engine | undefined): Record<string, unknown> =>
 const waitsFor = (leadership: Leadership, engine: Engine | undefined): string | undefined => {
   if (engine === undefined)
     return leadership.state.state === 'standby' ? `${leadership.state.holder} leads` : 'leadership is not decided yet';
-  const unread = [...engine.faults().keys()].filter((id) => !engine.memory.project(id).surveyed);
+  const unread = engine.unread();
   return unread.length === 0 ? undefined : `a first complete reading of ${unread.join(', ')}`;
 };

@@ -98,6 +98,7 @@ const deploymentStates: { readonly [phase in ReportView['phase']]: WantedDeploym
   Failed: 'failure',
   // The deployment is deleted with the environment.
   Removing: undefined,
+  Held: undefined,
   Removed: undefined,
 };
 

@@ -56,7 +56,7 @@ export const createGitlabReporter = (options: GitlabReporterOptions): Reporter =
     const { view, last } = report;
     const wanted = toWanted(report, ref);
     if (last) return await environments.ensureDeleted(wanted.name, signal);
-    if (view.phase === 'Removing' || view.phase === 'Removed') return await environments.ensureStopped(wanted.name, signal);
+    if (['Removing', 'Held', 'Removed'].includes(view.phase)) return await environments.ensureStopped(wanted.name, signal);
     await environments.ensure(wanted, signal);
   };
 

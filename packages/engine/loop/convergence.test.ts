@@ -15,7 +15,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planDestroy, planUpdate } from '../plan/diff.ts';
 import { apply } from '../provider/apply.ts';
-import { observe } from '../provider/observe.ts';
+import { Observer } from '../provider/observe.ts';
 import { createFakeInfrastructure, FakeProvider } from '../provider/provider.fake.ts';
 import { parseSound } from '../values/component-input.fake.ts';
 import type { SpecFile } from '../values/component-layers.ts';
@@ -26,13 +26,13 @@ import { ManualClock } from './clock.fake.ts';
 const startMs = 1000;
 const { signal } = new AbortController();
 
-interface Wish {
+interface Request {
   readonly commit: CommitSha;
   readonly file: SpecFile;
 }
 
-/** One environment, looked at and acted upon again and again, as the loop does it. */
-class Site {
+/** One environment, observed and changed again and again, as the loop does it. */
+class Fixture {
   readonly clock = new ManualClock();
   readonly infrastructure = createFakeInfrastructure();
   /** Whether the next effect fails, and on which side of taking hold. */
@@ -53,12 +53,13 @@ class Site {
     createdAt: new Date(this.clock.now()).toISOString(),
   };
 
-  async look(): Promise<ObservedEnvironment | undefined> {
-    return (await observe([this.provider], { environment: this.identity.id }, signal)).items[0];
+  async observe(): Promise<ObservedEnvironment | undefined> {
+    const observer = new Observer([this.provider], (ms, callback) => this.clock.after(ms, callback));
+    return (await observer.environment(this.identity.id, signal)).observed;
   }
 
-  async round({ commit, file }: Wish): Promise<readonly Action[]> {
-    const observed = await this.look();
+  async round({ commit, file }: Request): Promise<readonly Action[]> {
+    const observed = await this.observe();
     const source: Source = { project: projectId('shop'), ref: this.identity.source, commit };
     const { components: desired } = computeComponents({
       file,
@@ -72,14 +73,14 @@ class Site {
       artifact: `tree:${commit}`,
       observed: observed?.components ?? [],
     });
-    const actions = planUpdate(desired, observed, this.clock.now());
+    const actions = planUpdate(desired, observed, { now: this.clock.now(), retired: new Set() });
     const components = desired.flatMap((one) => (one.state === 'resolved' ? [one.component] : []));
     await this.#apply(actions, components);
     return actions;
   }
 
   async removalRound(): Promise<readonly Action[]> {
-    const observed = await this.look();
+    const observed = await this.observe();
     const actions = observed === undefined ? [] : planDestroy(observed, 'the branch is gone');
     await this.#apply(actions, []);
     return actions;
@@ -133,37 +134,37 @@ const anySpec = fc
       parseSound(JSON.stringify({ version: '1.0', name: 'shop', process: { services: Object.fromEntries(services) } })),
   );
 
-const wishes = fc
+const requests = fc
   .array(anySpec, { minLength: 1, maxLength: 3 })
-  .map((specs): readonly Wish[] => specs.map((file, index) => ({ file, commit: commitSha(String(index).padStart(40, '0')) })));
+  .map((specs): readonly Request[] => specs.map((file, index) => ({ file, commit: commitSha(String(index).padStart(40, '0')) })));
 
 /** A chain of eight starts one after the other, hands over, drains and is tidied up. */
 const mostRounds = 40;
 
-const asWished = ({ file, commit }: Wish): Record<string, CommitSha> =>
+const asRequested = ({ file, commit }: Request): Record<string, CommitSha> =>
   Object.fromEntries(file.components.map(({ name }) => [name, commit]));
 
-describe('looking, planning and applying, again and again', () => {
+describe('observing, planning and applying, again and again', () => {
   it('makes every graph of components real, and then finds nothing to do', async () => {
     await fc.assert(
       fc.asyncProperty(anySpec, async (file) => {
-        const site = new Site();
-        const wish = { file, commit: commitSha('0'.repeat(40)) };
-        expect(await site.settle(() => site.round(wish), mostRounds)).toBeLessThanOrEqual(mostRounds);
-        expect(site.running()).toEqual(asWished(wish));
-        expect(site.provider.calls.ensure).toBe(file.components.length);
-        expect(await site.round(wish)).toEqual([]);
+        const fixture = new Fixture();
+        const request = { file, commit: commitSha('0'.repeat(40)) };
+        expect(await fixture.settle(() => fixture.round(request), mostRounds)).toBeLessThanOrEqual(mostRounds);
+        expect(fixture.running()).toEqual(asRequested(request));
+        expect(fixture.provider.calls.ensure).toBe(file.components.length);
+        expect(await fixture.round(request)).toEqual([]);
       }),
     );
   });
 
   it('follows from one commit to the next, and leaves nothing of the one before', async () => {
     await fc.assert(
-      fc.asyncProperty(wishes, async (all) => {
-        const site = new Site();
-        for (const wish of all) {
-          expect(await site.settle(() => site.round(wish), mostRounds)).toBeLessThanOrEqual(mostRounds);
-          expect(site.running()).toEqual(asWished(wish));
+      fc.asyncProperty(requests, async (all) => {
+        const fixture = new Fixture();
+        for (const request of all) {
+          expect(await fixture.settle(() => fixture.round(request), mostRounds)).toBeLessThanOrEqual(mostRounds);
+          expect(fixture.running()).toEqual(asRequested(request));
         }
       }),
     );
@@ -172,14 +173,14 @@ describe('looking, planning and applying, again and again', () => {
   it('gets there from anywhere on the way to somewhere else', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(anySpec, fc.nat(6)), { minLength: 2, maxLength: 4 }), async (changes) => {
-        const site = new Site();
+        const fixture = new Fixture();
         const last = changes.length - 1;
         for (const [index, [file, rounds]] of changes.entries()) {
-          const wish = { file, commit: commitSha(String(index).padStart(40, '0')) };
-          for (let count = 0; count < rounds; count += 1) await site.round(wish);
+          const request = { file, commit: commitSha(String(index).padStart(40, '0')) };
+          for (let count = 0; count < rounds; count += 1) await fixture.round(request);
           if (index < last) continue;
-          expect(await site.settle(() => site.round(wish), mostRounds)).toBeLessThanOrEqual(mostRounds);
-          expect(site.running()).toEqual(asWished(wish));
+          expect(await fixture.settle(() => fixture.round(request), mostRounds)).toBeLessThanOrEqual(mostRounds);
+          expect(fixture.running()).toEqual(asRequested(request));
         }
       }),
     );
@@ -188,16 +189,18 @@ describe('looking, planning and applying, again and again', () => {
   it('gets there although effects fail, before and after they take hold', async () => {
     await fc.assert(
       fc.asyncProperty(
-        wishes,
+        requests,
         fc.array(fc.constantFrom('before', 'after', 'not at all'), { maxLength: 30 }),
         async (all, troubles) => {
-          const site = new Site();
+          const fixture = new Fixture();
           const left = troubles.values();
-          site.trouble = (moment) => left.next().value === moment;
-          const wish = all.at(-1) as Wish;
-          for (const one of all) await site.round(one);
-          expect(await site.settle(() => site.round(wish), mostRounds + troubles.length)).not.toBe(Number.POSITIVE_INFINITY);
-          expect(site.running()).toEqual(asWished(wish));
+          fixture.trouble = (moment) => left.next().value === moment;
+          const request = all.at(-1) as Request;
+          for (const one of all) await fixture.round(one);
+          expect(await fixture.settle(() => fixture.round(request), mostRounds + troubles.length)).not.toBe(
+            Number.POSITIVE_INFINITY,
+          );
+          expect(fixture.running()).toEqual(asRequested(request));
         },
       ),
     );
@@ -205,16 +208,16 @@ describe('looking, planning and applying, again and again', () => {
 
   it('leaves nothing when nothing is wanted any more, however far it had come', async () => {
     await fc.assert(
-      fc.asyncProperty(wishes, fc.nat(10), fc.boolean(), async (all, rounds, troubled) => {
-        const site = new Site();
-        for (const wish of all) for (let count = 0; count < rounds; count += 1) await site.round(wish);
+      fc.asyncProperty(requests, fc.nat(10), fc.boolean(), async (all, rounds, troubled) => {
+        const fixture = new Fixture();
+        for (const request of all) for (let count = 0; count < rounds; count += 1) await fixture.round(request);
         let effects = 0;
-        site.trouble = () => {
+        fixture.trouble = () => {
           effects += 1;
           return troubled && effects % 3 === 0;
         };
-        expect(await site.settle(() => site.removalRound(), mostRounds)).not.toBe(Number.POSITIVE_INFINITY);
-        expect(site.infrastructure.environments.size).toBe(0);
+        expect(await fixture.settle(() => fixture.removalRound(), mostRounds)).not.toBe(Number.POSITIVE_INFINITY);
+        expect(fixture.infrastructure.environments.size).toBe(0);
       }),
     );
   });

@@ -10,7 +10,7 @@ export interface Published {
 
 /** Environments that refer to others by their names or aliases. */
 export class CrossReferences {
-  readonly #records: Memory;
+  readonly #records: Records;
   readonly #ownerOf: (label: string) => EnvironmentId | undefined;
   readonly #referrers = new Set<EnvironmentRecord>();
 

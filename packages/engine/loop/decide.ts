@@ -18,8 +18,8 @@ import type { SourceFacts } from '../desired/generator.ts';
 import { identify } from '../desired/identity.ts';
 import { readLabelRequests } from '../desired/labels.ts';
 import { printName, printSource } from '../desired/printed-names.ts';
-import { remarksOn } from '../desired/pull-triggers.ts';
-import { decide, needsOf } from '../desired/triggers.ts';
+import { noteUnsupportedOptions } from '../desired/pull-triggers.ts';
+import { decide, factsToRead } from '../desired/triggers.ts';
 import type { SpecReader } from '../source/read-spec.ts';
 import { projectOf } from './context.ts';
 import { type Decided, type Decision, Decisions, unwanted, type Wanted } from './decisions.ts';
@@ -96,7 +96,7 @@ const applyTriggers = async (
   if (decision.state === 'wanted') {
     const { paused, kept, ttlSeconds, notes: remarks } = readLabelRequests(source.pull?.labels ?? []);
     const { because, checks, command, at } = decision;
-    const notes = command === undefined ? remarks : [...remarks, ...remarksOn(command)];
+    const notes = command === undefined ? remarks : [...remarks, ...noteUnsupportedOptions(command)];
     const terms = { checks, paused, kept, isolated, notes, ...(ttlSeconds && { ttlSeconds }), ...(command && { command }) };
     const wanted: Wanted = { state: 'wanted', because, spec, terms };
     return at === undefined ? { decision: wanted } : { decision: await moveTo(loop, at, source, wanted, signal), at };
@@ -126,7 +126,7 @@ const readFacts = async (
   const { pulls } = projectOf(context, source.project).forge;
   const facts: { -readonly [fact in keyof SourceFacts]: SourceFacts[fact] } = {};
   for (;;) {
-    const needs = needsOf(source, triggers, context.generators, facts);
+    const needs = factsToRead(source, triggers, context.generators, facts);
     const lacksCommands = needs.commands && facts.commands === undefined;
     const lacksPaths = needs.changedPaths && facts.changedPaths === undefined;
     if (pulls === undefined || (!lacksCommands && !lacksPaths)) return facts;

@@ -23,7 +23,8 @@ import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
 
 /** What one wanted environment should be, and the difference to what is. */
-export interface Draft extends Pick<Findings, 'actions' | 'specFaults' | 'failures' | 'notices' | 'remarks' | 'staleConfiguration'> {
+export interface Draft
+  extends Pick<Findings, 'actions' | 'specFaults' | 'failures' | 'notices' | 'remarks' | 'staleConfiguration'> {
   readonly identity: Identity;
   readonly components: readonly ResolvedComponent[];
   readonly configuration: ConfigurationView;
@@ -56,7 +57,8 @@ export const draftEnvironment = async (
     actions: [],
     specFaults: [],
     failures: [],
-    notices: spec === 'missing' || !spec.ok ? [] : spec.notices.map((notice) => printFault({ file: spec.places.file, ...notice })),
+    notices:
+      spec === 'missing' || !spec.ok ? [] : spec.notices.map((notice) => printFault({ file: spec.places.file, ...notice })),
     remarks: [],
     staleConfiguration: configuration.state === 'last-good' ? configuration.faults[0] : undefined,
     configuration,

@@ -2,18 +2,18 @@ import {
   type CommitSha,
   EphError,
   type Event,
-  type ProviderName,
-  providerName,
-  shippedSections,
   type ProjectId,
+  type ProviderName,
   projectId,
+  providerName,
   type ReportView,
   type ResolvedComponent,
   type ServerVariables,
   type SourceRef,
+  shippedSections,
 } from '@eph/contract';
-import { extrasSection } from '../../contract/spec/section.fake.ts';
 import { expect } from 'vitest';
+import { extrasSection } from '../../contract/spec/section.fake.ts';
 import type { ForkMode } from '../desired/forks.ts';
 import { gitBranchGenerator, gitTagGenerator } from '../desired/git-ref-triggers.ts';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '../desired/pull-triggers.ts';
@@ -30,8 +30,8 @@ import { Configuration } from '../source/configuration.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
 import { ManualClock } from './clock.fake.ts';
 import { Engine } from './engine.ts';
-import type { EnvironmentRecord } from './records.ts';
 import { letTimePass } from './passing-time.fake.ts';
+import type { EnvironmentRecord } from './records.ts';
 import { silentTelemetry } from './telemetry.ts';
 
 export const shop = projectId('shop');

@@ -174,6 +174,11 @@ export class Engine {
     return new Map([...this.#options.projects.keys()].map((id) => [id, this.#loop.records.project(id).faults]));
   }
 
+  /** Projects of which Git has not been read completely since the start. */
+  unread(): readonly ProjectId[] {
+    return [...this.#options.projects.keys()].filter((id) => !this.#loop.records.project(id).isRead);
+  }
+
   async #run(key: Key, signal: AbortSignal): Promise<void> {
     const result = await this.#reconcile(key, signal);
     if (result === undefined) return;

@@ -51,7 +51,11 @@ export const withdrawRequest = async (
 };
 
 /** Shows the author of a comment that it was seen. The environment does not wait for this to succeed. */
-export const acknowledge = async ({ context, acknowledged }: Loop, record: EnvironmentRecord, signal: AbortSignal): Promise<void> => {
+export const acknowledge = async (
+  { context, acknowledged }: Loop,
+  record: EnvironmentRecord,
+  signal: AbortSignal,
+): Promise<void> => {
   const { source, name, decision } = record;
   const command = decision.state === 'wanted' ? decision.terms?.command : undefined;
   if (source === undefined || command === undefined || acknowledged.has(command.id)) return;

@@ -4,7 +4,9 @@ import { branch, EngineHarness } from './engine-harness.fake.ts';
 
 const settle = 60;
 
-const specOf = (provider: string, services = 'web: { command: run web, entry: true }', more = ''): string => `version: "1.0"
+const web = 'web: { command: run web, entry: true }';
+
+const specOf = (provider: string, services = web, more = ''): string => `version: "1.0"
 name: shop
 ${provider}
 process:
@@ -30,7 +32,7 @@ const withExtras = 'extras:\n  cache: {}\n';
 describe('where components are made', () => {
   it('is where the file says: by type, the first in the file of ephd, or by name', async () => {
     const harness = start();
-    const [a, b] = [harness.push('preview/a', on('process')), harness.push('preview/b', on('local', undefined, withExtras))];
+    const [a, b] = [harness.push('preview/a', on('process')), harness.push('preview/b', on('local', web, withExtras))];
     await harness.live(settle);
     expect(harness.running()).toEqual({
       'preview/a/web': a,
@@ -42,7 +44,7 @@ describe('where components are made', () => {
 
   it('is the fallback where the primary is not configured, with a truthful warning', async () => {
     const harness = start();
-    const fallback = specOf('providers: { primary: kubernetes, fallback: local }', undefined, 'kubernetes: { manifests: [k8s] }\n');
+    const fallback = specOf('providers: { primary: kubernetes, fallback: local }', web, 'kubernetes: { manifests: [k8s] }\n');
     harness.push('preview/a', fallback);
     await harness.live(settle);
     expect(Object.keys(harness.running())).toEqual(['preview/a/web on local']);
@@ -81,7 +83,11 @@ describe('a component that moves to another provider', () => {
     harness.behaviourOf = ({ provider }) => (provider !== 'local' || isReady ? 'gets ready' : 'never ready');
     const second = harness.push('preview/a', on('local', app));
     await harness.live(settle);
-    expect(harness.running()).toMatchObject({ 'preview/a/web': first, 'preview/a/api': first, 'preview/a/api on local': 'nothing' });
+    expect(harness.running()).toMatchObject({
+      'preview/a/web': first,
+      'preview/a/api': first,
+      'preview/a/api on local': 'nothing',
+    });
     expect(harness.record('preview/a').status?.phase).toBe('Degraded');
     isReady = true;
     await harness.live(settle);
@@ -135,7 +141,11 @@ describe('a provider that is away', () => {
     harness.repository.delete(branch('preview/c'));
     const made = harness.push('preview/d', on('local'));
     await harness.live(settle);
-    expect(harness.running()).toMatchObject({ 'preview/a/web': before, 'preview/b/web on local': after, 'preview/d/web on local': made });
+    expect(harness.running()).toMatchObject({
+      'preview/a/web': before,
+      'preview/b/web on local': after,
+      'preview/d/web on local': made,
+    });
     expect(Object.keys(harness.running())).not.toContain('preview/c/web on local');
     expect(harness.record('preview/a').status?.summary).toContain('process does not answer');
     expect(harness.engine.explain(harness.record('preview/a').id)?.join('\n')).toContain('provider process could not be read');
@@ -157,7 +167,7 @@ describe('a provider that is away', () => {
   it('keeps a removal from being finished, and one that holds some of it keeps it from being begun', async () => {
     const harness = start();
     harness.push('preview/a', on('local'));
-    harness.push('preview/b', on('local', undefined, withExtras));
+    harness.push('preview/b', on('local', web, withExtras));
     await harness.live(settle);
     harness.away.add('toys');
     harness.repository.delete(branch('preview/a'));
@@ -176,8 +186,8 @@ describe('a provider that is away', () => {
     harness.away.add('toys');
     await harness.restart();
     const made = harness.push('preview/a', on('local'));
-    harness.push('preview/b', on('local', undefined, 'environment: { name_template: "shop-{words}" }\n'));
-    harness.push('preview/c', on('local', undefined, withExtras));
+    harness.push('preview/b', on('local', web, 'environment: { name_template: "shop-{words}" }\n'));
+    harness.push('preview/c', on('local', web, withExtras));
     await harness.live(settle);
     expect(harness.running()).toEqual({ 'preview/a/web on local': made });
     harness.away.clear();

@@ -1,11 +1,4 @@
-import {
-  type Action,
-  type EventType,
-  type Failure,
-  failure,
-  type ObservedEnvironment,
-  sourceKey,
-} from '@eph/contract';
+import { type Action, type EventType, type Failure, failure, type ObservedEnvironment, sourceKey } from '@eph/contract';
 import type { ActionResult } from '../provider/apply.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import { composeText } from '../report/plain-text.ts';
@@ -42,7 +35,10 @@ export const observedOutcome = (
 ): ObservedOutcome => ({ state: 'observed', observed, actions, failures, specFaults: [] });
 
 /** Undefined where every provider that is known to hold some of it was read completely. Otherwise it is left as it is. */
-export const unreadable = (record: EnvironmentRecord, { observed, incomplete }: EnvironmentReading): ObservedOutcome | undefined => {
+export const unreadable = (
+  record: EnvironmentRecord,
+  { observed, incomplete }: EnvironmentReading,
+): ObservedOutcome | undefined => {
   const isAway = isOn(record.observed, incomplete) || isOn(observed, incomplete);
   if (!isAway && observed?.complete !== false) return undefined;
   const partly = failure('provider.incomplete', 'part of it could not be read; it is left as it is');

@@ -40,6 +40,7 @@ const holdStrays = ({ context, records }: Loop, strays: readonly ObservedEnviron
     wake.push(environmentKey(id));
   }
   if (strays.length === 0 && [...records.projects()].every((id) => context.projects.has(id))) return wake;
-  for (const { id, project } of records.all()) if (!context.projects.has(project) && !listed.has(id)) wake.push(environmentKey(id));
+  for (const { id, project } of records.all())
+    if (!context.projects.has(project) && !listed.has(id)) wake.push(environmentKey(id));
   return wake;
 };

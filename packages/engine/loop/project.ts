@@ -1,11 +1,4 @@
-import {
-  failure,
-  type ObservedEnvironment,
-  type ProjectId,
-  type ProviderName,
-  type Reading,
-  type Source,
-} from '@eph/contract';
+import { failure, type ObservedEnvironment, type ProjectId, type ProviderName, type Reading, type Source } from '@eph/contract';
 import { printSource } from '../desired/printed-names.ts';
 import type { GuardAnswer } from '../plan/guard.ts';
 import type { Observation } from '../provider/observe.ts';
@@ -106,7 +99,8 @@ class Revision {
     project.incomplete = [...observed.incomplete.keys()];
     project.atRest = sources.complete && !isDoubtful && !this.#isPostponed && surplus.length === 0;
     if (sources.complete) specsOf(this.#loop, this.#id).retain(decided.values().map(({ made }) => made));
-    if (sources.complete && this.#incomplete.size === 0) project.surveyed = true;
+    project.isRead ||= sources.complete;
+    project.surveyed ||= sources.complete && this.#incomplete.size === 0;
     const isWhole = sources.complete && !isDoubtful && !this.#isPostponed;
     return { wake: this.#wake, supersede: this.#supersede, ...(!isWhole && { retryAfterMs: 500 }) };
   }
@@ -162,8 +156,7 @@ class Revision {
   #dismiss({ observed, decision, source }: Surplus, guard: GuardAnswer): void {
     const { records } = this.#loop;
     const { id, project, source: ref, name } = observed.identity;
-    const record =
-      records.get(id) ?? records.add({ id, project, ref, name, decision, source, head: source?.commit, observed });
+    const record = records.get(id) ?? records.add({ id, project, ref, name, decision, source, head: source?.commit, observed });
     if (record.decision.state !== 'unwanted') this.#supersede.push(environmentKey(id));
     const wasHeld = record.held || observed.held;
     const [held, permitted] = [guard.held.has(id), guard.permitted.has(id)];

@@ -16,8 +16,11 @@ export type ExplainedValues = Pick<
 >;
 
 /** An environment as its providers show it this moment, with what runs for it. Nothing follows from it. */
-export const look = async ({ observer }: Loop, id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> =>
-  (await observer.environment(id, signal, true)).observed;
+export const look = async (
+  { observer }: Loop,
+  id: EnvironmentId,
+  signal: AbortSignal,
+): Promise<ObservedEnvironment | undefined> => (await observer.environment(id, signal, true)).observed;
 
 /** Why an environment exists, waits or goes. */
 export const explainWhy = ({ records }: Loop, id: EnvironmentId): readonly string[] | undefined => {

@@ -52,11 +52,24 @@ export const reconcile = async (loop: Loop, record: EnvironmentRecord, signal: A
   if (lost !== undefined) return { ...lost, results };
   const left = await draftEnvironment(loop, request, after, signal);
   const failures = [...unheld, ...failuresOf(results), ...left.failures];
-  return { ...outcome, ...left, actions: withBlockers(left.actions, results), draft: left, observed: after.observed, results, failures };
+  return {
+    ...outcome,
+    ...left,
+    actions: withBlockers(left.actions, results),
+    draft: left,
+    observed: after.observed,
+    results,
+    failures,
+  };
 };
 
 /** Before anything is done: traffic must have moved to a new version before the old one is stopped. */
-const show = ({ records, context }: Loop, record: EnvironmentRecord, { observed }: EnvironmentReading, { entry }: Draft): void => {
+const show = (
+  { records, context }: Loop,
+  record: EnvironmentRecord,
+  { observed }: EnvironmentReading,
+  { entry }: Draft,
+): void => {
   records.update(record, { observed, entry });
   context.changed(record.id);
 };

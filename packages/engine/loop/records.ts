@@ -88,7 +88,9 @@ export interface ProjectRecord {
   faults: readonly Failure[];
   /** Providers that were incomplete at the last reading. */
   incomplete: readonly ProviderName[];
-  /** At least one complete reading has been made since the start. */
+  /** Git has been read completely since the start. */
+  isRead: boolean;
+  /** So have all providers, at the same time. */
   surveyed: boolean;
   /** The last reading left nothing to do. */
   atRest: boolean;
@@ -137,6 +139,7 @@ export class Records {
         released: new Set(),
         faults: [],
         incomplete: [],
+        isRead: false,
         surveyed: false,
         atRest: false,
         wokenAt: Number.NEGATIVE_INFINITY,

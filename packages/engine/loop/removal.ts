@@ -55,7 +55,9 @@ export const findSurplus = (
     return [{ observed, decision: unwanted(`${printSource(observed.identity.source)} is gone`), source: undefined }];
   });
   const isRead = ({ observed }: Surplus): boolean =>
-    observed.complete && !isOn(observed, incomplete) && !isOn(project.environments.get(observed.identity.id)?.observed, incomplete);
+    observed.complete &&
+    !isOn(observed, incomplete) &&
+    !isOn(project.environments.get(observed.identity.id)?.observed, incomplete);
   const idsOf = (some: readonly Surplus[]): readonly EnvironmentId[] => some.map(({ observed }) => observed.identity.id);
   const isHeld = ({ observed }: Surplus): boolean =>
     observed.held || project.environments.get(observed.identity.id)?.held === true || isOn(observed, context.retired);
@@ -130,7 +132,11 @@ export const writeHold = async (
 };
 
 /** The last check before a removal: the one source, read past every cache. */
-const findDoubt = async ({ context, records }: Loop, record: EnvironmentRecord, signal: AbortSignal): Promise<Failure | undefined> => {
+const findDoubt = async (
+  { context, records }: Loop,
+  record: EnvironmentRecord,
+  signal: AbortSignal,
+): Promise<Failure | undefined> => {
   if (!context.projects.has(record.project)) return undefined;
   const answer = await projectOf(context, record.project).forge.source(record.ref, signal);
   if (answer.state === 'gone') return undefined;

@@ -9,8 +9,8 @@ import {
   type Health,
   type ObservedComponent,
   type ObservedEnvironment,
-  projectId,
   type ProviderName,
+  projectId,
   providerName,
   type ResolvedComponent,
   revision,
@@ -20,8 +20,6 @@ import { describe, expect, it } from 'vitest';
 import { planDestroy, planUpdate } from './diff.ts';
 
 type Wanted = Parameters<typeof planUpdate>[0][number];
-
-
 
 const now = Date.parse('2026-01-05T09:00:00Z');
 const process = providerName('process');

@@ -52,7 +52,12 @@ describe('the deletion guard', () => {
     ['permits new ones beside those it holds', { candidates: ids(8), held: new Set(ids(4)) }, 4, 4],
     ['permits what an operator released', { candidates: ids(8), held: new Set(ids(8)), released: new Set(ids(2)) }, 2, 6],
     ['permits nothing before its holds are written', { candidates: ids(8), written: new Set(ids(2, 5)) }, 0, 3],
-    ['permits up to the bound once they are', { candidates: ids(8), held: new Set(ids(3, 5)), written: new Set(ids(3, 5)) }, 5, 3],
+    [
+      'permits up to the bound once they are',
+      { candidates: ids(8), held: new Set(ids(3, 5)), written: new Set(ids(3, 5)) },
+      5,
+      3,
+    ],
     [
       'permits what an operator released before other holds are written',
       { candidates: ids(8), held: new Set(ids(1)), released: new Set(ids(1)), written: new Set() },
@@ -134,9 +139,7 @@ describe('whatever is asked', () => {
   });
 
   it('nothing is permitted without an operator while a hold is not written', () => {
-    expectAlways(
-      ({ released, written }, { permitted, held }) => held.isSubsetOf(written) || permitted.isSubsetOf(released),
-    );
+    expectAlways(({ released, written }, { permitted, held }) => held.isSubsetOf(written) || permitted.isSubsetOf(released));
   });
 
   it('a released candidate goes at the next complete reading', () => {

@@ -17,11 +17,15 @@ import {
   revision,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { type Observation, observe } from './observe.ts';
+import { ManualClock } from '../loop/clock.fake.ts';
+import { type Observation, Observer } from './observe.ts';
 import { createFakeInfrastructure, FakeProvider } from './provider.fake.ts';
-import type { Provider } from './provider.ts';
+import type { Provider, Scope } from './provider.ts';
 
 const { signal } = new AbortController();
+
+const observe = (providers: readonly Provider[], scope: Scope): Promise<Observation> =>
+  new Observer(providers, () => () => undefined).observe(scope, signal);
 
 const identity = (number: number, changes: Partial<Identity> = {}): Identity => ({
   id: environmentId(String(number).padStart(16, '0')),
@@ -69,7 +73,7 @@ const read = (...answers: readonly Answer[]): Promise<Observation> => {
     const list = () => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer));
     return Object.assign(provider, { list });
   });
-  return observe(providers, { all: true }, signal);
+  return observe(providers, { all: true });
 };
 
 const namesOf = ({ items }: Observation): readonly string[] => items.map(({ identity }) => identity.name);
@@ -155,7 +159,7 @@ describe('what all providers hold', () => {
         throw new Error('down');
       },
     });
-    expect([...(await observe([thrower], { all: true }, signal)).incomplete.keys()]).toEqual(['process']);
+    expect([...(await observe([thrower], { all: true })).incomplete.keys()]).toEqual(['process']);
   });
 
   it('is incomplete for one environment when one provider could not read its share of it', async () => {
@@ -175,10 +179,34 @@ describe('what all providers hold', () => {
     const other = identity(3, { project: projectId('blog') });
     infrastructure.environments.set(other.id, { identity: other, slots: new Map(), held: false });
     const names = async (scope: Parameters<Provider['list']>[0]): Promise<readonly string[]> =>
-      (await observe([provider], scope, signal)).items.map((one) => one.identity.name);
+      (await observe([provider], scope)).items.map((one) => one.identity.name);
     expect(await names({ all: true })).toEqual(['shop-1', 'shop-2', 'shop-3']);
     expect(await names({ project: projectId('shop') })).toEqual(['shop-1', 'shop-2']);
     expect(await names({ environment: identity(2).id })).toEqual(['shop-2']);
+  });
+});
+
+describe('a provider that does not answer', () => {
+  it('is incomplete after a while, is not waited for again, and is read again once it has answered', async () => {
+    const clock = new ManualClock();
+    const answers: ((reading: Reading<ObservedEnvironment>) => void)[] = [];
+    const slow = new FakeProvider(createFakeInfrastructure(), { name: 'slow', now: () => 0 });
+    slow.list = () => new Promise((resolve) => void answers.push(resolve));
+    const quick = new FakeProvider(createFakeInfrastructure(), { name: 'quick', now: () => 0 });
+    const observer = new Observer([quick, slow], (ms, callback) => clock.after(ms, callback));
+    const first = observer.observe({ all: true }, signal);
+    clock.advance(60_000);
+    expect([...(await first).incomplete.keys()]).toEqual(['slow']);
+    expect([...(await observer.observe({ environment: identity(1).id }, signal)).incomplete.keys()]).toEqual(['slow']);
+    expect(answers).toHaveLength(1);
+    expect([...(await observer.observe({ all: true }, signal)).incomplete.keys()]).toEqual(['slow']);
+    expect(answers).toHaveLength(2);
+    answers[1]?.(completeReading([]));
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+    const again = observer.observe({ all: true }, signal);
+    expect(answers).toHaveLength(3);
+    answers[2]?.(completeReading([environment(1, [component('web')])]));
+    expect(await again).toMatchObject({ items: [{ identity: identity(1) }], incomplete: new Map() });
   });
 });
 

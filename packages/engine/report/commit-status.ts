@@ -18,6 +18,7 @@ const states: { readonly [phase in ReportView['phase']]: CommitStatus['state'] }
   Degraded: 'failure',
   Failed: 'failure',
   Removing: 'inactive',
+  Held: 'inactive',
   Removed: 'inactive',
 };
 

@@ -38,6 +38,8 @@ const partLimits: { readonly [part in PartName]: number } = {
 const paragraphsLimit = 4_000;
 const faultsLimit = 10;
 
+const endPhases: readonly ReportView['phase'][] = ['Removing', 'Held', 'Removed'];
+
 const phaseIcons: { readonly [phase in ReportView['phase']]: string } = {
   Pending: '⚪',
   Progressing: '🟡',
@@ -45,6 +47,7 @@ const phaseIcons: { readonly [phase in ReportView['phase']]: string } = {
   Degraded: '🟠',
   Failed: '🔴',
   Removing: '⚪',
+  Held: '⏸️',
   Removed: '⚫',
 };
 
@@ -109,7 +112,7 @@ const parts: { readonly [part in PartName]: (context: CommentContext, limit: num
   },
   notes: (context, limit) => renderList(context, 'notes', context.view.notes, (note) => inlineText(note, 400), limit),
   faults: (context, limit) => renderFaults(context, limit),
-  comeback: ({ view, line }, limit) => (view.phase === 'Removing' || view.phase === 'Removed' ? line('comeback', limit) : ''),
+  comeback: ({ view, line }, limit) => (endPhases.includes(view.phase) ? line('comeback', limit) : ''),
   links: ({ options: { logsUrl, dashboardUrl }, words }) =>
     [
       ...(logsUrl === undefined ? [] : [link(words('logs'), logsUrl)]),
@@ -147,7 +150,7 @@ const renderComponents = ({ view, words }: CommentContext, limit: number): strin
       : words(`health_${health}`);
   };
   const commit = ({ commit, serving }: ReportedComponent): string =>
-    serving === null || serving === commit || view.phase === 'Removing'
+    serving === null || serving === commit || endPhases.includes(view.phase)
       ? shownCommit(commit)
       : `${shownCommit(commit)}, ${shownCommit(serving)} ${words('still_answers')}`;
   const columns: readonly (readonly [TextName, (component: ReportedComponent) => string])[] = [

@@ -85,7 +85,7 @@ describe('the components of a section that was joined', () => {
   it('publish outputs to others', () => {
     if (ball === undefined) throw new Error('ball is not resolved');
     const current = { revision: ball.revision, commit: ball.commit, health: 'ready', message: '', since: '' } as const;
-    const seen = { ...ball, current, next: null, retiring: false, outputs: { size: '3' }, usage: null };
+    const seen = { ...ball, current, next: null, retiring: false, upstream: null, outputs: { size: '3' } };
     expect(computeEnvironment(input({ observed: [seen] })).components[1]).toMatchObject({
       state: 'resolved',
       component: { dependsOn: [componentName('ball')], values: { env: { SIZE: '3' } } },
