@@ -12,7 +12,6 @@ export type GithubAuth =
   | { readonly token: string }
   | {
       readonly appId: number | string;
-      /** In PEM format. */
       readonly privateKey: string;
       /** Looked up per repository if absent. */
       readonly installationId?: number;
@@ -38,16 +37,13 @@ export interface GithubIdentity {
   readonly isApp: boolean;
   /** The account for a repository or an owner. Throws `EphError`, or an octokit error. */
   accountFor(owner: string, repository?: string): Promise<GithubAccount>;
-  /** Looks the account up again next time. */
   forget(owner: string, repository?: string): void;
-  /** The rate limits by account, if known. */
   budgets(): readonly { readonly account: string; readonly budget: Budget }[];
 }
 
 /** A user with a token, or one installation of an App: the unit of GitHub's rate limits. */
 export interface GithubAccount {
   readonly octokit: Octokit;
-  /** For downloads without credentials. */
   readonly fetch: typeof fetch;
   /** Never shares a request that is under way. */
   readonly freshFetch: typeof fetch;
@@ -60,7 +56,6 @@ export interface GithubAccount {
 
 export interface CachedAnswer {
   readonly tag: string;
-  /** The parse function. */
   readonly parse: unknown;
   readonly value: unknown;
 }

@@ -19,7 +19,6 @@ export interface GitlabApiOptions {
   readonly log: Log;
   /** Shared by all clients with the same token; created if absent. */
   readonly gate?: Gate;
-  /** For parsed answers. */
   readonly cacheLimitBytes?: number;
 }
 
@@ -35,7 +34,6 @@ export interface GitlabApi {
   read<T>(path: string, parse: ParseAnswer<T>, options: ReadOptions): Promise<Answer<T>>;
   /** One page of a list; the first is `1`. Returns the same object while it and the total are unchanged. */
   readPage<T>(path: string, listed: Listed<T>, page: string, options: ReadOptions): Promise<Answer<Page<T>>>;
-  /** All pages of a list; `first` if it was already read. */
   list<T>(path: string, listed: Listed<T>, options: ReadOptions, first?: Answer<Page<T>>): Promise<Listing<T>>;
   send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
@@ -44,7 +42,6 @@ export interface GitlabApi {
 export interface GitlabClient extends GitlabApi {
   /** The clone URL with the token. */
   readonly location: string;
-  /** The id of the token's account. */
   readAccount(signal: AbortSignal): Promise<Answer<number>>;
 }
 
@@ -74,7 +71,6 @@ export const listBy = <T>(what: string, shape: z.ZodType<T>, keyOf: Listed<T>['k
 
 const parseAccount: ParseAnswer<number> = (body) => accountShape.parse(body).id;
 
-/** GitLab's maximum. */
 const pageSize = 100;
 
 /** Paths begin after `/api/v4`. */

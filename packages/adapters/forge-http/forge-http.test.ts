@@ -76,7 +76,10 @@ describe('reading', () => {
     expect(await http.read('/pulls', numbers, { signal })).toMatchObject({
       ok: false,
       meaning: 'incomplete',
-      fault: { code: 'forge.incomplete', message: expect.stringMatching(/^acme\/shop: the forge (?:answered|sent an invalid answer)/) },
+      fault: {
+        code: 'forge.incomplete',
+        message: expect.stringMatching(/^acme\/shop: the forge (?:answered|sent an invalid answer)/),
+      },
     });
   });
 
