@@ -1,6 +1,7 @@
-import { EphError, type Log, registerSecret } from '@eph/contract';
+import { type Log, registerSecret } from '@eph/contract';
 import { createAppAuth } from '@octokit/auth-app';
 import { Octokit } from '@octokit/core';
+import { parseBaseUrl } from '../forge-http/base-url.ts';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import type { Budget } from '../forge-http/budget.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
@@ -68,7 +69,7 @@ const renewPauseMs = 60_000;
 
 export const createGithubIdentity = (options: GithubIdentityOptions): GithubIdentity => {
   const { auth, now, log } = options;
-  const { href: baseUrl, host } = parseBaseUrl(options.baseUrl);
+  const { href: baseUrl, host } = parseBaseUrl(options.baseUrl, 'a GitHub API', 'https://api.github.com');
   const gates = new Map<string, Gate>();
 
   const connect = (account: string, authentication: object) => {
@@ -187,13 +188,3 @@ const octokitLog = (log: Log) => ({
   warn: (message: string) => log.warn({ reason: message }, 'octokit warning'),
   error: (message: string) => log.warn({ reason: message }, 'octokit warning'),
 });
-
-const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new EphError(
-      'config.invalid',
-      `${JSON.stringify(text)} is not the URL of a GitHub API, such as https://api.github.com.`,
-    );
-  return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
-};

@@ -1,6 +1,7 @@
 import { EphError, type Log, registerSecret } from '@eph/contract';
 import type { z } from 'zod';
 import type { Answer } from '../forge-http/answer.ts';
+import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
 import { createForgeHttp, type ParseAnswer, type ReadOptions, type WriteMethod } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
@@ -76,7 +77,7 @@ const pageSize = 100;
 /** Paths begin after `/api/v4`. */
 export const createGitlabApi = (options: GitlabApiOptions, what: string): GitlabApi => {
   const { token, now, random, log } = options;
-  const base = parseBaseUrl(options.baseUrl);
+  const base = parseBaseUrl(options.baseUrl, 'a GitLab', 'https://gitlab.com');
   const shown = `${what} at ${base.host}`;
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
@@ -123,13 +124,13 @@ export const createGitlabClient = (options: GitlabClientOptions): GitlabClient =
   const path = parsePath(options.path);
   const api = createGitlabApi(options, path);
   const root = `/projects/${encodeURIComponent(path)}`;
-  const address = `${parseBaseUrl(options.baseUrl).href}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
+  const address = `${parseBaseUrl(options.baseUrl, 'a GitLab', 'https://gitlab.com').href}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
   let account: Answer<number> | undefined;
 
   return {
     shown: api.shown,
     gate: api.gate,
-    location: withToken(address, options.token),
+    location: withToken(address, 'oauth2', options.token),
     read: (ownPath, parse, readOptions) => api.read(`${root}${ownPath}`, parse, readOptions),
     readPage: (ownPath, listed, page, readOptions) => api.readPage(`${root}${ownPath}`, listed, page, readOptions),
     list: (ownPath, listed, readOptions, first) => api.list(`${root}${ownPath}`, listed, readOptions, first),
@@ -151,23 +152,8 @@ const parsePosition = (headers: Headers): Omit<Page<never>, 'items'> => {
   return { next: next === '' ? undefined : next, total: total === null ? undefined : Number(total) };
 };
 
-const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new EphError('config.invalid', `${JSON.stringify(text)} is not the URL of a GitLab, such as https://gitlab.com.`);
-  return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
-};
-
 const parsePath = (text: string): string => {
   if (!/^[\w.-]+(?:\/[\w.-]+)+$/.test(text) || text.split('/').some((part) => part === '.' || part === '..'))
     throw new EphError('config.invalid', `${JSON.stringify(text)} is not the path of a GitLab project, such as group/project.`);
   return text;
-};
-
-/** GitLab ignores the user name. */
-const withToken = (address: string, token: string): string => {
-  const url = new URL(address);
-  url.username = 'oauth2';
-  url.password = encodeURIComponent(token);
-  return url.href;
 };
