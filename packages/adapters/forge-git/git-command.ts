@@ -23,7 +23,6 @@ export interface RunOptions {
   readonly network?: boolean;
   readonly timeLimitMs?: number;
   readonly outputLimitBytes?: number;
-  /** An open file for standard output. */
   readonly outputTo?: number;
 }
 
@@ -35,12 +34,10 @@ export interface GitOutput {
 
 export interface GitOptions {
   readonly binary: string;
-  /** An empty home folder for Git, created when needed. */
   readonly home: string;
   readonly location: Location;
   /** The process environment; only `inheritedVariables` are passed on. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborted when the forge is closed. */
   readonly lifetime: AbortSignal;
 }
 
@@ -210,7 +207,6 @@ const startFailure = (binary: string, error: Error): EphError =>
     },
   );
 
-/** The subcommand, such as `fetch`. */
 const commandName = (args: readonly string[]): string =>
   `git ${args.find((arg) => /^[a-z-]+$/.test(arg) && !arg.startsWith('-')) ?? ''}`;
 

@@ -20,7 +20,6 @@ const errorPatterns: readonly (readonly [pattern: RegExp, code: ErrorCode, messa
   ],
 ];
 
-/** A failed call as `EphError`. */
 export const gitError = (output: GitOutput, shown: string): EphError => {
   for (const [pattern, code, message] of errorPatterns) {
     if (pattern.test(output.stderr)) return new EphError(code, message(shown), { cause: new Error(output.stderr) });
@@ -39,7 +38,6 @@ export const gitMessage = ({ stderr, exitCode }: Pick<GitOutput, 'stderr' | 'exi
 
 export const printable = (text: string): string => text.replace(/\p{C}+/gu, ' ').slice(0, 300);
 
-/** The reason why a reading is incomplete. */
 export const readingFault = (error: unknown, signal: AbortSignal): Failure => {
   if (signal.aborted && !isEphError(error)) return failure('forge.incomplete', 'The reading was aborted.');
   return toFailure(error);

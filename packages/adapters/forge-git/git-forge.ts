@@ -38,7 +38,6 @@ export interface GitForgeOptions {
 
 export interface GitForge extends Forge, AsyncDisposable {
   readonly notes: NotesStore;
-  /** For requesting environments by branch. */
   readonly refs: RefWriter;
 }
 

@@ -11,7 +11,6 @@ export interface GitNotesReporterOptions {
   readonly forge: GitForge;
 }
 
-/** Other writers of the same notes are rare. */
 const attempts = 6;
 const pauseMs = 20;
 
@@ -62,7 +61,6 @@ const latest = (reports: readonly Report[]): readonly Report[] => [
   ...new Map(reports.map((report) => [report.environment, report])).values(),
 ];
 
-/** The files of the notes tree that must change. */
 const computeChanges = async (
   notes: NotesStore,
   index: NotesIndex,

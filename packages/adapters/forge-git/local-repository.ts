@@ -43,11 +43,9 @@ export interface LocalRepositoryOptions {
   readonly log: Log;
 }
 
-/** More faults add nothing. */
 const faultLimit = 20;
 
 const tagLimitBytes = 1024 * 1024;
-/** For tags of tags. */
 const maxTagDepth = 10;
 
 /** A local repository, read in place without a mirror. */

@@ -16,7 +16,6 @@ export interface UrlLocation {
   /** Without credentials: command lines are visible to all users of the machine. */
   readonly url: string;
   readonly shown: string;
-  /** The HTTP header with the credentials. */
   readonly authorization?: string;
   /** Git configuration with the credentials, passed in the environment of the process. */
   readonly credentials: readonly (readonly [key: string, value: string])[];

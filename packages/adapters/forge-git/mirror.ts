@@ -211,7 +211,6 @@ export const createMirror = (options: MirrorOptions): Mirror => {
   };
 };
 
-/** Fetches objects and the named refs, and nothing else. */
 export const fetchCommand = [
   'fetch',
   '--quiet',

@@ -11,7 +11,6 @@ export interface Note {
   readonly environments: readonly EnvironmentId[];
 }
 
-/** All notes at one notes commit, and those about each environment. */
 export interface NotesIndex {
   readonly notes: ReadonlyMap<string, Note>;
   readonly byEnvironment: ReadonlyMap<EnvironmentId, readonly Note[]>;

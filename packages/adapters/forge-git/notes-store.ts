@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import type { CommitSha } from '@eph/contract';
 import type { ObjectReader } from './object-reader.ts';
 
-/** Reads and writes the notes of a project. */
 export interface NotesStore {
   readonly objects: ObjectReader;
-  /** The newest notes commit; `undefined` if there is none. */
   readTip(signal: AbortSignal): Promise<string | undefined>;
   /** Whether a note on this commit would be visible to anybody. */
   hasCommit(commit: CommitSha, signal: AbortSignal): Promise<boolean>;
@@ -55,6 +53,5 @@ export const removeCrashReport = async (gitFolder: string, stderr: string): Prom
   if (name !== undefined) await rm(join(gitFolder, name), { force: true });
 };
 
-/** Another writer moved or locked the ref. */
 export const isImportConflict = (stderr: string): boolean =>
   /Not updating|cannot lock ref|Unable to create '[^']*\.lock'/.test(stderr);

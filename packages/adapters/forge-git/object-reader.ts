@@ -68,7 +68,6 @@ export const createObjectReader = (options: ObjectReaderOptions): ObjectReader =
     for (const entry of failed) entry.reject(error);
   };
 
-  /** One timer for both the answer timeout and the idle time. */
   const resetTimer = () => {
     clearTimeout(timer);
     const current = session;

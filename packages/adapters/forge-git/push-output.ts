@@ -1,6 +1,5 @@
 import type { GitOutput } from './git-command.ts';
 
-/** Somebody else pushed in between, or is doing so. */
 export const isPushConflict = ({ stdout }: GitOutput): boolean =>
   /\[rejected\]|\[remote rejected\] \((?:failed to update ref|cannot lock ref|incorrect old value|reference already exists|fetch first)/.test(
     stdout.toString('utf8'),

@@ -11,14 +11,12 @@ export interface RefWatchOptions {
   readonly log: Log;
 }
 
-/** A folder whose change may mean a changed ref. */
 interface Watched {
   readonly path: string;
   /** Differs if another folder was put in the same place. */
   readonly inode: string;
   /** Differs if an entry was added, removed or replaced; Git changes a ref by renaming a file over it. */
   readonly mark: string;
-  /** Whether a change of this entry matters. */
   readonly isRelevant: (entry: string) => boolean;
 }
 

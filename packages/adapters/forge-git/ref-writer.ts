@@ -48,7 +48,6 @@ const isBranchName = (name: string): boolean =>
   name.split('/').every((part) => Buffer.byteLength(part) <= 250) &&
   Buffer.byteLength(name) <= 1_000;
 
-/** In a local repository. */
 export const createLocalChange =
   (git: Git, { path, shown }: PathLocation): Repository['changeBranch'] =>
   async (name, { from, to }, signal) => {

@@ -2,13 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { type CommitSha, commitSha, EphError, type Failure, type SourceKind, type SourceRef } from '@eph/contract';
 import { printable } from './git-errors.ts';
 
-/** A branch or tag and the object it points at. */
 export interface ListedRef {
   readonly ref: SourceRef;
   readonly object: string;
 }
 
-/** A branch or tag that points to a commit. */
 export interface CommitRef {
   readonly ref: SourceRef;
   readonly commit: CommitSha;
@@ -55,7 +53,6 @@ const parseLines = (output: Buffer, separator: string): readonly (readonly [obje
 
 export const forEachRefFormat = '--format=%(objectname) %(refname)';
 
-/** Parses the output of `git for-each-ref` with the format above. */
 export const parseForEachRef = (output: Buffer): readonly ListedRef[] =>
   parseLines(output, ' ').flatMap(([object, name]) => {
     const ref = parseRefName(name);

@@ -16,7 +16,6 @@ import { NotACommit } from './trees.ts';
 export interface RemoteRepositoryOptions {
   readonly git: Git;
   readonly location: UrlLocation;
-  /** The process environment. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
   readonly lifetime: AbortSignal;

@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 import { EphError } from '@eph/contract';
 
 export interface Layout {
-  /** Git's term: the git directory. */
   readonly gitFolder: string;
   /** Holds refs and objects; differs from `gitFolder` in a linked worktree. */
   readonly commonFolder: string;

@@ -3,7 +3,6 @@ import type { NotesStore } from './notes-store.ts';
 import type { CommitRef, RefReading } from './refs.ts';
 import type { TreeSource } from './tree-export.ts';
 
-/** A local repository, or a mirror of a remote one. */
 export interface Repository extends AsyncDisposable {
   /** All branches and tags. Throws if none could be read. */
   readRefs(signal: AbortSignal): Promise<RefReading>;

@@ -3,7 +3,6 @@ const followLimit = 64;
 /** For all links of a tree together; only a malicious tree needs millions of steps. */
 const stepLimit = 2_000_000;
 
-/** A link, or a folder on the path to one. */
 interface PathNode {
   readonly children: Map<string, PathNode>;
   /** By folded name. Some file systems ignore case or composition, so `A` may be the link that `a/..` goes through. */

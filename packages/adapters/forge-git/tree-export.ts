@@ -8,7 +8,6 @@ import { damaged, readRootTree, readTree, type TreeEntry } from './trees.ts';
 
 export interface TreeSource {
   readonly objects: ObjectReader;
-  /** Writes a blob into an open file without buffering it. */
   writeBlob(id: string, file: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -52,7 +51,6 @@ export const exportTree = async (
   try {
     await refuseExisting(folder);
     await mkdir(dirname(folder), { recursive: true });
-    // Left over from a killed process.
     await rm(partial, { recursive: true, force: true });
     await writeTree(
       { source, limits, signal, root: Buffer.from(partial), links: new Map(), tasks: [], entries: 0, bytes: 0 },

@@ -31,7 +31,6 @@ export class NotACommit extends EphError {
   }
 }
 
-/** An object that another one refers to is missing or invalid. */
 export const damaged = (message: string): EphError => new EphError('source.commit_missing', message);
 
 /** The id of the root tree; throws `source.commit_missing` if there is no such commit. */
@@ -72,7 +71,6 @@ const parseTree = ({ id, type, content }: GitObject): readonly TreeEntry[] => {
   return entries;
 };
 
-/** `undefined` if the commit has nothing at this path. */
 const findEntry = async (
   objects: ObjectReader,
   commit: CommitSha,

@@ -23,7 +23,6 @@ export const readApprovals = async (
     readWriters: (people) => readWriters(client, people, signal),
   });
 
-/** The pull request has the number of its reviews. */
 const readCountedReviews = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> => {
   const count = async (): Promise<Answer<number>> => {
     const pull = await readPull(client, number, signal);

@@ -1,5 +1,6 @@
-import { EphError, type Log, registerSecret } from '@eph/contract';
+import { type Log, registerSecret } from '@eph/contract';
 import type { Answer } from '../forge-http/answer.ts';
+import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
 import { createForgeHttp, type ParseAnswer, type WriteMethod } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
@@ -53,7 +54,7 @@ const pageSize = 100;
 /** Paths begin after `/api/v1`. */
 export const createGiteaApi = (options: GiteaApiOptions, what: string): GiteaApi => {
   const { token, now, random, log } = options;
-  const base = parseBaseUrl(options.baseUrl);
+  const base = parseBaseUrl(options.baseUrl, 'a forge', 'https://git.example.com');
   const shown = `${what} at ${base.host}`;
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
@@ -101,7 +102,7 @@ export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
   return {
     shown: api.shown,
     gate: api.gate,
-    location: withToken(`${parseBaseUrl(options.baseUrl).href}/${path}.git`, token),
+    location: withToken(`${parseBaseUrl(options.baseUrl, 'a forge', 'https://git.example.com').href}/${path}.git`, 'eph', token),
     read: (ownPath, parse, signal) => api.read(`${root}${ownPath}`, parse, signal),
     list: (ownPath, listed, signal) => api.list(`${root}${ownPath}`, listed, signal),
     send: (method, ownPath, body, parse, signal) => api.send(method, `${root}${ownPath}`, body, parse, signal),
@@ -119,19 +120,4 @@ export const parseCounted = <T>(items: readonly T[], headers: Headers): CountedP
   const total = headers.get('x-total-count');
   if (total === null || !/^\d{1,9}$/.test(total)) throw new Error('X-Total-Count is missing or invalid');
   return { items, total: Number(total) };
-};
-
-const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new EphError('config.invalid', `${JSON.stringify(text)} is not the URL of a forge, such as https://git.example.com.`);
-  return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
-};
-
-/** Gitea ignores the user name. */
-const withToken = (address: string, token: string): string => {
-  const url = new URL(address);
-  url.username = 'eph';
-  url.password = encodeURIComponent(token);
-  return url.href;
 };

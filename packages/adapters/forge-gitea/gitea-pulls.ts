@@ -25,7 +25,6 @@ const listedFiles = {
   what: 'changed files',
 };
 
-/** As Gitea combines statuses. */
 const checkStates: Readonly<Record<string, Check['state']>> = {
   pending: 'pending',
   success: 'success',
@@ -61,7 +60,6 @@ export const createGiteaPulls = (client: GiteaClient): Pulls => {
     return completeReading([...new Set(files.items.flatMap(pathsOf))]);
   };
 
-  /** Confirms an empty list. */
   const isUnchangedAt = async (number: number, commit: CommitSha, signal: AbortSignal): Promise<boolean> => {
     const pull = await readPull(client, number, signal);
     return pull.ok && pull.value.head.sha === commit && (pull.value.changed_files ?? 0) === 0;

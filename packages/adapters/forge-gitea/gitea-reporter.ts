@@ -41,7 +41,6 @@ export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => 
     return state;
   };
 
-  /** Undefined if there is no comment. */
   const targetOf = ({ source, environment, commit, view }: Report) => {
     const number = isCommenting ? parseNumber(source) : undefined;
     return number === undefined ? undefined : { number, environment, commit, context: contextOf(view) };

@@ -1,17 +1,11 @@
 import { EphError } from '@eph/contract';
 import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
 import { createKeyedQueue } from '../forge-http/keyed-queue.ts';
+import type { Labels } from '../forge-http/labels.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
 import { readPull } from './repository.ts';
 import { labelShape, listOf, type PullShape, parseLabel, parseNothing } from './shapes.ts';
-
-/** The labels of pull requests. Everything throws `EphError`. */
-export interface Labels {
-  labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
-  add(number: number, label: string, signal: AbortSignal): Promise<void>;
-  remove(number: number, label: string, signal: AbortSignal): Promise<void>;
-}
 
 /** The body of the event of an added label; that of a removed one is empty. */
 const addedBody = '1';

@@ -12,7 +12,6 @@ export interface WantedComment {
   readonly number: number;
   readonly environment: EnvironmentId;
   readonly body: string;
-  /** The reported commit, and the context of its status. */
   readonly commit: CommitSha;
   readonly context: string;
 }
@@ -23,13 +22,11 @@ export type CommentState = { readonly id: number; readonly body: string } | 'del
 export interface PullComments {
   /** Needed for the first report only. A prefetch sends all requests at once. */
   find(target: Omit<WantedComment, 'body'>, signal: AbortSignal, isPrefetch?: boolean): Promise<CommentState | 'unwritten'>;
-  /** Writes or edits the comment, given its known state. */
   ensure(wanted: WantedComment, known: CommentState | 'unwritten', signal: AbortSignal): Promise<CommentState>;
 }
 
 type CommentTarget = Parameters<PullComments['find']>[0];
 
-/** How many earlier commits are checked for a status. */
 const maxHeads = 30;
 
 export const createPullComments = (client: GiteaClient): PullComments => {
@@ -77,7 +74,6 @@ export const createPullComments = (client: GiteaClient): PullComments => {
     return computeHeads(timeline.items);
   };
 
-  /** The requests that `find` may need. */
   const lookupsFor = (target: CommentTarget, signal: AbortSignal) => {
     const { number, commit, context } = target;
     const readPullRequest = once(() => readPull(client, number, signal));
@@ -112,7 +108,6 @@ export const createPullComments = (client: GiteaClient): PullComments => {
   };
 };
 
-/** Calls the function once, on first use. */
 const once = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
   let asked: Promise<T> | undefined;
   return () => {

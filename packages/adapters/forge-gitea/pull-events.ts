@@ -5,7 +5,6 @@ import type { GiteaClient } from './gitea-client.ts';
 import { listOf, type PullShape, type ReviewShape, reviewShape, type TimelineShape, timelineShape } from './shapes.ts';
 
 const maxPages = 200;
-/** The smallest plausible page size of a server. */
 const minPageSize = 10;
 
 /** The timeline of a pull request without review comments, oldest first. */

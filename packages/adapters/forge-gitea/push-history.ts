@@ -20,7 +20,6 @@ export const computeHeadsAtComments = (events: readonly TimelineShape[]): Readon
   return heads;
 };
 
-/** The recorded heads of a pull request, newest first. */
 export const computeHeads = (events: readonly TimelineShape[]): readonly string[] => {
   const pushes = events.filter(({ type }) => type === 'pull_push').map(parsePush);
   return [...new Set(pushes.flatMap(headsOf).toReversed())];

@@ -12,7 +12,6 @@ export const readPull = (client: GiteaClient, number: number, signal: AbortSigna
 export const isGone = async (client: GiteaClient, { meaning }: Refusal, signal: AbortSignal): Promise<boolean> =>
   meaning === 'gone' && (await readRepository(client, signal)).ok;
 
-/** Whether a pull request was deleted. */
 export const isPullGone = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<boolean> => {
   const answer = await readPull(client, number, signal);
   return !answer.ok && (await isGone(client, answer, signal));

@@ -41,7 +41,6 @@ const pullShape = z.object({
   html_url: z.string(),
   updated_at: z.string(),
   comments: z.int(),
-  /** Number of reviews. */
   review_comments: z.int().default(0),
   /** Absent in some releases. */
   changed_files: z.int().optional(),
@@ -63,9 +62,7 @@ export const parsePulls = (body: unknown, headers: Headers): readonly PullShape[
 
 const repositoryShape = z.object({
   has_pull_requests: z.boolean(),
-  /** Without a commit. */
   empty: z.boolean(),
-  /** A mirror of another repository. */
   mirror: z.boolean(),
   open_pr_counter: z.int(),
 });
@@ -75,7 +72,6 @@ export const parseRepository = parserOf(repositoryShape);
 export const commentShape = z.object({ id: z.int(), user: person, body: z.string(), created_at: z.string() });
 export type CommentShape = z.output<typeof commentShape>;
 
-/** Comments, pushes, labels and more, in order. */
 export const timelineShape = z.object({
   id: z.int(),
   type: z.string(),

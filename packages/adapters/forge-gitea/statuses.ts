@@ -9,6 +9,5 @@ const listedStatuses = {
   what: 'statuses',
 };
 
-/** The newest status of each context of a commit. */
 export const readStatuses = (client: GiteaClient, commit: CommitSha, signal: AbortSignal): Promise<Listing<StatusShape>> =>
   client.list(`/commits/${commit}/status`, listedStatuses, signal);

@@ -8,7 +8,6 @@ import type { GithubClient } from './github-client.ts';
 import { checkGone } from './repository.ts';
 import { commitShape, type TreeShape, treeShape } from './shapes.ts';
 
-/** A Git object, and the objects it refers to. */
 interface KnownObject {
   readonly object: GitObject;
   readonly children: readonly { readonly id: string; readonly type: string; readonly size: number }[];

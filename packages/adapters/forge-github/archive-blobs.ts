@@ -1,7 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { EphError } from '@eph/contract';
 
-/** The position of a blob in a file. */
 export interface BlobRange {
   readonly offset: number;
   readonly size: number;

@@ -101,7 +101,6 @@ const download = async (
   const location = unwrap(await client.readLocation(route, { ref: commit }, signal));
   const { fetch } = await client.account();
   await mkdir(dirname(file), { recursive: true });
-  // Left over from a killed process.
   await rm(file, { force: true });
   const handle = await open(file, 'wx+');
   try {

@@ -31,7 +31,6 @@ export const readComments = (client: GithubClient, number: number, options: Read
 export const readReactions = (client: GithubClient, number: number, options: ReadOptions): Promise<Listing<ReactionShape>> =>
   readCounted(client, number, reactionsTo(number), ({ reactions }) => reactions.total_count, options);
 
-/** The pull request has the number of items. */
 const readCounted = async <T>(
   client: GithubClient,
   number: number,

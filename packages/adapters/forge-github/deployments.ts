@@ -5,7 +5,6 @@ import type { GithubClient } from './github-client.ts';
 import { checkGone } from './repository.ts';
 import { type DeploymentShape, type DeploymentStatusShape, deploymentShape, deploymentStatusShape, loginOf } from './shapes.ts';
 
-/** The deployment of one environment, as GitHub shows it. */
 export interface WantedDeployment {
   readonly environment: EnvironmentId;
   /** GitHub's `environment`: one per project, so that GitHub's list stays short. */
@@ -19,9 +18,7 @@ export interface WantedDeployment {
 export interface Deployments {
   /** Ensures one deployment at this commit with this state, and no other of the environment. */
   ensure(wanted: WantedDeployment, signal: AbortSignal): Promise<void>;
-  /** Ensures that there is no deployment of the environment. */
   remove(about: DeploymentsOf, signal: AbortSignal): Promise<void>;
-  /** Drops what is cached about a removed environment. */
   forget(environment: EnvironmentId): void;
 }
 

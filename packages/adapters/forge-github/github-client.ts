@@ -47,14 +47,11 @@ export interface GithubClient {
   read<T>(query: Query<T>, options: ReadOptions): Promise<Answer<T>>;
   list<T>(query: ListQuery<T>, options: ReadOptions): Promise<Listing<T>>;
   readPage<T>(query: ListQuery<T>, page: number, options: ReadOptions): Promise<Answer<GithubPage<T>>>;
-  /** The bytes of a file; not cached. */
   readBytes(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<Buffer>>;
-  /** The `Location` header of an answer. */
   readLocation(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<string>>;
   /** A write: never cached or shared. */
   send(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<unknown>>;
   send<T>(route: string, parameters: Parameters, signal: AbortSignal, parse: Query<T>['parse']): Promise<Answer<T>>;
-  /** The login of Eph's account. */
   login(signal: AbortSignal): Promise<Answer<string>>;
 }
 

@@ -1,6 +1,7 @@
-import { EphError, type Log, registerSecret } from '@eph/contract';
+import { type Log, registerSecret } from '@eph/contract';
 import { createAppAuth } from '@octokit/auth-app';
 import { Octokit } from '@octokit/core';
+import { parseBaseUrl } from '../forge-http/base-url.ts';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import type { Budget } from '../forge-http/budget.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
@@ -12,7 +13,6 @@ export type GithubAuth =
   | { readonly token: string }
   | {
       readonly appId: number | string;
-      /** In PEM format. */
       readonly privateKey: string;
       /** Looked up per repository if absent. */
       readonly installationId?: number;
@@ -38,16 +38,13 @@ export interface GithubIdentity {
   readonly isApp: boolean;
   /** The account for a repository or an owner. Throws `EphError`, or an octokit error. */
   accountFor(owner: string, repository?: string): Promise<GithubAccount>;
-  /** Looks the account up again next time. */
   forget(owner: string, repository?: string): void;
-  /** The rate limits by account, if known. */
   budgets(): readonly { readonly account: string; readonly budget: Budget }[];
 }
 
 /** A user with a token, or one installation of an App: the unit of GitHub's rate limits. */
 export interface GithubAccount {
   readonly octokit: Octokit;
-  /** For downloads without credentials. */
   readonly fetch: typeof fetch;
   /** Never shares a request that is under way. */
   readonly freshFetch: typeof fetch;
@@ -60,7 +57,6 @@ export interface GithubAccount {
 
 export interface CachedAnswer {
   readonly tag: string;
-  /** The parse function. */
   readonly parse: unknown;
   readonly value: unknown;
 }
@@ -73,7 +69,7 @@ const renewPauseMs = 60_000;
 
 export const createGithubIdentity = (options: GithubIdentityOptions): GithubIdentity => {
   const { auth, now, log } = options;
-  const { href: baseUrl, host } = parseBaseUrl(options.baseUrl);
+  const { href: baseUrl, host } = parseBaseUrl(options.baseUrl, 'a GitHub API', 'https://api.github.com');
   const gates = new Map<string, Gate>();
 
   const connect = (account: string, authentication: object) => {
@@ -192,13 +188,3 @@ const octokitLog = (log: Log) => ({
   warn: (message: string) => log.warn({ reason: message }, 'octokit warning'),
   error: (message: string) => log.warn({ reason: message }, 'octokit warning'),
 });
-
-const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new EphError(
-      'config.invalid',
-      `${JSON.stringify(text)} is not the URL of a GitHub API, such as https://api.github.com.`,
-    );
-  return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
-};

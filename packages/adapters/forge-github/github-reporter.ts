@@ -15,7 +15,6 @@ export interface GithubReporterOptions {
     readonly description: string;
   };
   readonly comments?: boolean;
-  /** Whether to write GitHub deployments. */
   readonly deployments?: boolean;
 }
 

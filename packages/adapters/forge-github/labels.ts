@@ -1,15 +1,9 @@
 import { EphError } from '@eph/contract';
 import { z } from 'zod';
 import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
+import type { Labels } from '../forge-http/labels.ts';
 import type { GithubClient, ListQuery } from './github-client.ts';
 import { type EventShape, eventShape, labelledShape } from './shapes.ts';
-
-/** The labels of pull requests. Everything throws `EphError`. */
-export interface Labels {
-  labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
-  add(number: number, label: string, signal: AbortSignal): Promise<void>;
-  remove(number: number, label: string, signal: AbortSignal): Promise<void>;
-}
 
 const parseEvents = (body: unknown): readonly EventShape[] => z.array(eventShape).parse(body);
 const parseLabelled = (body: unknown): z.output<typeof labelledShape> => labelledShape.parse(body);

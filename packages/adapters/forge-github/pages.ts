@@ -2,9 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { type Listing, type Page, parseLinks, readPages } from '../forge-http/read-pages.ts';
 
-/** GitHub's maximum. */
 export const pageSize = 100;
-/** Attempts to read a list that keeps changing. */
 const maxRounds = 4;
 
 export interface GithubPage<T> {

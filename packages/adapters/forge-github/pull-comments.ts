@@ -19,7 +19,6 @@ export interface PullComments {
   ensure(wanted: WantedComment, known: CommentState | undefined, signal: AbortSignal): Promise<CommentState>;
 }
 
-/** In the order of use. */
 const reactionContents = ['rocket', 'eyes', 'hooray', 'heart', '+1', 'laugh', 'confused', '-1'];
 
 const parseComment = (body: unknown): CommentShape => commentShape.parse(body);

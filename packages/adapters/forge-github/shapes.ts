@@ -31,7 +31,6 @@ export type PullShape = z.output<typeof pullShape>;
 /** Only a single pull request has this count. */
 export const wholePullShape = pullShape.extend({ changed_files: z.int() });
 
-/** The counts of a pull request. */
 export const conversationShape = z.object({
   comments: z.int(),
   /** Absent in older releases of GitHub Enterprise. */
@@ -72,7 +71,6 @@ export const eventShape = z.object({
 });
 export type EventShape = z.output<typeof eventShape>;
 
-/** An event of any type, including reviews. */
 export const timelineEventShape = z.object({ event: z.string().default('') });
 export type TimelineEventShape = z.output<typeof timelineEventShape>;
 

@@ -5,7 +5,6 @@ import { isGone } from './is-gone.ts';
 import type { StatusShape } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
-/** As `CommitStatus` of the engine. */
 export interface ComputedStatus {
   readonly state: 'success' | 'pending' | 'failure' | 'inactive';
   readonly description: string;
@@ -13,7 +12,6 @@ export interface ComputedStatus {
 
 export interface WantedStatus extends ComputedStatus {
   readonly commit: CommitSha;
-  /** The branch or tag whose pipeline shows it. */
   readonly ref: string;
   readonly name: string;
   /** The link; undefined while nothing answers. */

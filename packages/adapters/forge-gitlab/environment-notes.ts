@@ -10,7 +10,6 @@ const parseWritten = parserOf(noteShape.pick({ id: true }));
 /** The note about an environment on its merge request. Throws `EphError`. */
 export interface EnvironmentNotes {
   ensure(number: number, environment: EnvironmentId, body: string, signal: AbortSignal): Promise<void>;
-  /** Drops what is cached about a removed environment. */
   forget(environment: EnvironmentId): void;
 }
 
@@ -51,7 +50,6 @@ export const createEnvironmentNotes = (client: GitlabClient): EnvironmentNotes =
     return { number, note: { id, body } };
   };
 
-  /** False if GitLab answers 404. */
   const edit = async (number: number, id: number, body: string, signal: AbortSignal): Promise<boolean> => {
     const answer = await client.send('PUT', `${pathOf(number)}/notes/${id}`, { body }, parseNothing, signal);
     if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);

@@ -30,7 +30,6 @@ export interface GitlabEnvironments {
 /** GitLab shows names with a common prefix as one group. */
 export const reviewPrefix = 'review/';
 
-/** GitLab refuses longer ones. */
 const addressLimit = 255;
 
 interface Address {
@@ -40,7 +39,6 @@ interface Address {
 const addressOf = (url: string): Address => (url.length <= addressLimit ? { external_url: url } : {});
 
 export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironments => {
-  /** Ids by name, as far as known. */
   const known = new Map<string, number>();
   /**
    * Environments that should be available, and whether they were observed so: only then somebody else can have stopped
@@ -113,7 +111,6 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     return made;
   };
 
-  /** An existing one that was not listed cannot be created again. */
   const findOrCreate = async ({ name, url }: WantedEnvironment, signal: AbortSignal): Promise<EnvironmentShape> =>
     (await search(name, 'name', signal)) ?? (await create(name, addressOf(url), signal));
 

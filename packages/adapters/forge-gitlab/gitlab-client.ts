@@ -1,6 +1,7 @@
 import { EphError, type Log, registerSecret } from '@eph/contract';
 import type { z } from 'zod';
 import type { Answer } from '../forge-http/answer.ts';
+import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
 import { createForgeHttp, type ParseAnswer, type ReadOptions, type WriteMethod } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
@@ -19,7 +20,6 @@ export interface GitlabApiOptions {
   readonly log: Log;
   /** Shared by all clients with the same token; created if absent. */
   readonly gate?: Gate;
-  /** For parsed answers. */
   readonly cacheLimitBytes?: number;
 }
 
@@ -35,7 +35,6 @@ export interface GitlabApi {
   read<T>(path: string, parse: ParseAnswer<T>, options: ReadOptions): Promise<Answer<T>>;
   /** One page of a list; the first is `1`. Returns the same object while it and the total are unchanged. */
   readPage<T>(path: string, listed: Listed<T>, page: string, options: ReadOptions): Promise<Answer<Page<T>>>;
-  /** All pages of a list; `first` if it was already read. */
   list<T>(path: string, listed: Listed<T>, options: ReadOptions, first?: Answer<Page<T>>): Promise<Listing<T>>;
   send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
@@ -44,7 +43,6 @@ export interface GitlabApi {
 export interface GitlabClient extends GitlabApi {
   /** The clone URL with the token. */
   readonly location: string;
-  /** The id of the token's account. */
   readAccount(signal: AbortSignal): Promise<Answer<number>>;
 }
 
@@ -74,13 +72,12 @@ export const listBy = <T>(what: string, shape: z.ZodType<T>, keyOf: Listed<T>['k
 
 const parseAccount: ParseAnswer<number> = (body) => accountShape.parse(body).id;
 
-/** GitLab's maximum. */
 const pageSize = 100;
 
 /** Paths begin after `/api/v4`. */
 export const createGitlabApi = (options: GitlabApiOptions, what: string): GitlabApi => {
   const { token, now, random, log } = options;
-  const base = parseBaseUrl(options.baseUrl);
+  const base = parseBaseUrl(options.baseUrl, 'a GitLab', 'https://gitlab.com');
   const shown = `${what} at ${base.host}`;
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
@@ -127,13 +124,13 @@ export const createGitlabClient = (options: GitlabClientOptions): GitlabClient =
   const path = parsePath(options.path);
   const api = createGitlabApi(options, path);
   const root = `/projects/${encodeURIComponent(path)}`;
-  const address = `${parseBaseUrl(options.baseUrl).href}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
+  const address = `${parseBaseUrl(options.baseUrl, 'a GitLab', 'https://gitlab.com').href}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
   let account: Answer<number> | undefined;
 
   return {
     shown: api.shown,
     gate: api.gate,
-    location: withToken(address, options.token),
+    location: withToken(address, 'oauth2', options.token),
     read: (ownPath, parse, readOptions) => api.read(`${root}${ownPath}`, parse, readOptions),
     readPage: (ownPath, listed, page, readOptions) => api.readPage(`${root}${ownPath}`, listed, page, readOptions),
     list: (ownPath, listed, readOptions, first) => api.list(`${root}${ownPath}`, listed, readOptions, first),
@@ -155,23 +152,8 @@ const parsePosition = (headers: Headers): Omit<Page<never>, 'items'> => {
   return { next: next === '' ? undefined : next, total: total === null ? undefined : Number(total) };
 };
 
-const parseBaseUrl = (text: string): { readonly href: string; readonly host: string } => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new EphError('config.invalid', `${JSON.stringify(text)} is not the URL of a GitLab, such as https://gitlab.com.`);
-  return { href: `${url.origin}${url.pathname}`.replace(/\/+$/, ''), host: url.host };
-};
-
 const parsePath = (text: string): string => {
   if (!/^[\w.-]+(?:\/[\w.-]+)+$/.test(text) || text.split('/').some((part) => part === '.' || part === '..'))
     throw new EphError('config.invalid', `${JSON.stringify(text)} is not the path of a GitLab project, such as group/project.`);
   return text;
-};
-
-/** GitLab ignores the user name. */
-const withToken = (address: string, token: string): string => {
-  const url = new URL(address);
-  url.username = 'oauth2';
-  url.password = encodeURIComponent(token);
-  return url.href;
 };

@@ -145,7 +145,6 @@ const matchesBranchTips = (merges: readonly MergeRequestShape[], refs: readonly 
   });
 };
 
-/** Memoizes the last argument. */
 const memoizeLast = <A, R>(compute: (from: A) => R): ((from: A) => R) => {
   let last: { readonly from: A; readonly made: R } | undefined;
   return (from) => {

@@ -1,17 +1,11 @@
 import { EphError } from '@eph/contract';
 import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
+import type { Labels } from '../forge-http/labels.ts';
 import { type GitlabClient, listOf, parserOf } from './gitlab-client.ts';
 import { labelEventShape, mergeRequestShape } from './shapes.ts';
 
 const events = listOf('changes of labels', labelEventShape);
 const parseLabelled = parserOf(mergeRequestShape.pick({ labels: true }));
-
-/** The labels of merge requests. Everything throws `EphError`. */
-export interface Labels {
-  labelledAt(number: number, label: string, signal: AbortSignal): Promise<string | undefined>;
-  add(number: number, label: string, signal: AbortSignal): Promise<void>;
-  remove(number: number, label: string, signal: AbortSignal): Promise<void>;
-}
 
 export const createLabels = (client: GitlabClient): Labels => {
   const change = async (number: number, body: LabelChange, signal: AbortSignal): Promise<readonly string[]> =>

@@ -13,7 +13,6 @@ export const requireNumber = (ref: SourceRef, shown: string): number => {
   return number;
 };
 
-/** The current path of its project. */
 export const pathOf = ({ full }: z.output<typeof referencesShape>): string => full.slice(0, full.lastIndexOf('!'));
 
 export interface MergeRequestWithCommit extends MergeRequestShape {

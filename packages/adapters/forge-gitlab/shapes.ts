@@ -44,7 +44,6 @@ export const noteShape = z.object({
   body: z.string(),
   author: person,
   created_at: z.string(),
-  /** Written by GitLab itself. */
   system: z.boolean(),
 });
 export type NoteShape = z.output<typeof noteShape>;

@@ -16,7 +16,6 @@ export const readStatuses = async (
   return { ...listing, items: listing.items.toSorted((a, b) => a.id - b.id) };
 };
 
-/** The newest of each name. */
 export const computeChecks = (items: readonly StatusShape[]): readonly Check[] =>
   [...new Map(items.map((status) => [status.name, status])).values()].map(({ name, status }) => ({
     name,

@@ -5,7 +5,6 @@ import type { Listing } from './read-pages.ts';
 
 export interface ApprovalInputs<Review> {
   readonly reviews: Listing<Review>;
-  /** The approvals among the reviews, by anybody. */
   readonly compute: (reviews: readonly Review[]) => readonly Approval[];
   readonly readWriters: (people: readonly string[]) => Promise<Answer<ReadonlySet<string>>>;
 }

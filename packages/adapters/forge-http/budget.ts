@@ -1,4 +1,3 @@
-/** The rate limit of a forge. */
 export interface Budget {
   readonly limit: number;
   readonly remaining: number;
@@ -18,7 +17,6 @@ export const parseBudget = (headers: Headers, now: number): Budget | undefined =
   return { limit, remaining, resetAt: now + pauseUntil(resetMs(reset, headers, now), headers, now) };
 };
 
-/** The pause a server asks for, in milliseconds. */
 export const parseRetryAfter = (headers: Headers, now: number): number | undefined => {
   const text = headers.get('retry-after');
   if (text === null) return undefined;

@@ -12,7 +12,6 @@ export interface CachedListingOptions<T> {
   readonly read: (signal: AbortSignal) => Promise<Listing<T>>;
   readonly shared: SharedChanges | undefined;
   readonly path: string;
-  /** The repository of an item, according to the forge. */
   readonly pathOf: (item: T) => string | undefined;
   /** An item without a commit gets one soon, without being reported as changed. */
   readonly hasCommit: (item: T) => boolean;

@@ -60,7 +60,6 @@ const keyOf = ({ url, headers }: Request): string =>
 
 const hasValidator = ({ headers }: Request): boolean => headers.has('if-none-match') || headers.has('if-modified-since');
 
-/** Estimated size of the headers. */
 const headersBytes = 1_024;
 
 /** RFC 9110, section 8.8.2.2: a modification date is a strong validator only if it is old enough. */

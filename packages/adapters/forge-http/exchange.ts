@@ -1,7 +1,6 @@
 import { EphError } from '@eph/contract';
 import type { Gate } from './gate.ts';
 
-/** A complete answer. */
 export interface Received {
   readonly status: number;
   readonly statusText: string;

@@ -4,7 +4,6 @@ import { createBoundedCache } from './bounded-cache.ts';
 
 export interface ForgeHttpOptions {
   readonly fetch: typeof fetch;
-  /** The prefix of every path. */
   readonly baseUrl: string;
   readonly authorize: (headers: Headers) => void | Promise<void>;
   readonly table: AnswerTable;
@@ -12,7 +11,6 @@ export interface ForgeHttpOptions {
   readonly shown: string;
   readonly now: () => number;
   readonly log: Log;
-  /** For parsed answers. */
   readonly cacheLimitBytes?: number | undefined;
 }
 

@@ -23,7 +23,6 @@ export interface ObservedAnswer {
 }
 
 export interface GateOptions {
-  /** The forge, for messages. */
   readonly shown: string;
   readonly now: () => number;
   readonly random: () => number;

@@ -1,11 +1,9 @@
-/** Results that are read before they are needed. */
 export interface Prefetch<T> {
   begin(key: string, read: () => Promise<T>): void;
   /** Returns a result once; undefined if there is none, if it is too old, or if reading failed. */
   take(key: string): Promise<T | undefined>;
 }
 
-/** How long a result counts as current. */
 const freshMs = 5_000;
 
 export const createPrefetch = <T>(now: () => number): Prefetch<T> => {

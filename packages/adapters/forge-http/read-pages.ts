@@ -16,7 +16,6 @@ export interface PagesOptions<T> {
   readonly first: string;
   readonly readPage: (cursor: string) => Promise<Answer<Page<T>>>;
   readonly keyOf: (item: T) => string | number;
-  /** What is listed, for messages. */
   readonly shown: string;
 }
 
@@ -66,7 +65,6 @@ const readOnce = async <T>({
   return { listing: { complete: true, items: [...items.values()] }, moved: false };
 };
 
-/** The URLs of a `Link` header by relation. */
 export const parseLinks = (header: string | null): ReadonlyMap<string, string> => {
   const links = new Map<string, string>();
   for (const [, address = '', relation = ''] of (header ?? '').matchAll(/<([^<>]*)>\s*;\s*rel="?([\w-]+)"?/g))

@@ -3,7 +3,6 @@ import type { Report } from '@eph/engine/report/reporter';
 import { createKeyedQueue } from './keyed-queue.ts';
 
 export interface ReportQueue {
-  /** As `Reporter.ensure`. */
   readonly ensure: (report: Report, signal: AbortSignal) => Promise<void>;
   /** Runs work while no report about the same environment is being written. */
   readonly runExclusive: (environment: EnvironmentId, work: () => Promise<void>) => Promise<void>;

@@ -30,7 +30,6 @@ export interface ChangedPage extends Page<ChangedPull> {
 export interface SharedChangesOptions {
   /** Pull requests of all repositories in any state, updated at `since` or later. The first page is `1`. */
   readonly readPage: (since: Date, page: string, signal: AbortSignal) => Promise<Answer<ChangedPage>>;
-  /** The owner, for messages. */
   readonly shown: string;
   readonly now: () => number;
   /** For one query, which all repositories wait for. */
@@ -48,11 +47,9 @@ const maxPages = 5;
 
 /** A period covered by queries without gaps. Forge times are by the forge's clock, all others by the local clock. */
 interface Coverage {
-  /** When the forge answered the last query. */
   readonly forgeAtMs: number;
   /** End of the first query; earlier readings may have changed before it. */
   readonly from: number;
-  /** End of the last query. */
   readonly to: number;
 }
 

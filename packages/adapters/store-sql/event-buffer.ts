@@ -80,7 +80,6 @@ export class EventBuffer {
     if (!this.#draining) void this.#drain();
   }
 
-  /** Waits until everything added so far is stored or lost. */
   flush(): Promise<void> {
     const upTo = this.#sequence;
     return new Promise((done) => {

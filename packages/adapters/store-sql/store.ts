@@ -12,7 +12,6 @@ export interface SqlStoreOptions {
   readonly location: StoreLocation;
   readonly clock: Clock;
   readonly log?: Log;
-  /** Events kept in memory while the database is unreachable. */
   readonly bufferLimit?: number;
   /** Approximate number of events to keep; 250,000 take about 80 MB. */
   readonly keepEvents?: number;

@@ -25,7 +25,6 @@ export type Answer =
   | {
       readonly wanted: true;
       readonly because: string;
-      /** Checks that must have succeeded first. */
       readonly checks?: readonly string[];
       readonly command?: Command;
       /** The commit that was asked for, if the source has moved on since. */

@@ -7,7 +7,6 @@ export type Decision =
   | {
       readonly state: 'wanted';
       readonly because: string;
-      /** Checks that must have succeeded first. */
       readonly checks: readonly string[];
       readonly command?: Command;
       /** The commit that was asked for, if the source has moved on since. */
