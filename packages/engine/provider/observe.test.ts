@@ -195,6 +195,7 @@ describe('a provider that does not answer', () => {
     const quick = new FakeProvider(createFakeInfrastructure(), { name: 'quick', now: () => 0 });
     const observer = new Observer([quick, slow], (ms, callback) => clock.after(ms, callback));
     const first = observer.observe({ all: true }, signal);
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
     clock.advance(60_000);
     expect([...(await first).incomplete.keys()]).toEqual(['slow']);
     expect([...(await observer.observe({ environment: identity(1).id }, signal)).incomplete.keys()]).toEqual(['slow']);
