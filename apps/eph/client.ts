@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import {
   type ConfigView,
   configViewSchema,
+  type EnvironmentRequest,
   type EnvironmentView,
   type EventListView,
   environmentListSchema,
@@ -12,15 +13,14 @@ import {
   logLineSchema,
   type PlanView,
   planSchema,
+  type RequestAnswer,
   redact,
+  requestAnswerSchema,
   type ValidationView,
   validationSchema,
   versionSchema,
   type WhyView,
-  type Wish,
-  type WishAnswer,
   whySchema,
-  wishAnswerSchema,
 } from '@eph/contract';
 import { CommandFailure } from './command-failure.ts';
 import { readEventStream } from './event-stream.ts';
@@ -52,8 +52,8 @@ interface Schema<T> {
 
 /** A dry run reads Git and every provider first. */
 const planTimeoutMs = 120_000;
-/** A wish is written to Git before there is an answer. */
-const wishTimeoutMs = 120_000;
+/** A request is written to Git before there is an answer. */
+const requestTimeoutMs = 120_000;
 
 /** The HTTP API of ephd. Everything that can go wrong comes out as a `CommandFailure`. */
 export class Client {
@@ -109,15 +109,15 @@ export class Client {
   }
 
   /** Has it written to Git that somebody wants an environment. */
-  bringUp(wish: Wish): Promise<WishAnswer> {
-    const body = { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(wish)) };
-    return this.#read(['environments'], wishAnswerSchema, { method: 'POST', body, timeoutMs: wishTimeoutMs });
+  bringUp(request: EnvironmentRequest): Promise<RequestAnswer> {
+    const body = { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(request)) };
+    return this.#read(['environments'], requestAnswerSchema, { method: 'POST', body, timeoutMs: requestTimeoutMs });
   }
 
   /** Has it written to Git that nobody wants the environment any more. */
-  takeDown(id: string, force: boolean): Promise<WishAnswer> {
+  takeDown(id: string, force: boolean): Promise<RequestAnswer> {
     const query = force ? { force: 'true' } : {};
-    return this.#read(['environments', id], wishAnswerSchema, { method: 'DELETE', query, timeoutMs: wishTimeoutMs });
+    return this.#read(['environments', id], requestAnswerSchema, { method: 'DELETE', query, timeoutMs: requestTimeoutMs });
   }
 
   /** Lets go what the deletion guard holds. */

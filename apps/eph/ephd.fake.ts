@@ -4,9 +4,11 @@ import { buffer } from 'node:stream/consumers';
 import {
   type ConfigView,
   configViewSchema,
+  type EnvironmentRequest,
   type EnvironmentView,
   type EventListView,
   environmentListSchema,
+  environmentRequestSchema,
   environmentSchema,
   errorSchema,
   eventListSchema,
@@ -14,15 +16,13 @@ import {
   logLineSchema,
   type PlanView,
   planSchema,
+  type RequestAnswer,
+  requestAnswerSchema,
   type ValidationView,
   validationSchema,
   versionSchema,
   type WhyView,
-  type Wish,
-  type WishAnswer,
   whySchema,
-  wishAnswerSchema,
-  wishSchema,
 } from '@eph/contract';
 
 /** Stands in for ephd: a real server with the shapes of the contract. Every answer passes its schema, so that it cannot drift. */
@@ -40,9 +40,9 @@ export interface FakeEphd extends AsyncDisposable {
   validation: ValidationView;
   /** The files that were sent for validation. */
   readonly validated: readonly Uint8Array[];
-  /** What is done about wishes, whatever they are about. */
-  wishAnswer: WishAnswer;
-  readonly wishes: readonly Wish[];
+  /** What is done about environmentRequests, whatever they are about. */
+  requestAnswer: RequestAnswer;
+  readonly environmentRequests: readonly EnvironmentRequest[];
   /** Ids that the deletion guard holds. */
   readonly held: Set<string>;
   /** Answers instead of the routes while it is set. */
@@ -58,7 +58,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const requests: string[] = [];
   const validated: Uint8Array[] = [];
-  const wishes: Wish[] = [];
+  const environmentRequests: EnvironmentRequest[] = [];
   const followers = new Set<ServerResponse>();
   const close = async (): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
@@ -77,8 +77,8 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     config: fakeConfig(),
     validation: { valid: true, faults: [], notices: [], violations: [] },
     validated,
-    wishAnswer: fakeWishAnswer(),
-    wishes,
+    requestAnswer: fakeRequestAnswer(),
+    environmentRequests,
     held: new Set(),
     instead: undefined,
     log: (line) => {
@@ -97,17 +97,17 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (noun === 'config') return void answerValidation(request, response);
     if (noun === 'plan') return sendJson(response, planSchema.parse(fake.plan));
     if (noun === 'events') return sendJson(response, eventListSchema.parse(fake.events));
-    if (id === undefined && request.method === 'POST') return void answerWish(request, response);
+    if (id === undefined && request.method === 'POST') return void answerRequest(request, response);
     if (id === undefined) return sendJson(response, environmentListSchema.parse({ environments: fake.environments }));
     const environment = fake.environments.find((one) => one.id === id || one.name === id || one.alias === id);
     if (environment === undefined) return sendError(response, 404, 'api.not_found', `there is no environment "${id}"`);
-    if (request.method === 'DELETE') return sendJson(response, wishAnswerSchema.parse(fake.wishAnswer), 202);
+    if (request.method === 'DELETE') return sendJson(response, requestAnswerSchema.parse(fake.requestAnswer), 202);
     answerAbout(environment, part, searchParams, response);
   }
 
-  async function answerWish(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    wishes.push(wishSchema.parse(JSON.parse((await buffer(request)).toString())));
-    sendJson(response, wishAnswerSchema.parse(fake.wishAnswer), 202);
+  async function answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    environmentRequests.push(environmentRequestSchema.parse(JSON.parse((await buffer(request)).toString())));
+    sendJson(response, requestAnswerSchema.parse(fake.requestAnswer), 202);
   }
 
   async function answerValidation(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -194,7 +194,7 @@ export const fakeComponent = (
 });
 
 /** Nothing had to be done. */
-export const fakeWishAnswer = (changes: Partial<WishAnswer> = {}): WishAnswer => ({
+export const fakeRequestAnswer = (changes: Partial<RequestAnswer> = {}): RequestAnswer => ({
   project: 'shop',
   source: { kind: 'pr', name: '42' },
   environment: '0123456789abcdef',

@@ -21,7 +21,7 @@ const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
 export const createApi = (
   parts: {
     readonly environments: Hono;
-    readonly wishes: Hono;
+    readonly requests: Hono;
     readonly configuration: Hono;
     readonly schemas: Hono;
     readonly health: Hono;
@@ -39,7 +39,7 @@ export const createApi = (
   api.route('/', parts.hooks);
   api.route('/', parts.schemas);
   api.route('/api/v1', parts.environments);
-  api.route('/api/v1', parts.wishes);
+  api.route('/api/v1', parts.requests);
   api.route('/api/v1', parts.configuration);
   api.get('/api/v1/version', (c) => c.json({ version }));
   api.notFound((c) => c.json({ error: { code: 'api.not_found', message: `there is nothing at ${c.req.path}` } }, 404));

@@ -1,9 +1,9 @@
-import type { Wish } from '@eph/contract';
+import type { EnvironmentRequest } from '@eph/contract';
 import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { renderAnswer } from '../request-view.ts';
 import { safeLine } from '../safe-text.ts';
-import { renderWish } from '../wish-view.ts';
 
 export interface UpOptions {
   readonly project?: string;
@@ -13,12 +13,12 @@ export const up = async ({ client, out, json }: Context, text: string, { project
   const answer = await client.bringUp({ source: parseSource(text), ...(project === undefined ? {} : { project }) });
   if (json) await out.json(answer);
   // By its id: a name that somebody chose would be part of a command that people copy.
-  else await out.lines([...renderWish(answer), safeLine(`See how far it is with \`eph status ${answer.environment}\`.`)]);
+  else await out.lines([...renderAnswer(answer), safeLine(`See how far it is with \`eph status ${answer.environment}\`.`)]);
   return exitCodes.ok;
 };
 
 /** `42`, or `#42` and `!42` as forges write it; a branch that looks like a number is `branch:42`. */
-const parseSource = (text: string): Wish['source'] => {
+const parseSource = (text: string): EnvironmentRequest['source'] => {
   const number = /^(?:[#!]|pr:)?(\d+)$/.exec(text)?.[1];
   if (number !== undefined) return { kind: 'pr', name: number };
   const name = text.replace(/^branch:/, '');

@@ -10,11 +10,11 @@ import {
   type ProjectId,
   parseSpec,
   projectId,
+  requestAnswerSchema,
   type Source,
   type SourceRef,
   silentLog,
   toFailure,
-  wishAnswerSchema,
 } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { identify } from '@eph/engine/desired/identity';
@@ -25,8 +25,8 @@ import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
 import { FakeRefWriter } from '@eph/engine/source/ref-writer.fake';
 import type { Hono } from 'hono';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createWishRoutes } from './wish-routes.ts';
-import { type Considered, type WishedProject, Wishes } from './wishes.ts';
+import { type Considered, EnvironmentRequests, type ProjectAccess } from './environment-requests.ts';
+import { createRequestRoutes } from './request-routes.ts';
 
 const shop = projectId('shop');
 const branch = (name: string): SourceRef => ({ kind: 'branch', name });
@@ -53,9 +53,9 @@ class Office {
   readonly woken: ProjectId[] = [];
   readonly #routes: Hono;
 
-  constructor(projects: ReadonlyMap<ProjectId, WishedProject>) {
+  constructor(projects: ReadonlyMap<ProjectId, ProjectAccess>) {
     const forgeOf = (project: ProjectId): Forge => projects.get(project)?.forge ?? expect.fail(`no project ${project}`);
-    const wishes = new Wishes({
+    const requests = new EnvironmentRequests({
       projects,
       consider: considerWith(forgeOf),
       wake: (project) => this.woken.push(project),
@@ -65,7 +65,7 @@ class Office {
       const [project = '', kind, ...name] = text.split(':');
       return { project: projectId(project), ref: { kind: kind as SourceRef['kind'], name: name.join(':') } };
     };
-    this.#routes = createWishRoutes({ wishes, find });
+    this.#routes = createRequestRoutes({ requests, find });
     this.#routes.onError((error, c) => {
       const { code, message } = toFailure(error);
       return c.json({ code, message }, 409);
@@ -88,7 +88,7 @@ class Office {
   async #ask(path: string, init: RequestInit): Promise<Answer> {
     const response = await this.#routes.request(path, init);
     const body: unknown = await response.json();
-    if (response.status === 202) wishAnswerSchema.parse(body);
+    if (response.status === 202) requestAnswerSchema.parse(body);
     return { status: response.status, body };
   }
 }
@@ -98,7 +98,7 @@ const spec = (triggers: string): { readonly 'eph.yaml': string } => ({
 });
 const byLabel = spec('{ type: pr_label, labels: [preview, "demo, please"] }');
 
-describe('a wish about a pull request', () => {
+describe('a request about a pull request', () => {
   const start = (files: Readonly<Record<string, string>> = byLabel, disturb?: () => Promise<void>) => {
     const repository = new FakeRepository(shop);
     repository.push(branch('main'), {});
@@ -221,10 +221,10 @@ describe('a wish about a pull request', () => {
   });
 });
 
-describe('a wish about a branch of plain Git', () => {
+describe('a request about a branch of plain Git', () => {
   const start = async (files: Readonly<Record<string, string>> = {}) => {
     const origin = await Origin.create();
-    const folder = await mkdtemp(join(tmpdir(), 'eph-wishes-'));
+    const folder = await mkdtemp(join(tmpdir(), 'eph-requests-'));
     const forge = createGitForge({ project: shop, location: origin.path, folder });
     onTestFinished(async () => {
       await forge[Symbol.asyncDispose]();
@@ -323,7 +323,7 @@ describe('a wish about a branch of plain Git', () => {
   });
 });
 
-describe('a wish', () => {
+describe('a request', () => {
   const two = (): Office => {
     const other = projectId('other');
     const projects = [shop, other].map((id) => [id, { forge: new FakeForge(id, new FakeRepository(id)) }] as const);

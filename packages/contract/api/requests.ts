@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { sourceKinds } from '../source.ts';
 
 /** Somebody wishes for an environment. ephd keeps no wishes: it writes them to Git, where everybody sees them. */
-export const wishSchema = z.strictObject({
+export const environmentRequestSchema = z.strictObject({
   /** Not needed while there is only one. */
   project: z.string().max(63).optional(),
   source: z.strictObject({
@@ -11,7 +11,7 @@ export const wishSchema = z.strictObject({
     name: z.string().min(1).max(1_000),
   }),
 });
-export type Wish = z.output<typeof wishSchema>;
+export type EnvironmentRequest = z.output<typeof environmentRequestSchema>;
 
 const change = z.discriminatedUnion('type', [
   z.object({ type: z.literal('label_added'), label: z.string() }),
@@ -19,10 +19,10 @@ const change = z.discriminatedUnion('type', [
   z.object({ type: z.literal('branch_made'), branch: z.string(), commit: z.string() }),
   z.object({ type: z.literal('branch_deleted'), branch: z.string(), commit: z.string() }),
 ]);
-export type WishChange = z.output<typeof change>;
+export type RequestChange = z.output<typeof change>;
 
 /** What was done about a wish; the loop does the rest. */
-export const wishAnswerSchema = z.object({
+export const requestAnswerSchema = z.object({
   project: z.string(),
   /** Whose environment it is: for a branch that was named, perhaps the pull request that it belongs to. */
   source: z.object({ kind: z.enum(sourceKinds), name: z.string() }),
@@ -33,4 +33,4 @@ export const wishAnswerSchema = z.object({
   /** Why it is wanted now, or is not. */
   because: z.string(),
 });
-export type WishAnswer = z.output<typeof wishAnswerSchema>;
+export type RequestAnswer = z.output<typeof requestAnswerSchema>;

@@ -1,13 +1,13 @@
 import { isEphError, type Log, type ProjectId, type SourceRef, sourceKey, toFailure } from '@eph/contract';
 import type { Cancel, Clock } from '@eph/engine/loop/clock';
 import type { Reporter } from '@eph/engine/report/reporter';
-import type { Wishes } from './wishes.ts';
+import type { EnvironmentRequests } from './environment-requests.ts';
 
-export interface StopsOptions {
+export interface StopPollerOptions {
   readonly projects: ReadonlyMap<ProjectId, { readonly reporter: Reporter }>;
   /** Those that have environments; none unless this ephd reconciles. */
   readonly living: () => ReadonlySet<ProjectId>;
-  readonly wishes: Pick<Wishes, 'takeDown'>;
+  readonly requests: Pick<EnvironmentRequests, 'takeDown'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -18,15 +18,15 @@ const roundMs = 20_000;
 const leastMs = 1_000;
 
 /** Follows the stop buttons of forges. No forge tells when somebody presses one, so it is looked for, one project after another. */
-export class Stops implements AsyncDisposable {
-  readonly #options: StopsOptions;
+export class StopPoller implements AsyncDisposable {
+  readonly #options: StopPollerOptions;
   readonly #stopping = new AbortController();
   /** Whose turn is still to come, and how long after the one before. */
   #round: { readonly left: ProjectId[]; readonly pauseMs: number } = { left: [], pauseMs: roundMs };
   #cancel: Cancel | undefined;
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(options: StopsOptions) {
+  constructor(options: StopPollerOptions) {
     this.#options = options;
     this.#wait();
   }
@@ -70,7 +70,7 @@ export class Stops implements AsyncDisposable {
   async #takeDown(project: ProjectId, ref: SourceRef, signal: AbortSignal): Promise<boolean> {
     const about = { project, source: sourceKey(ref) };
     try {
-      const { changes } = await this.#options.wishes.takeDown({ project, ref }, false, signal);
+      const { changes } = await this.#options.requests.takeDown({ project, ref }, false, signal);
       // What is on its way out is found stopped for a while.
       if (changes.length > 0) this.#options.log.info(about, 'stopped on the forge');
       return true;

@@ -1,31 +1,31 @@
 import {
+  type EnvironmentRequest,
   EphError,
   type Failure,
   type Log,
   type ProjectId,
   type PullRequest,
+  type RequestAnswer,
+  type RequestChange,
   type Source,
   type SourceRef,
   sourceKey,
   type Trigger,
-  type Wish,
-  type WishAnswer,
-  type WishChange,
 } from '@eph/contract';
 import { identify } from '@eph/engine/desired/identity';
 import type { Forge } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
 
-export interface WishesOptions {
-  readonly projects: ReadonlyMap<ProjectId, WishedProject>;
+export interface EnvironmentRequestsOptions {
+  readonly projects: ReadonlyMap<ProjectId, ProjectAccess>;
   /** What Git says to a source, as it is or as it would be after a change. */
   readonly consider: (source: Source, signal: AbortSignal) => Promise<Considered>;
   readonly wake: (project: ProjectId) => void;
   readonly log: Log;
 }
 
-export interface WishedProject {
+export interface ProjectAccess {
   readonly forge: Forge;
   /** Absent where branches are not ours to make. */
   readonly refs?: RefWriter | undefined;
@@ -40,35 +40,35 @@ export interface Considered {
 }
 
 /** An environment that somebody does not want any more. */
-export interface Unwished {
+export interface RemovalRequest {
   readonly project: ProjectId;
   readonly ref: SourceRef;
 }
 
 /**
- * Writes wishes of people to Git, as these people could do it themselves: a label on a pull request, or a branch. Nothing is written
+ * Writes requests of people to Git, as these people could do it themselves: a label on a pull request, or a branch. Nothing is written
  * that would not bring about what was wished. Asked again, it finds that all is done.
  */
-export class Wishes {
-  readonly #options: WishesOptions;
+export class EnvironmentRequests {
+  readonly #options: EnvironmentRequestsOptions;
 
-  constructor(options: WishesOptions) {
+  constructor(options: EnvironmentRequestsOptions) {
     this.#options = options;
   }
 
-  async bringUp(wish: Wish, signal: AbortSignal): Promise<WishAnswer> {
-    const project = this.#projectNamed(wish.project);
-    if (wish.source.kind === 'pr' && !/^[1-9]\d{0,9}$/.test(wish.source.name))
-      throw new EphError('api.bad_request', `${JSON.stringify(wish.source.name)} is not the number of a pull request`);
-    const source = await this.#readSource(project, wish.source, signal);
+  async bringUp(request: EnvironmentRequest, signal: AbortSignal): Promise<RequestAnswer> {
+    const project = this.#projectNamed(request.project);
+    if (request.source.kind === 'pr' && !/^[1-9]\d{0,9}$/.test(request.source.name))
+      throw new EphError('api.bad_request', `${JSON.stringify(request.source.name)} is not the number of a pull request`);
+    const source = await this.#readSource(project, request.source, signal);
     if (source === undefined)
       throw new EphError(
         'api.not_found',
-        `${project} has no ${describe(wish.source)}${wish.source.kind === 'pr' ? ' that is open' : ''}`,
+        `${project} has no ${describe(request.source)}${request.source.kind === 'pr' ? ' that is open' : ''}`,
       );
     const considered = await this.#options.consider(source, signal);
     if (considered.decision.state === 'wanted') return this.#answer(source, [], considered.decision.because);
-    if (wish.source.kind === 'pr') return await this.#addLabel(source, considered, signal);
+    if (request.source.kind === 'pr') return await this.#addLabel(source, considered, signal);
     const pull = await this.#pullFrom(source, signal);
     if (pull === undefined) return await this.#makeBranch(source, considered, signal);
     const ofPull = await this.#options.consider(pull, signal);
@@ -77,7 +77,7 @@ export class Wishes {
   }
 
   /** @param force deletes a branch although nothing else may lead to its commit */
-  async takeDown({ project, ref }: Unwished, force: boolean, signal: AbortSignal): Promise<WishAnswer> {
+  async takeDown({ project, ref }: RemovalRequest, force: boolean, signal: AbortSignal): Promise<RequestAnswer> {
     const source = await this.#readSource(project, ref, signal);
     if (source === undefined) return this.#answer({ project, ref }, [], `${describe(ref)} is gone`);
     const considered = await this.#options.consider(source, signal);
@@ -95,7 +95,7 @@ export class Wishes {
     throw new EphError('api.not_found', `there is no project ${JSON.stringify(name)}: ${known}`);
   }
 
-  #find(id: ProjectId): WishedProject {
+  #find(id: ProjectId): ProjectAccess {
     const project = this.#options.projects.get(id);
     if (project === undefined) throw new EphError('api.conflict', `the project ${id} is not configured here any more`);
     return project;
@@ -130,7 +130,7 @@ export class Wishes {
     return first;
   }
 
-  async #addLabel(source: Source, { decision, triggers }: Considered, signal: AbortSignal): Promise<WishAnswer> {
+  async #addLabel(source: Source, { decision, triggers }: Considered, signal: AbortSignal): Promise<RequestAnswer> {
     const pull = pullOf(source);
     let refusal = decision;
     for (const label of labelsIn(triggers).difference(new Set(pull.labels))) {
@@ -146,7 +146,7 @@ export class Wishes {
     throw new EphError('api.conflict', `no label would bring ${describe(source.ref)} an environment: ${refusal.because}`);
   }
 
-  async #removeLabels(source: Source, { decision, triggers }: Considered, signal: AbortSignal): Promise<WishAnswer> {
+  async #removeLabels(source: Source, { decision, triggers }: Considered, signal: AbortSignal): Promise<RequestAnswer> {
     const pull = pullOf(source);
     const labels = labelsIn(triggers).intersection(new Set(pull.labels));
     const after = { ...source, pull: { ...pull, labels: pull.labels.filter((label) => !labels.has(label)) } };
@@ -167,7 +167,7 @@ export class Wishes {
     );
   }
 
-  async #makeBranch(source: Source, { decision }: Considered, signal: AbortSignal): Promise<WishAnswer> {
+  async #makeBranch(source: Source, { decision }: Considered, signal: AbortSignal): Promise<RequestAnswer> {
     const { refs } = this.#find(source.project);
     const unwanted = `${describe(source.ref)} gets no environment: ${decision.because}`;
     if (refs === undefined) throw new EphError('api.conflict', `${unwanted}. Open a pull request from it.`);
@@ -183,7 +183,7 @@ export class Wishes {
     return this.#answer(made, isNew ? [{ type: 'branch_made', branch, commit }] : [], hoped.because);
   }
 
-  async #deleteBranch(source: Source, force: boolean, signal: AbortSignal): Promise<WishAnswer> {
+  async #deleteBranch(source: Source, force: boolean, signal: AbortSignal): Promise<RequestAnswer> {
     const { ref, commit, project } = source;
     const { forge, refs } = this.#find(project);
     if (refs === undefined || ref.kind !== 'branch' || !ref.name.startsWith(refs.prefix))
@@ -194,13 +194,13 @@ export class Wishes {
         `no other branch or tag is at ${commit}, so work may be lost with ${describe(ref)}; it takes force to delete it`,
       );
     const isNew = await refs.removeBranch(ref.name, commit, signal);
-    const changes: WishChange[] = isNew ? [{ type: 'branch_deleted', branch: ref.name, commit }] : [];
+    const changes: RequestChange[] = isNew ? [{ type: 'branch_deleted', branch: ref.name, commit }] : [];
     return this.#answer(source, changes, `${describe(ref)} is gone`);
   }
 
-  #answer({ project, ref }: Pick<Source, 'project' | 'ref'>, changes: WishChange[], because: string): WishAnswer {
+  #answer({ project, ref }: Pick<Source, 'project' | 'ref'>, changes: RequestChange[], because: string): RequestAnswer {
     if (changes.length > 0) {
-      this.#options.log.info({ project, source: sourceKey(ref), changes }, 'a wish was written to Git');
+      this.#options.log.info({ project, source: sourceKey(ref), changes }, 'a request was written to Git');
       this.#options.wake(project);
     }
     return { project, source: { kind: ref.kind, name: ref.name }, environment: identify(project, ref), changes, because };

@@ -2,8 +2,8 @@ import { EphError, type ProjectId, projectId, type SourceRef, silentLog } from '
 import { ManualClock } from '@eph/engine/loop/clock.fake';
 import type { Reporter } from '@eph/engine/report/reporter';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Stops } from './stops.ts';
-import type { Unwished } from './wishes.ts';
+import type { RemovalRequest } from './environment-requests.ts';
+import { StopPoller } from './stop-poller.ts';
 
 const pull: SourceRef = { kind: 'pr', name: '7' };
 
@@ -12,20 +12,20 @@ class Panel {
   readonly clock = new ManualClock();
   readonly pressed = new Set<ProjectId>();
   readonly looks: ProjectId[] = [];
-  readonly takenDown: Unwished[] = [];
+  readonly takenDown: RemovalRequest[] = [];
   readonly shownAgain: ProjectId[] = [];
   living: readonly string[] = [];
   refusal: EphError | undefined;
 
-  start(...names: readonly string[]): Stops {
+  start(...names: readonly string[]): StopPoller {
     const ids = names.map(projectId);
     this.living = names;
-    const stops = new Stops({
+    const stops = new StopPoller({
       projects: new Map([
         [projectId('plain'), { reporter: withoutButton }],
         ...ids.map((id) => [id, { reporter: this.#reporterOf(id) }] as const),
       ]),
-      wishes: {
+      requests: {
         takeDown: async ({ project, ref }) => {
           if (this.refusal !== undefined) throw this.refusal;
           this.takenDown.push({ project, ref });
@@ -67,7 +67,7 @@ const withoutButton: Reporter = { ensure: async () => undefined };
 const shop = projectId('shop');
 
 describe('stops', () => {
-  it('become wishes to take down what was stopped', async () => {
+  it('become requests to take down what was stopped', async () => {
     const panel = new Panel();
     panel.start('shop', 'blog');
     await panel.pass(20);
