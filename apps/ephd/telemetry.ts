@@ -2,14 +2,14 @@ import { type Failure, type Phase, phases } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { Telemetry } from '@eph/engine/loop/telemetry';
-import type { SeenRequest } from '@eph/gateway';
+import type { ServedRequest } from '@eph/gateway';
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {
   readonly registry: Registry;
   readonly telemetry: Telemetry;
-  readonly requestServed: (seen: SeenRequest) => void;
+  readonly requestServed: (seen: ServedRequest) => void;
 }
 
 /** Turns what the loop tells into log lines and metrics: each outcome once, here. */

@@ -24,7 +24,7 @@ export const answerClosed = (request: IncomingMessage, response: ServerResponse,
 };
 
 /** The environment should have answered and did not. Why is for its logs: errors of the network speak of hosts and ports. */
-export const answerSilent = (
+export const answerFailed = (
   request: IncomingMessage,
   response: ServerResponse,
   environment: EnvironmentName,

@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { EnvironmentName } from '@eph/contract';
 import type { Dispatcher } from 'undici';
-import { answerClosed, answerSilent, answerUnknown } from './answers.ts';
+import { answerClosed, answerFailed, answerUnknown } from './answers.ts';
 import { computeResponseHeaders, computeTrailers, type ReceivedHeaders } from './headers.ts';
 import { awaitsContinue, hasBody, RequestBody } from './request-body.ts';
 import type { OpenRoute, Routes, Upstream } from './routes.ts';
 import type { UpstreamPools } from './upstream-pools.ts';
 
 /** What all exchanges share. */
-export interface Edge {
+export interface ExchangeContext {
   readonly routes: Routes;
   readonly pools: UpstreamPools;
   /** Set while the gateway stops: clients are then asked to come back on a new connection. */
@@ -34,7 +34,7 @@ const clientLeft = new Error('the client left');
  * could stand in between (stream, request, fetch) costs throughput and buys nothing here.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  readonly #edge: Edge;
+  readonly #context: ExchangeContext;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #forwarding: Forwarding;
@@ -42,17 +42,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #upstream: Upstream;
   /** Absent until the request is about to be written: before that, the upstream has seen nothing of it. */
   #controller: Dispatcher.DispatchController | undefined;
-  #heard = false;
+  #responseStarted = false;
   #length = Number.NaN;
   #retried = false;
 
-  constructor(edge: Edge, request: IncomingMessage, response: ServerResponse, forwarding: Forwarding) {
-    this.#edge = edge;
+  constructor(context: ExchangeContext, request: IncomingMessage, response: ServerResponse, forwarding: Forwarding) {
+    this.#context = context;
     this.#request = request;
     this.#response = response;
     this.#forwarding = forwarding;
     this.#upstream = forwarding.route.upstream;
-    this.#body = hasBody(request) ? new RequestBody(request, () => this.#invite()) : null;
+    this.#body = hasBody(request) ? new RequestBody(request, () => this.#sendContinue()) : null;
   }
 
   begin(): void {
@@ -61,7 +61,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const upgrade = onUpgrade === undefined ? null : 'websocket';
     this.#controller = undefined;
     try {
-      this.#edge.pools.get(this.#upstream).dispatch({ path, headers, method, body: this.#body, upgrade }, this);
+      this.#context.pools.get(this.#upstream).dispatch({ path, headers, method, body: this.#body, upgrade }, this);
     } catch (error) {
       // An address that no connection can be made to, such as a port that is none.
       this.onResponseError(null, error as Error);
@@ -79,12 +79,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStarted(): void {
-    this.#heard = true;
+    this.#responseStarted = true;
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ReceivedHeaders, statusText?: string): void {
     if (status < 200) return;
-    if (this.#edge.closing) this.#response.shouldKeepAlive = false;
+    if (this.#context.closing) this.#response.shouldKeepAlive = false;
     this.#length = Number(headers['content-length']);
     this.#response.writeHead(status, statusText, computeResponseHeaders(headers));
     process.nextTick(flushHead, this.#response);
@@ -130,13 +130,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isWorthRetrying(error: Error): boolean {
     if (this.#controller === undefined) return true;
     const repeatable = this.#body === null && (this.#request.method === 'GET' || this.#request.method === 'HEAD');
-    return repeatable && !this.#heard && hangUps.has(codeOf(error));
+    return repeatable && !this.#responseStarted && hangUps.has(codeOf(error));
   }
 
   /** The route may have changed since: an upstream that is replaced stops listening once the new one has the traffic. */
   #retry(error: Error): void {
     this.#retried = true;
-    const route = this.#edge.routes.find(this.#forwarding.route.environment);
+    const route = this.#context.routes.find(this.#forwarding.route.environment);
     if (route === undefined) return answerUnknown(this.#response);
     if (route.state === 'closed') return answerClosed(this.#request, this.#response, route);
     const isElsewhere = route.state === 'open' && !isSameUpstream(route.upstream, this.#upstream);
@@ -147,10 +147,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #fail(error: Error): void {
     this.#body?.destroy();
-    answerSilent(this.#request, this.#response, this.#forwarding.route.environment, timeOuts.has(codeOf(error)) ? 504 : 502);
+    answerFailed(this.#request, this.#response, this.#forwarding.route.environment, timeOuts.has(codeOf(error)) ? 504 : 502);
   }
 
-  #invite(): void {
+  #sendContinue(): void {
     if (awaitsContinue(this.#request)) this.#response.writeContinue();
   }
 }

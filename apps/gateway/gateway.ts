@@ -3,11 +3,11 @@ import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import { EphError } from '@eph/contract';
 import { createFindDestination } from './destination.ts';
 import type { Routes } from './routes.ts';
-import { asksForWebSocket, type Front, type SeenRequest, serve, serveUpgrade } from './serve.ts';
+import { asksForWebSocket, type GatewayContext, type ServedRequest, serve, serveUpgrade } from './serve.ts';
 import { UpstreamPools } from './upstream-pools.ts';
 
 export type { Route, Routes } from './routes.ts';
-export type { SeenRequest } from './serve.ts';
+export type { ServedRequest } from './serve.ts';
 
 export interface GatewayOptions {
   readonly routes: Routes;
@@ -24,7 +24,7 @@ export interface GatewayOptions {
   /** How long `close` lets answers under way finish. */
   readonly closeGraceMs?: number;
   /** Told of every request once it is over. Must be quick and must not throw. */
-  readonly onRequest?: (seen: SeenRequest) => void;
+  readonly onRequest?: (seen: ServedRequest) => void;
 }
 
 export interface Gateway extends AsyncDisposable {
@@ -37,8 +37,8 @@ const maxHeaderBytes = 32 * 1024;
 
 export const createGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { routes, host = '127.0.0.1', domain = 'localhost', closeGraceMs = 5_000 } = options;
-  refuseLocalhostForOthers(host, domain);
-  const front: Front = {
+  requireLoopbackForLocalhost(host, domain);
+  const context: GatewayContext = {
     routes,
     pools: new UpstreamPools({
       connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
@@ -53,20 +53,20 @@ export const createGateway = async (options: GatewayOptions): Promise<Gateway> =
   };
   const upgraded = new Set<Socket>();
   const server = createHttpServer(options.headTimeoutMs ?? 20_000);
-  server.on('request', (request, response) => serve(front, request, response));
-  server.on('checkContinue', (request, response) => serve(front, request, response));
+  server.on('request', (request, response) => serve(context, request, response));
+  server.on('checkContinue', (request, response) => serve(context, request, response));
   server.on('upgrade', (request, _, head) => {
     upgraded.add(request.socket);
     request.socket.once('close', () => upgraded.delete(request.socket));
-    serveUpgrade(front, request, head);
+    serveUpgrade(context, request, head);
   });
   await listen(server, host, options.port);
 
   let stopped: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    front.closing = true;
+    context.closing = true;
     for (const socket of upgraded) socket.destroy();
-    stopped ??= stop(server, closeGraceMs, front.pools);
+    stopped ??= stop(server, closeGraceMs, context.pools);
     return stopped;
   };
   return { port: (server.address() as AddressInfo).port, close, [Symbol.asyncDispose]: close };
@@ -112,7 +112,7 @@ const stop = async (server: Server, graceMs: number, pools: UpstreamPools): Prom
 };
 
 /** Names under `localhost` mean this machine, so nobody else can be meant to reach them. */
-const refuseLocalhostForOthers = (host: string, domain: string): void => {
+const requireLoopbackForLocalhost = (host: string, domain: string): void => {
   const isLoopback = host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
   const isLocalDomain = domain === 'localhost' || domain.endsWith('.localhost');
   if (isLoopback || !isLocalDomain) return;

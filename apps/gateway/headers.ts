@@ -35,7 +35,7 @@ export const computeRequestHeaders = (raw: readonly string[], facts: RequestFact
     const key = name.toLowerCase();
     if (key === 'host') hosts += 1;
     else if (key === 'x-forwarded-for') addresses += `${value}, `;
-    else if (!isDroppedFromRequest(key) && !named?.has(key)) headers.push(name, value);
+    else if (!isDropped(key) && !named?.has(key)) headers.push(name, value);
   }
   if (hosts > 1) return undefined;
   addresses += facts.clientAddress.startsWith('::ffff:') ? facts.clientAddress.slice(7) : facts.clientAddress;
@@ -44,7 +44,7 @@ export const computeRequestHeaders = (raw: readonly string[], facts: RequestFact
 };
 
 /** `Expect` is answered here: an upstream client that waits for 100 would hold the body back twice. */
-const isDroppedFromRequest = (key: string): boolean =>
+const isDropped = (key: string): boolean =>
   hopByHop.has(key) || key === 'expect' || key === 'forwarded' || key.startsWith('x-forwarded-');
 
 /** What the client gets to see. The framing is written anew by the server. */

@@ -15,14 +15,14 @@ export const awaitsContinue = (request: IncomingMessage): boolean =>
  */
 export class RequestBody extends Readable {
   readonly #request: IncomingMessage;
-  readonly #invite: () => void;
+  readonly #sendContinue: () => void;
   #begun = false;
 
-  /** `invite` is called before the first byte is wanted: the moment to tell a client that waits for it to go on. */
-  constructor(request: IncomingMessage, invite: () => void) {
+  /** `sendContinue` is called before the first byte is wanted: the moment to tell a client that waits for it to go on. */
+  constructor(request: IncomingMessage, sendContinue: () => void) {
     super();
     this.#request = request;
-    this.#invite = invite;
+    this.#sendContinue = sendContinue;
     // Whoever reads learns of an error from its own listener; between two attempts nobody reads, and nothing is lost.
     this.on('error', () => undefined);
   }
@@ -41,7 +41,7 @@ export class RequestBody extends Readable {
 
   #begin(): void {
     this.#begun = true;
-    this.#invite();
+    this.#sendContinue();
     this.#request.on('data', this.#onData);
     this.#request.on('end', () => this.push(null));
   }

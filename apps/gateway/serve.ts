@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 import type { EnvironmentName } from '@eph/contract';
 import { answerClosed, answerMalformed, answerMoved, answerUnknown } from './answers.ts';
 import type { Destination, FindDestination } from './destination.ts';
-import { type Edge, Exchange, type Forwarding } from './exchange.ts';
+import { Exchange, type ExchangeContext, type Forwarding } from './exchange.ts';
 import { computeRequestHeaders } from './headers.ts';
 import { hasBody } from './request-body.ts';
 import { openTunnel } from './tunnel.ts';
 
-export interface SeenRequest {
+export interface ServedRequest {
   /** What the client was told; 499 when it left before it was told anything, 101 when a WebSocket opened. */
   readonly status: number;
   /** Absent when the request was for no environment. */
@@ -16,26 +16,26 @@ export interface SeenRequest {
   readonly ms: number;
 }
 
-export interface Front extends Edge {
+export interface GatewayContext extends ExchangeContext {
   readonly findDestination: FindDestination;
-  readonly onRequest: ((seen: SeenRequest) => void) | undefined;
+  readonly onRequest: ((seen: ServedRequest) => void) | undefined;
 }
 
 /** One request from its head to the end of its answer. */
 export const serve = (
-  front: Front,
+  context: GatewayContext,
   request: IncomingMessage,
   response: ServerResponse,
   onUpgrade?: Forwarding['onUpgrade'],
 ): void => {
   const begunAt = performance.now();
-  const destination = front.findDestination(request);
+  const destination = context.findDestination(request);
   const forwarding = destination.kind === 'open' ? computeForwarding(request, destination, onUpgrade) : undefined;
-  const exchange = forwarding && new Exchange(front, request, response, forwarding);
+  const exchange = forwarding && new Exchange(context, request, response, forwarding);
   response.once('close', () => {
     exchange?.clientClosed();
     const status = response.headersSent ? response.statusCode : 499;
-    front.onRequest?.({ status, environment: environmentOf(destination), ms: performance.now() - begunAt });
+    context.onRequest?.({ status, environment: environmentOf(destination), ms: performance.now() - begunAt });
   });
   if (exchange) exchange.begin();
   else answerHere(request, response, destination);
@@ -49,14 +49,14 @@ export const asksForWebSocket = (request: IncomingMessage): boolean =>
   request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
 
 /** A request that asks to become a WebSocket. If the upstream refuses, its answer is passed on like any other. */
-export const serveUpgrade = (front: Front, request: IncomingMessage, head: Buffer): void => {
+export const serveUpgrade = (context: GatewayContext, request: IncomingMessage, head: Buffer): void => {
   const client = request.socket;
   const response = createUpgradeResponse(request, client);
   const begunAt = performance.now();
-  serve(front, request, response, (environment, headers, upstream) => {
+  serve(context, request, response, (environment, headers, upstream) => {
     response.detachSocket(client);
     openTunnel(client, head, headers, upstream);
-    front.onRequest?.({ status: 101, environment, ms: performance.now() - begunAt });
+    context.onRequest?.({ status: 101, environment, ms: performance.now() - begunAt });
   });
 };
 

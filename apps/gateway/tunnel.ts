@@ -17,13 +17,13 @@ export const openTunnel = (client: Socket, head: Buffer, headers: ReceivedHeader
   // Not at once: what the client said last may still be on its way.
   client.on('close', () => upstream.end(() => upstream.destroy()));
 
-  client.write(renderSwitch(headers), 'latin1');
+  client.write(renderSwitchingProtocols(headers), 'latin1');
   if (head.length > 0) client.unshift(head);
   client.pipe(upstream);
   upstream.pipe(client);
 };
 
-const renderSwitch = (received: ReceivedHeaders): string => {
+const renderSwitchingProtocols = (received: ReceivedHeaders): string => {
   const headers = computeResponseHeaders(received);
   let text = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n';
   for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;

@@ -58,7 +58,7 @@ export class RawVisitor implements AsyncDisposable {
 }
 
 /** Says these bytes and listens until the connection ends; `bytes` should ask for that. */
-export const sayRaw = async (port: number, bytes: string): Promise<string> => {
+export const sendRaw = async (port: number, bytes: string): Promise<string> => {
   await using visitor = new RawVisitor(port, bytes);
   await visitor.closed;
   return visitor.received;
