@@ -9,7 +9,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   readonly registry: Registry;
   readonly telemetry: Telemetry;
-  readonly requestServed: (seen: ServedRequest) => void;
+  readonly requestServed: (request: ServedRequest) => void;
 }
 
 /** Turns what the loop tells into log lines and metrics: each outcome once, here. */

@@ -320,7 +320,7 @@ describe('an upstream that fails', () => {
     expect(answer).toMatchObject({ status: 502, headers: { 'x-robots-tag': 'noindex', 'retry-after': '5' } });
     expect(JSON.parse(answer.text)).toEqual({
       environment: 'shop',
-      summary: 'The environment did not answer. It may be starting again.',
+      summary: 'The environment did not answer. It may be restarting.',
       waitingFor: [],
     });
     const page = await visit(gateway.port, { headers: { accept: 'text/html' } });

@@ -165,7 +165,7 @@ describe('an environment that is not ready', () => {
 });
 
 describe('the observer', () => {
-  it('is told status, environment and duration of every request', async () => {
+  it('gets status, environment and duration of every request', async () => {
     await visit(gateway.port);
     await visit(gateway.port, { host: 'blog.localhost' });
     await visit(gateway.port, { host: 'nobody.localhost' });
@@ -179,10 +179,10 @@ describe('the observer', () => {
 });
 
 describe('opening and closing', () => {
-  it('says that a port is taken', async () => {
+  it('says that a port is in use', async () => {
     await expect(open({ port: gateway.port })).rejects.toMatchObject({
       code: 'port.unavailable',
-      message: expect.stringContaining(`127.0.0.1:${gateway.port}: the port is taken`),
+      message: expect.stringContaining(`127.0.0.1:${gateway.port}: the port is in use`),
     });
   });
 

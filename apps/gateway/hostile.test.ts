@@ -5,7 +5,7 @@ import { createFakeRoutes } from './routes.fake.ts';
 import { type FakeUpstream, startTcpUpstream } from './upstream.fake.ts';
 import { sendRaw } from './visitor.fake.ts';
 
-/** Everything the upstream gets to see, byte by byte. */
+/** Every byte that the upstream receives. */
 let upstreamHeard: string;
 let upstream: FakeUpstream<Server>;
 let gateway: Gateway;
@@ -96,18 +96,18 @@ describe('a hostile host', () => {
   });
 });
 
-describe('a client that means no good', () => {
+describe('a hostile client', () => {
   it('does not get through with CONNECT', async () => {
     const answer = await send('CONNECT shop.localhost:80 HTTP/1.1', 'Host: shop.localhost', '', '');
     expect(answer).not.toMatch(/^HTTP\/1\.1 2/);
     expect(upstreamHeard).toBe('');
   });
 
-  it('cannot take forever to say what it wants', async () => {
+  it('cannot take forever to send the head of a request', async () => {
     expect(await send('GET / HTTP/1.1', 'Host: shop.localhost', 'X-Slow')).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  it('cannot say too much', async () => {
+  it('cannot send too many headers', async () => {
     const answer = await send('GET / HTTP/1.1', 'Host: shop.localhost', `X-Long: ${'a'.repeat(100_000)}`, '', '');
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
     expect(upstreamHeard).toBe('');

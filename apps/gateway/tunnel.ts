@@ -3,18 +3,18 @@ import type { Duplex } from 'node:stream';
 import { computeResponseHeaders, type ReceivedHeaders } from './headers.ts';
 
 /**
- * Joins a client and an upstream that agreed to speak WebSocket. From here on bytes pass unread in both directions, each side may
- * finish on its own, and there is no timeout: silence is normal.
+ * Connects a client and an upstream that agreed on a WebSocket. Bytes pass unread in both directions, each side may finish on its
+ * own, and there is no timeout: silence is normal.
  *
- * `head` is what the client sent along with its request. It goes to the upstream only now, because an upstream that had refused
- * would have read it as another request, past the gateway's routing.
+ * `head` is what the client sent along with its request. It is forwarded only now, because an upstream that refuses would read it
+ * as another request, past the gateway's routing.
  */
 export const openTunnel = (client: Socket, head: Buffer, headers: ReceivedHeaders, upstream: Duplex): void => {
   client.setTimeout(0);
   upstream.allowHalfOpen = true;
   upstream.on('error', () => client.destroy());
   client.on('error', () => upstream.destroy());
-  // Not at once: what the client said last may still be on its way.
+  // Not at once: the client's last bytes may not be flushed yet.
   client.on('close', () => upstream.end(() => upstream.destroy()));
 
   client.write(renderSwitchingProtocols(headers), 'latin1');
