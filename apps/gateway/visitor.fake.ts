@@ -64,4 +64,6 @@ export const sendRaw = async (port: number, bytes: string): Promise<string> => {
   return visitor.received;
 };
 
-export const expectSoon = <T>(read: () => T): ReturnType<typeof expect.poll<T>> => expect.poll(read);
+export const expectSoon = <T>(read: () => T): ReturnType<typeof expect.poll<T>> => {
+  return expect.poll(read);
+};
