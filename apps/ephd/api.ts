@@ -32,7 +32,7 @@ export const createApi = (
 ): Hono => {
   const api = new Hono();
   api.use(async (c, next) => {
-    refuseStrangers(c.req.header('host'), c.req.header('origin'));
+    requireLocalCaller(c.req.header('host'), c.req.header('origin'));
     await next();
   });
   api.route('/', parts.health);
@@ -56,7 +56,7 @@ export const createApi = (
  * There is no login yet, so only programs of this machine may ask: ephd listens on loopback, and a web page that a browser of
  * this machine shows must not reach it through a name of its own (DNS rebinding) or by sending a form (cross-site requests).
  */
-const refuseStrangers = (host: string | undefined, origin: string | undefined): void => {
+const requireLocalCaller = (host: string | undefined, origin: string | undefined): void => {
   if (!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host ?? ''))
     throw new EphError('api.forbidden', 'ephd answers only to localhost and 127.0.0.1');
   if (origin !== undefined && origin !== `http://${host}`)

@@ -28,7 +28,7 @@ import { fillLink, type LinkTemplates } from './links.ts';
 import { computeSharedOwners } from './shared-owners.ts';
 
 /** A project as ephd reaches it. */
-export interface ReachedProject {
+export interface ConnectedProject {
   readonly forge: Forge & AsyncDisposable;
   readonly reporter: Reporter;
   /** Absent where branches are not ours to make. */
@@ -45,7 +45,7 @@ export interface ForgesOptions {
 /** Every project with the forge it lives on. What uses one token shares its budget. */
 export class Forges {
   readonly #options: ForgesOptions;
-  readonly #projects = new Map<ProjectId, ReachedProject>();
+  readonly #projects = new Map<ProjectId, ConnectedProject>();
   readonly #gates = new Map<string, Gate>();
   readonly #identities = new Map<string, GithubIdentity>();
   readonly #looks = new Map<ProjectId, SharedLook>();
@@ -56,14 +56,14 @@ export class Forges {
       const look = this.#createLook(forge, owner);
       if (look !== undefined) for (const id of together) this.#looks.set(id, look);
     }
-    for (const project of projects) this.#projects.set(project.id, this.#reach(project));
+    for (const project of projects) this.#projects.set(project.id, this.#connect(project));
   }
 
-  get all(): ReadonlyMap<ProjectId, ReachedProject> {
+  get all(): ReadonlyMap<ProjectId, ConnectedProject> {
     return this.#projects;
   }
 
-  get(id: ProjectId): ReachedProject {
+  get(id: ProjectId): ConnectedProject {
     const project = this.#projects.get(id);
     if (project === undefined) throw new EphError('forge.refused', `project ${id} is not configured here`);
     return project;
@@ -97,7 +97,7 @@ export class Forges {
     await Promise.all([...this.#projects.values()].map(({ forge }) => forge[Symbol.asyncDispose]()));
   }
 
-  #reach({ id, location, forge: server, comments: commenting, texts }: ConfiguredProject): ReachedProject {
+  #connect({ id, location, forge: server, comments: commenting, texts }: ConfiguredProject): ConnectedProject {
     const { dataFolder, environment, log } = this.#options;
     const folder = join(dataFolder, 'projects', id);
     mkdirSync(folder, { recursive: true });

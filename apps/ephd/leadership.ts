@@ -4,13 +4,13 @@ import type { Lease, LeaseState } from '@eph/engine/history/lease';
 export class Leadership {
   state: LeaseState | { readonly state: 'undecided' } = { state: 'undecided' };
   readonly #lead: () => void;
-  readonly #rest: () => Promise<void>;
+  readonly #stop: () => Promise<void>;
   #transitions: Promise<void> = Promise.resolve();
   #leading = false;
 
-  constructor(lead: () => void, rest: () => Promise<void>) {
+  constructor(lead: () => void, stop: () => Promise<void>) {
     this.#lead = lead;
-    this.#rest = rest;
+    this.#stop = stop;
   }
 
   /** With a store nobody else has, there is nobody to ask. */
@@ -37,7 +37,7 @@ export class Leadership {
       if (this.#leading === leading) return;
       this.#leading = leading;
       if (leading) this.#lead();
-      else await this.#rest();
+      else await this.#stop();
     });
   }
 }

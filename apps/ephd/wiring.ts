@@ -186,8 +186,8 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     wake: (id) => engine?.wakeProject(id),
     log,
   });
-  const living = () => new Set(engine?.environments().map(({ project }) => project));
-  stack.use(new StopPoller({ projects: forges.all, living, requests, clock: systemClock, log }));
+  const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
+  stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
   const api = createApi(
     {
       environments: createEnvironmentRoutes({

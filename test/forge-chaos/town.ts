@@ -85,7 +85,7 @@ export class Town implements AsyncDisposable {
     });
     this.#stops = new StopPoller({
       projects: new Map([[shop, hosting]]),
-      living: () => new Set([shop]),
+      activeProjects: () => new Set([shop]),
       requests: {
         takeDown: (removal, force, signal) =>
           this.witness.takingDown(Number(removal.ref.name), () => requests.takeDown(removal, force, signal)),

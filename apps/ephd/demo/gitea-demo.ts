@@ -10,7 +10,7 @@ import { plainProject } from '../config.ts';
 import { createLog } from '../log.ts';
 import { type Ephd, startEphd } from '../wiring.ts';
 import { shopFiles, shopPage } from './sample-files.ts';
-import { Steps, say, until, untilGone, untilReady, untilStopped } from './steps.ts';
+import { print, Steps, until, untilGone, untilReady, untilStopped } from './steps.ts';
 import { visit } from './visitor.ts';
 
 const label = 'preview';
@@ -19,7 +19,7 @@ export const demoOnGitea = async (once: boolean): Promise<void> => {
   const finding = gitea.find();
   if (!finding.found) throw new Error(`there is no Gitea here (${finding.reason}); get it with: npm run parts -- --get gitea`);
   const folder = mkdtempSync(join(tmpdir(), 'eph-demo-'));
-  say('Gitea is being started.');
+  print('Gitea is being started.');
   const server = await gitea.start();
   try {
     const { admin } = server;
@@ -98,7 +98,7 @@ const openPullRequest = async (repository: GiteaRepository): Promise<{ readonly 
 
 const demoOnce = async (server: GiteaServer, repository: GiteaRepository, ephd: Ephd): Promise<void> => {
   const steps = new Steps();
-  say(`A small shop was made at ${server.url}/${repository.owner}/${repository.name}, and ephd watches it.\n`);
+  print(`A small shop was made at ${server.url}/${repository.owner}/${repository.name}, and ephd watches it.\n`);
   const { number, commit } = await openPullRequest(repository);
   await repository.addLabels(number, label);
   const environment = await steps.time(`pull request labelled ${label}, environment ready`, () => untilReady(ephd, commit));
@@ -121,7 +121,7 @@ const demoUntilStopped = async (server: GiteaServer, repository: GiteaRepository
   const { number, commit } = await openPullRequest(repository);
   await repository.addLabels(number, label);
   const { url } = await untilReady(ephd, commit);
-  say(`
+  print(`
 Pull request:  ${server.url}/${repository.owner}/${repository.name}/pulls/${number}
 Log in as:     ${server.admin.name}, password ${server.admin.password}
 Environment:   ${url}
@@ -129,7 +129,7 @@ Environment:   ${url}
 Take the label ${label} away and it goes; put it back and it comes again. Ctrl-C removes everything.
 `);
   await stopped;
-  say('\nRemoving everything.');
+  print('\nRemoving everything.');
   await repository.closePullRequest(number);
   await untilRemoved(ephd, repository, number);
 };

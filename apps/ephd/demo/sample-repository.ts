@@ -55,7 +55,7 @@ export const createSampleRepository = async (folder: string, name: string, files
   };
 };
 
-/** The developer's own Git configuration has no say in the demo, and is not touched by it. */
+/** The demo neither uses nor changes the developer's own Git configuration. */
 const isolated = {
   PATH: process.env['PATH'],
   HOME: '/nonexistent',

@@ -1,17 +1,17 @@
 import { type EnvironmentView, environmentListSchema } from '@eph/contract';
 import type { Ephd } from '../wiring.ts';
 
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
-export const say = (text: string): void => void process.stdout.write(`${text}\n`);
+export const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** Asks until the answer is there; what took too long is named. */
 export const until = async <T>(what: string, ask: () => Promise<T | undefined>): Promise<T> => {
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (Date.now() > deadline) throw new Error(`${what} took more than ${patienceMs / 1000} s`);
+    if (Date.now() > deadline) throw new Error(`${what} took more than ${timeoutMs / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 };
@@ -46,13 +46,13 @@ export class Steps {
     const start = performance.now();
     const result = await work();
     this.#times.push([step, `${((performance.now() - start) / 1000).toFixed(2)} s`]);
-    say(`  ${step}`);
+    print(`  ${step}`);
     return result;
   }
 
   print(): void {
     const width = Math.max(...this.#times.map(([step]) => step.length));
-    say(`\n${'step'.padEnd(width)}  time\n${'-'.repeat(width)}  ------`);
-    for (const [step, time] of this.#times) say(`${step.padEnd(width)}  ${time}`);
+    print(`\n${'step'.padEnd(width)}  time\n${'-'.repeat(width)}  ------`);
+    for (const [step, time] of this.#times) print(`${step.padEnd(width)}  ${time}`);
   }
 }

@@ -20,7 +20,7 @@ import type { RefWriter } from '@eph/engine/source/ref-writer';
 export interface EnvironmentRequestsOptions {
   readonly projects: ReadonlyMap<ProjectId, ProjectAccess>;
   /** What Git says to a source, as it is or as it would be after a change. */
-  readonly consider: (source: Source, signal: AbortSignal) => Promise<Considered>;
+  readonly consider: (source: Source, signal: AbortSignal) => Promise<SourceDecision>;
   readonly wake: (project: ProjectId) => void;
   readonly log: Log;
 }
@@ -31,7 +31,7 @@ export interface ProjectAccess {
   readonly refs?: RefWriter | undefined;
 }
 
-export interface Considered {
+export interface SourceDecision {
   readonly decision:
     | { readonly state: 'wanted' | 'unwanted'; readonly because: string }
     | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
@@ -66,23 +66,23 @@ export class EnvironmentRequests {
         'api.not_found',
         `${project} has no ${describe(request.source)}${request.source.kind === 'pr' ? ' that is open' : ''}`,
       );
-    const considered = await this.#options.consider(source, signal);
-    if (considered.decision.state === 'wanted') return this.#answer(source, [], considered.decision.because);
-    if (request.source.kind === 'pr') return await this.#addLabel(source, considered, signal);
+    const current = await this.#options.consider(source, signal);
+    if (current.decision.state === 'wanted') return this.#answer(source, [], current.decision.because);
+    if (request.source.kind === 'pr') return await this.#addLabel(source, current, signal);
     const pull = await this.#pullFrom(source, signal);
-    if (pull === undefined) return await this.#makeBranch(source, considered, signal);
-    const ofPull = await this.#options.consider(pull, signal);
-    if (ofPull.decision.state === 'wanted') return this.#answer(pull, [], ofPull.decision.because);
-    return await this.#addLabel(pull, ofPull, signal);
+    if (pull === undefined) return await this.#makeBranch(source, current, signal);
+    const decisionOfPull = await this.#options.consider(pull, signal);
+    if (decisionOfPull.decision.state === 'wanted') return this.#answer(pull, [], decisionOfPull.decision.because);
+    return await this.#addLabel(pull, decisionOfPull, signal);
   }
 
   /** @param force deletes a branch although nothing else may lead to its commit */
   async takeDown({ project, ref }: RemovalRequest, force: boolean, signal: AbortSignal): Promise<RequestAnswer> {
     const source = await this.#readSource(project, ref, signal);
     if (source === undefined) return this.#answer({ project, ref }, [], `${describe(ref)} is gone`);
-    const considered = await this.#options.consider(source, signal);
-    if (considered.decision.state === 'unwanted') return this.#answer(source, [], considered.decision.because);
-    if (ref.kind === 'pr') return await this.#removeLabels(source, considered, signal);
+    const current = await this.#options.consider(source, signal);
+    if (current.decision.state === 'unwanted') return this.#answer(source, [], current.decision.because);
+    if (ref.kind === 'pr') return await this.#removeLabels(source, current, signal);
     return await this.#deleteBranch(source, force, signal);
   }
 
@@ -105,7 +105,7 @@ export class EnvironmentRequests {
   async #readSource(project: ProjectId, ref: SourceRef, signal: AbortSignal): Promise<Source | undefined> {
     if (ref.kind === 'pr') this.#pullsOf(project);
     const answer = await this.#find(project).forge.source(ref, signal);
-    if (answer.state === 'unknown') throw asError(answer.fault);
+    if (answer.state === 'unknown') throw toError(answer.fault);
     return answer.state === 'gone' ? undefined : answer.source;
   }
 
@@ -126,61 +126,61 @@ export class EnvironmentRequests {
       const numbers = [first, ...others].map((one) => one?.ref.name).join(', ');
       throw new EphError('api.conflict', `several pull requests come from ${describe(ref)}: name one of ${numbers}`);
     }
-    if (first === undefined && !complete) throw asError(faults[0]);
+    if (first === undefined && !complete) throw toError(faults[0]);
     return first;
   }
 
-  async #addLabel(source: Source, { decision, triggers }: Considered, signal: AbortSignal): Promise<RequestAnswer> {
+  async #addLabel(source: Source, { decision, triggers }: SourceDecision, signal: AbortSignal): Promise<RequestAnswer> {
     const pull = pullOf(source);
     let refusal = decision;
     for (const label of labelsIn(triggers).difference(new Set(pull.labels))) {
       const after = { ...source, pull: { ...pull, labels: [...pull.labels, label].toSorted() } };
-      const { decision: hoped } = await this.#options.consider(after, signal);
-      if (hoped.state === 'wanted') {
+      const { decision: expected } = await this.#options.consider(after, signal);
+      if (expected.state === 'wanted') {
         await this.#pullsOf(source.project).addLabel(source.ref, label, signal);
-        return this.#answer(source, [{ type: 'label_added', label }], hoped.because);
+        return this.#answer(source, [{ type: 'label_added', label }], expected.because);
       }
-      refusal = hoped;
+      refusal = expected;
     }
-    if (refusal.state === 'unknown') throw asError(refusal.fault);
+    if (refusal.state === 'unknown') throw toError(refusal.fault);
     throw new EphError('api.conflict', `no label would bring ${describe(source.ref)} an environment: ${refusal.because}`);
   }
 
-  async #removeLabels(source: Source, { decision, triggers }: Considered, signal: AbortSignal): Promise<RequestAnswer> {
+  async #removeLabels(source: Source, { decision, triggers }: SourceDecision, signal: AbortSignal): Promise<RequestAnswer> {
     const pull = pullOf(source);
     const labels = labelsIn(triggers).intersection(new Set(pull.labels));
     const after = { ...source, pull: { ...pull, labels: pull.labels.filter((label) => !labels.has(label)) } };
-    const { decision: hoped } = labels.size === 0 ? { decision } : await this.#options.consider(after, signal);
-    if (hoped.state === 'wanted')
+    const { decision: expected } = labels.size === 0 ? { decision } : await this.#options.consider(after, signal);
+    if (expected.state === 'wanted')
       throw new EphError(
         'api.conflict',
-        `${describe(source.ref)} wants an environment without any label: ${hoped.because}. ` +
+        `${describe(source.ref)} wants an environment without any label: ${expected.because}. ` +
           'Close it, or write [skip eph] in its title.',
       );
-    if (labels.size === 0 && hoped.state === 'unknown') throw asError(hoped.fault);
+    if (labels.size === 0 && expected.state === 'unknown') throw toError(expected.fault);
     const pulls = this.#pullsOf(source.project);
     for (const label of labels) await pulls.removeLabel(source.ref, label, signal);
     return this.#answer(
       source,
       [...labels].map((label) => ({ type: 'label_removed', label })),
-      hoped.because,
+      expected.because,
     );
   }
 
-  async #makeBranch(source: Source, { decision }: Considered, signal: AbortSignal): Promise<RequestAnswer> {
+  async #makeBranch(source: Source, { decision }: SourceDecision, signal: AbortSignal): Promise<RequestAnswer> {
     const { refs } = this.#find(source.project);
     const unwanted = `${describe(source.ref)} gets no environment: ${decision.because}`;
     if (refs === undefined) throw new EphError('api.conflict', `${unwanted}. Open a pull request from it.`);
     if (source.ref.name.startsWith(refs.prefix)) throw new EphError('api.conflict', unwanted);
     const branch = `${refs.prefix}${source.ref.name}`;
     const made: Source = { ...source, ref: { kind: 'branch', name: branch } };
-    const { decision: hoped } = await this.#options.consider(made, signal);
-    if (hoped.state === 'unknown') throw asError(hoped.fault);
-    if (hoped.state === 'unwanted')
-      throw new EphError('api.conflict', `${unwanted}; ${describe(made.ref)} would get none either: ${hoped.because}`);
+    const { decision: expected } = await this.#options.consider(made, signal);
+    if (expected.state === 'unknown') throw toError(expected.fault);
+    if (expected.state === 'unwanted')
+      throw new EphError('api.conflict', `${unwanted}; ${describe(made.ref)} would get none either: ${expected.because}`);
     const { commit } = source;
     const isNew = await refs.ensureBranch(branch, commit, signal);
-    return this.#answer(made, isNew ? [{ type: 'branch_made', branch, commit }] : [], hoped.because);
+    return this.#answer(made, isNew ? [{ type: 'branch_made', branch, commit }] : [], expected.because);
   }
 
   async #deleteBranch(source: Source, force: boolean, signal: AbortSignal): Promise<RequestAnswer> {
@@ -188,7 +188,7 @@ export class EnvironmentRequests {
     const { forge, refs } = this.#find(project);
     if (refs === undefined || ref.kind !== 'branch' || !ref.name.startsWith(refs.prefix))
       throw new EphError('api.conflict', `${describe(ref)} is not ephd's to delete; delete it in Git, and the environment goes`);
-    if (!force && !(await isKept(source, forge, signal)))
+    if (!force && !(await hasOtherRef(source, forge, signal)))
       throw new EphError(
         'api.conflict',
         `no other branch or tag is at ${commit}, so work may be lost with ${describe(ref)}; it takes force to delete it`,
@@ -208,7 +208,7 @@ export class EnvironmentRequests {
 }
 
 /** Whether something else leads to the very commit. What leads to a later one would be hard to find and is not looked for. */
-const isKept = async ({ ref, commit }: Source, forge: Forge, signal: AbortSignal): Promise<boolean> => {
+const hasOtherRef = async ({ ref, commit }: Source, forge: Forge, signal: AbortSignal): Promise<boolean> => {
   const { items } = await forge.sources(signal);
   return items.some((other) => other.commit === commit && sourceKey(other.ref) !== sourceKey(ref));
 };
@@ -226,7 +226,7 @@ const kinds = { branch: 'branch', tag: 'tag', pr: 'pull request' } as const;
 
 const describe = ({ kind, name }: SourceRef): string => `${kinds[kind]} ${name}`;
 
-const asError = (fault: Failure | undefined): EphError =>
+const toError = (fault: Failure | undefined): EphError =>
   fault === undefined
     ? new EphError('forge.incomplete', 'the forge did not answer completely')
     : new EphError(fault.code, fault.message, fault.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs });

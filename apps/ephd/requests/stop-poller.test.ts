@@ -8,19 +8,19 @@ import { StopPoller } from './stop-poller.ts';
 const pull: SourceRef = { kind: 'pr', name: '7' };
 
 /** Projects with a stop button each, which somebody may have pressed. */
-class Panel {
+class StopButtons {
   readonly clock = new ManualClock();
   readonly pressed = new Set<ProjectId>();
-  readonly looks: ProjectId[] = [];
+  readonly polls: ProjectId[] = [];
   readonly takenDown: RemovalRequest[] = [];
   readonly shownAgain: ProjectId[] = [];
-  living: readonly string[] = [];
+  active: readonly string[] = [];
   refusal: EphError | undefined;
 
   start(...names: readonly string[]): StopPoller {
     const ids = names.map(projectId);
-    this.living = names;
-    const stops = new StopPoller({
+    this.active = names;
+    const poller = new StopPoller({
       projects: new Map([
         [projectId('plain'), { reporter: withoutButton }],
         ...ids.map((id) => [id, { reporter: this.#reporterOf(id) }] as const),
@@ -32,12 +32,12 @@ class Panel {
           return { project, source: ref, environment: '0'.repeat(16), changes: [], because: 'nobody asks for it' };
         },
       },
-      living: () => new Set(this.living.map(projectId)),
+      activeProjects: () => new Set(this.active.map(projectId)),
       clock: this.clock,
       log: silentLog,
     });
-    onTestFinished(() => stops[Symbol.asyncDispose]());
-    return stops;
+    onTestFinished(() => poller[Symbol.asyncDispose]());
+    return poller;
   }
 
   /** One look after another, for as long as they fall due. */
@@ -54,7 +54,7 @@ class Panel {
     return {
       ensure: async () => undefined,
       followStops: async (takeDown) => {
-        this.looks.push(id);
+        this.polls.push(id);
         if (!this.pressed.has(id)) return;
         if (!(await takeDown(pull))) this.shownAgain.push(id);
         this.pressed.delete(id);
@@ -68,61 +68,61 @@ const shop = projectId('shop');
 
 describe('stops', () => {
   it('become requests to take down what was stopped', async () => {
-    const panel = new Panel();
-    panel.start('shop', 'blog');
-    await panel.pass(20);
-    expect(panel.takenDown).toEqual([]);
-    panel.pressed.add(shop);
-    await panel.pass(20);
-    expect(panel.takenDown).toEqual([{ project: 'shop', ref: pull }]);
-    expect(panel.shownAgain).toEqual([]);
+    const buttons = new StopButtons();
+    buttons.start('shop', 'blog');
+    await buttons.pass(20);
+    expect(buttons.takenDown).toEqual([]);
+    buttons.pressed.add(shop);
+    await buttons.pass(20);
+    expect(buttons.takenDown).toEqual([{ project: 'shop', ref: pull }]);
+    expect(buttons.shownAgain).toEqual([]);
   });
 
   it('that cannot be followed are shown as what they are', async () => {
-    const panel = new Panel();
-    panel.start('shop');
-    panel.refusal = new EphError('api.conflict', 'pull request 7 wants an environment without any label');
-    panel.pressed.add(shop);
-    await panel.pass(20);
-    expect(panel.shownAgain).toEqual(['shop']);
+    const buttons = new StopButtons();
+    buttons.start('shop');
+    buttons.refusal = new EphError('api.conflict', 'pull request 7 wants an environment without any label');
+    buttons.pressed.add(shop);
+    await buttons.pass(20);
+    expect(buttons.shownAgain).toEqual(['shop']);
   });
 
   it('are followed as soon as the forge answers again', async () => {
-    const panel = new Panel();
-    panel.start('shop');
-    panel.refusal = new EphError('forge.unreachable', 'the forge is away');
-    panel.pressed.add(shop);
-    await panel.pass(60);
-    expect([panel.takenDown, panel.shownAgain]).toEqual([[], []]);
-    panel.refusal = undefined;
-    await panel.pass(20);
-    expect(panel.takenDown).toHaveLength(1);
+    const buttons = new StopButtons();
+    buttons.start('shop');
+    buttons.refusal = new EphError('forge.unreachable', 'the forge is away');
+    buttons.pressed.add(shop);
+    await buttons.pass(60);
+    expect([buttons.takenDown, buttons.shownAgain]).toEqual([[], []]);
+    buttons.refusal = undefined;
+    await buttons.pass(20);
+    expect(buttons.takenDown).toHaveLength(1);
   });
 
   it('are looked for in turn, however many projects there are, and only where environments are', async () => {
-    const panel = new Panel();
-    panel.start('shop', 'blog', 'docs', 'wiki');
-    await panel.pass(42);
-    expect(panel.looks).toEqual(['shop', 'blog', 'docs', 'wiki', 'shop']);
-    panel.living = ['docs'];
-    await panel.pass(60);
-    expect(panel.looks.slice(5)).toEqual(['blog', 'docs', 'wiki', 'docs', 'docs', 'docs']);
+    const buttons = new StopButtons();
+    buttons.start('shop', 'blog', 'docs', 'wiki');
+    await buttons.pass(42);
+    expect(buttons.polls).toEqual(['shop', 'blog', 'docs', 'wiki', 'shop']);
+    buttons.active = ['docs'];
+    await buttons.pass(60);
+    expect(buttons.polls.slice(5)).toEqual(['blog', 'docs', 'wiki', 'docs', 'docs', 'docs']);
 
-    const crowd = new Panel();
-    crowd.start(...Array.from({ length: 2_000 }, (_, index) => `shop-${index}`));
-    await crowd.pass(60);
-    expect(crowd.looks).toHaveLength(41);
+    const many = new StopButtons();
+    many.start(...Array.from({ length: 2_000 }, (_, index) => `shop-${index}`));
+    await many.pass(60);
+    expect(many.polls).toHaveLength(41);
   });
 
   it('are not looked for where there is no button, nor after the end', async () => {
-    const none = new Panel();
+    const none = new StopButtons();
     none.start('shop');
-    none.living = ['plain'];
+    none.active = ['plain'];
     await none.pass(60);
-    expect(none.looks).toEqual([]);
-    const panel = new Panel();
-    await panel.start('shop')[Symbol.asyncDispose]();
-    await panel.pass(60);
-    expect(panel.looks).toEqual([]);
+    expect(none.polls).toEqual([]);
+    const buttons = new StopButtons();
+    await buttons.start('shop')[Symbol.asyncDispose]();
+    await buttons.pass(60);
+    expect(buttons.polls).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import type { EnvironmentRequests } from './environment-requests.ts';
 export interface StopPollerOptions {
   readonly projects: ReadonlyMap<ProjectId, { readonly reporter: Reporter }>;
   /** Those that have environments; none unless this ephd reconciles. */
-  readonly living: () => ReadonlySet<ProjectId>;
+  readonly activeProjects: () => ReadonlySet<ProjectId>;
   readonly requests: Pick<EnvironmentRequests, 'takeDown'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -15,7 +15,7 @@ export interface StopPollerOptions {
 /** Every project has its turn so often. */
 const roundMs = 20_000;
 /** With many projects a round takes longer: no look follows another any sooner. */
-const leastMs = 1_000;
+const minimumPauseMs = 1_000;
 
 /** Follows the stop buttons of forges. No forge tells when somebody presses one, so it is looked for, one project after another. */
 export class StopPoller implements AsyncDisposable {
@@ -24,40 +24,42 @@ export class StopPoller implements AsyncDisposable {
   /** Whose turn is still to come, and how long after the one before. */
   #round: { readonly left: ProjectId[]; readonly pauseMs: number } = { left: [], pauseMs: roundMs };
   #cancel: Cancel | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #polling: Promise<void> = Promise.resolve();
 
   constructor(options: StopPollerOptions) {
     this.#options = options;
-    this.#wait();
+    this.#schedule();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#cancel?.();
-    await this.#looking;
+    await this.#polling;
   }
 
-  #wait(): void {
+  #schedule(): void {
     this.#cancel = this.#options.clock.after(this.#round.pauseMs, () => {
-      this.#looking = this.#next();
+      this.#polling = this.#next();
     });
   }
 
   async #next(): Promise<void> {
     if (this.#round.left.length === 0) this.#round = this.#beginRound();
     const id = this.#round.left.shift();
-    if (id !== undefined) await this.#look(id);
-    if (!this.#stopping.signal.aborted) this.#wait();
+    if (id !== undefined) await this.#poll(id);
+    if (!this.#stopping.signal.aborted) this.#schedule();
   }
 
   #beginRound() {
-    const { projects, living } = this.#options;
-    const alive = living();
-    const left = [...projects].flatMap(([id, { reporter }]) => (reporter.followStops !== undefined && alive.has(id) ? [id] : []));
-    return { left, pauseMs: Math.max(leastMs, roundMs / Math.max(1, left.length)) };
+    const { projects, activeProjects } = this.#options;
+    const active = activeProjects();
+    const left = [...projects].flatMap(([id, { reporter }]) =>
+      reporter.followStops !== undefined && active.has(id) ? [id] : [],
+    );
+    return { left, pauseMs: Math.max(minimumPauseMs, roundMs / Math.max(1, left.length)) };
   }
 
-  async #look(id: ProjectId): Promise<void> {
+  async #poll(id: ProjectId): Promise<void> {
     const { signal } = this.#stopping;
     try {
       await this.#options.projects.get(id)?.reporter.followStops?.((ref) => this.#takeDown(id, ref, signal), signal);

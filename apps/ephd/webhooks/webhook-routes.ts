@@ -28,20 +28,20 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
   const { secrets, now, log } = options;
   const bodies = new BodyReader({ ...defaultLimits, ...options.limits });
   const seen = new SeenBodies(now);
-  const complain = createComplaints(now, log);
+  const logRefusal = createRefusalLog(now, log);
 
   const deliver = async (c: Context, forge: WebhookForge): Promise<Delivered> => {
     const dialect = dialects[forge];
     // Anybody can sign with an empty secret.
-    const known = secrets(forge).filter((secret) => secret !== '');
-    if (known.length === 0) throw nothingThere(c.req.path);
+    const allowed = secrets(forge).filter((secret) => secret !== '');
+    if (allowed.length === 0) throw notFound(c.req.path);
     if (!/^application\/json\s*(?:;|$)/i.test(c.req.header('content-type') ?? ''))
       throw new Refusal(415, 'set the content type of the webhook to application/json');
-    const proof = dialect.readProof(c.req.header(dialect.proofHeader), known);
-    if (proof === undefined) throw unproven(dialect);
+    const verify = dialect.createVerify(c.req.header(dialect.credentialHeader), allowed);
+    if (verify === undefined) throw unverified(dialect);
     const event = c.req.header(dialect.eventHeader) ?? '';
-    return await bodies.withBody(bodyOf(c), (body) => {
-      if (!proof(body)) throw unproven(dialect);
+    return await bodies.withBody(readableBody(c), (body) => {
+      if (!verify(body)) throw unverified(dialect);
       const { projects, because } = projectsIn(forge, event, body, options.projectOf);
       if (projects.length === 0) return { woken: [], because };
       if (!seen.add(forge, body)) return { woken: [], because: 'it was delivered before' };
@@ -53,10 +53,10 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
 
   const routes = new Hono();
   for (const forge of webhookForges) routes.post(`/webhooks/${forge}`, async (c) => c.json(await deliver(c, forge), 202));
-  routes.notFound((c) => answerError(c, nothingThere(c.req.path)));
+  routes.notFound((c) => answerError(c, notFound(c.req.path)));
   routes.onError((error, c) => {
     if (error instanceof Refusal) {
-      complain(c.req.path, error.status);
+      logRefusal(c.req.path, error.status);
       return answerError(c, error);
     }
     const { code, message } = toFailure(error);
@@ -67,7 +67,7 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
 };
 
 /** From the socket where there is one: the streams of the web cost as much as everything else that happens to a webhook. */
-const bodyOf = (c: Context): IncomingBody => {
+const readableBody = (c: Context): IncomingBody => {
   const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
   const chunks =
     incoming?.iterator({ destroyOnReturn: false }) ?? (c.req.raw.body ?? new Blob([]).stream()).values({ preventCancel: true });
@@ -103,10 +103,10 @@ const parseJson = (body: Uint8Array): unknown => {
   }
 };
 
-const unproven = ({ proofHeader }: Dialect): Refusal =>
-  new Refusal(401, `${proofHeader} does not prove that this comes from a forge of ephd; compare the secrets of both`);
+const unverified = ({ credentialHeader }: Dialect): Refusal =>
+  new Refusal(401, `${credentialHeader} does not prove that this comes from a forge of ephd; compare the secrets of both`);
 
-const nothingThere = (path: string): Refusal => new Refusal(404, `there is nothing at ${path}`);
+const notFound = (path: string): Refusal => new Refusal(404, `there is nothing at ${path}`);
 
 const answerError = (c: Context, { status, code, message }: Refusal): Response => {
   // What is left of a body is not read, so the connection is of no further use.
@@ -114,17 +114,17 @@ const answerError = (c: Context, { status, code, message }: Refusal): Response =
   return c.json({ error: { code, message } }, status);
 };
 
-const complaintEveryMs = 60_000;
+const refusalLogMs = 60_000;
 
 /** A wrong secret is worth a line; a flood of forgeries is not worth one each. */
-const createComplaints = (now: () => number, log: Log): ((path: string, status: number) => void) => {
+const createRefusalLog = (now: () => number, log: Log): ((path: string, status: number) => void) => {
   let last = Number.NEGATIVE_INFINITY;
-  let untold = 0;
+  let unlogged = 0;
   return (path, status) => {
-    untold += 1;
-    if (now() - last < complaintEveryMs) return;
-    log.warn({ path, status, count: untold }, 'webhooks were refused');
+    unlogged += 1;
+    if (now() - last < refusalLogMs) return;
+    log.warn({ path, status, count: unlogged }, 'webhooks were refused');
     last = now();
-    untold = 0;
+    unlogged = 0;
   };
 };

@@ -1,14 +1,14 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 /** Whether a body comes from somebody who knows a secret. */
-export type Proof = (body: Uint8Array) => boolean;
+export type Verify = (body: Uint8Array) => boolean;
 
 /** Makes a proof of what a header claims; undefined when that proves no body at all, so that none needs to be read. */
-export type ReadProof = (header: string | undefined, secrets: readonly string[]) => Proof | undefined;
+export type CreateVerify = (header: string | undefined, secrets: readonly string[]) => Verify | undefined;
 
 /** The header carries an HMAC-SHA256 of the body in hexadecimal digits, after this beginning. */
-export const bySignature =
-  (beginning: string): ReadProof =>
+export const verifySignature =
+  (beginning: string): CreateVerify =>
   (header, secrets) => {
     if (header === undefined || !header.startsWith(beginning)) return undefined;
     const digits = header.slice(beginning.length);
@@ -22,7 +22,7 @@ export const bySignature =
   };
 
 /** The header carries the secret itself. */
-export const byToken: ReadProof = (header, secrets) => {
+export const verifyToken: CreateVerify = (header, secrets) => {
   if (header === undefined) return undefined;
   // Node reads the bytes of a header as Latin-1, whatever they were.
   const claimed = digest(Buffer.from(header, 'latin1'));
