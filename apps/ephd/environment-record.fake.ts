@@ -5,7 +5,7 @@ import { createRecord, type EnvironmentRecord } from '@eph/engine/loop/memory';
 const shop = projectId('shop');
 const commit = commitSha('a'.repeat(40));
 
-/** An environment as the loop knows it: ready, with one component, unless told otherwise. */
+/** A ready environment with one component. */
 export const createReadyRecord = (branch: string, overrides: Partial<EnvironmentRecord> = {}): EnvironmentRecord => {
   const ref = { kind: 'branch', name: branch } as const;
   const id = environmentId(identify(shop, ref));

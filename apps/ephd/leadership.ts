@@ -1,6 +1,6 @@
 import type { Lease, LeaseState } from '@eph/engine/history/lease';
 
-/** Leads while the lease says so. Transitions run one after the other: never two loops, never one half stopped. */
+/** Runs the loop while this ephd holds the lease. Transitions run one after the other, so there are never two loops. */
 export class Leadership {
   state: LeaseState | { readonly state: 'undecided' } = { state: 'undecided' };
   readonly #lead: () => void;
@@ -13,7 +13,7 @@ export class Leadership {
     this.#stop = stop;
   }
 
-  /** With a store nobody else has, there is nobody to ask. */
+  /** For a local store, which no other ephd shares. */
   take(): void {
     this.#become({ state: 'leading' });
   }

@@ -5,7 +5,7 @@ import { matchesGlob } from '@eph/engine/desired/glob';
 import type { Cancel, Clock } from '@eph/engine/loop/clock';
 import type { ConfiguredForge, ConfiguredOrganisation, ConfiguredProject } from './config.ts';
 
-/** Archived ones are left out: nothing could be written to them. Forges do not tell upper and lower case apart, nor does this. */
+/** Without archived ones, which are read-only. Ignores case, as forges do. */
 export const chooseRepositories = (
   repositories: readonly ListedRepository[],
   include: readonly string[],
@@ -13,19 +13,18 @@ export const chooseRepositories = (
 ): readonly ListedRepository[] =>
   repositories.filter(({ path, archived }) => {
     const name = lastPart(path).toLowerCase();
-    const fits = (pattern: string): boolean => matchesGlob(name, pattern.toLowerCase());
-    return !archived && include.some(fits) && !exclude.some(fits);
+    const matches = (pattern: string): boolean => matchesGlob(name, pattern.toLowerCase());
+    return !archived && include.some(matches) && !exclude.some(matches);
   });
 
-/** An organisation and what is known of its repositories. */
 export interface ListedOrganisation {
   readonly organisation: ConfiguredOrganisation;
   readonly repositories: readonly ListedRepository[];
 }
 
 /**
- * The projects that are configured one by one, and those that organisations add. A repository that is configured is not added, and one
- * in two organisations belongs to the first. It is called by its own name; where that is taken or two have it, by its whole path.
+ * The configured projects, and those that organisations add. A configured repository is not added, and one in two organisations
+ * belongs to the first. A project is named after its repository; if that name is not unique, after the whole path.
  */
 export const toProjects = (
   configured: readonly ConfiguredProject[],
@@ -59,7 +58,6 @@ const keyOf = ({ name }: ConfiguredForge, path: string): string => `${name} ${pa
 
 const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** One that nothing else has. */
 const uniqueName = ({ key, path }: AddedRepository): string =>
   toDnsLabel(`${path}-${createHash('sha256').update(key).digest('hex').slice(0, 8)}`);
 
@@ -69,7 +67,7 @@ const nameForms: readonly ((added: AddedRepository) => string)[] = [
   uniqueName,
 ];
 
-/** The first form that no other has. Both of two give way, so that what each is called does not depend on which was seen first. */
+/** The first unique form. Of two equal names neither is used, so that names do not depend on the order of reading. */
 const nameAll = (added: readonly AddedRepository[], taken: Set<string>): ReadonlyMap<string, ProjectId> => {
   const names = new Map<string, ProjectId>();
   let unnamed = added;
@@ -87,20 +85,20 @@ const nameAll = (added: readonly AddedRepository[], taken: Set<string>): Readonl
 
 export interface OrganisationsOptions {
   readonly organisations: readonly ConfiguredOrganisation[];
-  /** Configured one by one. */
+  /** The configured projects. */
   readonly projects: readonly ConfiguredProject[];
   readonly read: (forge: ConfiguredForge, owner: string, signal: AbortSignal) => Promise<Reading<ListedRepository>>;
-  /** All projects, whenever they are others than before. Called again after a failure. */
+  /** Called with all projects when they change, and again after a failure. */
   readonly onChange: (projects: readonly ConfiguredProject[]) => void | Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 const refreshMs = 10 * 60_000;
-/** While not everything could be read. */
+/** After a failed or incomplete reading. */
 const retryMs = 60_000;
 
-/** Looks from time to time which repositories organisations have. What was once read completely holds until it is read completely again. */
+/** Reads the repositories of organisations from time to time. A complete reading stays valid until the next complete one. */
 export class Organisations implements AsyncDisposable {
   readonly #options: OrganisationsOptions;
   readonly #repositories = new Map<ConfiguredOrganisation, readonly ListedRepository[]>();
@@ -114,17 +112,16 @@ export class Organisations implements AsyncDisposable {
     this.#projects = toProjects(options.projects, []);
   }
 
-  /** All projects that are known now. */
   get projects(): readonly ConfiguredProject[] {
     return this.#projects;
   }
 
-  /** Those of which nothing is known, and so neither about the environments of their repositories. */
+  /** Those that were never read completely; their repositories, and so their environments, are unknown. */
   get unread(): readonly ConfiguredOrganisation[] {
     return this.#options.organisations.filter((organisation) => !this.#repositories.has(organisation));
   }
 
-  /** Reads for the first time and goes on reading; `onChange` hears only of what comes after. */
+  /** Reads for the first time and schedules the next readings. `onChange` gets only later changes. */
   async start(): Promise<readonly ConfiguredProject[]> {
     if (this.#options.organisations.length === 0) return this.#projects;
     const isComplete = await this.#readAll();
@@ -159,7 +156,7 @@ export class Organisations implements AsyncDisposable {
       this.#projects = projects;
       return true;
     } catch (error) {
-      this.#options.log.warn({ reason: toFailure(error).message }, 'other projects could not be taken on; tried again soon');
+      this.#options.log.warn({ reason: toFailure(error).message }, 'could not apply the new list of projects; will retry soon');
       return false;
     }
   }
@@ -187,7 +184,7 @@ export class Organisations implements AsyncDisposable {
     }
     const reasons = 'complete' in reading ? reading.faults.map(({ message }) => message) : [reading.message];
     if (!this.#stopping.signal.aborted)
-      log.warn({ forge: forge.name, owner, reasons }, 'not all repositories could be listed; those known before stay');
+      log.warn({ forge: forge.name, owner, reasons }, 'could not list all repositories; keeping the previous list');
     return false;
   }
 }

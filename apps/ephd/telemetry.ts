@@ -12,7 +12,7 @@ export interface Metrics {
   readonly requestServed: (request: ServedRequest) => void;
 }
 
-/** Turns what the loop tells into log lines and metrics: each outcome once, here. */
+/** Turns the telemetry of the loop into log lines and metrics. */
 export const createMetrics = (
   log: Logger,
   engine: () => Engine | undefined,
@@ -22,7 +22,7 @@ export const createMetrics = (
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const passSeconds = new Histogram({ name: 'eph_pass_duration_seconds', help: 'Time of a full pass', registers });
+  const passSeconds = new Histogram({ name: 'eph_pass_duration_seconds', help: 'Duration of a full pass', registers });
   const actions = new Counter({ name: 'eph_actions_total', help: 'Actions taken', labelNames: ['type', 'result'], registers });
   const errors = new Counter({ name: 'eph_errors_total', help: 'Failures by code', labelNames: ['code'], registers });
   const requests = new Counter({
@@ -32,14 +32,14 @@ export const createMetrics = (
     registers,
   });
   gauge('eph_queue_depth', 'Keys that wait for a worker', () => engine()?.load.ready ?? 0, registers);
-  gauge('eph_queue_running', 'Keys being looked at', () => engine()?.load.running ?? 0, registers);
+  gauge('eph_queue_running', 'Keys being reconciled', () => engine()?.load.running ?? 0, registers);
   gauge('eph_queue_waiting', 'Keys that wait for a time', () => engine()?.load.waiting ?? 0, registers);
   gauge('eph_leading', '1 if this ephd reconciles', () => (engine() === undefined ? 0 : 1), registers);
   gauge('eph_event_log_buffered', 'Events not stored yet', () => events.health().buffered, registers);
   gauge('eph_event_log_lost', 'Events that could not be stored', () => events.health().lost, registers);
   gauge(
     'eph_held_deletions',
-    'Removals that wait for an operator',
+    'Removals held until an operator releases them',
     () =>
       engine()
         ?.environments()
@@ -50,7 +50,7 @@ export const createMetrics = (
   // oxlint-disable-next-line no-new -- it registers itself
   new Gauge({
     name: 'eph_forge_budget_remaining',
-    help: 'Requests that a forge still grants',
+    help: 'Remaining requests within the rate limit of a forge',
     labelNames: ['forge', 'account'],
     registers,
     collect() {
@@ -65,24 +65,24 @@ export const createMetrics = (
     if (loggedFaults.get(project) === text || (text === '' && !loggedFaults.has(project))) return;
     if (text === '') {
       loggedFaults.delete(project);
-      log.info({ project }, 'everything can be read again');
+      log.info({ project }, 'all readings are complete again');
     } else {
       loggedFaults.set(project, text);
-      log.warn({ project, faults }, 'not everything could be read; nothing will be removed');
+      log.warn({ project, faults }, 'incomplete reading; nothing will be removed');
     }
   };
 
   return {
     registry,
-    requestServed: (seen) => requests.inc({ class: `${Math.floor(seen.status / 100)}xx` }),
+    requestServed: ({ status }) => requests.inc({ class: `${Math.floor(status / 100)}xx` }),
     telemetry: {
       passFinished: (milliseconds) => passSeconds.observe(milliseconds / 1000),
       projectRead: logFaults,
       acted(environment, name, action, failure) {
         actions.inc({ type: action.type, result: failure === undefined ? 'done' : 'failed' });
         const fields = { environment, name, action };
-        if (failure === undefined) log.info(fields, 'acted');
-        else log.warn({ ...fields, failure }, 'an action failed');
+        if (failure === undefined) log.info(fields, 'action done');
+        else log.warn({ ...fields, failure }, 'action failed');
       },
       statusChanged: (environment, name, status) =>
         log.info({ environment, name, phase: status.phase, summary: status.summary }, 'status changed'),

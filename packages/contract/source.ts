@@ -67,6 +67,11 @@ export interface Approval {
 /** One printable string per source, unique within its project. */
 export const sourceKey = (ref: SourceRef): string => `${ref.kind}:${ref.name}`;
 
+const kindNames = { branch: 'branch', tag: 'tag', pr: 'pull request' } as const;
+
+/** For people: `branch main`, `pull request 42`. */
+export const describeSource = ({ kind, name }: SourceRef): string => `${kindNames[kind]} ${name}`;
+
 /** The mark of a reading of sources: equal for the same refs at the same commits in the same order. */
 export const markSources = (sources: readonly Source[]): string =>
   digest(

@@ -5,23 +5,21 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { projectId } from '@eph/contract';
 import { plainProject } from '../config.ts';
-import { createLog } from '../log.ts';
-import { type Ephd, startEphd } from '../wiring.ts';
+import type { Ephd } from '../wiring.ts';
 import { newsFiles, platformFiles, shopFiles, shopOverride, shopPage } from './sample-files.ts';
 import { createSampleRepository, type SampleRepository } from './sample-repository.ts';
-import { print, readEnvironments, Steps, until, untilGone, untilReady, untilStopped } from './steps.ts';
+import { print, readEnvironments, Steps, startDemoEphd, until, untilGone, untilReady, untilStopped } from './steps.ts';
 import { visit, visitRepeatedly } from './visitor.ts';
 
 const branch = 'preview/plums';
 const newsBranch = 'preview/headlines';
 
-/** Everything the demo made, and how to look at it. */
 interface Demo {
   readonly folder: string;
   readonly dataFolder: string;
   readonly shop: SampleRepository;
   readonly news: SampleRepository;
-  /** What the platform and its operators set, for all and for the shop. */
+  /** The platform's configuration repository. */
   readonly platform: SampleRepository;
   readonly ephd: Ephd;
 }
@@ -32,25 +30,12 @@ const setUp = async (): Promise<Demo> => {
   const news = await createSampleRepository(folder, 'news', newsFiles);
   const platform = await createSampleRepository(folder, 'platform', platformFiles);
   const dataFolder = join(folder, 'data');
-  const ephd = await startEphd(
-    {
-      dataFolder,
-      api: { host: '127.0.0.1', port: 0 },
-      gateway: { port: 0, domain: 'localhost' },
-      databaseUrl: undefined,
-      workers: 4,
-      links: {},
-      deletionBound: { atLeast: 5, share: 0.2 },
-      logLevel: 'silent',
-      webhooks: undefined,
-      configuration: { repository: { location: platform.origin, branch: 'main', environment: 'demo' }, documents: [] },
-      policy: undefined,
-      projects: [plainProject(projectId('shop'), shop.origin), plainProject(projectId('news'), news.origin)],
-      organisations: [],
-    },
-    process.env,
-    createLog('silent'),
-  );
+  const ephd = await startDemoEphd({
+    dataFolder,
+    webhooks: undefined,
+    configuration: { repository: { location: platform.origin, branch: 'main', environment: 'demo' }, documents: [] },
+    projects: [plainProject(projectId('shop'), shop.origin), plainProject(projectId('news'), news.origin)],
+  });
   return { folder, dataFolder, shop, news, platform, ephd };
 };
 
@@ -60,17 +45,16 @@ const untilPageShows = (demo: Demo, name: string, headline: string): Promise<str
     return page.status === 200 && page.body.includes(headline) ? page.body : undefined;
   });
 
-/** Folders of environments in the data folder: each is named after its environment's id. */
+/** Folders of environments in the data folder. */
 const leftovers = ({ dataFolder }: Demo): readonly string[] =>
   readdirSync(join(dataFolder, 'process')).filter((name) => /^[0-9a-f]{16}$/.test(name));
 
-/** Which processes run, and since when: an environment that nothing concerns keeps all of them. */
+/** The versions that run, and since when. */
 const readVersions = async (demo: Demo, id: string): Promise<string> => {
   const environment = (await readEnvironments(demo.ephd)).find((one) => one.id === id);
   return JSON.stringify(environment?.components.map(({ name, current, next }) => [name, current, next]));
 };
 
-/** What the command line prints, the command line itself being a client like any other. */
 const runEph = async ({ ephd }: Demo, ...args: string[]): Promise<string> => {
   const eph = join(import.meta.dirname, '../../eph/main.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [eph, '--server', ephd.apiUrl, ...args]);
@@ -101,7 +85,7 @@ const demoOnce = async (demo: Demo): Promise<void> => {
   const newsBefore = await readVersions(demo, news.id);
   await demo.platform.push('main', shopOverride('Plum week'), 'Announce the plum week');
   await steps.time('one line of the platform changed, page changed', () => untilPageShows(demo, environment.name, 'Plum week'));
-  if ((await readVersions(demo, news.id)) !== newsBefore) throw new Error('news was changed by what concerns the shop alone');
+  if ((await readVersions(demo, news.id)) !== newsBefore) throw new Error('a change for the shop alone changed news');
   print('  news was left as it is');
   const visits = await visitor.stop();
   if (visits.failures.length > 0)
@@ -112,7 +96,7 @@ const demoOnce = async (demo: Demo): Promise<void> => {
   await demo.news.deleteBranch(newsBranch);
   await steps.time('branches deleted, everything gone', () => untilGone(demo.ephd));
   const left = leftovers(demo);
-  if (left.length > 0) throw new Error(`something is left in the data folder: ${left.join(', ')}`);
+  if (left.length > 0) throw new Error(`environments are left in the data folder: ${left.join(', ')}`);
   const { status } = await visit(demo.ephd.gatewayPort, environment.name);
   if (status !== 404) throw new Error(`the address still answers with ${status}`);
 
@@ -162,7 +146,6 @@ const deleteBranches = async (demo: Demo): Promise<void> => {
   }
 };
 
-/** Says what changes, as it changes. */
 const printChanges = async (demo: Demo, watching: () => boolean): Promise<void> => {
   const printed = new Map<string, string>();
   while (watching()) {
@@ -184,9 +167,9 @@ const printChanges = async (demo: Demo, watching: () => boolean): Promise<void> 
 const main = async (): Promise<void> => {
   const once = process.argv.includes('--once');
   const forge = process.argv.includes('--forge') ? process.argv[process.argv.indexOf('--forge') + 1] : undefined;
-  // Loaded only then: it starts a server, which most machines do not have.
+  // Loaded only here: it needs a Gitea server, which most machines do not have.
   if (forge === 'gitea') return (await import('./gitea-demo.ts')).demoOnGitea(once);
-  if (forge !== undefined) throw new Error(`--forge ${forge} is not known; there is gitea, and plain Git without it`);
+  if (forge !== undefined) throw new Error(`unknown --forge ${forge}; use gitea, or leave it out for plain Git`);
   const demo = await setUp();
   try {
     await (once ? demoOnce(demo) : demoUntilStopped(demo));
@@ -195,7 +178,7 @@ const main = async (): Promise<void> => {
   }
 };
 
-/** Also after a failure nothing stays behind: without their branches the environments go. */
+/** Also runs after a failure. Without their branches the environments are removed. */
 const removeEverything = async (demo: Demo): Promise<void> => {
   await deleteBranches(demo);
   await untilGone(demo.ephd);

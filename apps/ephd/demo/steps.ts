@@ -1,11 +1,12 @@
 import { type EnvironmentView, environmentListSchema } from '@eph/contract';
-import type { Ephd } from '../wiring.ts';
+import type { Config } from '../config.ts';
+import { createLog } from '../log.ts';
+import { type Ephd, startEphd } from '../wiring.ts';
 
 const timeoutMs = 60_000;
 
 export const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** Asks until the answer is there; what took too long is named. */
 export const until = async <T>(what: string, ask: () => Promise<T | undefined>): Promise<T> => {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -15,6 +16,27 @@ export const until = async <T>(what: string, ask: () => Promise<T | undefined>):
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 };
+
+/** An ephd with SQLite on free ports. */
+export const startDemoEphd = (
+  config: Pick<Config, 'dataFolder' | 'webhooks' | 'configuration' | 'projects'>,
+): ReturnType<typeof startEphd> =>
+  startEphd(
+    {
+      ...config,
+      api: { host: '127.0.0.1', port: 0 },
+      gateway: { port: 0, domain: 'localhost' },
+      databaseUrl: undefined,
+      workers: 4,
+      links: {},
+      deletionBound: { atLeast: 5, share: 0.2 },
+      logLevel: 'silent',
+      policy: undefined,
+      organisations: [],
+    },
+    process.env,
+    createLog('silent'),
+  );
 
 export const readEnvironments = async ({ apiUrl }: Ephd): Promise<readonly EnvironmentView[]> => {
   const response = await fetch(`${apiUrl}/api/v1/environments`);
@@ -31,7 +53,6 @@ export const untilReady = (ephd: Ephd, commit: string): Promise<EnvironmentView>
 export const untilGone = (ephd: Ephd): Promise<true> =>
   until('removal', async () => ((await readEnvironments(ephd)).length === 0 ? true : undefined));
 
-/** Resolves when somebody ends the demo. */
 export const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
     process.once('SIGINT', resolve);

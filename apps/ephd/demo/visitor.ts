@@ -5,7 +5,7 @@ export interface Page {
   readonly body: string;
 }
 
-/** Asks the gateway for the front page of an environment, the way a browser at `<name>.localhost` would. */
+/** Gets the front page of an environment through the gateway, as a browser at `<name>.localhost` would. */
 export const visit = (gatewayPort: number, name: string): Promise<Page> =>
   new Promise((resolve, reject) => {
     const outgoing = request(
@@ -27,7 +27,7 @@ export interface Visits {
   readonly failures: readonly string[];
 }
 
-/** Visits again and again until told to stop; every answer that is not the page is a failure. */
+/** Visits until stopped; every answer but 200 is a failure. */
 export const visitRepeatedly = (gatewayPort: number, name: string): { stop(): Promise<Visits> } => {
   const failures: string[] = [];
   let total = 0;

@@ -32,7 +32,7 @@ const shop = projectId('shop');
 const branch = (name: string): SourceRef => ({ kind: 'branch', name });
 const generators = [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator];
 
-/** As the engine does it: the triggers of the commit, and what they say. */
+/** As the engine does it. */
 const considerWith =
   (forgeOf: (project: ProjectId) => Forge) =>
   async (source: Source, signal: AbortSignal): Promise<SourceDecision> => {
@@ -142,14 +142,14 @@ describe('a request about a pull request', () => {
     expect(client.woken).toEqual([shop]);
   });
 
-  it('may be told by the name of its branch', async () => {
+  it('may name its branch instead', async () => {
     const { client, pull, labels } = start();
     expect(await client.up('branch', 'feature')).toMatchObject({ status: 202, body: { source: pull } });
     expect(labels()).toEqual(['preview']);
     expect(await client.up('branch', 'feature')).toMatchObject({ status: 202, body: { source: pull, changes: [] } });
   });
 
-  it('must be told by number where a branch has several, and only branches of the project count', async () => {
+  it('must name the number where a branch has several, and only branches of the project count', async () => {
     const { client, repository, pull, labels } = start();
     repository.pushToFork('mallory/shop', 'feature', byLabel);
     repository.pullRequests.open({ head: 'feature', fork: 'mallory/shop' });
@@ -191,10 +191,10 @@ describe('a request about a pull request', () => {
     expect(await client.up('pr', '1')).toMatchObject({ body: { code: 'api.not_found' } });
   });
 
-  it('is not taken for fulfilled while the forge does not answer', async () => {
+  it('fails while the forge does not answer', async () => {
     let away = true;
     const { client, pull, labels } = start(byLabel, async () => {
-      if (away) throw new EphError('forge.unreachable', 'the forge is away');
+      if (away) throw new EphError('forge.unreachable', 'the forge is down');
     });
     expect(await client.up('pr', '1')).toMatchObject({ body: { code: 'forge.unreachable' } });
     expect(await client.up('branch', 'feature')).toMatchObject({ body: { code: 'forge.unreachable' } });
@@ -205,7 +205,7 @@ describe('a request about a pull request', () => {
     expect(labels()).toEqual(['preview']);
   });
 
-  it('about a branch without one makes a branch where it may, and else says what is missing', async () => {
+  it('about a branch without one creates a branch where it may, and else says what is missing', async () => {
     const { client, repository } = start();
     repository.push(branch('lonely'), {});
     expect(await client.up('branch', 'lonely')).toMatchObject({
@@ -273,7 +273,7 @@ describe('a request about a branch of plain Git', () => {
     const own = await origin.push(branch('preview/own'), { 'a.txt': 'work' });
     for (const query of ['', '?force=false', '?force=1'])
       expect(await client.down(branch('preview/own'), query)).toMatchObject({
-        body: { code: 'api.conflict', message: expect.stringContaining(`no other branch or tag is at ${own}`) },
+        body: { code: 'api.conflict', message: expect.stringContaining(`no other branch or tag has ${own}`) },
       });
     expect(await branches()).toEqual({ 'feature/login': commit, 'preview/own': own });
     expect(await client.down(branch('preview/own'), '?force=true')).toMatchObject({
@@ -308,7 +308,7 @@ describe('a request about a branch of plain Git', () => {
     expect(await branches()).toEqual({ 'feature/login': commit });
   });
 
-  it('knows no pull requests', async () => {
+  it('has no pull requests', async () => {
     const { client } = await start();
     expect(await client.up('pr', '1')).toMatchObject({
       body: { code: 'api.conflict', message: expect.stringContaining('plain Git') },
@@ -356,11 +356,11 @@ describe('a request', () => {
     ...['0', '01', '-1', '1.5', '1e3', '12345678901', '1/../2', '%31', 'one'].map(
       (name) => `{"project":"shop","source":{"kind":"pr","name":"${name}"}}`,
     ),
-  ])('that makes no sense is refused: %s', async (body) => {
+  ])('that is invalid is refused: %s', async (body) => {
     expect(await two().post(body)).toMatchObject({ body: { code: 'api.bad_request' } });
   });
 
-  it('has a limit', async () => {
+  it('has a size limit', async () => {
     const { status } = await two().post(JSON.stringify({ source: { kind: 'branch', name: 'x'.repeat(100_000) } }));
     expect(status).toBe(413);
   });

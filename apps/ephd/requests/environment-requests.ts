@@ -1,4 +1,5 @@
 import {
+  describeSource,
   type EnvironmentRequest,
   EphError,
   type Failure,
@@ -19,7 +20,7 @@ import type { RefWriter } from '@eph/engine/source/ref-writer';
 
 export interface EnvironmentRequestsOptions {
   readonly projects: ReadonlyMap<ProjectId, ProjectAccess>;
-  /** What Git says to a source, as it is or as it would be after a change. */
+  /** Decides about a source as it is, or as it would be after a change. */
   readonly consider: (source: Source, signal: AbortSignal) => Promise<SourceDecision>;
   readonly wake: (project: ProjectId) => void;
   readonly log: Log;
@@ -27,7 +28,7 @@ export interface EnvironmentRequestsOptions {
 
 export interface ProjectAccess {
   readonly forge: Forge;
-  /** Absent where branches are not ours to make. */
+  /** Absent where ephd does not create branches. */
   readonly refs?: RefWriter | undefined;
 }
 
@@ -35,19 +36,18 @@ export interface SourceDecision {
   readonly decision:
     | { readonly state: 'wanted' | 'unwanted'; readonly because: string }
     | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
-  /** Of `eph.yaml` at its commit, or those that hold without one. */
+  /** From `eph.yaml` at its commit, or the default ones. */
   readonly triggers: readonly Trigger[];
 }
 
-/** An environment that somebody does not want any more. */
 export interface RemovalRequest {
   readonly project: ProjectId;
   readonly ref: SourceRef;
 }
 
 /**
- * Writes requests of people to Git, as these people could do it themselves: a label on a pull request, or a branch. Nothing is written
- * that would not bring about what was wished. Asked again, it finds that all is done.
+ * Writes requests to Git, as people could do themselves: a label on a pull request, or a branch. It writes only what has the
+ * requested effect. Safe to repeat.
  */
 export class EnvironmentRequests {
   readonly #options: EnvironmentRequestsOptions;
@@ -64,7 +64,7 @@ export class EnvironmentRequests {
     if (source === undefined)
       throw new EphError(
         'api.not_found',
-        `${project} has no ${describe(request.source)}${request.source.kind === 'pr' ? ' that is open' : ''}`,
+        `${project} has no ${describeSource(request.source)}${request.source.kind === 'pr' ? ' that is open' : ''}`,
       );
     const current = await this.#options.consider(source, signal);
     if (current.decision.state === 'wanted') return this.#answer(source, [], current.decision.because);
@@ -76,10 +76,10 @@ export class EnvironmentRequests {
     return await this.#addLabel(pull, decisionOfPull, signal);
   }
 
-  /** @param force deletes a branch although nothing else may lead to its commit */
+  /** @param force delete a branch even if no other branch or tag has its commit */
   async takeDown({ project, ref }: RemovalRequest, force: boolean, signal: AbortSignal): Promise<RequestAnswer> {
     const source = await this.#readSource(project, ref, signal);
-    if (source === undefined) return this.#answer({ project, ref }, [], `${describe(ref)} is gone`);
+    if (source === undefined) return this.#answer({ project, ref }, [], `${describeSource(ref)} is gone`);
     const current = await this.#options.consider(source, signal);
     if (current.decision.state === 'unwanted') return this.#answer(source, [], current.decision.because);
     if (ref.kind === 'pr') return await this.#removeLabels(source, current, signal);
@@ -90,18 +90,18 @@ export class EnvironmentRequests {
     const all = [...this.#options.projects.keys()];
     const found = name === undefined && all.length === 1 ? all[0] : all.find((id) => id === name);
     if (found !== undefined) return found;
-    const known = `ephd watches ${all.join(', ')}`;
-    if (name === undefined) throw new EphError('api.bad_request', `it must be said which project is meant: ${known}`);
-    throw new EphError('api.not_found', `there is no project ${JSON.stringify(name)}: ${known}`);
+    const watched = `ephd watches ${all.join(', ')}`;
+    if (name === undefined) throw new EphError('api.bad_request', `name the project: ${watched}`);
+    throw new EphError('api.not_found', `there is no project ${JSON.stringify(name)}: ${watched}`);
   }
 
   #find(id: ProjectId): ProjectAccess {
     const project = this.#options.projects.get(id);
-    if (project === undefined) throw new EphError('api.conflict', `the project ${id} is not configured here any more`);
+    if (project === undefined) throw new EphError('api.conflict', `project ${id} is no longer configured`);
     return project;
   }
 
-  /** Undefined only if the forge says that it is gone. */
+  /** Undefined only if the forge confirms that it is gone. */
   async #readSource(project: ProjectId, ref: SourceRef, signal: AbortSignal): Promise<Source | undefined> {
     if (ref.kind === 'pr') this.#pullsOf(project);
     const answer = await this.#find(project).forge.source(ref, signal);
@@ -112,11 +112,11 @@ export class EnvironmentRequests {
   #pullsOf(project: ProjectId): Pulls {
     const { pulls } = this.#find(project).forge;
     if (pulls === undefined)
-      throw new EphError('api.conflict', `${project} is plain Git, which knows no pull requests; name a branch`);
+      throw new EphError('api.conflict', `${project} is plain Git, which has no pull requests; name a branch`);
     return pulls;
   }
 
-  /** The open pull request that a branch belongs to, where there is such a thing. */
+  /** The open pull request of a branch, if there is one. */
   async #pullFrom({ project, ref }: Source, signal: AbortSignal): Promise<Source | undefined> {
     const { forge } = this.#find(project);
     if (forge.pulls === undefined) return undefined;
@@ -124,7 +124,7 @@ export class EnvironmentRequests {
     const [first, ...others] = items.filter(({ pull }) => pull !== undefined && pull.fork === null && pull.head === ref.name);
     if (others.length > 0) {
       const numbers = [first, ...others].map((one) => one?.ref.name).join(', ');
-      throw new EphError('api.conflict', `several pull requests come from ${describe(ref)}: name one of ${numbers}`);
+      throw new EphError('api.conflict', `several pull requests come from ${describeSource(ref)}: name one of ${numbers}`);
     }
     if (first === undefined && !complete) throw toError(faults[0]);
     return first;
@@ -143,7 +143,7 @@ export class EnvironmentRequests {
       refusal = expected;
     }
     if (refusal.state === 'unknown') throw toError(refusal.fault);
-    throw new EphError('api.conflict', `no label would bring ${describe(source.ref)} an environment: ${refusal.because}`);
+    throw new EphError('api.conflict', `no label would give ${describeSource(source.ref)} an environment: ${refusal.because}`);
   }
 
   async #removeLabels(source: Source, { decision, triggers }: SourceDecision, signal: AbortSignal): Promise<RequestAnswer> {
@@ -154,7 +154,7 @@ export class EnvironmentRequests {
     if (expected.state === 'wanted')
       throw new EphError(
         'api.conflict',
-        `${describe(source.ref)} wants an environment without any label: ${expected.because}. ` +
+        `${describeSource(source.ref)} gets an environment even without a label: ${expected.because}. ` +
           'Close it, or write [skip eph] in its title.',
       );
     if (labels.size === 0 && expected.state === 'unknown') throw toError(expected.fault);
@@ -169,7 +169,7 @@ export class EnvironmentRequests {
 
   async #makeBranch(source: Source, { decision }: SourceDecision, signal: AbortSignal): Promise<RequestAnswer> {
     const { refs } = this.#find(source.project);
-    const unwanted = `${describe(source.ref)} gets no environment: ${decision.because}`;
+    const unwanted = `${describeSource(source.ref)} gets no environment: ${decision.because}`;
     if (refs === undefined) throw new EphError('api.conflict', `${unwanted}. Open a pull request from it.`);
     if (source.ref.name.startsWith(refs.prefix)) throw new EphError('api.conflict', unwanted);
     const branch = `${refs.prefix}${source.ref.name}`;
@@ -177,7 +177,7 @@ export class EnvironmentRequests {
     const { decision: expected } = await this.#options.consider(made, signal);
     if (expected.state === 'unknown') throw toError(expected.fault);
     if (expected.state === 'unwanted')
-      throw new EphError('api.conflict', `${unwanted}; ${describe(made.ref)} would get none either: ${expected.because}`);
+      throw new EphError('api.conflict', `${unwanted}; ${describeSource(made.ref)} would get none either: ${expected.because}`);
     const { commit } = source;
     const isNew = await refs.ensureBranch(branch, commit, signal);
     return this.#answer(made, isNew ? [{ type: 'branch_made', branch, commit }] : [], expected.because);
@@ -187,46 +187,45 @@ export class EnvironmentRequests {
     const { ref, commit, project } = source;
     const { forge, refs } = this.#find(project);
     if (refs === undefined || ref.kind !== 'branch' || !ref.name.startsWith(refs.prefix))
-      throw new EphError('api.conflict', `${describe(ref)} is not ephd's to delete; delete it in Git, and the environment goes`);
+      throw new EphError(
+        'api.conflict',
+        `ephd does not delete ${describeSource(ref)}; delete it in Git to remove the environment`,
+      );
     if (!force && !(await hasOtherRef(source, forge, signal)))
       throw new EphError(
         'api.conflict',
-        `no other branch or tag is at ${commit}, so work may be lost with ${describe(ref)}; it takes force to delete it`,
+        `no other branch or tag has ${commit}, so deleting ${describeSource(ref)} may lose work; use force to delete it anyway`,
       );
     const isNew = await refs.removeBranch(ref.name, commit, signal);
     const changes: RequestChange[] = isNew ? [{ type: 'branch_deleted', branch: ref.name, commit }] : [];
-    return this.#answer(source, changes, `${describe(ref)} is gone`);
+    return this.#answer(source, changes, `${describeSource(ref)} is gone`);
   }
 
   #answer({ project, ref }: Pick<Source, 'project' | 'ref'>, changes: RequestChange[], because: string): RequestAnswer {
     if (changes.length > 0) {
-      this.#options.log.info({ project, source: sourceKey(ref), changes }, 'a request was written to Git');
+      this.#options.log.info({ project, source: sourceKey(ref), changes }, 'wrote a request to Git');
       this.#options.wake(project);
     }
     return { project, source: { kind: ref.kind, name: ref.name }, environment: identify(project, ref), changes, because };
   }
 }
 
-/** Whether something else leads to the very commit. What leads to a later one would be hard to find and is not looked for. */
+/** Whether another branch or tag is at this very commit. Refs at later commits are not searched: that would be expensive. */
 const hasOtherRef = async ({ ref, commit }: Source, forge: Forge, signal: AbortSignal): Promise<boolean> => {
   const { items } = await forge.sources(signal);
   return items.some((other) => other.commit === commit && sourceKey(other.ref) !== sourceKey(ref));
 };
 
-/** All labels that triggers look for, in their order. */
+/** In the order of the triggers. */
 const labelsIn = (triggers: readonly Trigger[]): ReadonlySet<string> =>
   new Set(triggers.flatMap((trigger) => (trigger.type === 'pr_label' ? trigger.labels : [])));
 
 const pullOf = ({ ref, pull }: Source): PullRequest => {
-  if (pull === undefined) throw new EphError('internal', `the forge told nothing of ${describe(ref)}`);
+  if (pull === undefined) throw new EphError('internal', `the forge returned no details of ${describeSource(ref)}`);
   return pull;
 };
 
-const kinds = { branch: 'branch', tag: 'tag', pr: 'pull request' } as const;
-
-const describe = ({ kind, name }: SourceRef): string => `${kinds[kind]} ${name}`;
-
 const toError = (fault: Failure | undefined): EphError =>
   fault === undefined
-    ? new EphError('forge.incomplete', 'the forge did not answer completely')
+    ? new EphError('forge.incomplete', 'the answer of the forge was incomplete')
     : new EphError(fault.code, fault.message, fault.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs });

@@ -9,14 +9,14 @@ export interface RequestRoutesOptions {
   readonly find: (text: string) => RemovalRequest;
 }
 
-const mostBytes = 16 * 1024;
+const maxBytes = 16 * 1024;
 
-const tooLarge = { error: { code: 'api.bad_request', message: `a request has at most ${mostBytes} bytes` } };
+const tooLarge = { error: { code: 'api.bad_request', message: `a request may have at most ${maxBytes} bytes` } };
 
-/** `POST /environments` and `DELETE /environments/{id}[?force=true]`: answered once Git has it; the loop does the rest. */
+/** `POST /environments` and `DELETE /environments/{id}[?force=true]`: answered once it is written to Git. */
 export const createRequestRoutes = ({ requests, find }: RequestRoutesOptions): Hono =>
   new Hono()
-    .post('/environments', bodyLimit({ maxSize: mostBytes, onError: (c) => c.json(tooLarge, 413) }), async (c) => {
+    .post('/environments', bodyLimit({ maxSize: maxBytes, onError: (c) => c.json(tooLarge, 413) }), async (c) => {
       const request = parseRequest(await c.req.text());
       return c.json((await requests.bringUp(request, c.req.raw.signal)) satisfies RequestAnswer, 202);
     })
@@ -37,5 +37,5 @@ const parseRequest = (text: string): EnvironmentRequest => {
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
-  throw new EphError('api.bad_request', `the request cannot be understood: ${where}${issue?.message ?? 'unknown'}`);
+  throw new EphError('api.bad_request', `the request is invalid: ${where}${issue?.message ?? 'unknown'}`);
 };

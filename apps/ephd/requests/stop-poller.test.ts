@@ -7,7 +7,7 @@ import { StopPoller } from './stop-poller.ts';
 
 const pull: SourceRef = { kind: 'pr', name: '7' };
 
-/** Projects with a stop button each, which somebody may have pressed. */
+/** Projects with a stop button each. */
 class StopButtons {
   readonly clock = new ManualClock();
   readonly pressed = new Set<ProjectId>();
@@ -40,7 +40,7 @@ class StopButtons {
     return poller;
   }
 
-  /** One look after another, for as long as they fall due. */
+  /** Runs every poll that falls due within this time. */
   async pass(seconds: number): Promise<void> {
     const end = this.clock.now() + seconds * 1000;
     for (let due = this.clock.nextDue(); due !== undefined && due <= end; due = this.clock.nextDue()) {
@@ -67,7 +67,7 @@ const withoutButton: Reporter = { ensure: async () => undefined };
 const shop = projectId('shop');
 
 describe('stops', () => {
-  it('become requests to take down what was stopped', async () => {
+  it('become requests to remove what was stopped', async () => {
     const buttons = new StopButtons();
     buttons.start('shop', 'blog');
     await buttons.pass(20);
@@ -78,7 +78,7 @@ describe('stops', () => {
     expect(buttons.shownAgain).toEqual([]);
   });
 
-  it('that cannot be followed are shown as what they are', async () => {
+  it('that cannot be followed are shown as running again', async () => {
     const buttons = new StopButtons();
     buttons.start('shop');
     buttons.refusal = new EphError('api.conflict', 'pull request 7 wants an environment without any label');
@@ -90,7 +90,7 @@ describe('stops', () => {
   it('are followed as soon as the forge answers again', async () => {
     const buttons = new StopButtons();
     buttons.start('shop');
-    buttons.refusal = new EphError('forge.unreachable', 'the forge is away');
+    buttons.refusal = new EphError('forge.unreachable', 'the forge is down');
     buttons.pressed.add(shop);
     await buttons.pass(60);
     expect([buttons.takenDown, buttons.shownAgain]).toEqual([[], []]);
@@ -99,7 +99,7 @@ describe('stops', () => {
     expect(buttons.takenDown).toHaveLength(1);
   });
 
-  it('are looked for in turn, however many projects there are, and only where environments are', async () => {
+  it('are polled for in turn, however many projects there are, and only where environments exist', async () => {
     const buttons = new StopButtons();
     buttons.start('shop', 'blog', 'docs', 'wiki');
     await buttons.pass(42);
@@ -114,7 +114,7 @@ describe('stops', () => {
     expect(many.polls).toHaveLength(41);
   });
 
-  it('are not looked for where there is no button, nor after the end', async () => {
+  it('are not polled for without a button, nor after the end', async () => {
     const none = new StopButtons();
     none.start('shop');
     none.active = ['plain'];

@@ -5,23 +5,23 @@ import type { EnvironmentRequests } from './environment-requests.ts';
 
 export interface StopPollerOptions {
   readonly projects: ReadonlyMap<ProjectId, { readonly reporter: Reporter }>;
-  /** Those that have environments; none unless this ephd reconciles. */
+  /** Projects with environments; none unless this ephd leads. */
   readonly activeProjects: () => ReadonlySet<ProjectId>;
   readonly requests: Pick<EnvironmentRequests, 'takeDown'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Every project has its turn so often. */
+/** How often each project is polled. */
 const roundMs = 20_000;
-/** With many projects a round takes longer: no look follows another any sooner. */
+/** Between two polls, so that with many projects a round takes longer. */
 const minimumPauseMs = 1_000;
 
-/** Follows the stop buttons of forges. No forge tells when somebody presses one, so it is looked for, one project after another. */
+/** Follows the stop buttons of forges. No forge sends a webhook for them, so it polls one project after another. */
 export class StopPoller implements AsyncDisposable {
   readonly #options: StopPollerOptions;
   readonly #stopping = new AbortController();
-  /** Whose turn is still to come, and how long after the one before. */
+  /** The projects still to be polled, and the pause between two. */
   #round: { readonly left: ProjectId[]; readonly pauseMs: number } = { left: [], pauseMs: roundMs };
   #cancel: Cancel | undefined;
   #polling: Promise<void> = Promise.resolve();
@@ -64,8 +64,8 @@ export class StopPoller implements AsyncDisposable {
     try {
       await this.#options.projects.get(id)?.reporter.followStops?.((ref) => this.#takeDown(id, ref, signal), signal);
     } catch (error) {
-      // The loop speaks to the same forge, and says so to people when it cannot.
-      if (!signal.aborted) this.#options.log.debug({ project: id, ...toFailure(error) }, 'stops could not be followed');
+      // The loop uses the same forge and reports when it cannot reach it.
+      if (!signal.aborted) this.#options.log.debug({ project: id, ...toFailure(error) }, 'could not poll for stops');
     }
   }
 
@@ -73,12 +73,12 @@ export class StopPoller implements AsyncDisposable {
     const about = { project, source: sourceKey(ref) };
     try {
       const { changes } = await this.#options.requests.takeDown({ project, ref }, false, signal);
-      // What is on its way out is found stopped for a while.
+      // The forge shows it as stopped until the removal is finished.
       if (changes.length > 0) this.#options.log.info(about, 'stopped on the forge');
       return true;
     } catch (error) {
       if (!isEphError(error) || error.code !== 'api.conflict') throw error;
-      this.#options.log.warn({ ...about, because: error.message }, 'stopped on the forge, but it stays');
+      this.#options.log.warn({ ...about, because: error.message }, 'stopped on the forge, but still wanted');
       return false;
     }
   }

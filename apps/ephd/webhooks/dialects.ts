@@ -4,14 +4,14 @@ import { type CreateVerify, verifySignature, verifyToken } from './verification.
 export const webhookForges = ['gitea', 'github', 'gitlab'] as const;
 export type WebhookForge = (typeof webhookForges)[number];
 
-/** How one kind of forge tells that something happened. */
+/** How one kind of forge sends webhooks. */
 export interface Dialect {
   readonly credentialHeader: string;
   readonly createVerify: CreateVerify;
   readonly eventHeader: string;
-  /** What may change which environments are wanted or what they wait for. Everything else is acknowledged, and that is all. */
+  /** Events that may affect environments. All others are acknowledged and ignored. */
   readonly events: ReadonlySet<string>;
-  /** Full names of the repositories it happened in; undefined when a body is not what this forge sends. */
+  /** Full names of the affected repositories; undefined when the body is not one of this forge. */
   readonly repositoriesIn: (payload: unknown) => readonly string[] | undefined;
 }
 
@@ -19,13 +19,13 @@ const named = z.looseObject({ full_name: z.string() });
 
 const githubPayload = z.looseObject({
   repository: named.nullish(),
-  // An app was installed or removed: there is no one repository.
+  // Events of an app's installation name several repositories.
   repositories: z.array(named).nullish(),
   repositories_added: z.array(named).nullish(),
   repositories_removed: z.array(named).nullish(),
 });
 
-/** Gitea took its payloads from GitHub. */
+/** Gitea has the payloads of GitHub. */
 const readFullNames = (payload: unknown): readonly string[] | undefined => {
   const { data, success } = githubPayload.safeParse(payload);
   if (!success) return undefined;
