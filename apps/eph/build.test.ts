@@ -51,7 +51,7 @@ describe('the bundle', () => {
       return seen;
     };
     const commands = files
-      .filter(({ name }) => !/^(init|clack-asker)-/.test(name))
+      .filter(({ name }) => !/^(init|clack-prompter)-/.test(name))
       .filter(({ name }) => /^(?!chunk-)/.test(name));
     const large = files.filter(({ text }) => /BAD_ALIAS|isCancel/.test(text)).map(({ name }) => name);
     expect(commands.length).toBeGreaterThan(10);

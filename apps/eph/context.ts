@@ -1,6 +1,6 @@
-import type { Asker } from './asker.ts';
 import type { Client } from './client.ts';
 import type { Output } from './output.ts';
+import type { Prompter } from './prompter.ts';
 
 /** What a command works with that needs no ephd. */
 export interface LocalContext {
@@ -13,7 +13,7 @@ export interface LocalContext {
   /** Where the command was given. */
   readonly folder: () => string;
   /** Undefined when nobody is there to answer. */
-  readonly openAsker: () => Promise<Asker | undefined>;
+  readonly openPrompter: () => Promise<Prompter | undefined>;
 }
 
 /** What a command works with. */

@@ -7,7 +7,7 @@ import { noEnvironments } from './status-view.ts';
 /** By id, name, alias, branch or tag, or the beginning of one of them that fits no other. */
 export const findEnvironment = async (client: Client, text: string): Promise<EnvironmentView> => {
   // Ids, names and aliases are DNS labels. Anything else must not get into a path: `..` would ask for something different.
-  const exact = dnsLabel.test(text) ? await readIfThere(client, text) : undefined;
+  const exact = dnsLabel.test(text) ? await readIfExists(client, text) : undefined;
   return exact ?? chooseEnvironment(await client.listEnvironments(), text);
 };
 
@@ -20,7 +20,7 @@ export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentVi
   return first;
 };
 
-const readIfThere = async (client: Client, text: string): Promise<EnvironmentView | undefined> => {
+const readIfExists = async (client: Client, text: string): Promise<EnvironmentView | undefined> => {
   try {
     return await client.readEnvironment(text);
   } catch (error) {
@@ -30,7 +30,7 @@ const readIfThere = async (client: Client, text: string): Promise<EnvironmentVie
 };
 
 export const chooseEnvironment = (environments: readonly EnvironmentView[], text: string): EnvironmentView => {
-  const exact = environments.filter((environment) => wordsFor(environment).includes(text));
+  const exact = environments.filter((environment) => identifiersOf(environment).includes(text));
   const fitting = exact.length > 0 ? exact : environments.filter((environment) => beginsWith(environment, text));
   const [first, ...others] = fitting;
   if (first === undefined || text === '') throw notFound(environments, text);
@@ -39,7 +39,7 @@ export const chooseEnvironment = (environments: readonly EnvironmentView[], text
   return first;
 };
 
-const wordsFor = ({ id, name, alias, source }: EnvironmentView): readonly string[] => [
+const identifiersOf = ({ id, name, alias, source }: EnvironmentView): readonly string[] => [
   name,
   id,
   source.name,
@@ -48,10 +48,10 @@ const wordsFor = ({ id, name, alias, source }: EnvironmentView): readonly string
 ];
 
 const beginsWith = (environment: EnvironmentView, text: string): boolean =>
-  wordsFor(environment).some((word) => word.startsWith(text));
+  identifiersOf(environment).some((word) => word.startsWith(text));
 
 const notFound = (environments: readonly EnvironmentView[], text: string): CommandFailure => {
-  const near = closest(text, environments.flatMap(wordsFor));
+  const near = closest(text, environments.flatMap(identifiersOf));
   const advice =
     environments.length === 0
       ? 'There are no environments.'

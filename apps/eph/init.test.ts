@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { parseSpec } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ScriptedAsker, scriptAnswers } from './asker.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { type Files, makeFolder, type TemporaryFolder } from './init/folder.fake.ts';
+import { type ScriptedPrompter, scriptAnswers } from './prompter.fake.ts';
 import { eph, type Result, type SessionOptions } from './terminal.fake.ts';
 
 const init = (folder: TemporaryFolder, args: readonly string[] = [], options: SessionOptions = {}): Promise<Result> =>
@@ -20,9 +20,9 @@ const writtenSpec = async (folder: TemporaryFolder) => {
   return parsed.spec;
 };
 
-const initWith = async (files: Files, asker?: ScriptedAsker) => {
+const initWith = async (files: Files, prompter?: ScriptedPrompter) => {
   await using folder = await makeFolder({ '.git/config': '', ...files });
-  const result = await init(folder, [], asker === undefined ? {} : { asker });
+  const result = await init(folder, [], prompter === undefined ? {} : { prompter });
   return { ...result, spec: await writtenSpec(folder), text: await written(folder) };
 };
 
@@ -75,11 +75,11 @@ process:
   it('asks nobody with --yes or --json, even where somebody is', async () => {
     for (const args of [['--yes'], ['--json']]) {
       await using folder = await makeFolder({ 'package.json': start });
-      const asker = scriptAnswers();
-      const { code, out } = await init(folder, args, { asker });
+      const prompter = scriptAnswers();
+      const { code, out } = await init(folder, args, { prompter });
       expect(code).toBe(exitCodes.ok);
       expect(out).not.toContain('Nobody is here');
-      expect(asker.questions).toStrictEqual([]);
+      expect(prompter.questions).toStrictEqual([]);
       await writtenSpec(folder);
     }
   });
@@ -130,11 +130,11 @@ process:
 
   it('leaves alone what is there already', async () => {
     await using folder = await makeFolder({ 'eph.yaml': 'mine', 'package.json': start });
-    const asker = scriptAnswers();
-    const { code, out, err } = await init(folder, [], { asker });
+    const prompter = scriptAnswers();
+    const { code, out, err } = await init(folder, [], { prompter });
     expect({ code, out }).toStrictEqual({ code: exitCodes.failure, out: '' });
     expect(err).toContain('There is an eph.yaml here already.');
-    expect(asker.questions).toStrictEqual([]);
+    expect(prompter.questions).toStrictEqual([]);
     expect(await written(folder)).toBe('mine');
     expect((await init(folder, ['--force'])).code).toBe(exitCodes.ok);
     await writtenSpec(folder);
@@ -175,14 +175,14 @@ describe('init with somebody who answers', () => {
   };
 
   it('asks what cannot be seen and writes the answers', async () => {
-    const asker = scriptAnswers({
+    const prompter = scriptAnswers({
       'project called': 'market',
       'belong into an environment': ['api', 'web'],
       'gets the traffic': 'web',
       'path answers': '/healthz',
       'Which branches': 'demo/*',
     });
-    const { spec, out } = await initWith(files, asker);
+    const { spec, out } = await initWith(files, prompter);
     expect(spec).toMatchObject({
       name: 'market',
       providers: { primary: 'process' },
@@ -195,13 +195,13 @@ describe('init with somebody who answers', () => {
       },
     });
     expect(out).toContain('git push origin HEAD:refs/heads/demo/try-eph');
-    expect(asker.questions).toHaveLength(7);
+    expect(prompter.questions).toHaveLength(7);
   });
 
   it('asks no more than that', async () => {
-    const asker = scriptAnswers();
-    await initWith({ 'package.json': start }, asker);
-    expect(asker.questions.map((question) => question.split('?')[0])).toStrictEqual([
+    const prompter = scriptAnswers();
+    await initWith({ 'package.json': start }, prompter);
+    expect(prompter.questions.map((question) => question.split('?')[0])).toStrictEqual([
       'What is the project called',
       'Which path answers once it is ready, such as /healthz',
       'Which branches get an environment',
@@ -222,19 +222,19 @@ describe('init with somebody who answers', () => {
 
   it('writes nothing when the answer is no', async () => {
     await using folder = await makeFolder({ 'package.json': start });
-    const { code, err } = await init(folder, [], { asker: scriptAnswers({ 'Write this': false }) });
+    const { code, err } = await init(folder, [], { prompter: scriptAnswers({ 'Write this': false }) });
     expect({ code, err }).toStrictEqual({ code: exitCodes.failure, err: 'eph: Nothing was written.\n' });
     await expect(written(folder)).rejects.toThrow('ENOENT');
   });
 
   it('does not overwrite what somebody else wrote in the meantime', async () => {
     await using folder = await makeFolder({ 'package.json': start });
-    const asker = scriptAnswers();
+    const prompter = scriptAnswers();
     const confirm = async (): Promise<boolean> => {
       await writeFile(join(folder.path, 'eph.yaml'), 'theirs');
       return true;
     };
-    expect((await init(folder, [], { asker: { ...asker, confirm } })).err).toContain('already');
+    expect((await init(folder, [], { prompter: { ...prompter, confirm } })).err).toContain('already');
     expect(await written(folder)).toBe('theirs');
   });
 
@@ -335,11 +335,11 @@ describe('whatever is in a folder', () => {
           await mkdir(join(folder.path, path, '..'), { recursive: true }).catch(() => undefined);
           await writeFile(join(folder.path, path), content).catch(() => undefined);
         }
-        const asker = scriptAnswers(wanted);
-        const choose: ScriptedAsker['choose'] = (question) =>
-          asker.choose(question).catch(() => question.choices[0]?.value ?? '');
+        const prompter = scriptAnswers(wanted);
+        const choose: ScriptedPrompter['choose'] = (question) =>
+          prompter.choose(question).catch(() => question.choices[0]?.value ?? '');
         const { code, out, err } = await init(folder, [], {
-          asker: { ...asker, choose },
+          prompter: { ...prompter, choose },
           isTTY: true,
           variables: { NO_COLOR: '1' },
         });
@@ -347,7 +347,7 @@ describe('whatever is in a folder', () => {
         expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
         const { process } = await writtenSpec(folder);
         const own = wanted['What starts it'];
-        const wasAsked = asker.questions.some((question) => question.includes('What starts it')) && own !== undefined;
+        const wasAsked = prompter.questions.some((question) => question.includes('What starts it')) && own !== undefined;
         expect(wasAsked ? process?.services['web']?.command : own).toBe(own);
       }),
       { numRuns: 150 },

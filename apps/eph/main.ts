@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import type { Asker } from './asker.ts';
 import packageJson from './package.json' with { type: 'json' };
+import type { Prompter } from './prompter.ts';
 
 const { version } = packageJson;
 const { stdout, stderr, env: variables } = process;
@@ -17,11 +17,11 @@ const interruption = (): AbortSignal => {
 };
 
 /** Questions need somebody who reads them and somebody who answers. */
-const openAsker = async (): Promise<Asker | undefined> => {
+const openPrompter = async (): Promise<Prompter | undefined> => {
   const { stdin } = process;
   if (!stdin.isTTY || !stdout.isTTY) return undefined;
-  const { createClackAsker } = await import('./clack-asker.ts');
-  return createClackAsker(stdin, stdout);
+  const { createClackPrompter } = await import('./clack-prompter.ts');
+  return createClackPrompter(stdin, stdout);
 };
 
 /** What is compiled once is kept for the next time: in a folder of this user, since whoever writes there decides what runs here. */
@@ -53,6 +53,6 @@ else {
     variables,
     now: Date.now,
     interruption,
-    openAsker,
+    openPrompter,
   });
 }

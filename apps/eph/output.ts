@@ -3,10 +3,10 @@ import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { safeJson } from './safe-text.ts';
 
-/** What a text means; how that looks is decided here alone. */
+/** What a text means; how that formats is decided here alone. */
 export type Style = 'good' | 'busy' | 'bad' | 'faint' | 'strong';
 
-const looks = { good: 'green', busy: 'yellow', bad: 'red', faint: 'dim', strong: 'bold' } as const satisfies Record<
+const formats = { good: 'green', busy: 'yellow', bad: 'red', faint: 'dim', strong: 'bold' } as const satisfies Record<
   Style,
   unknown
 >;
@@ -25,7 +25,7 @@ export class Output {
     this.#coloured = this.isTerminal && (variables['NO_COLOR'] ?? '') === '' && variables['TERM'] !== 'dumb';
   }
 
-  /** Undefined when nobody looks: then nothing is cut to fit. */
+  /** Undefined when nobody formats: then nothing is cut to fit. */
   get columns(): number | undefined {
     return this.isTerminal ? this.#stream.columns : undefined;
   }
@@ -35,7 +35,7 @@ export class Output {
   }
 
   paint(style: Style, text: string): string {
-    return this.#coloured ? styleText(looks[style], text, { validateStream: false }) : text;
+    return this.#coloured ? styleText(formats[style], text, { validateStream: false }) : text;
   }
 
   /** Waits for a slow reader, so that a flood of log lines does not gather in memory. */

@@ -1,5 +1,4 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import type { Asker } from './asker.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { ExplainOptions } from './commands/config-explain.ts';
 import type { ValidateOptions } from './commands/config-validate.ts';
@@ -10,11 +9,12 @@ import type { UpOptions } from './commands/up.ts';
 import type { Context, LocalContext } from './context.ts';
 import { type ExitCode, exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { Output, type TextStream } from './output.ts';
+import type { Prompter } from './prompter.ts';
 import { safeJson, safeLines } from './safe-text.ts';
 import { defaultServer, parseServer } from './server-address.ts';
 
 /** The process around the program. */
-export interface World {
+export interface ProgramOptions {
   readonly version: string;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
@@ -25,12 +25,12 @@ export interface World {
   readonly now: () => number;
   readonly interruption: () => AbortSignal;
   /** Undefined when nobody is there to answer. */
-  readonly openAsker: () => Promise<Asker | undefined>;
+  readonly openPrompter: () => Promise<Prompter | undefined>;
 }
 
 /** Runs one command line to its end. Failures become a message on standard error and an exit code; it never throws. */
-export const run = async (args: readonly string[], world: World): Promise<ExitCode> => {
-  const program = new Program(world);
+export const run = async (args: readonly string[], options: ProgramOptions): Promise<ExitCode> => {
+  const program = new Program(options);
   try {
     return await program.run(args);
   } catch (error) {
@@ -38,7 +38,7 @@ export const run = async (args: readonly string[], world: World): Promise<ExitCo
     if (failure === undefined) return exitCodes.ok;
     if (failure.message !== '') {
       const { code, message } = failure;
-      world.stderr.write(
+      options.stderr.write(
         args.includes('--json') ? `${safeJson({ error: { code, message } })}\n` : `eph: ${safeLines(message)}\n`,
       );
     }
@@ -60,21 +60,21 @@ const toFailure = (error: unknown): CommandFailure | undefined => {
 
 /** The command line. Every command lives in a file of its own that is loaded when it is asked for. */
 class Program {
-  readonly #world: World;
+  readonly #options: ProgramOptions;
   readonly #root: Command;
   #exitCode: ExitCode = exitCodes.ok;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(options: ProgramOptions) {
+    this.#options = options;
     this.#root = new Command('eph')
       .description('Looks at the temporary environments that ephd makes from Git.')
-      .version(`eph ${world.version}`)
+      .version(`eph ${options.version}`)
       .option('--json', 'print the answer as JSON; errors go to standard error, as JSON too')
       .option('--server <address>', `address of ephd, also EPH_SERVER (default: ${defaultServer})`)
       .configureHelp({ showGlobalOptions: true })
       .configureOutput({
-        writeOut: (text) => void world.stdout.write(text),
-        writeErr: (text) => void world.stderr.write(text),
+        writeOut: (text) => void options.stdout.write(text),
+        writeErr: (text) => void options.stderr.write(text),
         // `run` prints it, in the same way as every other failure.
         outputError: () => undefined,
       })
@@ -90,7 +90,7 @@ class Program {
   }
 
   #addCommands(): void {
-    const { version } = this.#world;
+    const { version } = this.#options;
     this.#add('list', 'all environments')
       .alias('ls')
       .action(() => this.#finish(async (context) => (await import('./commands/list.ts')).list(context)));
@@ -182,7 +182,7 @@ class Program {
   }
 
   async #finish(command: (context: Context) => Promise<ExitCode>): Promise<void> {
-    const { stdin, variables, now, interruption } = this.#world;
+    const { stdin, variables, now, interruption } = this.#options;
     const { server } = this.#root.opts<{ server?: string }>();
     const address = parseServer(server ?? (variables['EPH_SERVER'] || defaultServer));
     const { Client } = await import('./client.ts');
@@ -191,11 +191,11 @@ class Program {
 
   /** For commands that do without ephd. */
   async #finishHere(command: (context: LocalContext) => Promise<ExitCode>): Promise<void> {
-    const { stdout, stderr, folder, variables, openAsker } = this.#world;
+    const { stdout, stderr, folder, variables, openPrompter } = this.#options;
     const { json = false } = this.#root.opts<{ json?: boolean }>();
     const out = new Output(stdout, variables);
     const err = new Output(stderr, variables);
-    this.#exitCode = await command({ out, err, json, folder, openAsker });
+    this.#exitCode = await command({ out, err, json, folder, openPrompter });
   }
 }
 

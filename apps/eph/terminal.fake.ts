@@ -1,8 +1,8 @@
 import { Readable, Writable } from 'node:stream';
-import type { Asker } from './asker.ts';
 import type { ExitCode } from './exit-codes.ts';
 import type { TextStream } from './output.ts';
 import { run } from './program.ts';
+import type { Prompter } from './prompter.ts';
 
 /** Keeps what is written to it. */
 export class FakeStream extends Writable {
@@ -41,7 +41,7 @@ export interface SessionOptions {
   readonly folder?: string;
   readonly stdin?: string | Uint8Array;
   /** Whoever sits at the terminal. */
-  readonly asker?: Asker;
+  readonly prompter?: Prompter;
 }
 
 /** One command line, as a person at a terminal or a script would give it. */
@@ -58,7 +58,7 @@ export const startEph = (args: readonly string[], options: SessionOptions = {}):
     interruption: () => controller.signal,
     stdin: () => Readable.from([Buffer.from(options.stdin ?? '')]),
     folder: () => options.folder ?? '/nowhere',
-    openAsker: async () => options.asker,
+    openPrompter: async () => options.prompter,
   });
   return { stdout, stderr, ended, interrupt: () => controller.abort() };
 };

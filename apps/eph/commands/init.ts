@@ -1,14 +1,14 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { parseSpec, printFault } from '@eph/contract';
-import type { Asker } from '../asker.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { renderNotices } from '../config-view.ts';
 import type { LocalContext } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { type Discovery, describeFound, discover, type FoundFile } from '../init/discovery.ts';
-import { acceptingAsker, propose } from '../init/proposal.ts';
+import { defaultsPrompter, propose } from '../init/proposal.ts';
 import { printSpec } from '../init/spec-text.ts';
+import type { Prompter } from '../prompter.ts';
 import { safeLine } from '../safe-text.ts';
 
 export interface InitOptions {
@@ -23,17 +23,17 @@ export const init = async (context: LocalContext, options: InitOptions): Promise
   const { force = false } = options;
   const folder = context.folder();
   const path = join(folder, file);
-  if (!force && (await exists(path))) throw alreadyThere();
+  if (!force && (await exists(path))) throw alreadyExists();
   const discovery = await discover(folder);
   const found = describeFound(discovery);
   if (!json) await out.lines([...renderFound(found, discovery), ...renderPlace(folder, discovery), '']);
 
-  const asker = await findAsker(context, options);
-  const proposal = await propose(asker ?? acceptingAsker, discovery);
+  const prompter = await findPrompter(context, options);
+  const proposal = await propose(prompter ?? defaultsPrompter, discovery);
   const text = printSpec(proposal, discovery);
   const notices = checkProposal(text);
-  if (!json) await out.lines([...(asker === undefined ? [] : ['']), ...indent(text), '']);
-  if (asker !== undefined && !(await asker.confirm(`Write this to ${file}?`)))
+  if (!json) await out.lines([...(prompter === undefined ? [] : ['']), ...indent(text), '']);
+  if (prompter !== undefined && !(await prompter.confirm(`Write this to ${file}?`)))
     throw new CommandFailure('cli.cancelled', 'Nothing was written.');
   await write(path, text, force);
 
@@ -48,17 +48,20 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-const alreadyThere = (): CommandFailure =>
+const alreadyExists = (): CommandFailure =>
   new CommandFailure(
     'cli.exists',
     `There is an ${file} here already. \`eph config validate\` says whether it is right; --force replaces it.`,
   );
 
-const findAsker = async ({ out, json, openAsker }: LocalContext, { yes = false }: InitOptions): Promise<Asker | undefined> => {
+const findPrompter = async (
+  { out, json, openPrompter }: LocalContext,
+  { yes = false }: InitOptions,
+): Promise<Prompter | undefined> => {
   if (yes || json) return undefined;
-  const asker = await openAsker();
-  if (asker === undefined) await out.lines(['Nobody is here to ask, so what is proposed is taken, as with --yes.', '']);
-  return asker;
+  const prompter = await openPrompter();
+  if (prompter === undefined) await out.lines(['Nobody is here to ask, so what is proposed is taken, as with --yes.', '']);
+  return prompter;
 };
 
 const renderFound = (found: readonly FoundFile[], { cut }: Discovery): string[] => {
@@ -99,7 +102,7 @@ const write = async (path: string, text: string, force: boolean): Promise<void> 
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     // Somebody made it while the questions were answered.
-    if (code === 'EEXIST') throw alreadyThere();
+    if (code === 'EEXIST') throw alreadyExists();
     throw new CommandFailure('cli.unwritable', `${file} cannot be written: ${message}.`, { cause: error });
   }
 };

@@ -8,12 +8,12 @@ import { findEnvironment } from '../find-environment.ts';
 import { safeLine, safeLines } from '../safe-text.ts';
 import { describeStates, noEnvironments, renderEnvironment, renderOverview } from '../status-view.ts';
 
-/** What one look at ephd brought. */
-type Look =
-  | { readonly state: 'seen'; readonly environments: readonly EnvironmentView[] }
-  | { readonly state: 'lost'; readonly message: string };
+/** What one read at ephd brought. */
+type Reading =
+  | { readonly state: 'read'; readonly environments: readonly EnvironmentView[] }
+  | { readonly state: 'unreachable'; readonly message: string };
 
-type Show = (look: Look) => Promise<void>;
+type Show = (reading: Reading) => Promise<void>;
 
 /** Shows what is, again and again, until Ctrl-C or until the one environment is gone. An ephd that restarts is waited for. */
 export const watchStatus = async (context: Context, name: string | undefined, intervalSeconds: number): Promise<ExitCode> => {
@@ -21,14 +21,14 @@ export const watchStatus = async (context: Context, name: string | undefined, in
   const signal = context.interruption();
   const watched = name === undefined ? undefined : await findEnvironment(client, name);
   const show = chooseShow(context, watched !== undefined);
-  const look = async (): Promise<readonly EnvironmentView[]> =>
+  const read = async (): Promise<readonly EnvironmentView[]> =>
     watched === undefined ? client.listEnvironments(signal) : [await client.readEnvironment(watched.id, signal)];
 
-  // The first look may fail like any other command; only then is there something to come back to.
+  // The first read may fail like any other command; only then is there something to come back to.
   let first = true;
   while (!signal.aborted) {
     try {
-      await show({ state: 'seen', environments: await look() });
+      await show({ state: 'read', environments: await read() });
     } catch (error) {
       if (signal.aborted) break;
       if (!(error instanceof CommandFailure)) throw error;
@@ -37,7 +37,7 @@ export const watchStatus = async (context: Context, name: string | undefined, in
         break;
       }
       if (first || error.exitCode !== exitCodes.unreachable) throw error;
-      await show({ state: 'lost', message: error.message });
+      await show({ state: 'unreachable', message: error.message });
     }
     first = false;
     await sleep(intervalSeconds * 1_000, undefined, { signal }).catch(() => undefined);
@@ -61,11 +61,11 @@ const wrapOn = '\x1b[?7h';
 const showScreen = ({ out, now }: Context, one: boolean): Show => {
   let body: readonly string[] = [];
   let start = clearScreen;
-  return async (look) => {
-    if (look.state === 'seen') body = renderBody(look.environments);
+  return async (reading) => {
+    if (reading.state === 'read') body = renderBody(reading.environments);
     const title = `${formatTime(now())}  Ctrl-C ends`;
     const heading =
-      look.state === 'seen' ? out.paint('faint', title) : out.paint('bad', safeLine(look.message.split('\n')[0] ?? ''));
+      reading.state === 'read' ? out.paint('faint', title) : out.paint('bad', safeLine(reading.message.split('\n')[0] ?? ''));
     const lines = clip([heading, '', ...body], out.rows);
     await out.write(
       `${start}${wrapOff}${toTopLeft}${lines.map((line) => `${line}${clearRestOfLine}\n`).join('')}${clearRestOfScreen}${wrapOn}`,
@@ -90,14 +90,14 @@ const clip = (lines: readonly string[], rows = Number.POSITIVE_INFINITY): readon
 const showChanges = ({ out, err, now }: Context): Show => {
   let before: ReadonlyMap<string, string> = new Map();
   let lost = false;
-  return async (look) => {
-    if (look.state === 'lost') {
-      if (!lost) await err.lines([safeLines(`${look.message.split('\n')[0]} Still trying.`)]);
+  return async (reading) => {
+    if (reading.state === 'unreachable') {
+      if (!lost) await err.lines([safeLines(`${reading.message.split('\n')[0]} Still trying.`)]);
       lost = true;
       return;
     }
     lost = false;
-    const after = describeStates(look.environments);
+    const after = describeStates(reading.environments);
     await out.lines(changedLines(before, after).map((line) => safeLine(`${formatTime(now())}  ${line}`)));
     before = after;
   };
@@ -111,10 +111,10 @@ const changedLines = (before: ReadonlyMap<string, string>, after: ReadonlyMap<st
 /** One JSON document per line, whenever something other than CPU and memory has changed. */
 const showJsonChanges = ({ out }: Context, one: boolean): Show => {
   let before = '';
-  return async (look) => {
-    if (look.state === 'lost') return;
-    const after = JSON.stringify(look.environments, (key, value: unknown) => (key === 'usage' ? undefined : value));
-    if (after !== before) await out.jsonLine(one ? look.environments[0] : { environments: look.environments });
+  return async (reading) => {
+    if (reading.state === 'unreachable') return;
+    const after = JSON.stringify(reading.environments, (key, value: unknown) => (key === 'usage' ? undefined : value));
+    if (after !== before) await out.jsonLine(one ? reading.environments[0] : { environments: reading.environments });
     before = after;
   };
 };

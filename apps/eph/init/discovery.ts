@@ -1,7 +1,7 @@
 import { type Deployments, findDeployments } from './find-manifests.ts';
-import { findServices, type Startable } from './find-services.ts';
+import { findServices, type ServiceCandidate } from './find-services.ts';
+import { listFolder } from './folder-listing.ts';
 import { readRepository } from './project-name.ts';
-import { surveyFolder } from './survey.ts';
 
 /** What was seen of a repository. */
 export interface Discovery {
@@ -9,7 +9,7 @@ export interface Discovery {
   readonly name: string;
   /** Of the repository; undefined outside of Git. */
   readonly root: string | undefined;
-  readonly services: readonly Startable[];
+  readonly services: readonly ServiceCandidate[];
   readonly deployments: Deployments;
   /** There is more than was looked at. */
   readonly cut: boolean;
@@ -17,9 +17,9 @@ export interface Discovery {
 
 /** @param folder an absolute path */
 export const discover = async (folder: string): Promise<Discovery> => {
-  const [{ name, root }, survey] = await Promise.all([readRepository(folder), surveyFolder(folder)]);
-  const [services, deployments] = await Promise.all([findServices(survey), findDeployments(survey)]);
-  return { name, root, services, deployments, cut: survey.cut };
+  const [{ name, root }, listing] = await Promise.all([readRepository(folder), listFolder(folder)]);
+  const [services, deployments] = await Promise.all([findServices(listing), findDeployments(listing)]);
+  return { name, root, services, deployments, cut: listing.cut };
 };
 
 export interface FoundFile {

@@ -1,5 +1,5 @@
 /** Puts questions to a person. Whoever does not want to answer any more ends the command: the promise is rejected with a `CommandFailure`. */
-export interface Asker {
+export interface Prompter {
   text(question: TextQuestion): Promise<string>;
   choose(question: ChoiceQuestion): Promise<string>;
   /** At least one. */

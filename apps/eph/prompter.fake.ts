@@ -1,12 +1,12 @@
-import type { Asker, ChoiceQuestion, TextQuestion } from './asker.ts';
+import type { ChoiceQuestion, Prompter, TextQuestion } from './prompter.ts';
 
 /** Somebody who has an answer ready for some questions and takes what is proposed for the others. */
-export interface ScriptedAsker extends Asker {
+export interface ScriptedPrompter extends Prompter {
   readonly questions: readonly string[];
 }
 
 /** @param answers by a part of the question */
-export const scriptAnswers = (answers: Readonly<Record<string, string | readonly string[] | boolean>> = {}): ScriptedAsker => {
+export const scriptAnswers = (answers: Readonly<Record<string, string | readonly string[] | boolean>> = {}): ScriptedPrompter => {
   const questions: string[] = [];
   const answerTo = (message: string): string | readonly string[] | boolean | undefined => {
     questions.push(message);

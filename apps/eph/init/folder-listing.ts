@@ -3,7 +3,7 @@ import { open, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** What there is in a folder, as far as it was looked at. */
-export interface Survey {
+export interface FolderListing {
   /** Paths of regular files with `/` between the steps, those near the top first. */
   readonly files: readonly string[];
   /** There is more than was looked at. */
@@ -24,7 +24,7 @@ const skipped = new Set(['node_modules', 'vendor', 'dist', 'build', 'target', 'v
 const usualName = /^[\p{L}\p{N}._@+][\p{L}\p{M}\p{N} ._@+-]{0,99}$/u;
 
 /** Looks around without following links, and stops early: a home folder or a file server is no place to search through. */
-export const surveyFolder = async (root: string): Promise<Survey> => {
+export const listFolder = async (root: string): Promise<FolderListing> => {
   const files: string[] = [];
   let left = mostEntries;
   let cut = false;
