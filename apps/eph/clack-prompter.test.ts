@@ -43,10 +43,10 @@ describe('questions on a terminal', () => {
     expect(await answer).toBe('shop');
   });
 
-  it('take what is typed, once it will do', async () => {
+  it('take what is typed, once it is valid', async () => {
     const { prompter, type } = sitDown();
-    const refuse = (text: string): string | undefined => (text === 'shop-2' ? undefined : 'Not that one.');
-    const answer = prompter.text({ message: 'Name?', proposal: 'shop', refuse });
+    const validate = (text: string): string | undefined => (text === 'shop-2' ? undefined : 'Not that one.');
+    const answer = prompter.text({ message: 'Name?', proposal: 'shop', validate });
     await type('shop', enter);
     await type('Not that one.', '-', '2', enter);
     expect(await answer).toBe('shop-2');
@@ -101,7 +101,7 @@ describe('questions on a terminal', () => {
     ]);
   });
 
-  it('show names of strangers as text', async () => {
+  it('show untrusted names as text', async () => {
     const evil = 'a\x1b]0;owned\x07b';
     const { prompter, screen, type } = sitDown();
     const answer = prompter.choose({ message: evil, choices: [{ value: 'x', label: evil, hint: evil }] });

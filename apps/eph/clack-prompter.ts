@@ -4,14 +4,13 @@ import { CommandFailure } from './command-failure.ts';
 import type { Choice, Prompter } from './prompter.ts';
 import { safeLine } from './safe-text.ts';
 
-/** Asks on a terminal. */
 export const createClackPrompter = (input: Readable, output: Writable): Prompter => ({
-  text: async ({ message, proposal, refuse }) =>
+  text: async ({ message, proposal, validate }) =>
     answered(
       await text({
         message: safeLine(message),
         initialValue: proposal,
-        validate: (answer = '') => refuse?.(answer),
+        validate: (answer = '') => validate?.(answer),
         input,
         output,
       }),

@@ -34,13 +34,12 @@ export interface LogQuery {
 }
 
 export interface ValidationQuery {
-  /** What faults call it. */
+  /** The name of the file in faults. */
   readonly file: string;
   /** The project whose limits apply. */
   readonly project?: string | undefined;
 }
 
-/** What a schema of the contract is to this file. */
 interface Schema<T> {
   safeParse(value: unknown):
     | { readonly success: true; readonly data: T }
@@ -50,12 +49,10 @@ interface Schema<T> {
       };
 }
 
-/** A dry run reads Git and every provider first. */
-const planTimeoutMs = 120_000;
-/** A request is written to Git before there is an answer. */
-const requestTimeoutMs = 120_000;
+/** For requests that ephd answers only after it has read or written Git. */
+const slowTimeoutMs = 120_000;
 
-/** The HTTP API of ephd. Everything that can go wrong comes out as a `CommandFailure`. */
+/** The HTTP API of ephd. Every failure is a `CommandFailure`. */
 export class Client {
   readonly #base: URL;
   readonly #answerTimeoutMs: number;
@@ -79,12 +76,11 @@ export class Client {
     return this.#read(['environments', id, 'why'], whySchema);
   }
 
-  /** What holds for it, and where every value comes from. */
   readConfig(id: string): Promise<ConfigView> {
     return this.#read(['environments', id, 'config'], configViewSchema);
   }
 
-  /** What ephd has to say about an `eph.yaml` that nobody has committed yet. */
+  /** Checks an `eph.yaml` that is not committed yet. */
   validateConfig(bytes: Uint8Array, query: ValidationQuery): Promise<ValidationView> {
     const { file, project } = query;
     return this.#read(['config', 'validate'], validationSchema, {
@@ -94,33 +90,31 @@ export class Client {
     });
   }
 
-  /** Oldest first. Without an id, of everything. */
+  /** Oldest first; of all environments without an id. */
   readEvents(id: string | undefined, limit: number): Promise<EventListView> {
     const path = id === undefined ? ['events'] : ['environments', id, 'events'];
     return this.#read(path, eventListSchema, { query: { limit: String(limit) } });
   }
 
   readPlan(): Promise<PlanView> {
-    return this.#read(['plan'], planSchema, { timeoutMs: planTimeoutMs });
+    return this.#read(['plan'], planSchema, { timeoutMs: slowTimeoutMs });
   }
 
   async readVersion(): Promise<string> {
     return (await this.#read(['version'], versionSchema)).version;
   }
 
-  /** Has it written to Git that somebody wants an environment. */
+  /** ephd writes the request to Git. */
   bringUp(request: EnvironmentRequest): Promise<RequestAnswer> {
     const body = { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(request)) };
-    return this.#read(['environments'], requestAnswerSchema, { method: 'POST', body, timeoutMs: requestTimeoutMs });
+    return this.#read(['environments'], requestAnswerSchema, { method: 'POST', body, timeoutMs: slowTimeoutMs });
   }
 
-  /** Has it written to Git that nobody wants the environment any more. */
   takeDown(id: string, force: boolean): Promise<RequestAnswer> {
     const query = force ? { force: 'true' } : {};
-    return this.#read(['environments', id], requestAnswerSchema, { method: 'DELETE', query, timeoutMs: requestTimeoutMs });
+    return this.#read(['environments', id], requestAnswerSchema, { method: 'DELETE', query, timeoutMs: slowTimeoutMs });
   }
 
-  /** Lets go what the deletion guard holds. */
   async release(id: string): Promise<void> {
     const response = await this.#send(['environments', id, 'release'], { method: 'POST' });
     response.destroy();
@@ -150,7 +144,7 @@ export class Client {
     return this.#parse(await this.#body(response), schema);
   }
 
-  /** Comes back with an answer that says yes; the others throw. */
+  /** Returns successful answers; all others throw. */
   async #send(path: readonly string[], options: SendOptions = {}): Promise<IncomingMessage> {
     const { method = 'GET', query = {}, timeoutMs = this.#answerTimeoutMs, accept = 'application/json', body, signal } = options;
     const url = new URL(`api/v1/${path.map(encodeURIComponent).join('/')}`, this.#base);
@@ -169,7 +163,7 @@ export class Client {
     try {
       return await readBody(response, this.#answerTimeoutMs);
     } catch (error) {
-      throw this.#unreachable(`ephd at ${this.#name} broke off its answer: ${describe(error)}.`, error);
+      throw this.#unreachable(`ephd at ${this.#name} did not complete its answer: ${describe(error)}.`, error);
     }
   }
 
@@ -180,8 +174,8 @@ export class Client {
     const where = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`;
     throw new CommandFailure(
       'api.misunderstood',
-      `ephd at ${this.#name} answered in a way this eph does not understand (${issue?.message ?? 'unknown'}${where}). ` +
-        'Compare the two with `eph version --ephd`.',
+      `eph does not understand the answer of ephd at ${this.#name} (${issue?.message ?? 'unknown'}${where}). ` +
+        'Compare their versions with `eph version --ephd`.',
     );
   }
 
@@ -195,15 +189,15 @@ export class Client {
   #notEphd(response: IncomingMessage): CommandFailure {
     response.destroy();
     return this.#unreachable(
-      `Something answers at ${this.#name}, but it is not ephd (status ${response.statusCode ?? 'unknown'}). ` +
-        'Name the address of ephd with --server or EPH_SERVER.',
+      `The server at ${this.#name} is not ephd (status ${response.statusCode ?? 'unknown'}). ` +
+        'Set the address of ephd with --server or EPH_SERVER.',
     );
   }
 
   #absent(error: unknown): CommandFailure {
     return this.#unreachable(
       `ephd does not answer at ${this.#name}: ${describe(error)}.\n` +
-        'Start it with `npm run ephd -- --project <path or URL>`, or name another address with --server or EPH_SERVER.',
+        'Start it with `npm run ephd -- --project <path or URL>`, or set another address with --server or EPH_SERVER.',
       error,
     );
   }
@@ -230,7 +224,7 @@ const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    // No schema accepts undefined, so whoever asked finds out.
+    // No schema accepts undefined.
     return undefined;
   }
 };
@@ -238,8 +232,8 @@ const parseJson = (text: string): unknown => {
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was closed',
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the name of the host could not be looked up',
+  ENOTFOUND: 'the host does not exist',
+  EAI_AGAIN: 'the host name could not be resolved',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'there was no answer',

@@ -25,29 +25,29 @@ import {
   whySchema,
 } from '@eph/contract';
 
-/** Stands in for ephd: a real server with the shapes of the contract. Every answer passes its schema, so that it cannot drift. */
+/** A real server in place of ephd. Every answer is checked against the contract's schema. */
 export interface FakeEphd extends AsyncDisposable {
   readonly address: string;
-  /** What was asked, as `METHOD path`. */
+  /** As `METHOD path`. */
   readonly requests: readonly string[];
   environments: readonly EnvironmentView[];
   events: EventListView;
   why: readonly string[];
   plan: PlanView;
   logs: readonly LogLine[];
-  /** Of whichever environment is asked about; id and name are put in. */
+  /** For every environment; id and name are filled in. */
   config: Omit<ConfigView, 'id' | 'name'>;
   validation: ValidationView;
   /** The files that were sent for validation. */
   readonly validated: readonly Uint8Array[];
-  /** What is done about environmentRequests, whatever they are about. */
+  /** The answer to every request for an environment. */
   requestAnswer: RequestAnswer;
   readonly environmentRequests: readonly EnvironmentRequest[];
   /** Ids that the deletion guard holds. */
   readonly held: Set<string>;
-  /** Answers instead of the routes while it is set. */
+  /** Replaces the routes while set. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
-  /** To everyone who follows logs. */
+  /** Sends a line to everyone who follows logs. */
   log(line: LogLine): void;
   readonly followers: ReadonlySet<ServerResponse>;
   close(): Promise<void>;
@@ -226,7 +226,7 @@ export const fakeValue = (path: string, value: ConfigValue['value'], changes: Pa
   ...changes,
 });
 
-/** The configuration of a web service that every layer has a word in; `changes` win. */
+/** The configuration of a web service with values from every layer; `changes` win. */
 export const fakeConfig = (changes: Partial<Omit<ConfigView, 'id' | 'name'>> = {}): Omit<ConfigView, 'id' | 'name'> => ({
   project: 'shop',
   commit,

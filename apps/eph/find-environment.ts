@@ -4,14 +4,14 @@ import { CommandFailure } from './command-failure.ts';
 import { exitCodes } from './exit-codes.ts';
 import { noEnvironments } from './status-view.ts';
 
-/** By id, name, alias, branch or tag, or the beginning of one of them that fits no other. */
+/** By id, name, alias, branch or tag, or by a unique prefix of one of them. */
 export const findEnvironment = async (client: Client, text: string): Promise<EnvironmentView> => {
-  // Ids, names and aliases are DNS labels. Anything else must not get into a path: `..` would ask for something different.
+  // Ids, names and aliases are DNS labels. Anything else, such as `..`, must not get into a path.
   const exact = dnsLabel.test(text) ? await readIfExists(client, text) : undefined;
   return exact ?? chooseEnvironment(await client.listEnvironments(), text);
 };
 
-/** For commands that are mostly about one: the one there is, while there is only one. */
+/** Fails unless there is exactly one. */
 export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentView> => {
   const environments = await client.listEnvironments();
   const [first, ...others] = environments;
@@ -31,11 +31,11 @@ const readIfExists = async (client: Client, text: string): Promise<EnvironmentVi
 
 export const chooseEnvironment = (environments: readonly EnvironmentView[], text: string): EnvironmentView => {
   const exact = environments.filter((environment) => identifiersOf(environment).includes(text));
-  const fitting = exact.length > 0 ? exact : environments.filter((environment) => beginsWith(environment, text));
-  const [first, ...others] = fitting;
+  const matching = exact.length > 0 ? exact : environments.filter((environment) => beginsWith(environment, text));
+  const [first, ...others] = matching;
   if (first === undefined || text === '') throw notFound(environments, text);
   if (others.length > 0)
-    throw ambiguous(fitting, `${JSON.stringify(text)} fits ${fitting.length} environments; give more of the name:`);
+    throw ambiguous(matching, `${JSON.stringify(text)} matches ${matching.length} environments; give more of the name:`);
   return first;
 };
 
@@ -48,7 +48,7 @@ const identifiersOf = ({ id, name, alias, source }: EnvironmentView): readonly s
 ];
 
 const beginsWith = (environment: EnvironmentView, text: string): boolean =>
-  identifiersOf(environment).some((word) => word.startsWith(text));
+  identifiersOf(environment).some((identifier) => identifier.startsWith(text));
 
 const notFound = (environments: readonly EnvironmentView[], text: string): CommandFailure => {
   const near = closest(text, environments.flatMap(identifiersOf));
@@ -61,10 +61,10 @@ const notFound = (environments: readonly EnvironmentView[], text: string): Comma
   });
 };
 
-const mostShown = 10;
+const maxShown = 10;
 
-const ambiguous = (fitting: readonly EnvironmentView[], explanation: string): CommandFailure => {
-  const shown = fitting.slice(0, mostShown).map(({ name, source }) => `  ${name} (${source.kind} ${source.name})`);
-  if (fitting.length > mostShown) shown.push(`  and ${fitting.length - mostShown} more`);
+const ambiguous = (matching: readonly EnvironmentView[], explanation: string): CommandFailure => {
+  const shown = matching.slice(0, maxShown).map(({ name, source }) => `  ${name} (${source.kind} ${source.name})`);
+  if (matching.length > maxShown) shown.push(`  and ${matching.length - maxShown} more`);
   return new CommandFailure('cli.ambiguous', `${explanation}\n${shown.join('\n')}`, { exitCode: exitCodes.notFound });
 };

@@ -39,10 +39,10 @@ describe('init without anybody to ask', () => {
     const { code, out, err } = await init(folder);
     expect({ code, err }).toStrictEqual({ code: exitCodes.ok, err: '' });
     expect(out).toContain(
-      'Found:\n  package.json  start script; its packages come with npm (package-lock.json)\n  compose.yaml  Compose file\n',
+      'Found:\n  package.json  start script; packages installed with npm (package-lock.json)\n  compose.yaml  Compose file\n',
     );
-    expect(out).toContain('Nobody is here to ask, so what is proposed is taken, as with --yes.\n');
-    expect(out).toMatch(/\neph\.yaml is written\.\n\nNext:\n {2}eph config validate\n/);
+    expect(out).toContain('Not on a terminal: all proposals are accepted, as with --yes.\n');
+    expect(out).toMatch(/\nWrote eph\.yaml\.\n\nNext:\n {2}eph config validate\n/);
     expect(out).toContain('  git push origin HEAD:refs/heads/preview/try-eph\n');
     expect(
       await written(folder),
@@ -50,7 +50,7 @@ describe('init without anybody to ask', () => {
 version: "1.0"
 name: shop
 
-# Plain processes on the machine of ephd.
+# Processes on the machine of ephd.
 # Also possible here: docker-compose (compose.yaml).
 providers:
   primary: process
@@ -78,7 +78,7 @@ process:
       const prompter = scriptAnswers();
       const { code, out } = await init(folder, args, { prompter });
       expect(code).toBe(exitCodes.ok);
-      expect(out).not.toContain('Nobody is here');
+      expect(out).not.toContain('Not on a terminal');
       expect(prompter.questions).toStrictEqual([]);
       await writtenSpec(folder);
     }
@@ -114,9 +114,9 @@ process:
 
   it('shows the files where nothing says how to start', async () => {
     const { out, spec, text } = await initWith({ 'README.md': '' });
-    expect(out).toContain('Nothing here says how it is started or deployed.\n');
+    expect(out).toContain('Found no file that says how to start or deploy this.\n');
     expect(spec.process?.services).toMatchObject({ web: { command: 'python3 -m http.server "$PORT" --bind 127.0.0.1' } });
-    expect(text).toContain('# nothing here says how to start it; this only shows the files\n');
+    expect(text).toContain('# no start command was found; this only serves the files\n');
   });
 
   it('lets the first who needs packages install them, and the others wait', async () => {
@@ -133,7 +133,7 @@ process:
     const prompter = scriptAnswers();
     const { code, out, err } = await init(folder, [], { prompter });
     expect({ code, out }).toStrictEqual({ code: exitCodes.failure, out: '' });
-    expect(err).toContain('There is an eph.yaml here already.');
+    expect(err).toContain('eph.yaml already exists.');
     expect(prompter.questions).toStrictEqual([]);
     expect(await written(folder)).toBe('mine');
     expect((await init(folder, ['--force'])).code).toBe(exitCodes.ok);
@@ -153,7 +153,7 @@ process:
   it('says where ephd will look for the file', async () => {
     await using folder = await makeFolder({ '.git/config': '', 'deep/below/file': '' });
     const inside = { ...folder, path: join(folder.path, 'deep/below') } as TemporaryFolder;
-    expect((await init(inside)).out).toContain('from the root of the repository, which is not here but at ../..');
+    expect((await init(inside)).out).toContain('from the root of the repository, which is ../...');
     await rm(join(folder.path, '.git'), { recursive: true });
     expect((await init(inside, ['--force'])).out).toContain('not in a Git repository');
   });
@@ -176,8 +176,8 @@ describe('init with somebody who answers', () => {
 
   it('asks what cannot be seen and writes the answers', async () => {
     const prompter = scriptAnswers({
-      'project called': 'market',
-      'belong into an environment': ['api', 'web'],
+      'name of the project': 'market',
+      'belong in an environment': ['api', 'web'],
       'gets the traffic': 'web',
       'path answers': '/healthz',
       'Which branches': 'demo/*',
@@ -202,20 +202,23 @@ describe('init with somebody who answers', () => {
     const prompter = scriptAnswers();
     await initWith({ 'package.json': start }, prompter);
     expect(prompter.questions.map((question) => question.split('?')[0])).toStrictEqual([
-      'What is the project called',
-      'Which path answers once it is ready, such as /healthz',
+      'What is the name of the project',
+      'Which path answers when the service is ready, such as /healthz',
       'Which branches get an environment',
       'Write this to eph.yaml',
     ]);
   });
 
   it('takes another provider', async () => {
-    expect((await initWith(files, scriptAnswers({ 'What runs': 'docker-compose' }))).spec.providers.primary).toBe(
+    expect((await initWith(files, scriptAnswers({ 'Which provider': 'docker-compose' }))).spec.providers.primary).toBe(
       'docker-compose',
     );
-    const kubernetes = await initWith(files, scriptAnswers({ 'What runs': 'kubernetes', 'Which of these makes': 'k8s/base' }));
+    const kubernetes = await initWith(
+      files,
+      scriptAnswers({ 'Which provider': 'kubernetes', 'Which of these describes': 'k8s/base' }),
+    );
     expect(kubernetes.spec.kubernetes?.manifests).toStrictEqual([{ kustomization: './k8s/base' }]);
-    const own = scriptAnswers({ 'What runs': 'process', 'What starts it': './run "$PORT" # on {port}' });
+    const own = scriptAnswers({ 'Which provider': 'process', 'Which command': './run "$PORT" # on {port}' });
     const process = await initWith({ 'compose.yaml': '' }, own);
     expect(process.spec.process?.services).toMatchObject({ web: { command: './run "$PORT" # on {port}' } });
   });
@@ -239,7 +242,7 @@ describe('init with somebody who answers', () => {
   });
 
   it.each([
-    ['project called', 'My Shop'],
+    ['name of the project', 'My Shop'],
     ['path answers', 'healthz'],
     ['Which branches', ''],
     ['Which branches', 'a b'],
@@ -319,8 +322,8 @@ describe('whatever is in a folder', () => {
     .chain(([folder, [name, content]]) => content.map((one) => [folder === '' ? name : `${folder}/${name}`, one] as const));
   const answers = fc.record(
     {
-      'What runs': fc.constantFrom('process', 'docker-compose', 'kubernetes'),
-      'What starts it': fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((one) => one.trim() !== ''),
+      'Which provider': fc.constantFrom('process', 'docker-compose', 'kubernetes'),
+      'Which command': fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((one) => one.trim() !== ''),
       'path answers': fc.constantFrom('', '/', '/a%20b', '/"\'#:{}'),
     },
     { requiredKeys: [] },
@@ -346,8 +349,8 @@ describe('whatever is in a folder', () => {
         expect({ code, err }).toStrictEqual({ code: exitCodes.ok, err: '' });
         expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
         const { process } = await writtenSpec(folder);
-        const own = wanted['What starts it'];
-        const wasAsked = prompter.questions.some((question) => question.includes('What starts it')) && own !== undefined;
+        const own = wanted['Which command'];
+        const wasAsked = prompter.questions.some((question) => question.includes('Which command')) && own !== undefined;
         expect(wasAsked ? process?.services['web']?.command : own).toBe(own);
       }),
       { numRuns: 150 },

@@ -1,6 +1,6 @@
 import type { ChoiceQuestion, Prompter, TextQuestion } from './prompter.ts';
 
-/** Somebody who has an answer ready for some questions and takes what is proposed for the others. */
+/** Has answers to some questions and accepts the proposal for the others. */
 export interface ScriptedPrompter extends Prompter {
   readonly questions: readonly string[];
 }
@@ -16,10 +16,10 @@ export const scriptAnswers = (answers: Readonly<Record<string, string | readonly
     if (choices.some((choice) => choice.value === value)) return value;
     throw new Error(`${JSON.stringify(value)} is not offered, only ${JSON.stringify(choices)}`);
   };
-  const fit = ({ refuse }: TextQuestion, value: string): string => {
-    const refusal = refuse?.(value);
-    if (refusal === undefined) return value;
-    throw new Error(`${JSON.stringify(value)} is refused: ${refusal}`);
+  const fit = ({ validate }: TextQuestion, value: string): string => {
+    const fault = validate?.(value);
+    if (fault === undefined) return value;
+    throw new Error(`${JSON.stringify(value)} is refused: ${fault}`);
   };
   return {
     questions,

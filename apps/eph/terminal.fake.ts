@@ -4,7 +4,6 @@ import type { TextStream } from './output.ts';
 import { run } from './program.ts';
 import type { Prompter } from './prompter.ts';
 
-/** Keeps what is written to it. */
 export class FakeStream extends Writable {
   readonly isTTY: boolean;
   readonly columns: number;
@@ -40,11 +39,11 @@ export interface SessionOptions {
   readonly now?: string;
   readonly folder?: string;
   readonly stdin?: string | Uint8Array;
-  /** Whoever sits at the terminal. */
+  /** Answers prompts on the terminal. */
   readonly prompter?: Prompter;
 }
 
-/** One command line, as a person at a terminal or a script would give it. */
+/** Runs one command line. */
 export const startEph = (args: readonly string[], options: SessionOptions = {}): Session => {
   const stdout = new FakeStream(options);
   const stderr = new FakeStream(options);

@@ -38,7 +38,7 @@ export const init = async (context: LocalContext, options: InitOptions): Promise
   await write(path, text, force);
 
   if (json) await out.json({ file, provider: proposal.runner.provider, found, notices, content: text });
-  else await out.lines([`${file} is written.`, ...renderNotices(out, file, notices), '', ...nextSteps(proposal.branches)]);
+  else await out.lines([`Wrote ${file}.`, ...renderNotices(out, file, notices), '', ...nextSteps(proposal.branches)]);
   return exitCodes.ok;
 };
 
@@ -49,10 +49,7 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 const alreadyExists = (): CommandFailure =>
-  new CommandFailure(
-    'cli.exists',
-    `There is an ${file} here already. \`eph config validate\` says whether it is right; --force replaces it.`,
-  );
+  new CommandFailure('cli.exists', `${file} already exists. Check it with \`eph config validate\`, or replace it with --force.`);
 
 const findPrompter = async (
   { out, json, openPrompter }: LocalContext,
@@ -60,16 +57,16 @@ const findPrompter = async (
 ): Promise<Prompter | undefined> => {
   if (yes || json) return undefined;
   const prompter = await openPrompter();
-  if (prompter === undefined) await out.lines(['Nobody is here to ask, so what is proposed is taken, as with --yes.', '']);
+  if (prompter === undefined) await out.lines(['Not on a terminal: all proposals are accepted, as with --yes.', '']);
   return prompter;
 };
 
 const renderFound = (found: readonly FoundFile[], { cut }: Discovery): string[] => {
   const width = Math.max(0, ...found.map((one) => one.file.length));
   return [
-    found.length === 0 ? 'Nothing here says how it is started or deployed.' : 'Found:',
+    found.length === 0 ? 'Found no file that says how to start or deploy this.' : 'Found:',
     ...found.map((one) => `  ${safeLine(one.file.padEnd(width))}  ${safeLine(one.what)}`),
-    ...(cut ? ['Only the upper folders were looked at; there is more below.'] : []),
+    ...(cut ? ['Only the upper folders were searched.'] : []),
   ];
 };
 
@@ -78,16 +75,16 @@ const renderPlace = (folder: string, { root }: Discovery): string[] => {
   const remark =
     root === undefined
       ? `This folder is not in a Git repository; ephd reads ${file} from commits.`
-      : `ephd reads ${file} from the root of the repository, which is not here but at ${relative(folder, root)}.`;
+      : `ephd reads ${file} from the root of the repository, which is ${relative(folder, root)}.`;
   return ['', safeLine(remark)];
 };
 
-/** What is proposed is never wrong, whatever was found and answered; if it were, better no file than that one. */
+/** A proposal is always valid; this check catches bugs in eph. */
 const checkProposal = (text: string) => {
   const parsed = parseSpec(new TextEncoder().encode(text), file);
   if (parsed.ok) return parsed.notices;
   const faults = parsed.faults.map(printFault).join('\n');
-  throw new CommandFailure('internal', `What would be written is not valid, so nothing was written:\n${faults}`);
+  throw new CommandFailure('internal', `The proposed file is invalid and was not written:\n${faults}`);
 };
 
 const indent = (text: string): string[] =>
@@ -101,7 +98,7 @@ const write = async (path: string, text: string, force: boolean): Promise<void> 
     await writeFile(path, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // Somebody made it while the questions were answered.
+    // It was created while the questions were answered.
     if (code === 'EEXIST') throw alreadyExists();
     throw new CommandFailure('cli.unwritable', `${file} cannot be written: ${message}.`, { cause: error });
   }

@@ -8,14 +8,13 @@ import { findEnvironment } from '../find-environment.ts';
 import { safeLine, safeLines } from '../safe-text.ts';
 import { describeStates, noEnvironments, renderEnvironment, renderOverview } from '../status-view.ts';
 
-/** What one read at ephd brought. */
 type Reading =
   | { readonly state: 'read'; readonly environments: readonly EnvironmentView[] }
   | { readonly state: 'unreachable'; readonly message: string };
 
 type Show = (reading: Reading) => Promise<void>;
 
-/** Shows what is, again and again, until Ctrl-C or until the one environment is gone. An ephd that restarts is waited for. */
+/** Refreshes until Ctrl-C or until the watched environment is gone. Waits for an ephd that restarts. */
 export const watchStatus = async (context: Context, name: string | undefined, intervalSeconds: number): Promise<ExitCode> => {
   const { client, err } = context;
   const signal = context.interruption();
@@ -24,7 +23,7 @@ export const watchStatus = async (context: Context, name: string | undefined, in
   const read = async (): Promise<readonly EnvironmentView[]> =>
     watched === undefined ? client.listEnvironments(signal) : [await client.readEnvironment(watched.id, signal)];
 
-  // The first read may fail like any other command; only then is there something to come back to.
+  // The first reading fails like any other command; later ones wait for ephd to come back.
   let first = true;
   while (!signal.aborted) {
     try {
@@ -54,7 +53,7 @@ const clearScreen = '\x1b[2J';
 const toTopLeft = '\x1b[H';
 const clearRestOfLine = '\x1b[K';
 const clearRestOfScreen = '\x1b[J';
-/** A line that is too long is clipped, so that a line stays a line. */
+/** Long lines are cut, so that each takes one row. */
 const wrapOff = '\x1b[?7l';
 const wrapOn = '\x1b[?7h';
 
@@ -63,7 +62,7 @@ const showScreen = ({ out, now }: Context, one: boolean): Show => {
   let start = clearScreen;
   return async (reading) => {
     if (reading.state === 'read') body = renderBody(reading.environments);
-    const title = `${formatTime(now())}  Ctrl-C ends`;
+    const title = `${formatTime(now())}  Ctrl-C to stop`;
     const heading =
       reading.state === 'read' ? out.paint('faint', title) : out.paint('bad', safeLine(reading.message.split('\n')[0] ?? ''));
     const lines = clip([heading, '', ...body], out.rows);
@@ -80,7 +79,7 @@ const showScreen = ({ out, now }: Context, one: boolean): Show => {
   }
 };
 
-/** The last row stays empty: a line break there would scroll the first one away. */
+/** The last row stays empty: a line break there would scroll the screen. */
 const clip = (lines: readonly string[], rows = Number.POSITIVE_INFINITY): readonly string[] => {
   if (lines.length < rows) return lines;
   const kept = Math.max(1, rows - 2);

@@ -3,7 +3,6 @@ import { findServices, type ServiceCandidate } from './find-services.ts';
 import { listFolder } from './folder-listing.ts';
 import { readRepository } from './project-name.ts';
 
-/** What was seen of a repository. */
 export interface Discovery {
   /** A DNS label. */
   readonly name: string;
@@ -11,7 +10,7 @@ export interface Discovery {
   readonly root: string | undefined;
   readonly services: readonly ServiceCandidate[];
   readonly deployments: Deployments;
-  /** There is more than was looked at. */
+  /** Not all folders were searched. */
   readonly cut: boolean;
 }
 
@@ -27,15 +26,14 @@ export interface FoundFile {
   readonly what: string;
 }
 
-/** What was found, for whoever wonders where the proposal comes from. */
 export const describeFound = ({ services, deployments }: Discovery): readonly FoundFile[] => [
   ...services.map(({ file, why, install }) => ({
     file,
-    what: install === undefined ? why : `${why}; its packages come with ${install.program} (${install.file})`,
+    what: install === undefined ? why : `${why}; packages installed with ${install.program} (${install.file})`,
   })),
   ...deployments.composeFiles.map((file) => ({ file, what: 'Compose file' })),
   ...deployments.manifests.map(({ kind, path }) => ({ file: path || '.', what: manifestNouns[kind] })),
-  ...deployments.dockerfiles.map((file) => ({ file, what: 'makes an image; that is the work of your build system' })),
+  ...deployments.dockerfiles.map((file) => ({ file, what: 'image build; your build system does that' })),
 ];
 
 const manifestNouns = { kustomization: 'kustomization', chart: 'Helm chart', manifests: 'manifests with workloads' } as const;

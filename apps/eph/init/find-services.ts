@@ -5,20 +5,20 @@ import { parseDockerCommand, parsePackage, parseProcfile } from './start-command
 
 /** Something in the folder that could be started as a process. */
 export interface ServiceCandidate {
-  /** A DNS label, different from those of the others. */
+  /** A unique DNS label. */
   readonly name: string;
-  /** The file that says so, and what in it. */
+  /** The file it was found in, and how. */
   readonly file: string;
   readonly why: string;
   /** Empty for the folder itself. */
   readonly directory: string;
-  /** As `sh` reads it, or a list that is run as it is. */
+  /** A line for `sh`, or a list of arguments. */
   readonly command: string | readonly string[];
-  /** Has to be done once before the command, in a folder that several may share. */
+  /** Must run once before the command; several services may share it. */
   readonly install?: Install | undefined;
-  /** False for workers: nothing answers on a port. */
+  /** False for workers, which have no port. */
   readonly listens: boolean;
-  /** Takes long to be ready although nothing is installed. */
+  /** Slow to get ready even without an installation. */
   readonly slow?: boolean;
 }
 
@@ -26,20 +26,19 @@ const mostServices = 20;
 
 type Detected = Omit<ServiceCandidate, 'name' | 'directory'> & { readonly name?: string };
 
-/** One folder of the listing. */
 interface Folder {
   readonly path: string;
   readonly names: ReadonlySet<string>;
   readonly listing: FolderListing;
 }
 
-/** These start things, too, but hardly what an environment is for. */
+/** Folders whose programs rarely belong in an environment. */
 const auxiliary = /(^|\/)(docs?|tests?|e2e|examples?|samples?|demos?|scripts|tools)(\/|$)/i;
 
-/** What could be started, the folder itself first. What is below something startable is taken to be a part of it. */
+/** The root first. Folders below a service are considered part of it. */
 export const findServices = async (listing: FolderListing): Promise<readonly ServiceCandidate[]> => {
   const folders = groupByFolder(listing).filter(({ path }) => !auxiliary.test(path));
-  // Images and pages are looked at only where nothing says more clearly how to start.
+  // Dockerfiles and pages are used only if there is nothing more specific.
   const programs = await detectIn(folders, [fromProcfile, fromPackage, fromGoModule, fromPython]);
   if (programs.length > 0) return assignUniqueNames(programs.slice(0, mostServices));
   const images = await detectIn(folders, [fromDockerfile]);
@@ -124,7 +123,7 @@ const fromGoModule: Detector = async (folder) => {
 };
 
 const fromPython: Detector = async (folder) => {
-  // `main.py` is a name for anything, unless it comes with a list of packages.
+  // `main.py` may be anything unless it comes with requirements.txt.
   const names = ['manage.py', 'app.py', ...(folder.names.has('requirements.txt') ? ['main.py'] : [])];
   const file = names.find((name) => folder.names.has(name));
   if (file === undefined) return [];
@@ -141,19 +140,19 @@ const fromPython: Detector = async (folder) => {
   return [{ ...found, why: 'Python program', command: `${python} ${file}` }];
 };
 
-/** Python is on nearly every machine; a server of our own would have to be put into the repository. */
+/** Python is on nearly every machine; another server would have to be added to the repository. */
 export const serveFiles = 'python3 -m http.server "$PORT" --bind 127.0.0.1';
 
 const fromPages: Detector = async (folder) =>
   folder.names.has('index.html')
-    ? [{ file: pathIn(folder, 'index.html'), why: 'pages without a server of their own', command: serveFiles, listens: true }]
+    ? [{ file: pathIn(folder, 'index.html'), why: 'static pages', command: serveFiles, listens: true }]
     : [];
 
 const fromDockerfile: Detector = async (folder) => {
   if (!folder.names.has('Dockerfile')) return [];
   const command = parseDockerCommand(await readIn(folder, 'Dockerfile'));
   if (command === undefined) return [];
-  return [{ file: pathIn(folder, 'Dockerfile'), why: 'what its image starts', command, listens: true }];
+  return [{ file: pathIn(folder, 'Dockerfile'), why: 'command of the image', command, listens: true }];
 };
 
 const assignUniqueNames = (found: readonly DetectedIn[]): readonly ServiceCandidate[] => {

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { makeFolder } from './folder.fake.ts';
 import { listFolder } from './folder-listing.ts';
 
-describe('a listing', () => {
-  it('lists files near the top first and leaves out what others made', async () => {
+describe('a folder listing', () => {
+  it('has files near the root first, without generated ones', async () => {
     await using folder = await makeFolder({
       'z.txt': '',
       'a/b.txt': '',
@@ -19,7 +19,7 @@ describe('a listing', () => {
     expect(await listFolder(folder.path)).toMatchObject({ files: ['z.txt', 'a/b.txt'], cut: false });
   });
 
-  it('looks four levels deep and says when there is more', async () => {
+  it('is four levels deep and says when there is more', async () => {
     await using folder = await makeFolder({ '1/2/3/file': '' });
     expect(await listFolder(folder.path)).toMatchObject({ files: ['1/2/3/file'], cut: false });
     await mkdir(join(folder.path, '1/2/3/4'));
@@ -43,12 +43,12 @@ describe('a listing', () => {
     execFileSync('/usr/bin/mkfifo', [join(folder.path, 'Procfile')]);
     const listing = await listFolder(folder.path);
     expect(listing.files).toStrictEqual(['real/package.json']);
-    // It became a pipe after it was listed: nobody writes to it, and nothing waits.
+    // It became a pipe after it was listed; reading it must not block.
     expect(await listing.read('Procfile')).toBe('');
     expect(await listing.read('real/link.json')).toBe('');
   });
 
-  it('leaves out names that would have to be explained to a shell or a terminal', async () => {
+  it('leaves out names with a meaning to a shell or a terminal', async () => {
     await using folder = await makeFolder({
       'ok name.txt': '',
       'größe/店.txt': '',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { FolderListing } from './folder-listing.ts';
 
-/** Files by their path, with what they hold. */
+/** Contents by path. */
 export type Files = Readonly<Record<string, string>>;
 
 export interface TemporaryFolder extends AsyncDisposable {
@@ -21,7 +21,6 @@ export const makeFolder = async (files: Files): Promise<TemporaryFolder> => {
   return { path, [Symbol.asyncDispose]: () => rm(outer, { recursive: true, force: true }) };
 };
 
-/** What a listing of a folder with these files would give. */
 export const listingOf = (files: Files): FolderListing => {
   const depth = (path: string): number => path.split('/').length;
   return {

@@ -1,16 +1,16 @@
 import type { FolderListing } from './folder-listing.ts';
 import { parsePackage } from './start-commands.ts';
 
-/** How the packages get there that a program needs. A checkout has none. */
+/** How to install the packages of a program. A checkout has none. */
 export interface Install {
   readonly program: 'npm' | 'pnpm' | 'yarn' | 'bun' | 'python';
   /** For `sh`, in the folder of the service. */
   readonly command: string;
-  /** The folder they go to: those who share it must not install side by side. */
+  /** The target folder: services that share it must not install at the same time. */
   readonly into: string;
-  /** Comes before a command that expects to find what was installed. */
+  /** Must precede a command that uses installed programs. */
   readonly intoPath: string;
-  /** The file that says so. */
+  /** The lock file or list of packages. */
   readonly file: string;
 }
 
@@ -33,7 +33,7 @@ const findNodeInstall = async (listing: FolderListing, folder: string): Promise<
   const { needsPackages } = parsePackage(await listing.read(own));
   if (!needsPackages) return undefined;
   const intoPath = 'export PATH="$PWD/node_modules/.bin:$PATH"';
-  // The lock file of a workspace stands above its packages.
+  // The lock file of a workspace is in a folder above.
   for (const above of selfAndAbove(folder)) {
     const lock = lockFiles.find(([name]) => listing.files.includes(pathIn(above, name)));
     if (lock === undefined) continue;

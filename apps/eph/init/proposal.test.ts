@@ -40,12 +40,12 @@ describe('every combination of what can be found', () => {
       };
       const offered: string[] = [];
       const choose: Prompter['choose'] = async (question) => {
-        if (question.message.startsWith('What runs')) offered.push(...question.choices.map(({ value }) => value));
+        if (question.message.startsWith('Which provider')) offered.push(...question.choices.map(({ value }) => value));
         return defaultsPrompter.choose(question);
       };
       await propose({ ...defaultsPrompter, choose }, discovery);
       for (const provider of offered.length > 0 ? offered : ['process']) {
-        const text = printSpec(await propose(scriptAnswers({ 'What runs': provider }), discovery), discovery);
+        const text = printSpec(await propose(scriptAnswers({ 'Which provider': provider }), discovery), discovery);
         const parsed = parseSpec(new TextEncoder().encode(text));
         const outcome = parsed.ok ? parsed.spec.providers.primary : parsed.faults;
         expect(outcome, `${Object.keys(files).join(', ')}:\n${text}`).toBe(provider);
