@@ -25,6 +25,7 @@ import {
 import { CommandFailure } from './command-failure.ts';
 import { readEventStream } from './event-stream.ts';
 import { exitCodes } from './exit-codes.ts';
+import { parseJson } from './parse-json.ts';
 import { AnswerTimeout, type Body, type Method, readBody, send } from './transport.ts';
 
 export interface LogQuery {
@@ -36,7 +37,6 @@ export interface LogQuery {
 export interface ValidationQuery {
   /** The name of the file in faults. */
   readonly file: string;
-  /** The project whose limits apply. */
   readonly project?: string | undefined;
 }
 
@@ -80,7 +80,6 @@ export class Client {
     return this.#read(['environments', id, 'config'], configViewSchema);
   }
 
-  /** Checks an `eph.yaml` that is not committed yet. */
   validateConfig(bytes: Uint8Array, query: ValidationQuery): Promise<ValidationView> {
     const { file, project } = query;
     return this.#read(['config', 'validate'], validationSchema, {
@@ -104,7 +103,6 @@ export class Client {
     return (await this.#read(['version'], versionSchema)).version;
   }
 
-  /** ephd writes the request to Git. */
   bringUp(request: EnvironmentRequest): Promise<RequestAnswer> {
     const body = { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(request)) };
     return this.#read(['environments'], requestAnswerSchema, { method: 'POST', body, timeoutMs: slowTimeoutMs });
@@ -219,15 +217,6 @@ interface SendOptions {
   readonly body?: Body;
   readonly signal?: AbortSignal | undefined;
 }
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // No schema accepts undefined.
-    return undefined;
-  }
-};
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',

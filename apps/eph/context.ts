@@ -4,13 +4,10 @@ import type { Prompter } from './prompter.ts';
 
 /** For commands that need no ephd. */
 export interface LocalContext {
-  /** For the result. */
   readonly out: Output;
   /** For messages beside the result. */
   readonly err: Output;
-  /** Print the result as JSON. */
   readonly json: boolean;
-  /** The working directory. */
   readonly folder: () => string;
   /** Undefined without a terminal. */
   readonly openPrompter: () => Promise<Prompter | undefined>;
@@ -19,7 +16,6 @@ export interface LocalContext {
 export interface Context extends LocalContext {
   readonly client: Client;
   readonly stdin: () => AsyncIterable<Uint8Array>;
-  /** Environment variables of the process. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
   /** Aborts with Ctrl-C. Only commands that run until then call it; others end at once. */

@@ -22,7 +22,6 @@ export const formatBytes = (bytes: number): string => {
 
 export const formatCpu = (seconds: number): string => (seconds < 100 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`);
 
-/** To the second, in UTC. */
 export const formatTime = (time: string | number): string => {
   const date = new Date(time);
   return Number.isNaN(date.getTime()) ? String(time) : `${date.toISOString().slice(0, 19)}Z`;

@@ -10,7 +10,6 @@ const formats = { good: 'green', busy: 'yellow', bad: 'red', faint: 'dim', stron
   Parameters<typeof styleText>[0]
 >;
 
-/** Standard output, standard error or a fake. */
 export type TextStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
 
 export class Output {

@@ -9,22 +9,13 @@ import type { UpOptions } from './commands/up.ts';
 import type { Context, LocalContext } from './context.ts';
 import { type ExitCode, exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { Output, type TextStream } from './output.ts';
-import type { Prompter } from './prompter.ts';
 import { safeJson, safeLines } from './safe-text.ts';
 import { defaultServer, parseServer } from './server-address.ts';
 
-export interface ProgramOptions {
+export interface ProgramOptions extends Omit<Context, 'client' | 'out' | 'err' | 'json'> {
   readonly version: string;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
-  readonly stdin: () => AsyncIterable<Uint8Array>;
-  /** The working directory. */
-  readonly folder: () => string;
-  readonly variables: Readonly<Record<string, string | undefined>>;
-  readonly now: () => number;
-  readonly interruption: () => AbortSignal;
-  /** Undefined without a terminal. */
-  readonly openPrompter: () => Promise<Prompter | undefined>;
 }
 
 /** Runs one command line. A failure becomes a message on standard error and an exit code; it never throws. */

@@ -2,7 +2,6 @@
 export interface Prompter {
   text(question: TextQuestion): Promise<string>;
   choose(question: ChoiceQuestion): Promise<string>;
-  /** At least one. */
   chooseSeveral(question: ChoiceQuestion): Promise<readonly string[]>;
   confirm(message: string): Promise<boolean>;
 }

@@ -14,10 +14,8 @@ const escape = (character: string): string => {
 
 const jsonEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** For text on one line. */
 export const safeLine = (text: string): string => text.toWellFormed().replace(unsafe, escape);
 
-/** For messages that may have several lines. */
 export const safeLines = (text: string): string => text.split('\n').map(safeLine).join('\n');
 
 /** Removes colours, which are usual in logs, and escapes everything else. */

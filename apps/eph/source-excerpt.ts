@@ -19,5 +19,4 @@ export const excerpt = (lines: readonly string[], line: number, column: number):
   return [`  ${number} | ${lead}${shown(start, start + widest)}${rest}`, `  ${' '.repeat(number.length)} | ${indent}^`];
 };
 
-/** Counts lines as faults do. */
 export const splitLines = (bytes: Uint8Array): readonly string[] => new TextDecoder().decode(bytes).split(/\r?\n/);

@@ -17,7 +17,6 @@ const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   'source.commit_missing': 503,
 };
 
-/** The HTTP API: its routes, its errors, and who may use it. */
 export const createApi = (
   parts: {
     readonly environments: Hono;

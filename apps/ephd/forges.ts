@@ -70,7 +70,6 @@ export class Forges {
     return project;
   }
 
-  /** All repositories of an organisation, user or group. */
   readRepositories(server: ConfiguredForge, owner: string, signal: AbortSignal): Promise<Reading<ListedRepository>> {
     const { log } = this.#options;
     if (server.type === 'github')
@@ -151,7 +150,6 @@ export class Forges {
     return server.type === 'gitlab' ? createGroupLook(access, owner) : createOwnerLook(access, owner);
   }
 
-  /** For GitLab and Gitea. */
   #access(server: ConfiguredForge) {
     return { ...system, log: this.#options.log, baseUrl: server.url, token: tokenOf(server), gate: this.#gateOf(server) };
   }

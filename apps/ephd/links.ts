@@ -14,7 +14,6 @@ const valuesOf = ({ environment, project, view }: Pick<Report, 'environment' | '
 
 const names: readonly string[] = ['id', 'name', 'project'] satisfies readonly (keyof ReturnType<typeof valuesOf>)[];
 
-/** Undefined when the address is valid. */
 export const faultOfLink = (template: string): string | undefined => {
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name).find((name) => !names.includes(name));
   if (unknown !== undefined) return `{${unknown}} is not a placeholder; use ${names.map((name) => `{${name}}`).join(', ')}`;

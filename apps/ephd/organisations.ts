@@ -85,7 +85,6 @@ const nameAll = (added: readonly AddedRepository[], taken: Set<string>): Readonl
 
 export interface OrganisationsOptions {
   readonly organisations: readonly ConfiguredOrganisation[];
-  /** The configured projects. */
   readonly projects: readonly ConfiguredProject[];
   readonly read: (forge: ConfiguredForge, owner: string, signal: AbortSignal) => Promise<Reading<ListedRepository>>;
   /** Called with all projects when they change, and again after a failure. */

@@ -21,7 +21,6 @@ export const computeSharedOwners = (projects: readonly ConfiguredProject[]): rea
   });
 };
 
-/** Outermost first. */
 const ownersOf = (location: string): readonly string[] => location.split('/').slice(0, -1);
 
 const commonPrefix = (a: readonly string[], b: readonly string[]): readonly string[] => {

@@ -37,16 +37,10 @@ export const createMetrics = (
   gauge('eph_leading', '1 if this ephd reconciles', () => (engine() === undefined ? 0 : 1), registers);
   gauge('eph_event_log_buffered', 'Events not stored yet', () => events.health().buffered, registers);
   gauge('eph_event_log_lost', 'Events that could not be stored', () => events.health().lost, registers);
-  gauge(
-    'eph_held_deletions',
-    'Removals held until an operator releases them',
-    () =>
-      engine()
-        ?.environments()
-        .filter((one) => one.held).length ?? 0,
-    registers,
-  );
-  phaseGauge(engine, registers);
+  const environments = () => engine()?.environments() ?? [];
+  const countHeld = () => environments().filter((one) => one.held).length;
+  gauge('eph_held_deletions', 'Removals held until an operator releases them', countHeld, registers);
+  phaseGauge(environments, registers);
   // oxlint-disable-next-line no-new -- it registers itself
   new Gauge({
     name: 'eph_forge_budget_remaining',
@@ -105,7 +99,7 @@ const gauge = (name: string, help: string, read: () => number, registers: Regist
     },
   });
 
-const phaseGauge = (engine: () => Engine | undefined, registers: Registry[]): Gauge<'phase'> =>
+const phaseGauge = (environments: () => ReturnType<Engine['environments']>, registers: Registry[]): Gauge<'phase'> =>
   new Gauge({
     name: 'eph_environments',
     help: 'Environments by phase',
@@ -113,7 +107,7 @@ const phaseGauge = (engine: () => Engine | undefined, registers: Registry[]): Ga
     registers,
     collect() {
       const counts = new Map<Phase, number>(phases.map((phase) => [phase, 0]));
-      for (const { status } of engine()?.environments() ?? []) {
+      for (const { status } of environments()) {
         const phase = status?.phase ?? 'Pending';
         counts.set(phase, (counts.get(phase) ?? 0) + 1);
       }

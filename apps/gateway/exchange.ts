@@ -8,7 +8,6 @@ import { awaitsContinue, hasBody, RequestBody } from './request-body.ts';
 import type { OpenRoute, Routes, Upstream } from './routes.ts';
 import type { UpstreamPools } from './upstream-pools.ts';
 
-/** What all exchanges share. */
 export interface ExchangeContext {
   readonly routes: Routes;
   readonly pools: UpstreamPools;

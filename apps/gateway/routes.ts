@@ -17,7 +17,6 @@ export interface Routes {
 
 export type Route = OpenRoute | ClosedRoute | AliasRoute;
 
-/** The environment answers. */
 export interface OpenRoute {
   readonly state: 'open';
   readonly environment: EnvironmentName;

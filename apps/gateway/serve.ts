@@ -11,7 +11,6 @@ import { openTunnel } from './tunnel.ts';
 export interface ServedRequest {
   /** The status sent to the client; 499 when it left before that, 101 when a WebSocket opened. */
   readonly status: number;
-  /** Absent when the request was for no environment. */
   readonly environment: EnvironmentName | undefined;
   readonly ms: number;
 }

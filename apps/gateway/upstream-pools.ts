@@ -41,7 +41,6 @@ export class UpstreamPools {
     return entry.pool;
   }
 
-  /** Open and closing pools. */
   get size(): number {
     return this.#open.size + this.#retiring.size;
   }

@@ -19,7 +19,6 @@ export interface ReportView {
   /** Worth knowing although nothing is wrong, such as a label that Eph does not know. */
   readonly notes: readonly string[];
   readonly createdAt: string | null;
-  /** When its current version took over. */
   readonly updatedAt: string | null;
   readonly expiresAt: string | null;
   /** How to get it back after removal. */

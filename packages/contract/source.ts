@@ -18,13 +18,10 @@ export interface PullRequest {
   readonly draft: boolean;
   /** Sorted, each once. */
   readonly labels: readonly string[];
-  /** The branch it comes from. */
   readonly head: string;
-  /** The branch it goes to. */
   readonly base: string;
   /** The repository of its branch, if that is another one. */
   readonly fork: string | null;
-  /** The address of its page. */
   readonly page: string;
   /** Changes with anything about it, comments and reviews included; in the forge's own format. */
   readonly touched: string;
@@ -40,7 +37,6 @@ export interface Source {
   readonly pull?: PullRequest;
 }
 
-/** A check or status of a commit. */
 export interface Check {
   readonly name: string;
   readonly state: 'pending' | 'success' | 'failure';
@@ -98,7 +94,6 @@ const markPull = (pull: PullRequest): PullMark => {
   return mark;
 };
 
-/** Whether two readings of one source are equal. */
 export const isSameSource = (a: Source, b: Source): boolean =>
   a === b ||
   (a.commit === b.commit &&
@@ -106,10 +101,8 @@ export const isSameSource = (a: Source, b: Source): boolean =>
     a.ref.kind === b.ref.kind &&
     (a.pull === b.pull || (a.pull !== undefined && b.pull !== undefined && markPull(a.pull).text === markPull(b.pull).text)));
 
-/** A repository in the list of its owner. */
 export interface ListedRepository {
   /** With its owner, such as `acme/shop`. */
   readonly path: string;
-  /** Read-only on the forge. */
   readonly archived: boolean;
 }

@@ -4,7 +4,6 @@ import { listFolder } from './folder-listing.ts';
 import { readRepository } from './project-name.ts';
 
 export interface Discovery {
-  /** A DNS label. */
   readonly name: string;
   /** Of the repository; undefined outside of Git. */
   readonly root: string | undefined;

@@ -4,7 +4,6 @@ import type { FolderListing } from './folder-listing.ts';
 export interface Deployments {
   /** Used together, in this order. */
   readonly composeFiles: readonly string[];
-  /** Likeliest first. */
   readonly manifests: readonly Manifest[];
   readonly dockerfiles: readonly string[];
 }

@@ -3,14 +3,12 @@ import type { FolderListing } from './folder-listing.ts';
 import { findInstall, type Install } from './installs.ts';
 import { parseDockerCommand, parsePackage, parseProcfile } from './start-commands.ts';
 
-/** Something in the folder that could be started as a process. */
 export interface ServiceCandidate {
   /** A unique DNS label. */
   readonly name: string;
   /** The file it was found in, and how. */
   readonly file: string;
   readonly why: string;
-  /** Empty for the folder itself. */
   readonly directory: string;
   /** A line for `sh`, or a list of arguments. */
   readonly command: string | readonly string[];

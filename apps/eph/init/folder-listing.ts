@@ -16,7 +16,6 @@ const mostEntries = 5_000;
 /** Lock files are larger, but only their names are used. */
 const mostBytes = 64 * 1024;
 
-/** Generated files and dependencies. */
 const skipped = new Set(['node_modules', 'vendor', 'dist', 'build', 'target', 'venv', '__pycache__', 'testdata', 'fixtures']);
 
 /** Other characters have a meaning in a shell, in YAML or on a terminal, and are rare in folders of services. */
@@ -73,7 +72,7 @@ const readBeginning = async (path: string): Promise<string> => {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes), 0, mostBytes, 0);
     return buffer.toString('utf8', 0, bytesRead);
   } catch {
-    // Only its name is known then.
+    // Counts as empty, like a folder.
     return '';
   }
 };

@@ -1,7 +1,6 @@
 import type { FolderListing } from './folder-listing.ts';
 import { parsePackage } from './start-commands.ts';
 
-/** How to install the packages of a program. A checkout has none. */
 export interface Install {
   readonly program: 'npm' | 'pnpm' | 'yarn' | 'bun' | 'python';
   /** For `sh`, in the folder of the service. */
@@ -10,7 +9,6 @@ export interface Install {
   readonly into: string;
   /** Must precede a command that uses installed programs. */
   readonly intoPath: string;
-  /** The lock file or list of packages. */
   readonly file: string;
 }
 
@@ -23,7 +21,6 @@ const lockFiles = [
   ['npm-shrinkwrap.json', 'npm', 'npm ci'],
 ] as const;
 
-/** Undefined when nothing needs to be installed. */
 export const findInstall = async (listing: FolderListing, folder: string): Promise<Install | undefined> =>
   (await findNodeInstall(listing, folder)) ?? findPythonInstall(listing, folder);
 

@@ -3,7 +3,6 @@ import { basename, dirname, join } from 'node:path';
 import { toDnsLabel } from '@eph/contract';
 
 export interface Repository {
-  /** Undefined outside of Git. */
   readonly root: string | undefined;
   /** A DNS label, from the address of `origin` or from the folder. */
   readonly name: string;

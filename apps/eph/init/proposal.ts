@@ -4,7 +4,6 @@ import type { Discovery } from './discovery.ts';
 import type { Manifest } from './find-manifests.ts';
 import { type ServiceCandidate, serveFiles } from './find-services.ts';
 
-/** The content of an `eph.yaml`. */
 export interface Proposal {
   readonly name: string;
   readonly branches: string;
@@ -28,7 +27,6 @@ export interface ProposedService extends Pick<ServiceCandidate, 'name' | 'direct
   readonly dependsOn: readonly string[];
 }
 
-/** Accepts every proposal. */
 export const defaultsPrompter: Prompter = {
   text: async ({ proposal }) => proposal,
   choose: async ({ choices }) => choices[0]?.value ?? '',

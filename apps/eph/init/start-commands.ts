@@ -1,3 +1,5 @@
+import { parseJson } from '../parse-json.ts';
+
 /** Longer than any command written by hand. */
 const longest = 1_000;
 
@@ -6,7 +8,6 @@ const isText = (text: string): boolean =>
   text.trim() !== '' && text.length <= longest && text.isWellFormed() && !/[\p{Cc}\ufffd]/u.test(text);
 
 export interface Package {
-  /** The script that `npm start` runs. */
   readonly start: string | undefined;
   readonly needsPackages: boolean;
 }
@@ -19,15 +20,6 @@ export const parsePackage = (text: string): Package => {
     start: typeof start === 'string' && start.trim() !== '' ? start : undefined,
     needsPackages: !isEmpty(dependencies) || !isEmpty(devDependencies),
   };
-};
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // An invalid package.json has no scripts.
-    return undefined;
-  }
 };
 
 const toRecord = (value: unknown): { readonly [key: string]: unknown } =>

@@ -19,7 +19,6 @@ interface Demo {
   readonly dataFolder: string;
   readonly shop: SampleRepository;
   readonly news: SampleRepository;
-  /** The platform's configuration repository. */
   readonly platform: SampleRepository;
   readonly ephd: Ephd;
 }
@@ -45,11 +44,9 @@ const untilPageShows = (demo: Demo, name: string, headline: string): Promise<str
     return page.status === 200 && page.body.includes(headline) ? page.body : undefined;
   });
 
-/** Folders of environments in the data folder. */
 const leftovers = ({ dataFolder }: Demo): readonly string[] =>
   readdirSync(join(dataFolder, 'process')).filter((name) => /^[0-9a-f]{16}$/.test(name));
 
-/** The versions that run, and since when. */
 const readVersions = async (demo: Demo, id: string): Promise<string> => {
   const environment = (await readEnvironments(demo.ephd)).find((one) => one.id === id);
   return JSON.stringify(environment?.components.map(({ name, current, next }) => [name, current, next]));

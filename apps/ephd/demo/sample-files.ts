@@ -92,7 +92,6 @@ serve((_, response) => response.end('News from ' + process.env.REGION));
 `,
 };
 
-/** What the operator sets for the shop alone. */
 export const shopOverride = (banner: string): Files => ({
   'demo/apps/shop/shop/env.yaml': `apiVersion: apiextensions.crossplane.io/v1beta1
 kind: EnvironmentConfig

@@ -59,7 +59,6 @@ export const untilStopped = (): Promise<void> =>
     process.once('SIGTERM', resolve);
   });
 
-/** The steps of a demo, with the time each took. */
 export class Steps {
   readonly #times: [step: string, time: string][] = [];
 

@@ -216,7 +216,6 @@ const hasOtherRef = async ({ ref, commit }: Source, forge: Forge, signal: AbortS
   return items.some((other) => other.commit === commit && sourceKey(other.ref) !== sourceKey(ref));
 };
 
-/** In the order of the triggers. */
 const labelsIn = (triggers: readonly Trigger[]): ReadonlySet<string> =>
   new Set(triggers.flatMap((trigger) => (trigger.type === 'pr_label' ? trigger.labels : [])));
 

@@ -1,7 +1,6 @@
 import { Refusal } from './refusal.ts';
 
 export interface BodyLimits {
-  /** Of one body. */
   readonly bytes: number;
   /** Of all bodies in memory. */
   readonly bytesAtOnce: number;

@@ -9,14 +9,12 @@ const maxKept = 10_000;
  */
 export class SeenBodies {
   readonly #now: () => number;
-  /** In order of arrival. */
   readonly #seenAt = new Map<string, number>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** True the first time. */
   add(forge: string, body: Uint8Array): boolean {
     const now = this.#now();
     for (const [oldest, at] of this.#seenAt) {

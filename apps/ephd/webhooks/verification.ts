@@ -21,7 +21,6 @@ export const verifySignature =
       );
   };
 
-/** The header is the secret itself. */
 export const verifyToken: CreateVerify = (header, secrets) => {
   if (header === undefined) return undefined;
   // Node decodes headers as Latin-1.

@@ -9,7 +9,6 @@ import { SeenBodies } from './seen-bodies.ts';
 export interface WebhookRoutesOptions {
   /** The secrets of a kind of forge: several while one replaces another, none without webhooks. */
   readonly secrets: (forge: WebhookForge) => readonly string[];
-  /** By the full name of the repository. */
   readonly projectOf: (forge: WebhookForge, fullName: string) => ProjectId | undefined;
   /** Does nothing while another ephd leads; refusing instead would make forges disable the webhook. */
   readonly wake: (project: ProjectId) => void;

@@ -32,7 +32,6 @@ export interface ComponentHost {
   readonly trees: Trees;
 }
 
-/** One component of an environment, with its versions. */
 export class Component implements InstanceHost {
   readonly name: ComponentName;
   readonly #context: Context;
@@ -66,7 +65,6 @@ export class Component implements InstanceHost {
     return this.instances.some((one) => one.record.process === null);
   }
 
-  /** Called when ephd starts. */
   resume(running: readonly RunningProcess[]): void {
     const { current, next, retiring } = this.#versions;
     for (const one of [current, next]) one?.resume(this.#findProcess(one, running));
@@ -199,7 +197,6 @@ export class Component implements InstanceHost {
     await this.abandon(signal);
   }
 
-  /** Ends all processes of a component whose folder is gone. */
   abandon(signal: AbortSignal): Promise<void> {
     return this.#endProcesses(this.instances, this.#context.layout.marker(this.#environment.identity.id, this.name), signal);
   }

@@ -7,7 +7,6 @@ import type { Ports } from './ports.ts';
 import type { Processes } from './processes.ts';
 import type { Scratch } from './scratch.ts';
 
-/** Shared by all parts of one provider. */
 export interface Context {
   readonly layout: Layout;
   readonly limits: Limits;

@@ -12,7 +12,6 @@ export const isPermission = (error: unknown): boolean => ['EACCES', 'EPERM'].inc
 
 export const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Turns errors of the data folder into those of Eph. */
 export const toDiskError = (error: unknown, what: string): unknown => {
   if (isEphError(error) || codeOf(error) === undefined || codeOf(error) === 'ABORT_ERR') return error;
   if (isDiskFull(error)) {

@@ -5,7 +5,6 @@ export interface Limits {
   readonly probeFirstMs: number;
   /** …up to this. */
   readonly probeSlowMs: number;
-  /** Of one probe. */
   readonly probeTimeoutMs: number;
   /** Between two probes of a service that is ready. */
   readonly checkMs: number;

@@ -20,7 +20,6 @@ export interface RunningProcess {
 /** The processes of this machine, without zombies. */
 export interface Processes {
   readonly bootId: string;
-  /** `undefined` when there is no such process now. */
   readStartTime(pid: number): string | undefined;
   /** All processes at some moment after the call. */
   readAll(): Promise<readonly RunningProcess[]>;

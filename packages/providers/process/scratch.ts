@@ -46,7 +46,6 @@ export class Scratch {
     this.#left.delete(path);
   }
 
-  /** Retries failed removals. */
   async sweep(): Promise<void> {
     for (const path of this.#left) await this.remove(path);
   }

@@ -7,12 +7,10 @@ export type ExportTree = (commit: CommitSha, folder: string, signal: AbortSignal
 
 const noPins: readonly CommitSha[] = [];
 
-/** The checkouts of one environment. */
 export class Trees {
   readonly #folder: string;
   readonly #scratch: Scratch;
   readonly #exportTree: ExportTree;
-  /** The commits that instances run. */
   readonly #used: () => Iterable<CommitSha>;
   /** The checkouts being created. Usually absent, to save memory: there may be thousands of environments. */
   #making: Map<CommitSha, Promise<void>> | undefined;
@@ -68,7 +66,6 @@ export class Trees {
     }
   }
 
-  /** Removes checkouts that no instance uses. */
   async collect(): Promise<void> {
     if (!existsSync(this.#folder)) return;
     const needed = new Set<string>([...this.#used(), ...this.#pins]);
