@@ -31,7 +31,7 @@ describe('the bundle', () => {
     expect(await eph('status', 'shop', ...server)).toContain('COMPONENT');
     expect(await eph('logs', 'shop', ...server)).toBe('web | hello\n');
     expect(await eph('config', 'explain', 'web.replicas', ...server)).toContain('over 5 from eph.yaml:12');
-    expect(await eph('init')).toContain('eph.yaml is written.');
+    expect(await eph('init')).toContain('Wrote eph.yaml.');
     expect(await eph('config', 'validate', ...server)).toBe('eph.yaml is valid.\n');
     for (const command of ['events', 'plan', 'version --ephd', 'why shop', 'open shop --no-browser'])
       expect(await eph(...command.split(' '), ...server)).not.toBe('');
@@ -51,7 +51,7 @@ describe('the bundle', () => {
       return seen;
     };
     const commands = files
-      .filter(({ name }) => !/^(init|clack-asker)-/.test(name))
+      .filter(({ name }) => !/^(init|clack-prompter)-/.test(name))
       .filter(({ name }) => /^(?!chunk-)/.test(name));
     const large = files.filter(({ text }) => /BAD_ALIAS|isCancel/.test(text)).map(({ name }) => name);
     expect(commands.length).toBeGreaterThan(10);

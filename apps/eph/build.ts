@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 const here = import.meta.dirname;
 const fromContract = createRequire(import.meta.resolve('@eph/contract'));
 
-/** Bundles the CLI into plain JavaScript that needs no packages beside it. Returns the file to run. */
+/** Bundles the CLI into JavaScript without dependencies. Returns the file to run. */
 export const buildCli = async (folder: string): Promise<string> => {
   await rm(folder, { recursive: true, force: true });
   await build({
@@ -14,12 +14,12 @@ export const buildCli = async (folder: string): Promise<string> => {
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,
-    // Commands stay apart, so that `eph version` reads neither commander nor the schemas.
+    // Commands are separate chunks, so that `eph version` loads neither commander nor the schemas.
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
     platform: 'node',
-    // Its build for Node asks for modules with `require`, which a bundle of ES modules does not have.
+    // The build of `yaml` for Node uses `require`, which a bundle of ES modules does not have.
     alias: { yaml: join(dirname(fromContract.resolve('yaml/package.json')), 'browser/index.js') },
     target: 'node24',
     minifySyntax: true,

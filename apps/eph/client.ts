@@ -3,6 +3,7 @@ import {
   type ConfigView,
   configViewSchema,
   type EnvironmentDetailView,
+  type EnvironmentRequest,
   type EnvironmentView,
   type EventListView,
   environmentDetailSchema,
@@ -13,19 +14,19 @@ import {
   logLineSchema,
   type PlanView,
   planSchema,
+  type RequestAnswer,
   redact,
+  requestAnswerSchema,
   type ValidationView,
   validationSchema,
   versionSchema,
   type WhyView,
-  type Wish,
-  type WishAnswer,
   whySchema,
-  wishAnswerSchema,
 } from '@eph/contract';
 import { CommandFailure } from './command-failure.ts';
 import { readEventStream } from './event-stream.ts';
 import { exitCodes } from './exit-codes.ts';
+import { parseJson } from './parse-json.ts';
 import { AnswerTimeout, type Body, type Method, readBody, send } from './transport.ts';
 
 export interface LogQuery {
@@ -36,13 +37,11 @@ export interface LogQuery {
 }
 
 export interface ValidationQuery {
-  /** What faults call it. */
+  /** The name of the file in faults. */
   readonly file: string;
-  /** The project whose limits apply. */
   readonly project?: string | undefined;
 }
 
-/** What a schema of the contract is to this file. */
 interface Schema<T> {
   safeParse(value: unknown):
     | { readonly success: true; readonly data: T }
@@ -52,12 +51,10 @@ interface Schema<T> {
       };
 }
 
-/** A dry run reads Git and every provider first. */
-const planTimeoutMs = 120_000;
-/** A wish is written to Git before there is an answer. */
-const wishTimeoutMs = 120_000;
+/** For requests that ephd answers only after it has read or written Git. */
+const slowTimeoutMs = 120_000;
 
-/** The HTTP API of ephd. Everything that can go wrong comes out as a `CommandFailure`. */
+/** The HTTP API of ephd. Every failure is a `CommandFailure`. */
 export class Client {
   readonly #base: URL;
   readonly #answerTimeoutMs: number;
@@ -81,12 +78,10 @@ export class Client {
     return this.#read(['environments', id, 'why'], whySchema);
   }
 
-  /** What holds for it, and where every value comes from. */
   readConfig(id: string): Promise<ConfigView> {
     return this.#read(['environments', id, 'config'], configViewSchema);
   }
 
-  /** What ephd has to say about an `eph.yaml` that nobody has committed yet. */
   validateConfig(bytes: Uint8Array, query: ValidationQuery): Promise<ValidationView> {
     const { file, project } = query;
     return this.#read(['config', 'validate'], validationSchema, {
@@ -96,33 +91,30 @@ export class Client {
     });
   }
 
-  /** Oldest first. Without an id, of everything. */
+  /** Oldest first; of all environments without an id. */
   readEvents(id: string | undefined, limit: number): Promise<EventListView> {
     const path = id === undefined ? ['events'] : ['environments', id, 'events'];
     return this.#read(path, eventListSchema, { query: { limit: String(limit) } });
   }
 
   readPlan(): Promise<PlanView> {
-    return this.#read(['plan'], planSchema, { timeoutMs: planTimeoutMs });
+    return this.#read(['plan'], planSchema, { timeoutMs: slowTimeoutMs });
   }
 
   async readVersion(): Promise<string> {
     return (await this.#read(['version'], versionSchema)).version;
   }
 
-  /** Has it written to Git that somebody wants an environment. */
-  bringUp(wish: Wish): Promise<WishAnswer> {
-    const body = { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(wish)) };
-    return this.#read(['environments'], wishAnswerSchema, { method: 'POST', body, timeoutMs: wishTimeoutMs });
+  bringUp(request: EnvironmentRequest): Promise<RequestAnswer> {
+    const body = { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(request)) };
+    return this.#read(['environments'], requestAnswerSchema, { method: 'POST', body, timeoutMs: slowTimeoutMs });
   }
 
-  /** Has it written to Git that nobody wants the environment any more. */
-  takeDown(id: string, force: boolean): Promise<WishAnswer> {
+  takeDown(id: string, force: boolean): Promise<RequestAnswer> {
     const query = force ? { force: 'true' } : {};
-    return this.#read(['environments', id], wishAnswerSchema, { method: 'DELETE', query, timeoutMs: wishTimeoutMs });
+    return this.#read(['environments', id], requestAnswerSchema, { method: 'DELETE', query, timeoutMs: slowTimeoutMs });
   }
 
-  /** Lets go what the deletion guard holds. */
   async release(id: string): Promise<void> {
     const response = await this.#send(['environments', id, 'release'], { method: 'POST' });
     response.destroy();
@@ -153,7 +145,7 @@ export class Client {
     return this.#parse(await this.#body(response), schema);
   }
 
-  /** Comes back with an answer that says yes; the others throw. */
+  /** Returns successful answers; all others throw. */
   async #send(path: readonly string[], options: SendOptions = {}): Promise<IncomingMessage> {
     const { method = 'GET', query = {}, timeoutMs = this.#answerTimeoutMs, accept = 'application/json', body, signal } = options;
     const url = new URL(`api/v1/${path.map(encodeURIComponent).join('/')}`, this.#base);
@@ -172,7 +164,7 @@ export class Client {
     try {
       return await readBody(response, this.#answerTimeoutMs);
     } catch (error) {
-      throw this.#unreachable(`ephd at ${this.#name} broke off its answer: ${describe(error)}.`, error);
+      throw this.#unreachable(`ephd at ${this.#name} did not complete its answer: ${describe(error)}.`, error);
     }
   }
 
@@ -183,8 +175,8 @@ export class Client {
     const where = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`;
     throw new CommandFailure(
       'api.misunderstood',
-      `ephd at ${this.#name} answered in a way this eph does not understand (${issue?.message ?? 'unknown'}${where}). ` +
-        'Compare the two with `eph version --ephd`.',
+      `eph does not understand the answer of ephd at ${this.#name} (${issue?.message ?? 'unknown'}${where}). ` +
+        'Compare their versions with `eph version --ephd`.',
     );
   }
 
@@ -198,15 +190,15 @@ export class Client {
   #notEphd(response: IncomingMessage): CommandFailure {
     response.destroy();
     return this.#unreachable(
-      `Something answers at ${this.#name}, but it is not ephd (status ${response.statusCode ?? 'unknown'}). ` +
-        'Name the address of ephd with --server or EPH_SERVER.',
+      `The server at ${this.#name} is not ephd (status ${response.statusCode ?? 'unknown'}). ` +
+        'Set the address of ephd with --server or EPH_SERVER.',
     );
   }
 
   #absent(error: unknown): CommandFailure {
     return this.#unreachable(
       `ephd does not answer at ${this.#name}: ${describe(error)}.\n` +
-        'Start it with `npm run ephd -- --project <path or URL>`, or name another address with --server or EPH_SERVER.',
+        'Start it with `npm run ephd -- --project <path or URL>`, or set another address with --server or EPH_SERVER.',
       error,
     );
   }
@@ -229,20 +221,11 @@ interface SendOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // No schema accepts undefined, so whoever asked finds out.
-    return undefined;
-  }
-};
-
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was closed',
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the name of the host could not be looked up',
+  ENOTFOUND: 'the host does not exist',
+  EAI_AGAIN: 'the host name could not be resolved',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'there was no answer',

@@ -6,8 +6,7 @@ export interface FailureOptions {
 }
 
 /**
- * Why a command ends without having done its work. The code is any string: those of ephd are passed on as they came, also the ones
- * that a newer ephd knows and this program does not.
+ * Why a command failed. The code may be any string, because codes of ephd are passed on, also those of a newer version.
  */
 export class CommandFailure extends Error {
   readonly code: string;

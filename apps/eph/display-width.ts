@@ -5,7 +5,7 @@ const invisible = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** How many columns of a terminal the text takes. Branch names are written in every script. */
+/** In columns of a terminal. Branch names may be in any script. */
 export const displayWidth = (text: string): number => {
   if (ascii.test(text)) return text.length;
   let width = 0;
@@ -13,7 +13,7 @@ export const displayWidth = (text: string): number => {
   return width;
 };
 
-/** Cut to at most `width` columns; what was cut shows as an ellipsis. */
+/** Cuts to at most `width` columns, with an ellipsis for the rest. */
 export const fitToWidth = (text: string, width: number): string => {
   if (displayWidth(text) <= width) return text;
   let kept = '';

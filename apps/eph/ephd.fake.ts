@@ -5,49 +5,49 @@ import {
   type ConfigView,
   configViewSchema,
   type EnvironmentDetailView,
+  type EnvironmentRequest,
   type EventListView,
   environmentDetailSchema,
   environmentListSchema,
+  environmentRequestSchema,
   errorSchema,
   eventListSchema,
   type LogLine,
   logLineSchema,
   type PlanView,
   planSchema,
+  type RequestAnswer,
+  requestAnswerSchema,
   type ValidationView,
   validationSchema,
   versionSchema,
   type WhyView,
-  type Wish,
-  type WishAnswer,
   whySchema,
-  wishAnswerSchema,
-  wishSchema,
 } from '@eph/contract';
 
-/** Stands in for ephd: a real server with the shapes of the contract. Every answer passes its schema, so that it cannot drift. */
+/** A real server in place of ephd. Every answer is checked against the contract's schema. */
 export interface FakeEphd extends AsyncDisposable {
   readonly address: string;
-  /** What was asked, as `METHOD path`. */
+  /** As `METHOD path`. */
   readonly requests: readonly string[];
   environments: readonly EnvironmentDetailView[];
   events: EventListView;
   why: readonly string[];
   plan: PlanView;
   logs: readonly LogLine[];
-  /** Of whichever environment is asked about; id and name are put in. */
+  /** For every environment; id and name are filled in. */
   config: Omit<ConfigView, 'id' | 'name'>;
   validation: ValidationView;
   /** The files that were sent for validation. */
   readonly validated: readonly Uint8Array[];
-  /** What is done about wishes, whatever they are about. */
-  wishAnswer: WishAnswer;
-  readonly wishes: readonly Wish[];
+  /** The answer to every request for an environment. */
+  requestAnswer: RequestAnswer;
+  readonly environmentRequests: readonly EnvironmentRequest[];
   /** Ids that the deletion guard holds. */
   readonly held: Set<string>;
-  /** Answers instead of the routes while it is set. */
+  /** Replaces the routes while set. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
-  /** To everyone who follows logs. */
+  /** Sends a line to everyone who follows logs. */
   log(line: LogLine): void;
   readonly followers: ReadonlySet<ServerResponse>;
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const requests: string[] = [];
   const validated: Uint8Array[] = [];
-  const wishes: Wish[] = [];
+  const environmentRequests: EnvironmentRequest[] = [];
   const followers = new Set<ServerResponse>();
   const close = async (): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
@@ -77,8 +77,8 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     config: fakeConfig(),
     validation: { valid: true, faults: [], notices: [], violations: [], problems: [], remarks: [] },
     validated,
-    wishAnswer: fakeWishAnswer(),
-    wishes,
+    requestAnswer: fakeRequestAnswer(),
+    environmentRequests,
     held: new Set(),
     instead: undefined,
     log: (line) => {
@@ -97,17 +97,17 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (noun === 'config') return void answerValidation(request, response);
     if (noun === 'plan') return sendJson(response, planSchema.parse(fake.plan));
     if (noun === 'events') return sendJson(response, eventListSchema.parse(fake.events));
-    if (id === undefined && request.method === 'POST') return void answerWish(request, response);
+    if (id === undefined && request.method === 'POST') return void answerRequest(request, response);
     if (id === undefined) return sendJson(response, environmentListSchema.parse({ environments: fake.environments }));
     const environment = fake.environments.find((one) => one.id === id || one.name === id || one.alias === id);
     if (environment === undefined) return sendError(response, 404, 'api.not_found', `there is no environment "${id}"`);
-    if (request.method === 'DELETE') return sendJson(response, wishAnswerSchema.parse(fake.wishAnswer), 202);
+    if (request.method === 'DELETE') return sendJson(response, requestAnswerSchema.parse(fake.requestAnswer), 202);
     answerAbout(environment, part, searchParams, response);
   }
 
-  async function answerWish(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    wishes.push(wishSchema.parse(JSON.parse((await buffer(request)).toString())));
-    sendJson(response, wishAnswerSchema.parse(fake.wishAnswer), 202);
+  async function answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    environmentRequests.push(environmentRequestSchema.parse(JSON.parse((await buffer(request)).toString())));
+    sendJson(response, requestAnswerSchema.parse(fake.requestAnswer), 202);
   }
 
   async function answerValidation(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -206,7 +206,7 @@ export const fakeLogLine = (component: string, text: string, at: string | null =
 });
 
 /** Nothing had to be done. */
-export const fakeWishAnswer = (changes: Partial<WishAnswer> = {}): WishAnswer => ({
+export const fakeRequestAnswer = (changes: Partial<RequestAnswer> = {}): RequestAnswer => ({
   project: 'shop',
   source: { kind: 'pr', name: '42' },
   environment: '0123456789abcdef',
@@ -238,7 +238,7 @@ export const fakeValue = (path: string, value: ConfigValue['value'], changes: Pa
   ...changes,
 });
 
-/** The configuration of a web service that every layer has a word in; `changes` win. */
+/** The configuration of a web service with values from every layer; `changes` win. */
 export const fakeConfig = (changes: Partial<Omit<ConfigView, 'id' | 'name'>> = {}): Omit<ConfigView, 'id' | 'name'> => ({
   project: 'shop',
   commit,

@@ -1,6 +1,5 @@
 const longestEvent = 4 * 1024 * 1024;
 
-/** The data of each event of a `text/event-stream`, as the events arrive. */
 export async function* readEventStream(chunks: AsyncIterable<unknown>): AsyncGenerator<string> {
   let rest = '';
   let data: string[] = [];

@@ -1,4 +1,4 @@
-/** What scripts go by. Stable, like the codes of errors. */
+/** Stable, like error codes: scripts depend on them. */
 export const exitCodes = {
   ok: 0,
   failure: 1,
@@ -13,10 +13,10 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 export const exitCodesHelp = `Exit codes:
   0  done
-  1  it failed, and the message says why
-  2  the command line is wrong
-  3  nothing has that name, or several environments fit it
+  1  failed; the message says why
+  2  wrong usage
+  3  not found, or several environments match
   4  ephd does not answer
-  5  status <environment>: it is not ready yet
-  6  status <environment>: it failed or stalled; a person or a new commit must act
-  7  config validate: the file has faults or goes beyond a limit`;
+  5  status <environment>: not ready yet
+  6  status <environment>: failed or stalled; a person or a new commit must act
+  7  config validate: the file has faults or exceeds a limit`;

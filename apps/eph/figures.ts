@@ -1,12 +1,10 @@
-/** Numbers and times as people read them. */
-
 const units: readonly [string, number][] = [
   ['d', 86_400],
   ['h', 3_600],
   ['m', 60],
 ];
 
-/** The largest unit that fits: 3 days and 4 hours are `3d`. */
+/** In the largest unit: 3 days and 4 hours are `3d`. */
 export const formatAge = (since: string | null, now: number): string => {
   const seconds = since === null ? Number.NaN : Math.floor((now - Date.parse(since)) / 1_000);
   if (Number.isNaN(seconds)) return '';
@@ -24,7 +22,6 @@ export const formatBytes = (bytes: number): string => {
 
 export const formatCpu = (seconds: number): string => (seconds < 100 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`);
 
-/** To the second, in UTC, so that two people see the same. */
 export const formatTime = (time: string | number): string => {
   const date = new Date(time);
   return Number.isNaN(date.getTime()) ? String(time) : `${date.toISOString().slice(0, 19)}Z`;

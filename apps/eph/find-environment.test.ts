@@ -46,10 +46,10 @@ describe('an environment on the command line', () => {
     expect(chooseEnvironment([longer, login], 'shop-serene-ocean-4207')).toBe(login);
   });
 
-  it('must fit only one, and the others are named', () => {
+  it('must match only one, and the others are named', () => {
     const failure = failureOf('shop');
     expect(failure.exitCode).toBe(exitCodes.notFound);
-    expect(failure.message).toContain('fits 2 environments');
+    expect(failure.message).toContain('matches 2 environments');
     expect(failure.message).toContain('shop-serene-ocean-4207 (branch preview/login)');
     expect(failure.message).toContain('shop-quiet-river-1188 (branch preview/logout)');
     expect(failure.message).not.toContain('blog');

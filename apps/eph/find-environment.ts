@@ -4,14 +4,14 @@ import { CommandFailure } from './command-failure.ts';
 import { exitCodes } from './exit-codes.ts';
 import { noEnvironments } from './status-view.ts';
 
-/** By id, name, alias, branch or tag, or the beginning of one of them that fits no other. */
+/** By id, name, alias, branch or tag, or by a unique prefix of one of them. */
 export const findEnvironment = async (client: Client, text: string): Promise<EnvironmentDetailView> => {
-  // Ids, names and aliases are DNS labels. Anything else must not get into a path: `..` would ask for something different.
-  const exact = dnsLabel.test(text) ? await readIfThere(client, text) : undefined;
+  // Ids, names and aliases are DNS labels. Anything else, such as `..`, must not get into a path.
+  const exact = dnsLabel.test(text) ? await readIfExists(client, text) : undefined;
   return exact ?? client.readEnvironment(chooseEnvironment(await client.listEnvironments(), text).id);
 };
 
-/** For commands that are mostly about one: the one there is, while there is only one. */
+/** Fails unless there is exactly one. */
 export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentView> => {
   const environments = await client.listEnvironments();
   const [first, ...others] = environments;
@@ -20,7 +20,7 @@ export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentVi
   return first;
 };
 
-const readIfThere = async (client: Client, text: string): Promise<EnvironmentDetailView | undefined> => {
+const readIfExists = async (client: Client, text: string): Promise<EnvironmentDetailView | undefined> => {
   try {
     return await client.readEnvironment(text);
   } catch (error) {
@@ -30,16 +30,16 @@ const readIfThere = async (client: Client, text: string): Promise<EnvironmentDet
 };
 
 export const chooseEnvironment = (environments: readonly EnvironmentView[], text: string): EnvironmentView => {
-  const exact = environments.filter((environment) => wordsFor(environment).includes(text));
-  const fitting = exact.length > 0 ? exact : environments.filter((environment) => beginsWith(environment, text));
-  const [first, ...others] = fitting;
+  const exact = environments.filter((environment) => identifiersOf(environment).includes(text));
+  const matching = exact.length > 0 ? exact : environments.filter((environment) => beginsWith(environment, text));
+  const [first, ...others] = matching;
   if (first === undefined || text === '') throw notFound(environments, text);
   if (others.length > 0)
-    throw ambiguous(fitting, `${JSON.stringify(text)} fits ${fitting.length} environments; give more of the name:`);
+    throw ambiguous(matching, `${JSON.stringify(text)} matches ${matching.length} environments; give more of the name:`);
   return first;
 };
 
-const wordsFor = ({ id, name, alias, source }: EnvironmentView): readonly string[] => [
+const identifiersOf = ({ id, name, alias, source }: EnvironmentView): readonly string[] => [
   name,
   id,
   source.name,
@@ -48,10 +48,10 @@ const wordsFor = ({ id, name, alias, source }: EnvironmentView): readonly string
 ];
 
 const beginsWith = (environment: EnvironmentView, text: string): boolean =>
-  wordsFor(environment).some((word) => word.startsWith(text));
+  identifiersOf(environment).some((identifier) => identifier.startsWith(text));
 
 const notFound = (environments: readonly EnvironmentView[], text: string): CommandFailure => {
-  const near = closest(text, environments.flatMap(wordsFor));
+  const near = closest(text, environments.flatMap(identifiersOf));
   const advice =
     environments.length === 0
       ? 'There are no environments.'
@@ -61,10 +61,10 @@ const notFound = (environments: readonly EnvironmentView[], text: string): Comma
   });
 };
 
-const mostShown = 10;
+const maxShown = 10;
 
-const ambiguous = (fitting: readonly EnvironmentView[], explanation: string): CommandFailure => {
-  const shown = fitting.slice(0, mostShown).map(({ name, source }) => `  ${name} (${source.kind} ${source.name})`);
-  if (fitting.length > mostShown) shown.push(`  and ${fitting.length - mostShown} more`);
+const ambiguous = (matching: readonly EnvironmentView[], explanation: string): CommandFailure => {
+  const shown = matching.slice(0, maxShown).map(({ name, source }) => `  ${name} (${source.kind} ${source.name})`);
+  if (matching.length > maxShown) shown.push(`  and ${matching.length - maxShown} more`);
   return new CommandFailure('cli.ambiguous', `${explanation}\n${shown.join('\n')}`, { exitCode: exitCodes.notFound });
 };

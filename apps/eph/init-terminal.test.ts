@@ -35,7 +35,7 @@ describe.skipIf(!hasTerminals)(
     it('asks, and writes the answers', async () => {
       await using folder = await makeFolder({ '.git/config': '', 'package.json': '{"scripts":{"start":"node x"}}' });
       using init = startInit(folder.path);
-      await init.type('project called', '-two\r');
+      await init.type('name of the project', '-two\r');
       await init.type('path answers', '/healthz\r');
       await init.type('Which branches', '\r');
       await init.type('Write this', '\r');
@@ -48,7 +48,7 @@ describe.skipIf(!hasTerminals)(
     it('ends with Ctrl-C and leaves nothing behind', async () => {
       await using folder = await makeFolder({ '.git/config': '' });
       using init = startInit(folder.path);
-      await init.type('project called', '\x03');
+      await init.type('name of the project', '\x03');
       await init.type('Cancelled.', '');
       expect(await init.ended).toBe(1);
       await expect(readFile(join(folder.path, 'eph.yaml'), 'utf8')).rejects.toThrow('ENOENT');

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { parseSpec } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ScriptedAsker, scriptAnswers } from './asker.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { type Files, makeFolder, type TemporaryFolder } from './init/folder.fake.ts';
+import { type ScriptedPrompter, scriptAnswers } from './prompter.fake.ts';
 import { eph, type Result, type SessionOptions } from './terminal.fake.ts';
 
 const init = (folder: TemporaryFolder, args: readonly string[] = [], options: SessionOptions = {}): Promise<Result> =>
@@ -20,9 +20,9 @@ const writtenSpec = async (folder: TemporaryFolder) => {
   return parsed.spec;
 };
 
-const initWith = async (files: Files, asker?: ScriptedAsker) => {
+const initWith = async (files: Files, prompter?: ScriptedPrompter) => {
   await using folder = await makeFolder({ '.git/config': '', ...files });
-  const result = await init(folder, [], asker === undefined ? {} : { asker });
+  const result = await init(folder, [], prompter === undefined ? {} : { prompter });
   return { ...result, spec: await writtenSpec(folder), text: await written(folder) };
 };
 
@@ -39,10 +39,10 @@ describe('init without anybody to ask', () => {
     const { code, out, err } = await init(folder);
     expect({ code, err }).toStrictEqual({ code: exitCodes.ok, err: '' });
     expect(out).toContain(
-      'Found:\n  package.json  start script; its packages come with npm (package-lock.json)\n  compose.yaml  Compose file\n',
+      'Found:\n  package.json  start script; packages installed with npm (package-lock.json)\n  compose.yaml  Compose file\n',
     );
-    expect(out).toContain('Nobody is here to ask, so what is proposed is taken, as with --yes.\n');
-    expect(out).toMatch(/\neph\.yaml is written\.\n\nNext:\n {2}eph config validate\n/);
+    expect(out).toContain('Not on a terminal: all proposals are accepted, as with --yes.\n');
+    expect(out).toMatch(/\nWrote eph\.yaml\.\n\nNext:\n {2}eph config validate\n/);
     expect(out).toContain('  git push origin HEAD:refs/heads/preview/try-eph\n');
     expect(
       await written(folder),
@@ -50,7 +50,7 @@ describe('init without anybody to ask', () => {
 version: "1.0"
 name: shop
 
-# Plain processes on the machine of ephd.
+# Processes on the machine of ephd.
 # Also possible here: docker-compose (compose.yaml).
 providers:
   primary: process
@@ -75,11 +75,11 @@ process:
   it('asks nobody with --yes or --json, even where somebody is', async () => {
     for (const args of [['--yes'], ['--json']]) {
       await using folder = await makeFolder({ 'package.json': start });
-      const asker = scriptAnswers();
-      const { code, out } = await init(folder, args, { asker });
+      const prompter = scriptAnswers();
+      const { code, out } = await init(folder, args, { prompter });
       expect(code).toBe(exitCodes.ok);
-      expect(out).not.toContain('Nobody is here');
-      expect(asker.questions).toStrictEqual([]);
+      expect(out).not.toContain('Not on a terminal');
+      expect(prompter.questions).toStrictEqual([]);
       await writtenSpec(folder);
     }
   });
@@ -114,9 +114,9 @@ process:
 
   it('shows the files where nothing says how to start', async () => {
     const { out, spec, text } = await initWith({ 'README.md': '' });
-    expect(out).toContain('Nothing here says how it is started or deployed.\n');
+    expect(out).toContain('Found no file that says how to start or deploy this.\n');
     expect(spec.process?.services).toMatchObject({ web: { command: 'python3 -m http.server "$PORT" --bind 127.0.0.1' } });
-    expect(text).toContain('# nothing here says how to start it; this only shows the files\n');
+    expect(text).toContain('# no start command was found; this only serves the files\n');
   });
 
   it('lets the first who needs packages install them, and the others wait', async () => {
@@ -130,11 +130,11 @@ process:
 
   it('leaves alone what is there already', async () => {
     await using folder = await makeFolder({ 'eph.yaml': 'mine', 'package.json': start });
-    const asker = scriptAnswers();
-    const { code, out, err } = await init(folder, [], { asker });
+    const prompter = scriptAnswers();
+    const { code, out, err } = await init(folder, [], { prompter });
     expect({ code, out }).toStrictEqual({ code: exitCodes.failure, out: '' });
-    expect(err).toContain('There is an eph.yaml here already.');
-    expect(asker.questions).toStrictEqual([]);
+    expect(err).toContain('eph.yaml already exists.');
+    expect(prompter.questions).toStrictEqual([]);
     expect(await written(folder)).toBe('mine');
     expect((await init(folder, ['--force'])).code).toBe(exitCodes.ok);
     await writtenSpec(folder);
@@ -153,7 +153,7 @@ process:
   it('says where ephd will look for the file', async () => {
     await using folder = await makeFolder({ '.git/config': '', 'deep/below/file': '' });
     const inside = { ...folder, path: join(folder.path, 'deep/below') } as TemporaryFolder;
-    expect((await init(inside)).out).toContain('from the root of the repository, which is not here but at ../..');
+    expect((await init(inside)).out).toContain('from the root of the repository, which is ../...');
     await rm(join(folder.path, '.git'), { recursive: true });
     expect((await init(inside, ['--force'])).out).toContain('not in a Git repository');
   });
@@ -175,14 +175,14 @@ describe('init with somebody who answers', () => {
   };
 
   it('asks what cannot be seen and writes the answers', async () => {
-    const asker = scriptAnswers({
-      'project called': 'market',
-      'belong into an environment': ['api', 'web'],
+    const prompter = scriptAnswers({
+      'name of the project': 'market',
+      'belong in an environment': ['api', 'web'],
       'gets the traffic': 'web',
       'path answers': '/healthz',
       'Which branches': 'demo/*',
     });
-    const { spec, out } = await initWith(files, asker);
+    const { spec, out } = await initWith(files, prompter);
     expect(spec).toMatchObject({
       name: 'market',
       providers: { primary: 'process' },
@@ -195,51 +195,54 @@ describe('init with somebody who answers', () => {
       },
     });
     expect(out).toContain('git push origin HEAD:refs/heads/demo/try-eph');
-    expect(asker.questions).toHaveLength(7);
+    expect(prompter.questions).toHaveLength(7);
   });
 
   it('asks no more than that', async () => {
-    const asker = scriptAnswers();
-    await initWith({ 'package.json': start }, asker);
-    expect(asker.questions.map((question) => question.split('?')[0])).toStrictEqual([
-      'What is the project called',
-      'Which path answers once it is ready, such as /healthz',
+    const prompter = scriptAnswers();
+    await initWith({ 'package.json': start }, prompter);
+    expect(prompter.questions.map((question) => question.split('?')[0])).toStrictEqual([
+      'What is the name of the project',
+      'Which path answers when the service is ready, such as /healthz',
       'Which branches get an environment',
       'Write this to eph.yaml',
     ]);
   });
 
   it('takes another provider', async () => {
-    expect((await initWith(files, scriptAnswers({ 'What runs': 'docker-compose' }))).spec.providers.primary).toBe(
+    expect((await initWith(files, scriptAnswers({ 'Which provider': 'docker-compose' }))).spec.providers.primary).toBe(
       'docker-compose',
     );
-    const kubernetes = await initWith(files, scriptAnswers({ 'What runs': 'kubernetes', 'Which of these makes': 'k8s/base' }));
+    const kubernetes = await initWith(
+      files,
+      scriptAnswers({ 'Which provider': 'kubernetes', 'Which of these describes': 'k8s/base' }),
+    );
     expect(kubernetes.spec.kubernetes?.manifests).toStrictEqual([{ kustomization: './k8s/base' }]);
-    const own = scriptAnswers({ 'What runs': 'process', 'What starts it': './run "$PORT" # on {port}' });
+    const own = scriptAnswers({ 'Which provider': 'process', 'Which command': './run "$PORT" # on {port}' });
     const process = await initWith({ 'compose.yaml': '' }, own);
     expect(process.spec.process?.services).toMatchObject({ web: { command: './run "$PORT" # on {port}' } });
   });
 
   it('writes nothing when the answer is no', async () => {
     await using folder = await makeFolder({ 'package.json': start });
-    const { code, err } = await init(folder, [], { asker: scriptAnswers({ 'Write this': false }) });
+    const { code, err } = await init(folder, [], { prompter: scriptAnswers({ 'Write this': false }) });
     expect({ code, err }).toStrictEqual({ code: exitCodes.failure, err: 'eph: Nothing was written.\n' });
     await expect(written(folder)).rejects.toThrow('ENOENT');
   });
 
   it('does not overwrite what somebody else wrote in the meantime', async () => {
     await using folder = await makeFolder({ 'package.json': start });
-    const asker = scriptAnswers();
+    const prompter = scriptAnswers();
     const confirm = async (): Promise<boolean> => {
       await writeFile(join(folder.path, 'eph.yaml'), 'theirs');
       return true;
     };
-    expect((await init(folder, [], { asker: { ...asker, confirm } })).err).toContain('already');
+    expect((await init(folder, [], { prompter: { ...prompter, confirm } })).err).toContain('already');
     expect(await written(folder)).toBe('theirs');
   });
 
   it.each([
-    ['project called', 'My Shop'],
+    ['name of the project', 'My Shop'],
     ['path answers', 'healthz'],
     ['Which branches', ''],
     ['Which branches', 'a b'],
@@ -319,8 +322,8 @@ describe('whatever is in a folder', () => {
     .chain(([folder, [name, content]]) => content.map((one) => [folder === '' ? name : `${folder}/${name}`, one] as const));
   const answers = fc.record(
     {
-      'What runs': fc.constantFrom('process', 'docker-compose', 'kubernetes'),
-      'What starts it': fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((one) => one.trim() !== ''),
+      'Which provider': fc.constantFrom('process', 'docker-compose', 'kubernetes'),
+      'Which command': fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((one) => one.trim() !== ''),
       'path answers': fc.constantFrom('', '/', '/a%20b', '/"\'#:{}'),
     },
     { requiredKeys: [] },
@@ -335,19 +338,19 @@ describe('whatever is in a folder', () => {
           await mkdir(join(folder.path, path, '..'), { recursive: true }).catch(() => undefined);
           await writeFile(join(folder.path, path), content).catch(() => undefined);
         }
-        const asker = scriptAnswers(wanted);
-        const choose: ScriptedAsker['choose'] = (question) =>
-          asker.choose(question).catch(() => question.choices[0]?.value ?? '');
+        const prompter = scriptAnswers(wanted);
+        const choose: ScriptedPrompter['choose'] = (question) =>
+          prompter.choose(question).catch(() => question.choices[0]?.value ?? '');
         const { code, out, err } = await init(folder, [], {
-          asker: { ...asker, choose },
+          prompter: { ...prompter, choose },
           isTTY: true,
           variables: { NO_COLOR: '1' },
         });
         expect({ code, err }).toStrictEqual({ code: exitCodes.ok, err: '' });
         expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
         const { process } = await writtenSpec(folder);
-        const own = wanted['What starts it'];
-        const wasAsked = asker.questions.some((question) => question.includes('What starts it')) && own !== undefined;
+        const own = wanted['Which command'];
+        const wasAsked = prompter.questions.some((question) => question.includes('Which command')) && own !== undefined;
         expect(wasAsked ? process?.services['web']?.command : own).toBe(own);
       }),
       { numRuns: 150 },

@@ -127,7 +127,7 @@ describe('the program as a process', () => {
   it('makes an eph.yaml in the folder where it is called, also when npm goes elsewhere', async () => {
     const { code, out } = await run(['init']);
     expect(code).toBe(exitCodes.ok);
-    expect(out).toContain('Nobody is here to ask');
+    expect(out).toContain('Not on a terminal');
     expect(await readFile(join(folder, 'eph.yaml'), 'utf8')).toContain('version: "1.0"');
     const other = join(folder, 'other');
     await mkdir(other);

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-import type { Asker } from './asker.ts';
 import packageJson from './package.json' with { type: 'json' };
+import type { Prompter } from './prompter.ts';
 
 const { version } = packageJson;
 const { stdout, stderr, env: variables } = process;
 const args = process.argv.slice(2);
 
-/** Whoever read the output, `head` for instance, has had enough. */
-const leaveQuietly = (error: NodeJS.ErrnoException): void => process.exit(error.code === 'EPIPE' ? 0 : 1);
+/** EPIPE: the reader of the output, such as `head`, has ended. */
+const exitQuietly = (error: NodeJS.ErrnoException): void => process.exit(error.code === 'EPIPE' ? 0 : 1);
 
 /** The second Ctrl-C ends the process at once. */
 const interruption = (): AbortSignal => {
@@ -16,16 +16,15 @@ const interruption = (): AbortSignal => {
   return controller.signal;
 };
 
-/** Questions need somebody who reads them and somebody who answers. */
-const openAsker = async (): Promise<Asker | undefined> => {
+const openPrompter = async (): Promise<Prompter | undefined> => {
   const { stdin } = process;
   if (!stdin.isTTY || !stdout.isTTY) return undefined;
-  const { createClackAsker } = await import('./clack-asker.ts');
-  return createClackAsker(stdin, stdout);
+  const { createClackPrompter } = await import('./clack-prompter.ts');
+  return createClackPrompter(stdin, stdout);
 };
 
-/** What is compiled once is kept for the next time: in a folder of this user, since whoever writes there decides what runs here. */
-const keepCompiled = async (): Promise<void> => {
+/** In a folder of this user, because whoever can write to the cache can run code here. */
+const enableCache = async (): Promise<void> => {
   const home = variables['HOME'];
   const cache = variables['XDG_CACHE_HOME'] || (home ? `${home}/.cache` : undefined);
   if (cache === undefined) return;
@@ -33,16 +32,16 @@ const keepCompiled = async (): Promise<void> => {
   enableCompileCache(`${cache}/eph/compiled`);
 };
 
-stdout.on('error', leaveQuietly);
-stderr.on('error', leaveQuietly);
+stdout.on('error', exitQuietly);
+stderr.on('error', exitQuietly);
 
-// Nothing else is loaded for this one, and it has to be quick: prompts and editors ask it to see whether eph is there.
+// Without loading anything else, to be fast: shell prompts and editors use it to check for eph.
 if (args.length === 1 && ['version', '--version', '-V'].includes(args[0] ?? '')) stdout.write(`eph ${version}\n`);
 else {
-  await keepCompiled();
+  await enableCache();
   const { run } = await import('./program.ts');
   const stdin = (): AsyncIterable<Uint8Array> => process.stdin;
-  // `npm run` changes to the folder of its package.
+  // `npm run` changes the working directory to its package.
   const folder = (): string => (variables['npm_lifecycle_event'] === 'eph' && variables['INIT_CWD']) || process.cwd();
   process.exitCode = await run(args, {
     version,
@@ -53,6 +52,6 @@ else {
     variables,
     now: Date.now,
     interruption,
-    openAsker,
+    openPrompter,
   });
 }

@@ -3,15 +3,13 @@ import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { safeJson } from './safe-text.ts';
 
-/** What a text means; how that looks is decided here alone. */
 export type Style = 'good' | 'busy' | 'bad' | 'faint' | 'strong';
 
-const looks = { good: 'green', busy: 'yellow', bad: 'red', faint: 'dim', strong: 'bold' } as const satisfies Record<
+const formats = { good: 'green', busy: 'yellow', bad: 'red', faint: 'dim', strong: 'bold' } satisfies Record<
   Style,
-  unknown
+  Parameters<typeof styleText>[0]
 >;
 
-/** Standard output or standard error, or what stands in for them. */
 export type TextStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
 
 export class Output {
@@ -25,7 +23,7 @@ export class Output {
     this.#coloured = this.isTerminal && (variables['NO_COLOR'] ?? '') === '' && variables['TERM'] !== 'dumb';
   }
 
-  /** Undefined when nobody looks: then nothing is cut to fit. */
+  /** Undefined without a terminal: then nothing is cut to fit. */
   get columns(): number | undefined {
     return this.isTerminal ? this.#stream.columns : undefined;
   }
@@ -35,10 +33,10 @@ export class Output {
   }
 
   paint(style: Style, text: string): string {
-    return this.#coloured ? styleText(looks[style], text, { validateStream: false }) : text;
+    return this.#coloured ? styleText(formats[style], text, { validateStream: false }) : text;
   }
 
-  /** Waits for a slow reader, so that a flood of log lines does not gather in memory. */
+  /** Waits for a slow reader, so that log lines do not pile up in memory. */
   async write(text: string): Promise<void> {
     if (!this.#stream.write(text)) await once(this.#stream, 'drain');
   }

@@ -133,7 +133,7 @@ describe('events, why, plan, release and open', () => {
     expect(all.out.split('\n')[1]).toBe(`2026-11-15T09:00:00Z  ${other.name}  environment.wanted  it is wanted`);
     expect(ephd.requests).toContain('GET /api/v1/events?limit=50');
     ephd.events = { events: [] };
-    expect((await ask(['events'])).out).toBe('Nothing has happened yet.\n');
+    expect((await ask(['events'])).out).toBe('No events yet.\n');
   });
 
   it('say why', async () => {
@@ -172,7 +172,7 @@ describe('events, why, plan, release and open', () => {
     ephd.held.add(other.id);
     expect(await ask(['release', 'v2'])).toMatchObject({
       code: exitCodes.ok,
-      out: `${other.name} is released; its removal goes on.\n`,
+      out: `Released ${other.name}; it will be removed.\n`,
     });
     expect(ephd.held).toStrictEqual(new Set());
     expect(await ask(['release', 'v2'])).toMatchObject({ code: exitCodes.failure, err: `eph: ${other.name} is not held\n` });
@@ -184,7 +184,7 @@ describe('events, why, plan, release and open', () => {
       out: 'http://shop-serene-ocean-4207.localhost:7080\n',
       err: '',
     });
-    expect((await ask(['open', 'v2', '--no-browser'])).err).toBe(`${other.name} is Failed; the page says what it waits for.\n`);
+    expect((await ask(['open', 'v2', '--no-browser'])).err).toBe(`${other.name} is Failed; the page shows what it waits for.\n`);
   });
 });
 
@@ -288,7 +288,7 @@ describe('names of environments', () => {
     expect(ephd.requests).toStrictEqual(['GET /api/v1/environments/shop-preview-login']);
   });
 
-  it('and everything else of strangers are only text on a terminal', async () => {
+  it('and everything else that is untrusted are only text on a terminal', async () => {
     const evil = '\x1b]0;owned\x07\x9b2J\u202e\r\n';
     ephd.environments = [
       fakeEnvironment({
@@ -363,7 +363,7 @@ describe('an ephd that is not there', () => {
           .writeHead(200, { 'content-type': 'application/json', 'content-length': 99 })
           .write('{', () => response.destroy()),
       exitCodes.unreachable,
-      'broke off',
+      'did not complete',
     ],
     [
       'an answer of another version',

@@ -1,5 +1,4 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import type { Asker } from './asker.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { ExplainOptions } from './commands/config-explain.ts';
 import type { ValidateOptions } from './commands/config-validate.ts';
@@ -13,24 +12,15 @@ import { Output, type TextStream } from './output.ts';
 import { safeJson, safeLines } from './safe-text.ts';
 import { defaultServer, parseServer } from './server-address.ts';
 
-/** The process around the program. */
-export interface World {
+export interface ProgramOptions extends Omit<Context, 'client' | 'out' | 'err' | 'json'> {
   readonly version: string;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
-  readonly stdin: () => AsyncIterable<Uint8Array>;
-  /** Where the command was given. */
-  readonly folder: () => string;
-  readonly variables: Readonly<Record<string, string | undefined>>;
-  readonly now: () => number;
-  readonly interruption: () => AbortSignal;
-  /** Undefined when nobody is there to answer. */
-  readonly openAsker: () => Promise<Asker | undefined>;
 }
 
-/** Runs one command line to its end. Failures become a message on standard error and an exit code; it never throws. */
-export const run = async (args: readonly string[], world: World): Promise<ExitCode> => {
-  const program = new Program(world);
+/** Runs one command line. A failure becomes a message on standard error and an exit code; it never throws. */
+export const run = async (args: readonly string[], options: ProgramOptions): Promise<ExitCode> => {
+  const program = new Program(options);
   try {
     return await program.run(args);
   } catch (error) {
@@ -38,7 +28,7 @@ export const run = async (args: readonly string[], world: World): Promise<ExitCo
     if (failure === undefined) return exitCodes.ok;
     if (failure.message !== '') {
       const { code, message } = failure;
-      world.stderr.write(
+      options.stderr.write(
         args.includes('--json') ? `${safeJson({ error: { code, message } })}\n` : `eph: ${safeLines(message)}\n`,
       );
     }
@@ -46,40 +36,40 @@ export const run = async (args: readonly string[], world: World): Promise<ExitCo
   }
 };
 
-/** Undefined when it was no failure: help that was asked for ends the same way as a mistake. */
+/** Undefined for `--help`, which commander ends with an error too. */
 const toFailure = (error: unknown): CommandFailure | undefined => {
   if (error instanceof CommandFailure) return error;
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return undefined;
-    // `eph` alone: the help has been shown and is message enough.
+    // `eph` alone has printed the help.
     const message = error.code === 'commander.help' ? '' : error.message.replace(/^error: /, '');
     return new CommandFailure('cli.usage', message, { exitCode: exitCodes.usage });
   }
   return new CommandFailure('internal', error instanceof Error ? (error.stack ?? error.message) : String(error));
 };
 
-/** The command line. Every command lives in a file of its own that is loaded when it is asked for. */
+/** Every command has its own file, which is loaded only when it runs. */
 class Program {
-  readonly #world: World;
+  readonly #options: ProgramOptions;
   readonly #root: Command;
   #exitCode: ExitCode = exitCodes.ok;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(options: ProgramOptions) {
+    this.#options = options;
     this.#root = new Command('eph')
-      .description('Looks at the temporary environments that ephd makes from Git.')
-      .version(`eph ${world.version}`)
-      .option('--json', 'print the answer as JSON; errors go to standard error, as JSON too')
+      .description('Shows and controls the temporary environments that ephd creates from Git.')
+      .version(`eph ${options.version}`)
+      .option('--json', 'print JSON; errors go to standard error, as JSON too')
       .option('--server <address>', `address of ephd, also EPH_SERVER (default: ${defaultServer})`)
       .configureHelp({ showGlobalOptions: true })
       .configureOutput({
-        writeOut: (text) => void world.stdout.write(text),
-        writeErr: (text) => void world.stderr.write(text),
-        // `run` prints it, in the same way as every other failure.
+        writeOut: (text) => void options.stdout.write(text),
+        writeErr: (text) => void options.stderr.write(text),
+        // `run` prints it like every other failure.
         outputError: () => undefined,
       })
       .exitOverride()
-      .addHelpText('after', '\nAn <environment> is a name, id, alias, branch or tag, or a beginning that fits only one.')
+      .addHelpText('after', '\nAn <environment> is a name, id, alias, branch or tag, or a unique prefix of one.')
       .addHelpText('afterAll', `\n${exitCodesHelp}`);
     this.#addCommands();
   }
@@ -90,38 +80,38 @@ class Program {
   }
 
   #addCommands(): void {
-    const { version } = this.#world;
-    this.#add('list', 'all environments')
+    const { version } = this.#options;
+    this.#add('list', 'list environments')
       .alias('ls')
       .action(() => this.#finish(async (context) => (await import('./commands/list.ts')).list(context)));
-    this.#add('status [environment]', 'how an environment is, with its components; without a name, all of them')
-      .option('-w, --watch', 'show it again and again until Ctrl-C')
-      .option('--interval <seconds>', 'how often --watch looks', parseSeconds, 1)
+    this.#add('status [environment]', 'show the state of an environment and its components, or of all environments')
+      .option('-w, --watch', 'refresh until Ctrl-C')
+      .option('--interval <seconds>', 'how often --watch refreshes', parseSeconds, 1)
       .action((name: string | undefined, options: StatusOptions) =>
         this.#finish(async (context) => (await import('./commands/status.ts')).status(context, name, options)),
       );
-    this.#add('logs <environment>', 'what its components have written')
-      .option('-f, --follow', 'go on with what they write from now on, until Ctrl-C')
-      .option('-c, --component <name>', 'only this one')
-      .option('-n, --tail <lines>', 'at most so many of the newest lines of each', parseCount)
-      .option('--since <time>', 'only lines written since, for instance 10m or 2026-01-05T09:00:00Z')
-      .option('--timestamps', 'put the time before each line; - where it is not known')
-      .option('--raw', 'leave control characters as they are, also on a terminal')
+    this.#add('logs <environment>', 'print the logs of its components')
+      .option('-f, --follow', 'print new lines until Ctrl-C')
+      .option('-c, --component <name>', 'only this component')
+      .option('-n, --tail <lines>', 'only the newest lines of each component', parseCount)
+      .option('--since <time>', 'only lines written since, for example 10m or 2026-01-05T09:00:00Z')
+      .option('--timestamps', 'print the time before each line, or - if it is not known')
+      .option('--raw', 'do not escape control characters, even on a terminal')
       .action((name: string, options: LogsOptions) =>
         this.#finish(async (context) => (await import('./commands/logs.ts')).logs(context, name, options)),
       );
-    this.#add('events [environment]', 'what has happened, newest last')
-      .option('-n, --limit <number>', 'at most so many', parseCount, 50)
+    this.#add('events [environment]', 'show past events, newest last')
+      .option('-n, --limit <number>', 'how many events', parseCount, 50)
       .action((name: string | undefined, options: { readonly limit: number }) =>
         this.#finish(async (context) => (await import('./commands/events.ts')).events(context, name, options)),
       );
-    this.#add('why <environment>', 'why it exists, waits, or is being removed')
+    this.#add('why <environment>', 'explain why it exists, waits or is being removed')
       .alias('wtf')
       .action((name: string) => {
         const heading = this.#root.args[0] === 'wtf' ? 'What the eph?' : undefined;
         return this.#finish(async (context) => (await import('./commands/why.ts')).why(context, name, heading));
       });
-    this.#add('plan', 'what the next pass would do; nothing is done').action(() =>
+    this.#add('plan', 'show what the next pass would do, without doing it').action(() =>
       this.#finish(async (context) => (await import('./commands/plan.ts')).plan(context)),
     );
     this.#add('open <environment>', 'print its address and open it in a browser')
@@ -129,49 +119,49 @@ class Program {
       .action((name: string, options: { readonly browser: boolean }) =>
         this.#finish(async (context) => (await import('./commands/open.ts')).open(context, name, options)),
       );
-    this.#add('up <source>', 'wish for an environment of a pull request or branch')
-      .option('--project <name>', 'which one it is of; not needed while there is only one')
+    this.#add('up <source>', 'request an environment for a pull request or branch')
+      .option('--project <name>', 'the project; optional if there is only one')
       .addHelpText('after', upHelp)
       .action((source: string, options: UpOptions) =>
         this.#finish(async (context) => (await import('./commands/up.ts')).up(context, source, options)),
       );
-    this.#add('down <environment>', 'take the wish back, and with it the environment')
-      .option('--force', 'delete its branch although nothing else may lead to the work on it')
+    this.#add('down <environment>', 'withdraw the request and remove the environment')
+      .option('--force', 'delete its branch even if no other branch or tag has its commit')
       .action((name: string, options: { readonly force?: boolean }) =>
         this.#finish(async (context) => (await import('./commands/down.ts')).down(context, name, options)),
       );
-    this.#add('release <environment>', 'let its removal go on when the deletion guard holds it').action((name: string) =>
+    this.#add('release <environment>', 'allow a removal that the deletion guard holds').action((name: string) =>
       this.#finish(async (context) => (await import('./commands/release.ts')).release(context, name)),
     );
-    this.#add('init', 'propose an eph.yaml for what is in this folder')
-      .option('-y, --yes', 'ask nothing and take what is proposed')
-      .option('--force', 'replace the eph.yaml that is there')
+    this.#add('init', 'create an eph.yaml for this folder')
+      .option('-y, --yes', 'accept all proposals without asking')
+      .option('--force', 'replace an existing eph.yaml')
       .action((options: InitOptions) =>
         this.#finishHere(async (context) => (await import('./commands/init.ts')).init(context, options)),
       );
     this.#addConfigCommands();
-    this.#add('version', 'which eph this is')
-      .option('--ephd', 'and which ephd answers')
+    this.#add('version', 'print the version')
+      .option('--ephd', 'also print the version of ephd')
       .action((options: { readonly ephd?: boolean }) =>
         this.#finish(async (context) => (await import('./commands/version.ts')).version(context, version, options)),
       );
   }
 
   #addConfigCommands(): void {
-    const config = this.#add('config', 'where values come from, and whether a file is right');
+    const config = this.#add('config', 'explain and validate configuration');
     config
       .command('explain [path]')
-      .description('the values of an environment, each with the file and line it comes from')
-      .option('-e, --environment <environment>', 'which one; not needed while there is only one')
-      .option('-a, --all', 'also what the layers below say')
+      .description('show the values of an environment, each with its file and line')
+      .option('-e, --environment <environment>', 'the environment; optional if there is only one')
+      .option('-a, --all', 'also show overridden values of lower layers')
       .addHelpText('after', explainHelp)
       .action((path: string | undefined, options: ExplainOptions) =>
         this.#finish(async (context) => (await import('./commands/config-explain.ts')).configExplain(context, path, options)),
       );
     config
       .command('validate [file]')
-      .description('what ephd would say to an eph.yaml, before it is committed; - is standard input')
-      .option('--project <name>', 'hold it against the limits of this project')
+      .description('check an eph.yaml before it is committed; - is standard input')
+      .option('--project <name>', 'also check the limits of this project')
       .action((file: string | undefined, options: ValidateOptions) =>
         this.#finish(async (context) =>
           (await import('./commands/config-validate.ts')).configValidate(context, file ?? 'eph.yaml', options),
@@ -184,30 +174,30 @@ class Program {
   }
 
   async #finish(command: (context: Context) => Promise<ExitCode>): Promise<void> {
-    const { stdin, variables, now, interruption } = this.#world;
+    const { stdin, variables, now, interruption } = this.#options;
     const { server } = this.#root.opts<{ server?: string }>();
     const address = parseServer(server ?? (variables['EPH_SERVER'] || defaultServer));
     const { Client } = await import('./client.ts');
     await this.#finishHere((local) => command({ ...local, client: new Client(address), stdin, variables, now, interruption }));
   }
 
-  /** For commands that do without ephd. */
+  /** For commands that need no ephd. */
   async #finishHere(command: (context: LocalContext) => Promise<ExitCode>): Promise<void> {
-    const { stdout, stderr, folder, variables, openAsker } = this.#world;
+    const { stdout, stderr, folder, variables, openPrompter } = this.#options;
     const { json = false } = this.#root.opts<{ json?: boolean }>();
     const out = new Output(stdout, variables);
     const err = new Output(stderr, variables);
-    this.#exitCode = await command({ out, err, json, folder, openAsker });
+    this.#exitCode = await command({ out, err, json, folder, openPrompter });
   }
 }
 
 const upHelp = `
-A <source> is the number of a pull request, or a branch. What ephd does about it is written in Git, and nowhere else:
-  eph up 42                the pull request gets the label that eph.yaml asks for
-  eph up feature/login     its pull request does; in plain Git, a branch preview/feature/login is made`;
+A <source> is the number of a pull request, or a branch. ephd writes the request to Git:
+  eph up 42                adds the label from eph.yaml to the pull request
+  eph up feature/login     does the same for its pull request; in plain Git, creates branch preview/feature/login`;
 
 const explainHelp = `
-A [path] is a component, a key in it or a key of every component; the exact path of one value shows the layers below it, too:
+A [path] is a component, a key in it, or a key of every component. The exact path of a value also shows its lower layers:
   eph config explain web
   eph config explain web.env.API_URL
   eph config explain replicas`;

@@ -4,7 +4,7 @@ import { safeJson, safeLine, safeLines, safeLogLine } from './safe-text.ts';
 
 const obeyed = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
 
-describe('text of strangers on a terminal', () => {
+describe('untrusted text on a terminal', () => {
   it('shows control characters instead of obeying them', () => {
     expect(safeLine('a\x1b[2Jb')).toBe('a\\x1b[2Jb');
     expect(safeLine('a\r\nb\tc\x07')).toBe('a\\x0d\\x0ab\\x09c\\x07');

@@ -3,7 +3,7 @@ import { exitCodes } from './exit-codes.ts';
 
 export const defaultServer = 'http://127.0.0.1:7070';
 
-/** The address of ephd, ready to have a path put after it. */
+/** Ends with a slash, so that a path can be appended. */
 export const parseServer = (text: string): URL => {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))

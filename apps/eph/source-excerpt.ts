@@ -1,12 +1,12 @@
 import { displayWidth } from './display-width.ts';
 import { safeLine } from './safe-text.ts';
 
-/** Wide enough for any line that was written by hand. */
+/** Wide enough for lines written by hand. */
 const widest = 160;
-/** So much of a long line is shown before the column it is about. */
+/** Of a long line, this much is shown before the column. */
 const before = 60;
 
-/** The line of a text with a caret under the column, both from 1. Empty where there is no such line, as at the end of a cut file. */
+/** A line with a caret under the column, both counted from 1. Empty if there is no such line, as at the end of a cut file. */
 export const excerpt = (lines: readonly string[], line: number, column: number): readonly string[] => {
   const source = lines[line - 1];
   if (source === undefined || source.trim() === '') return [];
@@ -19,5 +19,4 @@ export const excerpt = (lines: readonly string[], line: number, column: number):
   return [`  ${number} | ${lead}${shown(start, start + widest)}${rest}`, `  ${' '.repeat(number.length)} | ${indent}^`];
 };
 
-/** Lines as faults count them. */
 export const splitLines = (bytes: Uint8Array): readonly string[] => new TextDecoder().decode(bytes).split(/\r?\n/);

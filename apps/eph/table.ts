@@ -5,7 +5,7 @@ import { safeLine } from './safe-text.ts';
 export interface Column {
   readonly title: string;
   readonly align?: 'right';
-  /** May be cut when the terminal is too narrow. Never so with what people copy: names and addresses. */
+  /** May be cut when the terminal is too narrow. Not for what people copy, such as names and addresses. */
   readonly shrinks?: boolean;
 }
 
@@ -14,7 +14,7 @@ export type Cell = string | { readonly text: string; readonly style: Style };
 const gap = '  ';
 const narrowest = 12;
 
-/** Lines of text. Every cell is made safe here, so that no table can forget to. */
+/** Escapes every cell, so that callers need not. */
 export const renderTable = (out: Output, columns: readonly Column[], rows: readonly (readonly Cell[])[]): string[] => {
   const cells = rows.map((row) => row.map(toSafe));
   const widths = columns.map(({ title }, index) =>

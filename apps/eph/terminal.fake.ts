@@ -1,10 +1,9 @@
 import { Readable, Writable } from 'node:stream';
-import type { Asker } from './asker.ts';
 import type { ExitCode } from './exit-codes.ts';
 import type { TextStream } from './output.ts';
 import { run } from './program.ts';
+import type { Prompter } from './prompter.ts';
 
-/** Keeps what is written to it. */
 export class FakeStream extends Writable {
   readonly isTTY: boolean;
   readonly columns: number;
@@ -40,11 +39,11 @@ export interface SessionOptions {
   readonly now?: string;
   readonly folder?: string;
   readonly stdin?: string | Uint8Array;
-  /** Whoever sits at the terminal. */
-  readonly asker?: Asker;
+  /** Answers prompts on the terminal. */
+  readonly prompter?: Prompter;
 }
 
-/** One command line, as a person at a terminal or a script would give it. */
+/** Runs one command line. */
 export const startEph = (args: readonly string[], options: SessionOptions = {}): Session => {
   const stdout = new FakeStream(options);
   const stderr = new FakeStream(options);
@@ -58,7 +57,7 @@ export const startEph = (args: readonly string[], options: SessionOptions = {}):
     interruption: () => controller.signal,
     stdin: () => Readable.from([Buffer.from(options.stdin ?? '')]),
     folder: () => options.folder ?? '/nowhere',
-    openAsker: async () => options.asker,
+    openPrompter: async () => options.prompter,
   });
   return { stdout, stderr, ended, interrupt: () => controller.abort() };
 };

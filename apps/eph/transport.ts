@@ -12,19 +12,19 @@ export interface Exchange {
   readonly method: Method;
   readonly accept: string;
   readonly body?: Body | undefined;
-  /** How long the head of the answer may take. The body is the business of whoever reads it. */
+  /** Until the head of the answer; the body is not included. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends one request and waits for the head of the answer. Not `fetch`: that gives up on a stream that has been silent for five
- * minutes, as logs of a quiet service are.
+ * Sends one request and waits for the head of the answer. Not with `fetch`, which aborts a stream after five minutes of silence, as
+ * in logs of a quiet service.
  */
 export const send = async ({ url, method, accept, body, timeoutMs, signal }: Exchange): Promise<IncomingMessage> => {
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
   return new Promise((resolve, reject) => {
-    // No agent: a connection that is kept may be closed by the other side just as the next request is sent on it.
+    // No agent: the server may close a kept connection just as the next request is sent.
     const headers = {
       accept,
       ...(body === undefined ? {} : { 'content-type': body.type, 'content-length': body.bytes.byteLength }),
@@ -44,7 +44,6 @@ export const send = async ({ url, method, accept, body, timeoutMs, signal }: Exc
   });
 };
 
-/** The whole body, if it arrives in time. */
 export const readBody = async (response: IncomingMessage, timeoutMs: number): Promise<string> => {
   const timer = setTimeout(() => response.destroy(new AnswerTimeout(timeoutMs)), timeoutMs);
   try {

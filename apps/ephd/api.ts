@@ -17,11 +17,10 @@ const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   'source.commit_missing': 503,
 };
 
-/** The HTTP API: its parts, its errors, and who may ask. */
 export const createApi = (
   parts: {
     readonly environments: Hono;
-    readonly wishes: Hono;
+    readonly requests: Hono;
     readonly configuration: Hono;
     readonly schemas: Hono;
     readonly health: Hono;
@@ -32,17 +31,17 @@ export const createApi = (
 ): Hono => {
   const api = new Hono();
   api.use(async (c, next) => {
-    refuseStrangers(c.req.header('host'), c.req.header('origin'));
+    requireLocalCaller(c.req.header('host'), c.req.header('origin'));
     await next();
   });
   api.route('/', parts.health);
   api.route('/', parts.hooks);
   api.route('/', parts.schemas);
   api.route('/api/v1', parts.environments);
-  api.route('/api/v1', parts.wishes);
+  api.route('/api/v1', parts.requests);
   api.route('/api/v1', parts.configuration);
   api.get('/api/v1/version', (c) => c.json({ version }));
-  api.notFound((c) => c.json({ error: { code: 'api.not_found', message: `there is nothing at ${c.req.path}` } }, 404));
+  api.notFound((c) => c.json({ error: { code: 'api.not_found', message: `${c.req.path} does not exist` } }, 404));
   api.onError((error, c) => {
     const { code, message } = toFailure(error);
     const status = statusOf[code] ?? 500;
@@ -53,12 +52,12 @@ export const createApi = (
 };
 
 /**
- * There is no login yet, so only programs of this machine may ask: ephd listens on loopback, and a web page that a browser of
- * this machine shows must not reach it through a name of its own (DNS rebinding) or by sending a form (cross-site requests).
+ * There is no login yet, so only programs of this machine may use the API: ephd listens on loopback, and a web page in a browser
+ * of this machine must not reach it through its own name (DNS rebinding) or by sending a form (cross-site requests).
  */
-const refuseStrangers = (host: string | undefined, origin: string | undefined): void => {
+const requireLocalCaller = (host: string | undefined, origin: string | undefined): void => {
   if (!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host ?? ''))
-    throw new EphError('api.forbidden', 'ephd answers only to localhost and 127.0.0.1');
+    throw new EphError('api.forbidden', 'ephd answers only requests to localhost and 127.0.0.1');
   if (origin !== undefined && origin !== `http://${host}`)
-    throw new EphError('api.forbidden', 'ephd does not answer pages of other sites');
+    throw new EphError('api.forbidden', 'ephd does not answer requests from other sites');
 };

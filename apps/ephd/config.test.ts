@@ -151,7 +151,7 @@ describe('links', () => {
 
   it('are refused with their line when nothing could be there', () => {
     expect(faultsIn(`links:\n  logs: https://logs.example/{branch}\n${project}`)).toEqual([
-      'ephd.yaml:2:3: links.logs: there is no {branch} to fill in; use {id}, {name}, {project}',
+      'ephd.yaml:2:3: links.logs: {branch} is not a placeholder; use {id}, {name}, {project}',
     ]);
   });
 });

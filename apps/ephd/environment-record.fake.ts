@@ -14,7 +14,7 @@ import { createRecord, type EnvironmentRecord } from '@eph/engine/loop/records';
 const shop = projectId('shop');
 const commit = commitSha('a'.repeat(40));
 
-/** An environment as the loop knows it: ready, with one component; `overrides` win. */
+/** A ready environment with one component. */
 export const createReadyRecord = (
   source: string,
   overrides: Partial<EnvironmentRecord> = {},

@@ -10,7 +10,7 @@ import { Forges } from './forges.ts';
 const { signal } = new AbortController();
 const hour = 3_600_000;
 
-/** A GitLab with such projects, in which nothing happened for an hour, and how ephd reaches them. */
+/** A GitLab with these projects, unchanged for an hour, and ephd's forges for them. */
 const start = async (...paths: readonly string[]) => {
   let ago = hour;
   const gitlab = await GitlabEmulator.start({ now: () => Date.now() - ago });
@@ -57,7 +57,7 @@ const start = async (...paths: readonly string[]) => {
 };
 
 describe('passes over the projects of a forge', () => {
-  it('look at once at those that one group holds, and at the others one by one', async () => {
+  it('read the projects of one group together, and the others one by one', async () => {
     const countTwice = await start('acme/web/shop', 'acme/web/news', 'other/shop');
     const others = { '/projects/other/shop/merge_requests': 1 };
     const look = { '/groups/acme/web/merge_requests': 1 };

@@ -27,11 +27,10 @@ import type { ConfiguredForge, ConfiguredProject, Environment } from './config.t
 import { fillLink, type LinkTemplates } from './links.ts';
 import { computeSharedOwners } from './shared-owners.ts';
 
-/** A project as ephd reaches it. */
-export interface ReachedProject {
+export interface ConnectedProject {
   readonly forge: Forge & AsyncDisposable;
   readonly reporter: Reporter;
-  /** Absent where branches are not ours to make. */
+  /** Absent where ephd does not create branches. */
   readonly refs: RefWriter | undefined;
 }
 
@@ -42,10 +41,12 @@ export interface ForgesOptions {
   readonly log: Log;
 }
 
-/** Every project with the forge it lives on. What uses one token shares its budget. */
+const system = { now: Date.now, random: Math.random };
+
+/** Every project with its forge. Projects with the same token share its rate limit. */
 export class Forges {
   readonly #options: ForgesOptions;
-  readonly #projects = new Map<ProjectId, ReachedProject>();
+  readonly #projects = new Map<ProjectId, ConnectedProject>();
   readonly #gates = new Map<string, Gate>();
   readonly #identities = new Map<string, GithubIdentity>();
   readonly #looks = new Map<ProjectId, SharedChanges>();
@@ -56,31 +57,30 @@ export class Forges {
       const look = this.#createLook(forge, owner);
       if (look !== undefined) for (const id of together) this.#looks.set(id, look);
     }
-    for (const project of projects) this.#projects.set(project.id, this.#reach(project));
+    for (const project of projects) this.#projects.set(project.id, this.#connect(project));
   }
 
-  get all(): ReadonlyMap<ProjectId, ReachedProject> {
+  get all(): ReadonlyMap<ProjectId, ConnectedProject> {
     return this.#projects;
   }
 
-  get(id: ProjectId): ReachedProject {
+  get(id: ProjectId): ConnectedProject {
     const project = this.#projects.get(id);
-    if (project === undefined) throw new EphError('forge.refused', `project ${id} is not configured here`);
+    if (project === undefined) throw new EphError('forge.refused', `project ${id} is not configured`);
     return project;
   }
 
-  /** All repositories of an organisation, user or group. */
   readRepositories(server: ConfiguredForge, owner: string, signal: AbortSignal): Promise<Reading<ListedRepository>> {
-    const clocked = { now: Date.now, random: Math.random, log: this.#options.log };
+    const { log } = this.#options;
     if (server.type === 'github')
-      return readGithubRepositories({ ...clocked, identity: this.#identify(server).identity }, owner, signal);
+      return readGithubRepositories({ ...system, log, identity: this.#identify(server).identity }, owner, signal);
     const access = this.#access(server);
     return server.type === 'gitlab'
       ? readGitlabRepositories(access, owner, signal)
       : readGiteaRepositories(access, owner, signal);
   }
 
-  /** What is left of what forges grant, as far as they have said. */
+  /** Remaining requests within the rate limits, as far as the forges have reported them. */
   budgets(): readonly { readonly forge: string; readonly account: string; readonly remaining: number }[] {
     return [
       ...[...this.#gates].flatMap(([forge, gate]) => {
@@ -97,7 +97,7 @@ export class Forges {
     await Promise.all([...this.#projects.values()].map(({ forge }) => forge[Symbol.asyncDispose]()));
   }
 
-  #reach({ id, location, forge: server, comments: commenting, texts }: ConfiguredProject): ReachedProject {
+  #connect({ id, location, forge: server, comments: commenting, texts }: ConfiguredProject): ConnectedProject {
     const { dataFolder, environment, log } = this.#options;
     const folder = join(dataFolder, 'projects', id);
     mkdirSync(folder, { recursive: true });
@@ -106,7 +106,6 @@ export class Forges {
       const forge = createGitForge({ ...git, location });
       return { forge, reporter: createGitNotesReporter({ forge }), refs: forge.refs };
     }
-    const clocked = { now: Date.now, random: Math.random };
     const comments = {
       renderComment: renderWith(texts, this.#options.links),
       computeStatus: computeCommitStatus,
@@ -115,7 +114,7 @@ export class Forges {
     const at = location.lastIndexOf('/');
     const named = { owner: location.slice(0, at), repository: location.slice(at + 1) };
     if (server.type === 'github') {
-      const forge = createGithubForge({ ...git, ...clocked, ...named, ...this.#identify(server) });
+      const forge = createGithubForge({ ...git, ...system, ...named, ...this.#identify(server) });
       return { forge, reporter: createGithubReporter({ client: forge.client, ...comments }), refs: undefined };
     }
     const access = { ...this.#access(server), shared: this.#looks.get(id) };
@@ -124,10 +123,10 @@ export class Forges {
       return { forge, reporter: createGitlabReporter({ client: forge.client, ...comments }), refs: undefined };
     }
     const forge = createGiteaForge({ ...git, ...access, ...named });
-    return { forge, reporter: createGiteaReporter({ client: forge.client, ...clocked, ...comments }), refs: undefined };
+    return { forge, reporter: createGiteaReporter({ client: forge.client, ...system, ...comments }), refs: undefined };
   }
 
-  /** One for all repositories behind the same credentials: they share tokens, limits and memory. */
+  /** One identity for all repositories with the same credentials: they share tokens, limits and caches. */
   #identify(server: ConfiguredForge): { readonly baseUrl: string; readonly auth: GithubAuth; readonly identity: GithubIdentity } {
     const { credentials } = server;
     const auth: GithubAuth =
@@ -138,27 +137,25 @@ export class Forges {
             privateKey: credentials.key.value,
             ...(credentials.installation === undefined ? {} : { installationId: credentials.installation }),
           };
-    const options = { baseUrl: server.url, auth, now: Date.now, random: Math.random, log: this.#options.log };
+    const options = { ...system, baseUrl: server.url, auth, log: this.#options.log };
     const identity = this.#identities.get(server.name) ?? createGithubIdentity(options);
     this.#identities.set(server.name, identity);
     return { ...options, identity };
   }
 
-  /** GitHub needs none: what did not change costs nothing there. */
+  /** GitHub needs none: conditional requests for unchanged data are free there. */
   #createLook(server: ConfiguredForge, owner: string): SharedChanges | undefined {
     if (server.type === 'github') return undefined;
     const access = this.#access(server);
     return server.type === 'gitlab' ? createGroupChanges(access, owner) : createOwnerChanges(access, owner);
   }
 
-  /** With a token, as GitLab and Gitea want it. */
   #access(server: ConfiguredForge) {
-    const clocked = { now: Date.now, random: Math.random, log: this.#options.log };
-    return { ...clocked, baseUrl: server.url, token: tokenOf(server), gate: this.#gateOf(server) };
+    return { ...system, log: this.#options.log, baseUrl: server.url, token: tokenOf(server), gate: this.#gateOf(server) };
   }
 
   #gateOf({ name }: ConfiguredForge): Gate {
-    const gate = this.#gates.get(name) ?? createGate({ shown: name, now: Date.now, random: Math.random, log: this.#options.log });
+    const gate = this.#gates.get(name) ?? createGate({ ...system, shown: name, log: this.#options.log });
     this.#gates.set(name, gate);
     return gate;
   }

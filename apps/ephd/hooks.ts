@@ -2,7 +2,7 @@ import { EphError, type ProjectId } from '@eph/contract';
 import type { Engine } from '@eph/engine/loop/engine';
 import { Hono } from 'hono';
 
-/** `POST /hooks/git[?project=…]`, for a post-receive hook: only wakes the loop, which then reads for itself. The body is not read. */
+/** `POST /hooks/git[?project=…]`, for a post-receive hook. It wakes the loop, which reads Git itself; the body is ignored. */
 export const createHookRoutes = (engine: () => Engine, projects: ReadonlySet<ProjectId>): Hono =>
   new Hono().post('/hooks/git', (c) => {
     const asked = c.req.query('project');

@@ -1,19 +1,19 @@
 import type { Lease, LeaseState } from '@eph/engine/history/lease';
 
-/** Leads while the lease says so. Transitions run one after the other: never two loops, never one half stopped. */
+/** Runs the loop while this ephd holds the lease. Transitions run one after the other, so there are never two loops. */
 export class Leadership {
   state: LeaseState | { readonly state: 'undecided' } = { state: 'undecided' };
   readonly #lead: () => void;
-  readonly #rest: () => Promise<void>;
+  readonly #stop: () => Promise<void>;
   #transitions: Promise<void> = Promise.resolve();
   #leading = false;
 
-  constructor(lead: () => void, rest: () => Promise<void>) {
+  constructor(lead: () => void, stop: () => Promise<void>) {
     this.#lead = lead;
-    this.#rest = rest;
+    this.#stop = stop;
   }
 
-  /** With a store nobody else has, there is nobody to ask. */
+  /** For a local store, which no other ephd shares. */
   take(): void {
     this.#become({ state: 'leading' });
   }
@@ -37,7 +37,7 @@ export class Leadership {
       if (this.#leading === leading) return;
       this.#leading = leading;
       if (leading) this.#lead();
-      else await this.#rest();
+      else await this.#stop();
     });
   }
 }

@@ -15,7 +15,7 @@ describe('a link to more about an environment', () => {
   it.each([
     ['https://logs.example/{name}', undefined],
     ['http://{project}.logs.example', undefined],
-    ['https://logs.example/{namee}', 'there is no {namee} to fill in; use {id}, {name}, {project}'],
+    ['https://logs.example/{namee}', '{namee} is not a placeholder; use {id}, {name}, {project}'],
     ['logs.example/{name}', 'must be an address that begins with http:// or https://'],
     ['javascript:alert(1)', 'must be an address that begins with http:// or https://'],
     ['https://', 'must be an address that begins with http:// or https://'],

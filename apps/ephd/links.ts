@@ -1,6 +1,6 @@
 import type { Report } from '@eph/engine/report/reporter';
 
-/** Where people find more about an environment, as addresses with names to fill in. */
+/** Addresses with more about an environment, with placeholders such as `{name}`. */
 export interface LinkTemplates {
   readonly logs?: string | undefined;
   readonly dashboard?: string | undefined;
@@ -14,10 +14,9 @@ const valuesOf = ({ environment, project, view }: Pick<Report, 'environment' | '
 
 const names: readonly string[] = ['id', 'name', 'project'] satisfies readonly (keyof ReturnType<typeof valuesOf>)[];
 
-/** What is wrong with an address; undefined when nothing is. */
 export const faultOfLink = (template: string): string | undefined => {
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name).find((name) => !names.includes(name));
-  if (unknown !== undefined) return `there is no {${unknown}} to fill in; use ${names.map((name) => `{${name}}`).join(', ')}`;
+  if (unknown !== undefined) return `{${unknown}} is not a placeholder; use ${names.map((name) => `{${name}}`).join(', ')}`;
   const filled = template.replace(/\{\w+\}/g, 'x');
   if (!/^https?:\/\//i.test(filled) || !URL.canParse(filled)) return 'must be an address that begins with http:// or https://';
   return undefined;

@@ -18,7 +18,7 @@ const main = async (): Promise<void> => {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'stopping; environments keep running');
-    // A forge or database that hangs must not keep ephd: nothing depends on a clean stop.
+    // A forge or database that hangs must not delay the exit: nothing depends on a clean stop.
     setTimeout(() => process.exit(0), 8_000).unref();
     ephd[Symbol.asyncDispose]().then(
       () => process.exit(0),

@@ -88,7 +88,7 @@ describe('the projects of an organisation', () => {
     expect(ids.every((id) => dnsLabel.test(id))).toBe(true);
   });
 
-  it('give way to those that are configured, and to those of an organisation before', () => {
+  it('are not added if configured, or if in an earlier organisation', () => {
     const configured = [
       { ...plainProject(projectId('store'), 'Acme/Shop'), forge: work },
       plainProject(projectId('blog'), '/srv/blog.git'),
@@ -131,7 +131,7 @@ describe('organisations', () => {
       },
     });
     onTestFinished(() => organisations[Symbol.asyncDispose]());
-    /** Lets so much time pass, and everything that falls due finish. */
+    /** Runs everything that falls due within this time. */
     const pass = async (ms: number) => {
       const { reads } = world;
       clock.advance(ms);
@@ -140,7 +140,7 @@ describe('organisations', () => {
     return { clock, world, told, organisations, pass };
   };
 
-  it('are read at the start and every ten minutes, and only a difference is told', async () => {
+  it('are read at the start and every ten minutes, and only changes are applied', async () => {
     const { world, told, organisations, pass, clock } = startWith(completeReading(list('acme/shop')));
     expect((await organisations.start()).map(({ id }) => id)).toEqual(['shop']);
     clock.advance(9 * minute);
@@ -182,7 +182,7 @@ describe('organisations', () => {
     expect(organisations.unread).toEqual([]);
   });
 
-  it('are told again where nobody could listen', async () => {
+  it('are applied again after a failure', async () => {
     const { world, told, organisations, pass } = startWith(completeReading(list('acme/shop')));
     await organisations.start();
     world.reading = completeReading(list('acme/blog'));
@@ -194,7 +194,7 @@ describe('organisations', () => {
     expect(told).toEqual([['blog']]);
   });
 
-  it('are left alone once they are not needed', async () => {
+  it('are not read after disposal', async () => {
     const { world, organisations, clock } = startWith(completeReading(list('acme/shop')));
     await organisations.start();
     await organisations[Symbol.asyncDispose]();

@@ -5,7 +5,7 @@ import { matchesGlob } from '@eph/engine/desired/glob';
 import type { Cancel, Clock } from '@eph/engine/loop/clock';
 import type { ConfiguredForge, ConfiguredOrganisation, ConfiguredProject } from './config.ts';
 
-/** Archived ones are left out: nothing could be written to them. Forges do not tell upper and lower case apart, nor does this. */
+/** Without archived ones, which are read-only. Ignores case, as forges do. */
 export const chooseRepositories = (
   repositories: readonly ListedRepository[],
   include: readonly string[],
@@ -13,27 +13,26 @@ export const chooseRepositories = (
 ): readonly ListedRepository[] =>
   repositories.filter(({ path, archived }) => {
     const name = lastPart(path).toLowerCase();
-    const fits = (pattern: string): boolean => matchesGlob(name, pattern.toLowerCase());
-    return !archived && include.some(fits) && !exclude.some(fits);
+    const matches = (pattern: string): boolean => matchesGlob(name, pattern.toLowerCase());
+    return !archived && include.some(matches) && !exclude.some(matches);
   });
 
-/** An organisation and what is known of its repositories. */
-export interface KnownOrganisation {
+export interface ListedOrganisation {
   readonly organisation: ConfiguredOrganisation;
   readonly repositories: readonly ListedRepository[];
 }
 
 /**
- * The projects that are configured one by one, and those that organisations add. A repository that is configured is not added, and one
- * in two organisations belongs to the first. It is called by its own name; where that is taken or two have it, by its whole path.
+ * The configured projects, and those that organisations add. A configured repository is not added, and one in two organisations
+ * belongs to the first. A project is named after its repository; if that name is not unique, after the whole path.
  */
 export const toProjects = (
   configured: readonly ConfiguredProject[],
-  known: readonly KnownOrganisation[],
+  organisations: readonly ListedOrganisation[],
 ): readonly ConfiguredProject[] => {
   const taken = new Set(configured.flatMap(({ forge, location }) => (forge === undefined ? [] : keyOf(forge, location))));
-  const added: Added[] = [];
-  for (const { organisation, repositories } of known) {
+  const added: AddedRepository[] = [];
+  for (const { organisation, repositories } of organisations) {
     for (const { path } of chooseRepositories(repositories, organisation.include, organisation.exclude)) {
       const key = keyOf(organisation.forge, path);
       if (!taken.has(key)) added.push({ key, path, organisation });
@@ -49,7 +48,7 @@ export const toProjects = (
   return [...configured, ...projects.toSorted((a, b) => (a.id < b.id ? -1 : 1))];
 };
 
-interface Added {
+interface AddedRepository {
   readonly key: string;
   readonly path: string;
   readonly organisation: ConfiguredOrganisation;
@@ -59,107 +58,104 @@ const keyOf = ({ name }: ConfiguredForge, path: string): string => `${name} ${pa
 
 const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** One that nothing else has. */
-const lastName = ({ key, path }: Added): string =>
+const uniqueName = ({ key, path }: AddedRepository): string =>
   toDnsLabel(`${path}-${createHash('sha256').update(key).digest('hex').slice(0, 8)}`);
 
-const forms: readonly ((added: Added) => string)[] = [
+const nameForms: readonly ((added: AddedRepository) => string)[] = [
   ({ path }) => toDnsLabel(lastPart(path)),
   ({ path }) => toDnsLabel(path),
-  lastName,
+  uniqueName,
 ];
 
-/** The first form that no other has. Both of two give way, so that what each is called does not depend on which was seen first. */
-const nameAll = (added: readonly Added[], taken: Set<string>): ReadonlyMap<string, ProjectId> => {
+/** The first unique form. Of two equal names neither is used, so that names do not depend on the order of reading. */
+const nameAll = (added: readonly AddedRepository[], taken: Set<string>): ReadonlyMap<string, ProjectId> => {
   const names = new Map<string, ProjectId>();
-  let nameless = added;
-  for (const form of forms) {
-    const wanted = Map.groupBy(nameless, form);
+  let unnamed = added;
+  for (const form of nameForms) {
+    const wanted = Map.groupBy(unnamed, form);
     for (const [name, [first, ...others]] of wanted) {
       if (first === undefined || others.length > 0 || taken.has(name)) continue;
       names.set(first.key, projectId(name));
     }
     for (const name of wanted.keys()) taken.add(name);
-    nameless = nameless.filter(({ key }) => !names.has(key));
+    unnamed = unnamed.filter(({ key }) => !names.has(key));
   }
   return names;
 };
 
 export interface OrganisationsOptions {
   readonly organisations: readonly ConfiguredOrganisation[];
-  /** Configured one by one. */
   readonly projects: readonly ConfiguredProject[];
   readonly read: (forge: ConfiguredForge, owner: string, signal: AbortSignal) => Promise<Reading<ListedRepository>>;
-  /** All projects, whenever they are others than before. Called again after a failure. */
+  /** Called with all projects when they change, and again after a failure. */
   readonly onChange: (projects: readonly ConfiguredProject[]) => void | Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-const everyMs = 10 * 60_000;
-/** While not everything could be read. */
-const againMs = 60_000;
+const refreshMs = 10 * 60_000;
+/** After a failed or incomplete reading. */
+const retryMs = 60_000;
 
-/** Looks from time to time which repositories organisations have. What was once read completely holds until it is read completely again. */
+/** Reads the repositories of organisations from time to time. A complete reading stays valid until the next complete one. */
 export class Organisations implements AsyncDisposable {
   readonly #options: OrganisationsOptions;
-  readonly #known = new Map<ConfiguredOrganisation, readonly ListedRepository[]>();
+  readonly #repositories = new Map<ConfiguredOrganisation, readonly ListedRepository[]>();
   readonly #stopping = new AbortController();
   #projects: readonly ConfiguredProject[];
   #cancel: Cancel | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #refreshing: Promise<void> = Promise.resolve();
 
   constructor(options: OrganisationsOptions) {
     this.#options = options;
     this.#projects = toProjects(options.projects, []);
   }
 
-  /** All projects that are known now. */
   get projects(): readonly ConfiguredProject[] {
     return this.#projects;
   }
 
-  /** Those of which nothing is known, and so neither about the environments of their repositories. */
+  /** Those that were never read completely; their repositories, and so their environments, are unknown. */
   get unread(): readonly ConfiguredOrganisation[] {
-    return this.#options.organisations.filter((organisation) => !this.#known.has(organisation));
+    return this.#options.organisations.filter((organisation) => !this.#repositories.has(organisation));
   }
 
-  /** Reads for the first time and goes on reading; `onChange` hears only of what comes after. */
+  /** Reads for the first time and schedules the next readings. `onChange` gets only later changes. */
   async start(): Promise<readonly ConfiguredProject[]> {
     if (this.#options.organisations.length === 0) return this.#projects;
     const isComplete = await this.#readAll();
     this.#projects = this.#compute();
-    this.#lookAfter(isComplete ? everyMs : againMs);
+    this.#schedule(isComplete ? refreshMs : retryMs);
     return this.#projects;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     this.#cancel?.();
-    await this.#looking;
+    await this.#refreshing;
   }
 
-  #lookAfter(ms: number): void {
+  #schedule(ms: number): void {
     if (this.#stopping.signal.aborted) return;
     this.#cancel = this.#options.clock.after(ms, () => {
-      this.#looking = this.#look();
+      this.#refreshing = this.#refresh();
     });
   }
 
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     const isComplete = await this.#readAll();
-    const isHeard = this.#stopping.signal.aborted || (await this.#tell(this.#compute()));
-    this.#lookAfter(isComplete && isHeard ? everyMs : againMs);
+    const isApplied = this.#stopping.signal.aborted || (await this.#apply(this.#compute()));
+    this.#schedule(isComplete && isApplied ? refreshMs : retryMs);
   }
 
-  async #tell(projects: readonly ConfiguredProject[]): Promise<boolean> {
+  async #apply(projects: readonly ConfiguredProject[]): Promise<boolean> {
     if (isDeepStrictEqual(projects, this.#projects)) return true;
     try {
       await this.#options.onChange(projects);
       this.#projects = projects;
       return true;
     } catch (error) {
-      this.#options.log.warn({ reason: toFailure(error).message }, 'other projects could not be taken on; tried again soon');
+      this.#options.log.warn({ reason: toFailure(error).message }, 'could not apply the new list of projects; will retry soon');
       return false;
     }
   }
@@ -168,7 +164,7 @@ export class Organisations implements AsyncDisposable {
     const { organisations, projects } = this.#options;
     return toProjects(
       projects,
-      organisations.map((organisation) => ({ organisation, repositories: this.#known.get(organisation) ?? [] })),
+      organisations.map((organisation) => ({ organisation, repositories: this.#repositories.get(organisation) ?? [] })),
     );
   }
 
@@ -182,12 +178,12 @@ export class Organisations implements AsyncDisposable {
     const { forge, owner } = organisation;
     const reading = await read(forge, owner, this.#stopping.signal).catch((error: unknown) => toFailure(error));
     if ('complete' in reading && reading.complete) {
-      this.#known.set(organisation, reading.items);
+      this.#repositories.set(organisation, reading.items);
       return true;
     }
     const reasons = 'complete' in reading ? reading.faults.map(({ message }) => message) : [reading.message];
     if (!this.#stopping.signal.aborted)
-      log.warn({ forge: forge.name, owner, reasons }, 'not all repositories could be listed; those known before stay');
+      log.warn({ forge: forge.name, owner, reasons }, 'could not list all repositories; keeping the previous list');
     return false;
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The key that makes environment names unguessable, made on first use. Losing it renames nothing: names are read back. */
+/** The key that makes environment names unguessable, created on first use. Losing it renames nothing that exists. */
 export const readServerKey = (dataFolder: string): string => {
   const path = join(dataFolder, 'server.key');
   try {

@@ -11,7 +11,7 @@ const ownersOf = (...paths: readonly (readonly [forge: ConfiguredForge | undefin
   return computeSharedOwners(projects).map(({ forge, owner, projects: together }) => [forge.name, owner, together.join(' ')]);
 };
 
-describe('the owners that projects are looked at together for', () => {
+describe('owners whose projects are read together', () => {
   it('have more than one project on one forge', () => {
     expect(ownersOf([work, 'acme/shop'], [work, 'other/shop'], [work, 'acme/news'], [home, 'other/shop'])).toEqual([
       ['work', 'acme', 'p0 p2'],

@@ -2,17 +2,17 @@ import { type Failure, type Phase, phases } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { Telemetry } from '@eph/engine/loop/telemetry';
-import type { SeenRequest } from '@eph/gateway';
+import type { ServedRequest } from '@eph/gateway';
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {
   readonly registry: Registry;
   readonly telemetry: Telemetry;
-  readonly requestServed: (seen: SeenRequest) => void;
+  readonly requestServed: (request: ServedRequest) => void;
 }
 
-/** Turns what the loop tells into log lines and metrics: each outcome once, here. */
+/** Turns the telemetry of the loop into log lines and metrics. */
 export const createMetrics = (
   log: Logger,
   engine: () => Engine | undefined,
@@ -22,7 +22,7 @@ export const createMetrics = (
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const passSeconds = new Histogram({ name: 'eph_pass_duration_seconds', help: 'Time of a full pass', registers });
+  const passSeconds = new Histogram({ name: 'eph_pass_duration_seconds', help: 'Duration of a full pass', registers });
   const actions = new Counter({ name: 'eph_actions_total', help: 'Actions taken', labelNames: ['type', 'result'], registers });
   const errors = new Counter({ name: 'eph_errors_total', help: 'Failures by code', labelNames: ['code'], registers });
   const requests = new Counter({
@@ -32,25 +32,19 @@ export const createMetrics = (
     registers,
   });
   gauge('eph_queue_depth', 'Keys that wait for a worker', () => engine()?.load.ready ?? 0, registers);
-  gauge('eph_queue_running', 'Keys being looked at', () => engine()?.load.running ?? 0, registers);
+  gauge('eph_queue_running', 'Keys being reconciled', () => engine()?.load.running ?? 0, registers);
   gauge('eph_queue_waiting', 'Keys that wait for a time', () => engine()?.load.waiting ?? 0, registers);
   gauge('eph_leading', '1 if this ephd reconciles', () => (engine() === undefined ? 0 : 1), registers);
   gauge('eph_event_log_buffered', 'Events not stored yet', () => events.health().buffered, registers);
   gauge('eph_event_log_lost', 'Events that could not be stored', () => events.health().lost, registers);
-  gauge(
-    'eph_held_deletions',
-    'Removals that wait for an operator',
-    () =>
-      engine()
-        ?.environments()
-        .filter((one) => one.held).length ?? 0,
-    registers,
-  );
-  phaseGauge(engine, registers);
+  const environments = () => engine()?.environments() ?? [];
+  const countHeld = () => environments().filter((one) => one.held).length;
+  gauge('eph_held_deletions', 'Removals held until an operator releases them', countHeld, registers);
+  phaseGauge(environments, registers);
   // oxlint-disable-next-line no-new -- it registers itself
   new Gauge({
     name: 'eph_forge_budget_remaining',
-    help: 'Requests that a forge still grants',
+    help: 'Remaining requests within the rate limit of a forge',
     labelNames: ['forge', 'account'],
     registers,
     collect() {
@@ -65,24 +59,24 @@ export const createMetrics = (
     if (loggedFaults.get(project) === text || (text === '' && !loggedFaults.has(project))) return;
     if (text === '') {
       loggedFaults.delete(project);
-      log.info({ project }, 'everything can be read again');
+      log.info({ project }, 'all readings are complete again');
     } else {
       loggedFaults.set(project, text);
-      log.warn({ project, faults }, 'not everything could be read; nothing will be removed');
+      log.warn({ project, faults }, 'incomplete reading; nothing will be removed');
     }
   };
 
   return {
     registry,
-    requestServed: (seen) => requests.inc({ class: `${Math.floor(seen.status / 100)}xx` }),
+    requestServed: ({ status }) => requests.inc({ class: `${Math.floor(status / 100)}xx` }),
     telemetry: {
       passFinished: (milliseconds) => passSeconds.observe(milliseconds / 1000),
       projectRead: logFaults,
       acted(environment, name, action, failure) {
         actions.inc({ type: action.type, result: failure === undefined ? 'done' : 'failed' });
         const fields = { environment, name, action };
-        if (failure === undefined) log.info(fields, 'acted');
-        else log.warn({ ...fields, failure }, 'an action failed');
+        if (failure === undefined) log.info(fields, 'action done');
+        else log.warn({ ...fields, failure }, 'action failed');
       },
       statusChanged: (environment, name, status) =>
         log.info({ environment, name, phase: status.phase, summary: status.summary }, 'status changed'),
@@ -105,7 +99,7 @@ const gauge = (name: string, help: string, read: () => number, registers: Regist
     },
   });
 
-const phaseGauge = (engine: () => Engine | undefined, registers: Registry[]): Gauge<'phase'> =>
+const phaseGauge = (environments: () => ReturnType<Engine['environments']>, registers: Registry[]): Gauge<'phase'> =>
   new Gauge({
     name: 'eph_environments',
     help: 'Environments by phase',
@@ -113,7 +107,7 @@ const phaseGauge = (engine: () => Engine | undefined, registers: Registry[]): Ga
     registers,
     collect() {
       const counts = new Map<Phase, number>(phases.map((phase) => [phase, 0]));
-      for (const { status } of engine()?.environments() ?? []) {
+      for (const { status } of environments()) {
         const phase = status?.phase ?? 'Pending';
         counts.set(phase, (counts.get(phase) ?? 0) + 1);
       }

@@ -28,13 +28,13 @@ import { createHookRoutes } from './hooks.ts';
 import { Leadership } from './leadership.ts';
 import { Organisations } from './organisations.ts';
 import ephd from './package.json' with { type: 'json' };
+import { EnvironmentRequests } from './requests/environment-requests.ts';
+import { createRequestRoutes } from './requests/request-routes.ts';
+import { StopPoller } from './requests/stop-poller.ts';
 import { RouteTable } from './route-table.ts';
 import { readServerKey } from './server-key.ts';
 import { createMetrics } from './telemetry.ts';
 import { createWebhookRoutes } from './webhooks/webhook-routes.ts';
-import { Stops } from './wishes/stops.ts';
-import { createWishRoutes } from './wishes/wish-routes.ts';
-import { Wishes } from './wishes/wishes.ts';
 
 export interface Ephd extends AsyncDisposable {
   readonly apiUrl: string;
@@ -196,14 +196,14 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     away: () => engine?.away() ?? new Map<ProviderName, Failure>(),
   };
   const stopping = new AbortController();
-  const wishes = new Wishes({
+  const requests = new EnvironmentRequests({
     projects: forges.all,
     consider: (source, signal) => leadingEngine().consider(source, signal),
     wake: (id) => engine?.wakeProject(id),
     log,
   });
-  const living = () => new Set(engine?.environments().map(({ project }) => project));
-  stack.use(new Stops({ projects: forges.all, living, wishes, clock: systemClock, log }));
+  const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
+  stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
   const api = createApi(
     {
       environments: createEnvironmentRoutes({
@@ -213,8 +213,8 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
         closing: stopping.signal,
         providerOf: (name) => providers.get(name),
       }),
-      wishes: createWishRoutes({
-        wishes,
+      requests: createRequestRoutes({
+        requests,
         find: (text) => findEnvironment(text, leadingEngine().environments(), addresses),
       }),
       configuration: createConfigurationRoutes({

@@ -1,4 +1,4 @@
-/** Whether a client would rather read HTML than JSON. One that does not care is a program, and gets JSON. */
+/** Whether a client prefers HTML to JSON. One without a preference is a program and gets JSON. */
 export const prefersHtml = (accept: string | undefined): boolean => {
   if (accept === undefined) return false;
   const ranges = accept.split(',').map(parseRange);

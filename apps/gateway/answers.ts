@@ -4,16 +4,14 @@ import { prefersHtml } from './accept.ts';
 import { type Notice, noticeHeader, noticePagePolicy, renderNoticePage } from './notice-page.ts';
 import type { ClosedRoute } from './routes.ts';
 
-/** What the gateway answers itself. */
-
-/** The same for everything that is not there, so that nobody learns what is. */
+/** The same answer for everything unknown, so that nobody can find out what exists. */
 export const answerUnknown = (response: ServerResponse): void =>
   answer(response, 404, ['content-type', 'text/plain; charset=utf-8'], 'Not found\n');
 
 export const answerMalformed = (response: ServerResponse): void =>
   answer(response, 400, ['content-type', 'text/plain; charset=utf-8'], 'Bad request\n');
 
-/** 307 keeps method and body, and is not remembered: an alias may move on. */
+/** 307 keeps method and body and is not cached: an alias may change its target. */
 export const answerMoved = (response: ServerResponse, location: string): void =>
   answer(response, 307, ['location', location], '');
 
@@ -23,15 +21,15 @@ export const answerClosed = (request: IncomingMessage, response: ServerResponse,
   answerNotice(request, response, 503, { environment, phase, summary, waitingFor }, seconds);
 };
 
-/** The environment should have answered and did not. Why is for its logs: errors of the network speak of hosts and ports. */
-export const answerSilent = (
+/** For an upstream that failed. The error itself is not shown: network errors name hosts and ports. */
+export const answerFailed = (
   request: IncomingMessage,
   response: ServerResponse,
   environment: EnvironmentName,
   status: 502 | 504,
 ): void => {
   const summary =
-    status === 504 ? 'The environment took too long to answer.' : 'The environment did not answer. It may be starting again.';
+    status === 504 ? 'The environment took too long to answer.' : 'The environment did not answer. It may be restarting.';
   answerNotice(request, response, status, { environment, summary, waitingFor: [] }, 5);
 };
 

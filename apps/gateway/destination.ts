@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { dnsLabel } from '@eph/contract';
 import type { ClosedRoute, OpenRoute, Routes } from './routes.ts';
 
-/** What is to be done with a request, decided from its head alone. */
+/** Where a request goes, decided from its head alone. */
 export type Destination =
   | { readonly kind: 'open'; readonly route: OpenRoute; readonly host: string; readonly path: string }
   | { readonly kind: 'closed'; readonly route: ClosedRoute }
@@ -21,7 +21,7 @@ const malformed: Destination = { kind: 'malformed' };
 export const createFindDestination = (routes: Routes, domain: string): FindDestination => {
   const parseHost = createParseHost(domain);
 
-  /** A client that names the environment in a header chose its host for other reasons: aliases are followed, not redirected. */
+  /** With the header, the host has another purpose, so an alias is followed instead of redirected. */
   const findNamed = (name: string, host: string, path: string): Destination => {
     const label = name.toLowerCase();
     const route = dnsLabel.test(label) ? routes.find(label) : undefined;
@@ -53,11 +53,11 @@ export const createFindDestination = (routes: Routes, domain: string): FindDesti
 
 interface Address {
   readonly label: string;
-  /** With its colon, or empty. */
+  /** With the colon, or empty. */
   readonly port: string;
 }
 
-/** Exactly one label under the domain; a trailing dot is the same name spelt in full. */
+/** Exactly one label under the domain; a trailing dot is allowed. */
 export const createParseHost = (domain: string): ((host: string) => Address | undefined) => {
   const pattern = new RegExp(`^([a-z0-9-]{1,63})\\.${RegExp.escape(domain)}\\.?(:[0-9]{1,5})?$`, 'i');
   return (host) => {
@@ -70,7 +70,7 @@ export const createParseHost = (domain: string): ((host: string) => Address | un
 
 const absoluteForm = /^http:\/\/([^/?#]*)(.*)$/i;
 
-/** The host and path asked for. In absolute form the authority in the target counts, and `Host` does not (RFC 9112, 3.2.2). */
+/** In absolute form the authority in the target counts, and `Host` does not (RFC 9112, 3.2.2). */
 const parseTarget = (request: IncomingMessage): { readonly host: string; readonly path: string } | undefined => {
   const url = request.url ?? '';
   if (url.startsWith('/')) return { host: request.headers.host ?? '', path: url };

@@ -3,13 +3,13 @@ import { request as httpRequest } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { environmentName } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createGateway, type Gateway, type GatewayOptions, type SeenRequest } from './gateway.ts';
+import { createGateway, type Gateway, type GatewayOptions, type ServedRequest } from './gateway.ts';
 import { createFakeRoutes, type FakeRoutes } from './routes.fake.ts';
 import { findDeadPort, openRoute, startTcpUpstream, startUpstream } from './upstream.fake.ts';
-import { beginVisit, expectSoon, RawVisitor, sayRaw, visit } from './visitor.fake.ts';
+import { beginVisit, expectSoon, RawVisitor, sendRaw, visit } from './visitor.fake.ts';
 
 let routes: FakeRoutes;
-let seen: SeenRequest[];
+let seen: ServedRequest[];
 let gateway: Gateway;
 
 const open = (options: Partial<GatewayOptions> = {}): Promise<Gateway> =>
@@ -36,7 +36,7 @@ describe('a request and its answer', () => {
     });
     routes.set('shop', upstream.route('shop'));
     const bytes = 'PATCH /a%20b?c=%2F HTTP/1.1\r\nHost: shop.localhost\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello';
-    const answer = await sayRaw(gateway.port, bytes);
+    const answer = await sendRaw(gateway.port, bytes);
     expect(answer).toMatch(/^HTTP\/1\.1 418 Short and stout\r\n/);
     expect(answer).toMatch(/set-cookie: a=1\r\nset-cookie: b=2\r\nx-body: hello\r\nx-length: 5\r\n/);
     expect(answer).toContain('\r\nPATCH /a%20b?c=%2F\r\n');
@@ -61,7 +61,7 @@ describe('a request and its answer', () => {
     });
     routes.set('shop', upstream.route('shop'));
     const head = 'GET / HTTP/1.1\r\nHost: shop.localhost\r\nX-Name: \xc3\xb6\xff\r\nConnection: close\r\n\r\n';
-    expect(await sayRaw(gateway.port, head)).toContain('x-name: \xc3\xb6\xff\r\n');
+    expect(await sendRaw(gateway.port, head)).toContain('x-name: \xc3\xb6\xff\r\n');
   });
 
   it('keep HEAD without a body and its length', async () => {
@@ -106,7 +106,7 @@ describe('a request and its answer', () => {
       response.end('b');
     });
     routes.set('shop', upstream.route('shop'));
-    const answer = await sayRaw(gateway.port, 'GET / HTTP/1.0\r\nHost: shop.localhost\r\n\r\n');
+    const answer = await sendRaw(gateway.port, 'GET / HTTP/1.0\r\nHost: shop.localhost\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(answer).toMatch(/\r\n\r\nab$/);
   });
@@ -117,7 +117,7 @@ describe('a request and its answer', () => {
     });
     routes.set('shop', upstream.route('shop'));
     const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: shop.localhost\r\n${more}\r\n`;
-    const answer = await sayRaw(gateway.port, get('/1') + get('/2') + get('/3', 'Connection: close\r\n'));
+    const answer = await sendRaw(gateway.port, get('/1') + get('/2') + get('/3', 'Connection: close\r\n'));
     expect(answer.match(/<.\d>/g)).toEqual(['</1>', '</2>', '</3>']);
   });
 });
@@ -255,8 +255,8 @@ describe('Expect: 100-continue', () => {
   it('gets the final answer at once when the body is not wanted, and the connection ends', async () => {
     routes.set('shop', openRoute('shop', await findDeadPort()));
     const answers = await Promise.all([
-      sayRaw(gateway.port, `${head}\r\n`),
-      sayRaw(gateway.port, `${head}\r\n`.replace('shop', 'nobody')),
+      sendRaw(gateway.port, `${head}\r\n`),
+      sendRaw(gateway.port, `${head}\r\n`.replace('shop', 'nobody')),
     ]);
     expect(answers.map((answer) => answer.slice(0, 12))).toEqual(['HTTP/1.1 502', 'HTTP/1.1 404']);
     for (const answer of answers) expect(answer).toContain('Connection: close\r\n');
@@ -320,7 +320,7 @@ describe('an upstream that fails', () => {
     expect(answer).toMatchObject({ status: 502, headers: { 'x-robots-tag': 'noindex', 'retry-after': '5' } });
     expect(JSON.parse(answer.text)).toEqual({
       environment: 'shop',
-      summary: 'The environment did not answer. It may be starting again.',
+      summary: 'The environment did not answer. It may be restarting.',
       waitingFor: [],
     });
     const page = await visit(gateway.port, { headers: { accept: 'text/html' } });
@@ -380,7 +380,7 @@ describe('an upstream that fails', () => {
     });
     routes.set('shop', upstream.route('shop'));
     await expect(visit(gateway.port)).rejects.toMatchObject({ code: 'ECONNRESET' });
-    const raw = await sayRaw(gateway.port, 'GET / HTTP/1.1\r\nHost: shop.localhost\r\n\r\n');
+    const raw = await sendRaw(gateway.port, 'GET / HTTP/1.1\r\nHost: shop.localhost\r\n\r\n');
     expect(raw).toContain('half of');
     expect(raw).not.toMatch(/\r\n0\r\n\r\n$/);
   });

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import { environmentName } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createGateway, type Gateway, type GatewayOptions, type SeenRequest } from './gateway.ts';
+import { createGateway, type Gateway, type GatewayOptions, type ServedRequest } from './gateway.ts';
 import { createFakeRoutes, type FakeRoutes } from './routes.fake.ts';
 import type { ClosedRoute } from './routes.ts';
 import { type FakeUpstream, openRoute, startUpstream } from './upstream.fake.ts';
-import { expectSoon, RawVisitor, sayRaw, visit } from './visitor.fake.ts';
+import { expectSoon, RawVisitor, sendRaw, visit } from './visitor.fake.ts';
 
 const closedRoute: ClosedRoute = {
   state: 'closed',
@@ -16,7 +16,7 @@ const closedRoute: ClosedRoute = {
 };
 
 let routes: FakeRoutes;
-let seen: SeenRequest[];
+let seen: ServedRequest[];
 let gateway: Gateway;
 let shop: FakeUpstream<Server>;
 
@@ -64,7 +64,7 @@ describe('the way to an environment', () => {
   });
 
   it('is an absolute target, whatever Host says', async () => {
-    const answer = await sayRaw(
+    const answer = await sendRaw(
       gateway.port,
       'GET http://shop.localhost/a?b HTTP/1.1\r\nHost: blog.localhost\r\nConnection: close\r\n\r\n',
     );
@@ -165,7 +165,7 @@ describe('an environment that is not ready', () => {
 });
 
 describe('the observer', () => {
-  it('is told status, environment and duration of every request', async () => {
+  it('gets status, environment and duration of every request', async () => {
     await visit(gateway.port);
     await visit(gateway.port, { host: 'blog.localhost' });
     await visit(gateway.port, { host: 'nobody.localhost' });
@@ -179,10 +179,10 @@ describe('the observer', () => {
 });
 
 describe('opening and closing', () => {
-  it('says that a port is taken', async () => {
+  it('says that a port is in use', async () => {
     await expect(open({ port: gateway.port })).rejects.toMatchObject({
       code: 'port.unavailable',
-      message: expect.stringContaining(`127.0.0.1:${gateway.port}: the port is taken`),
+      message: expect.stringContaining(`127.0.0.1:${gateway.port}: the port is in use`),
     });
   });
 

@@ -1,6 +1,4 @@
-/** Headers between the client, the gateway and the upstream. Both directions work on flat name, value lists: nothing is cheaper. */
-
-/** They speak of one connection, and the other side of the gateway is another connection (RFC 9110, 7.6.1). */
+/** They apply to one connection and are not forwarded (RFC 9110, 7.6.1). */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -14,15 +12,15 @@ const hopByHop = new Set([
 ]);
 
 interface RequestFacts {
-  /** The host the client asked for; it is passed on unchanged, since applications build links and check origins with it. */
+  /** Passed on unchanged, because applications build links and check origins with it. */
   readonly host: string;
   readonly clientAddress: string;
   readonly connection: string | undefined;
 }
 
 /**
- * What the upstream gets to see, or `undefined` when the request names two hosts: which one counts would depend on who reads it.
- * Every forwarding header but the list of addresses is the gateway's own word, so that a visitor cannot forge it.
+ * What the upstream receives, as a flat list of names and values, which is cheapest. `undefined` when the request names two hosts:
+ * programs differ in which one they use. Except for the list of addresses, clients cannot set forwarding headers.
  */
 export const computeRequestHeaders = (raw: readonly string[], facts: RequestFacts): string[] | undefined => {
   const named = namedIn(facts.connection);
@@ -35,7 +33,7 @@ export const computeRequestHeaders = (raw: readonly string[], facts: RequestFact
     const key = name.toLowerCase();
     if (key === 'host') hosts += 1;
     else if (key === 'x-forwarded-for') addresses += `${value}, `;
-    else if (!isDroppedFromRequest(key) && !named?.has(key)) headers.push(name, value);
+    else if (!isDropped(key) && !named?.has(key)) headers.push(name, value);
   }
   if (hosts > 1) return undefined;
   addresses += facts.clientAddress.startsWith('::ffff:') ? facts.clientAddress.slice(7) : facts.clientAddress;
@@ -43,11 +41,11 @@ export const computeRequestHeaders = (raw: readonly string[], facts: RequestFact
   return headers;
 };
 
-/** `Expect` is answered here: an upstream client that waits for 100 would hold the body back twice. */
-const isDroppedFromRequest = (key: string): boolean =>
+/** The gateway answers `Expect` itself: forwarded, it would delay the body twice. */
+const isDropped = (key: string): boolean =>
   hopByHop.has(key) || key === 'expect' || key === 'forwarded' || key.startsWith('x-forwarded-');
 
-/** What the client gets to see. The framing is written anew by the server. */
+/** What the client receives. Node's server adds the framing. */
 export const computeResponseHeaders = (received: ReceivedHeaders): string[] => {
   const named = namedIn(received['connection']);
   const headers: string[] = [];
@@ -61,7 +59,7 @@ export const computeResponseHeaders = (received: ReceivedHeaders): string[] => {
   return headers;
 };
 
-/** Trailers come after the body, where nothing about the framing can be said any more. */
+/** Trailers come after the body and must not contain framing headers. */
 export const computeTrailers = (received: ReceivedHeaders): [string, string][] => {
   const trailers: [string, string][] = [];
   for (const [key, value] of Object.entries(received)) {
@@ -71,7 +69,7 @@ export const computeTrailers = (received: ReceivedHeaders): [string, string][] =
   return trailers;
 };
 
-/** Names in lower case, as undici hands them over. */
+/** With names in lower case, as undici provides them. */
 export interface ReceivedHeaders {
   readonly [name: string]: string | readonly string[] | undefined;
 }

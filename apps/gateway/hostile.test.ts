@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createGateway, type Gateway } from './gateway.ts';
 import { createFakeRoutes } from './routes.fake.ts';
 import { type FakeUpstream, startTcpUpstream } from './upstream.fake.ts';
-import { sayRaw } from './visitor.fake.ts';
+import { sendRaw } from './visitor.fake.ts';
 
-/** Everything the upstream gets to see, byte by byte. */
+/** Every byte that the upstream receives. */
 let upstreamHeard: string;
 let upstream: FakeUpstream<Server>;
 let gateway: Gateway;
@@ -26,7 +26,7 @@ afterEach(async () => {
   await upstream.stop();
 });
 
-const say = (...lines: readonly string[]): Promise<string> => sayRaw(gateway.port, lines.join('\r\n'));
+const send = (...lines: readonly string[]): Promise<string> => sendRaw(gateway.port, lines.join('\r\n'));
 
 describe('a request that could be read in two ways', () => {
   it.each([
@@ -57,20 +57,20 @@ describe('a request that could be read in two ways', () => {
       ['POST / HTTP/1.1', 'Host: shop.localhost', 'Transfer-Encoding: chunked', '', '1', 'hello', '0', '', ''],
     ],
   ])('is refused: %s', async (_, lines) => {
-    expect(await say(...lines)).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await send(...lines)).toMatch(/^HTTP\/1\.1 400 /);
     expect(upstreamHeard).not.toMatch(/Transfer-Encoding|X-C|hello/i);
   });
 
   it('with a body and another request behind it stays two requests', async () => {
     const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: nobody.localhost\r\nConnection: close\r\n\r\n';
-    const answer = await say('POST / HTTP/1.1', 'Host: shop.localhost', 'Content-Length: 5', '', `hello${smuggled}`);
+    const answer = await send('POST / HTTP/1.1', 'Host: shop.localhost', 'Content-Length: 5', '', `hello${smuggled}`);
     expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404']);
     expect(upstreamHeard).not.toContain('smuggled');
   });
 
   it('with a body in chunks is passed on in chunks of our own', async () => {
     const head = ['POST / HTTP/1.1', 'Host: shop.localhost', 'Transfer-Encoding: chunked', 'Connection: close'];
-    await say(...head, '', '5;evil=1', 'hello', '0', 'X-Trailer: 1', '', '');
+    await send(...head, '', '5;evil=1', 'hello', '0', 'X-Trailer: 1', '', '');
     expect(upstreamHeard).toMatch(/\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n$/);
   });
 });
@@ -90,31 +90,31 @@ describe('a hostile host', () => {
     '*',
     '',
   ])('is nobody: %j', async (host) => {
-    const answer = await say('GET / HTTP/1.1', `Host: ${host}`, 'Connection: close', '', '');
+    const answer = await send('GET / HTTP/1.1', `Host: ${host}`, 'Connection: close', '', '');
     expect(answer).toMatch(/^HTTP\/1\.1 404 /);
     expect(upstreamHeard).toBe('');
   });
 });
 
-describe('a client that means no good', () => {
+describe('a hostile client', () => {
   it('does not get through with CONNECT', async () => {
-    const answer = await say('CONNECT shop.localhost:80 HTTP/1.1', 'Host: shop.localhost', '', '');
+    const answer = await send('CONNECT shop.localhost:80 HTTP/1.1', 'Host: shop.localhost', '', '');
     expect(answer).not.toMatch(/^HTTP\/1\.1 2/);
     expect(upstreamHeard).toBe('');
   });
 
-  it('cannot take forever to say what it wants', async () => {
-    expect(await say('GET / HTTP/1.1', 'Host: shop.localhost', 'X-Slow')).toMatch(/^HTTP\/1\.1 408 /);
+  it('cannot take forever to send the head of a request', async () => {
+    expect(await send('GET / HTTP/1.1', 'Host: shop.localhost', 'X-Slow')).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  it('cannot say too much', async () => {
-    const answer = await say('GET / HTTP/1.1', 'Host: shop.localhost', `X-Long: ${'a'.repeat(100_000)}`, '', '');
+  it('cannot send too many headers', async () => {
+    const answer = await send('GET / HTTP/1.1', 'Host: shop.localhost', `X-Long: ${'a'.repeat(100_000)}`, '', '');
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
     expect(upstreamHeard).toBe('');
   });
 
   it('cannot have headers taken away that the gateway sets', async () => {
-    await say('GET / HTTP/1.1', 'Host: shop.localhost', 'Connection: close, Host, X-Forwarded-For, X-Forwarded-Host', '', '');
+    await send('GET / HTTP/1.1', 'Host: shop.localhost', 'Connection: close, Host, X-Forwarded-For, X-Forwarded-Host', '', '');
     expect(upstreamHeard).toMatch(/\r\nhost: shop\.localhost\r\n/);
     expect(upstreamHeard).toMatch(/\r\nx-forwarded-for: 127\.0\.0\.1\r\n/);
     expect(upstreamHeard).toMatch(/\r\nx-forwarded-host: shop\.localhost\r\n/);
@@ -129,7 +129,7 @@ describe('a client that means no good', () => {
       'Proxy-Authorization: secret',
       'Upgrade: h2c',
     ];
-    await say('GET / HTTP/1.1', 'Host: shop.localhost', ...lines, '', '');
+    await send('GET / HTTP/1.1', 'Host: shop.localhost', ...lines, '', '');
     expect(upstreamHeard).toMatch(/^GET \/ HTTP\/1\.1\r\n/);
     expect(upstreamHeard).not.toMatch(/x-hop|keep-alive: 1|\r\nte:|secret|h2c/i);
   });

@@ -15,7 +15,7 @@ const between = (page: string, tag: string): string => page.split(`<${tag}>`)[1]
 describe('the notice page', () => {
   it('says what the environment waits for', () => {
     const page = renderNoticePage(notice, 2);
-    expect(between(page, 'title')).toBe('Getting ready · shop-serene-ocean-4207');
+    expect(between(page, 'title')).toBe('Starting · shop-serene-ocean-4207');
     expect(page).toContain('>web is starting.</p>');
     expect(page).toContain('<li>web answers at /health</li><li>outputs/db/url</li>');
   });

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { EnvironmentName, Phase } from '@eph/contract';
 
-/** Why an environment does not answer: what programs get as JSON and people as a page. */
+/** Why an environment does not answer. Programs get it as JSON, people as a page. */
 export interface Notice {
   readonly environment: EnvironmentName;
-  /** Absent when the environment counts as ready and still did not answer. */
+  /** Absent when the environment counts as ready but did not answer. */
   readonly phase?: Phase;
   readonly summary: string;
   readonly waitingFor: readonly string[];
 }
 
-/** Tells the page that it is still looking at a notice and not at the environment, which may answer 503 of its own. */
+/** Distinguishes a notice from an answer of the environment, which may be a 503 too. */
 export const noticeHeader = 'x-eph-notice';
 
 const style = `
@@ -38,7 +38,7 @@ footer { margin-top: 1.6rem; font-size: .85rem; color: var(--quiet); }
 [hidden] { display: none; }
 `;
 
-/** Keeps the page while the gateway cannot be reached, follows what it says, and makes way for the environment. */
+/** Updates the page while the environment starts, and reloads once it answers. */
 const script = `
 const { phase, seconds } = document.documentElement.dataset;
 const at = (id) => document.getElementById(id);
@@ -51,17 +51,17 @@ const show = (notice) => {
     return item;
   }));
 };
-const look = async () => {
+const poll = async () => {
   try {
     const answer = await fetch(location.href, { headers: { accept: 'application/json' }, cache: 'no-store', redirect: 'manual' });
     if (!answer.headers.has('${noticeHeader}')) return location.reload();
     const notice = await answer.json();
     if ((notice.phase ?? '') !== phase) return location.reload();
     show(notice);
-  } catch { /* The gateway is away; it will be back. */ }
-  setTimeout(look, seconds * 1000);
+  } catch { /* The gateway cannot be reached now; try again. */ }
+  setTimeout(poll, seconds * 1000);
 };
-setTimeout(look, seconds * 1000);
+setTimeout(poll, seconds * 1000);
 `;
 
 const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -77,16 +77,16 @@ export const noticePagePolicy = [
 ].join('; ');
 
 const headlines: { readonly [phase in Phase]: string } = {
-  Pending: 'About to be made',
-  Progressing: 'Getting ready',
-  Ready: 'Getting ready',
-  Degraded: 'Getting ready',
-  Failed: 'Could not be started',
+  Pending: 'Waiting to start',
+  Progressing: 'Starting',
+  Ready: 'Starting',
+  Degraded: 'Starting',
+  Failed: 'Failed to start',
   Removing: 'Being removed',
   Held: 'No longer wanted',
 };
 
-/** Everything in a notice may come from a repository, so everything is escaped. */
+/** Everything in a notice may come from a repository, so all of it is escaped. */
 export const renderNoticePage = ({ environment, phase, summary, waitingFor }: Notice, seconds: number): string => {
   const headline = phase === undefined ? 'No answer' : headlines[phase];
   return `<!doctype html>
@@ -107,7 +107,7 @@ export const renderNoticePage = ({ environment, phase, summary, waitingFor }: No
 <h2>Waiting for</h2>
 <ul id="list">${waitingFor.map((line) => `<li>${escape(line)}</li>`).join('')}</ul>
 </section>
-<footer>This page looks again by itself.</footer>
+<footer>This page refreshes automatically.</footer>
 </main>
 <script>${script}</script>
 </body>

@@ -5,25 +5,25 @@ import { Readable } from 'node:stream';
 export const hasBody = (request: IncomingMessage): boolean =>
   request.headers['transfer-encoding'] !== undefined || (request.headers['content-length'] ?? '0') !== '0';
 
-/** The client holds its body back until it is told to go on. Anything but `100-continue` was refused by the server before. */
+/** The client waits for `100 Continue` before it sends its body. Node's server has refused any other expectation. */
 export const awaitsContinue = (request: IncomingMessage): boolean =>
   request.headers.expect !== undefined && request.httpVersion === '1.1' && hasBody(request);
 
 /**
- * The body of a request on its way to the upstream. A stream of its own, because the upstream client destroys what it was given
- * when the upstream fails or answers early, and destroying the request itself would cut the client off before it is told.
+ * The body of a request to the upstream. It is a separate stream, because undici destroys the body when the upstream fails or
+ * answers early, and destroying the request itself would close the client's connection before the answer is sent.
  */
 export class RequestBody extends Readable {
   readonly #request: IncomingMessage;
-  readonly #invite: () => void;
+  readonly #sendContinue: () => void;
   #begun = false;
 
-  /** `invite` is called before the first byte is wanted: the moment to tell a client that waits for it to go on. */
-  constructor(request: IncomingMessage, invite: () => void) {
+  /** `sendContinue` is called before the first byte is read. */
+  constructor(request: IncomingMessage, sendContinue: () => void) {
     super();
     this.#request = request;
-    this.#invite = invite;
-    // Whoever reads learns of an error from its own listener; between two attempts nobody reads, and nothing is lost.
+    this.#sendContinue = sendContinue;
+    // A reader has its own listener; between two attempts there is none, and the error would crash the process.
     this.on('error', () => undefined);
   }
 
@@ -34,14 +34,14 @@ export class RequestBody extends Readable {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     this.#request.off('data', this.#onData);
-    // The rest is read and dropped, so that the client gets to read its answer and may go on using the connection.
+    // The rest is read and dropped, so that the client can read its answer and keep the connection.
     if (this.#begun) this.#request.resume();
     callback(error);
   }
 
   #begin(): void {
     this.#begun = true;
-    this.#invite();
+    this.#sendContinue();
     this.#request.on('data', this.#onData);
     this.#request.on('end', () => this.push(null));
   }

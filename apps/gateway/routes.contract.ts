@@ -4,11 +4,10 @@ import type { ClosedRoute, OpenRoute, Route, Routes } from './routes.ts';
 
 export interface RoutesHarness {
   readonly routes: Routes;
-  /** Makes this the truth, as the owner of the table would, or takes it away. */
+  /** Sets or removes a route, as the owner of the table would. */
   readonly show: (label: string, route: Route | undefined) => void;
 }
 
-/** What the gateway relies on, whoever keeps the table. */
 export const describeRoutes = (name: string, createHarness: () => RoutesHarness): void => {
   describe(`${name} as routes`, () => {
     const environment = environmentName('shop-serene-ocean-4207');
@@ -35,7 +34,7 @@ export const describeRoutes = (name: string, createHarness: () => RoutesHarness)
       expect(routes.find(environment)).toEqual(open);
     });
 
-    it('answers with the newest truth at once', () => {
+    it('returns the newest route at once', () => {
       const { routes, show } = createHarness();
       show(environment, closed);
       expect(routes.find(environment)).toEqual(closed);

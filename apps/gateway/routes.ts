@@ -4,12 +4,12 @@ import type { EnvironmentName, Phase } from '@eph/contract';
  * Where the traffic of each environment goes.
  *
  * Contract
- * - `find` is asked on every request, so it answers from memory, at once, and never throws. It is asked with one lower-case DNS
- *   label and knows names and aliases; whatever else it is asked for, `constructor` included, is `undefined`.
- * - The answer is what is true now: a new upstream has the traffic from the next request on. Requests under way stay with the
- *   upstream they began on, so whoever replaces one changes the route first and lets the old one finish before stopping it.
- * - An alias points to the name of an environment, never to another alias, and an open or closed route is found under the very
- *   name it carries.
+ * - `find` is called for every request, so it answers from memory and never throws. It takes one lower-case DNS label, which may
+ *   be a name or an alias; for anything else, `constructor` included, it returns `undefined`.
+ * - The answer is current: a new upstream gets the traffic from the next request on. Running requests stay with the upstream they
+ *   began on, so to replace an upstream, change the route first and let the old one finish before stopping it.
+ * - An alias points to the name of an environment, never to another alias. An open or closed route has the name under which it is
+ *   found.
  */
 export interface Routes {
   find(label: string): Route | undefined;
@@ -17,25 +17,24 @@ export interface Routes {
 
 export type Route = OpenRoute | ClosedRoute | AliasRoute;
 
-/** The environment answers. */
 export interface OpenRoute {
   readonly state: 'open';
   readonly environment: EnvironmentName;
   readonly upstream: Upstream;
 }
 
-/** The environment exists, but nothing of it can answer now. Visitors are told why. */
+/** The environment exists but cannot answer now. Visitors see why. */
 export interface ClosedRoute {
   readonly state: 'closed';
   readonly environment: EnvironmentName;
   readonly phase: Phase;
-  /** One sentence: the most important thing to know now. */
+  /** One sentence: the most important fact. */
   readonly summary: string;
   /** What has to happen first, one short line each. */
   readonly waitingFor: readonly string[];
 }
 
-/** Another label for an environment. Visitors are sent on to its name. */
+/** Another label for an environment. Visitors are redirected to its name. */
 export interface AliasRoute {
   readonly state: 'alias';
   readonly target: EnvironmentName;

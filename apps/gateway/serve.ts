@@ -3,70 +3,68 @@ import type { Socket } from 'node:net';
 import type { EnvironmentName } from '@eph/contract';
 import { answerClosed, answerMalformed, answerMoved, answerUnknown } from './answers.ts';
 import type { Destination, FindDestination } from './destination.ts';
-import { type Edge, Exchange, type Forwarding } from './exchange.ts';
+import { Exchange, type ExchangeContext, type Forwarding } from './exchange.ts';
 import { computeRequestHeaders } from './headers.ts';
 import { hasBody } from './request-body.ts';
 import { openTunnel } from './tunnel.ts';
 
-export interface SeenRequest {
-  /** What the client was told; 499 when it left before it was told anything, 101 when a WebSocket opened. */
+export interface ServedRequest {
+  /** The status sent to the client; 499 when it left before that, 101 when a WebSocket opened. */
   readonly status: number;
-  /** Absent when the request was for no environment. */
   readonly environment: EnvironmentName | undefined;
   readonly ms: number;
 }
 
-export interface Front extends Edge {
+export interface GatewayContext extends ExchangeContext {
   readonly findDestination: FindDestination;
-  readonly onRequest: ((seen: SeenRequest) => void) | undefined;
+  readonly onRequest: ((request: ServedRequest) => void) | undefined;
 }
 
-/** One request from its head to the end of its answer. */
 export const serve = (
-  front: Front,
+  context: GatewayContext,
   request: IncomingMessage,
   response: ServerResponse,
   onUpgrade?: Forwarding['onUpgrade'],
 ): void => {
   const begunAt = performance.now();
-  const destination = front.findDestination(request);
+  const destination = context.findDestination(request);
   const forwarding = destination.kind === 'open' ? computeForwarding(request, destination, onUpgrade) : undefined;
-  const exchange = forwarding && new Exchange(front, request, response, forwarding);
+  const exchange = forwarding && new Exchange(context, request, response, forwarding);
   response.once('close', () => {
     exchange?.clientClosed();
     const status = response.headersSent ? response.statusCode : 499;
-    front.onRequest?.({ status, environment: environmentOf(destination), ms: performance.now() - begunAt });
+    context.onRequest?.({ status, environment: environmentOf(destination), ms: performance.now() - begunAt });
   });
   if (exchange) exchange.begin();
   else answerHere(request, response, destination);
 };
 
 /**
- * Anything else that asks for an upgrade is served as if it had not: a tunnel for `h2c` would carry requests past the routing,
- * and behind a body nobody could tell where the tunnel begins.
+ * Requests for any other upgrade are served without it: a tunnel for `h2c` would carry requests past the routing, and after a
+ * body it is unclear where the tunnel begins.
  */
 export const asksForWebSocket = (request: IncomingMessage): boolean =>
   request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
 
-/** A request that asks to become a WebSocket. If the upstream refuses, its answer is passed on like any other. */
-export const serveUpgrade = (front: Front, request: IncomingMessage, head: Buffer): void => {
+/** A request for a WebSocket. If the upstream refuses, its answer is passed on like any other. */
+export const serveUpgrade = (context: GatewayContext, request: IncomingMessage, head: Buffer): void => {
   const client = request.socket;
   const response = createUpgradeResponse(request, client);
   const begunAt = performance.now();
-  serve(front, request, response, (environment, headers, upstream) => {
+  serve(context, request, response, (environment, headers, upstream) => {
     response.detachSocket(client);
     openTunnel(client, head, headers, upstream);
-    front.onRequest?.({ status: 101, environment, ms: performance.now() - begunAt });
+    context.onRequest?.({ status: 101, environment, ms: performance.now() - begunAt });
   });
 };
 
-/** Node hands upgrade requests over with a bare socket. A response on top of it lets them share every other path. */
+/** Node provides upgrade requests with a bare socket. With a response they take the same path as all others. */
 const createUpgradeResponse = (request: IncomingMessage, client: Socket): ServerResponse => {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(client);
   response.once('finish', () => client.destroySoon());
-  // What the server does for the responses it makes itself.
+  // Node's server does this for its own responses.
   client.on('drain', () => response.emit('drain'));
   client.on('error', () => response.destroy());
   return response;
@@ -93,7 +91,7 @@ const answerHere = (request: IncomingMessage, response: ServerResponse, destinat
       return answerMoved(response, destination.location);
     case 'unknown':
       return answerUnknown(response);
-    // The way is open, but the request names two hosts.
+    // Without headers to forward: the request names two hosts.
     case 'open':
     case 'malformed':
       return answerMalformed(response);

@@ -2,13 +2,13 @@ import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { createGateway, type Gateway, type SeenRequest } from './gateway.ts';
+import { createGateway, type Gateway, type ServedRequest } from './gateway.ts';
 import { createFakeRoutes, type FakeRoutes } from './routes.fake.ts';
 import { findDeadPort, openRoute, startTcpUpstream, startUpstream } from './upstream.fake.ts';
-import { expectSoon, RawVisitor, sayRaw, visit } from './visitor.fake.ts';
+import { expectSoon, RawVisitor, sendRaw, visit } from './visitor.fake.ts';
 
 let routes: FakeRoutes;
-let seen: SeenRequest[];
+let seen: ServedRequest[];
 let gateway: Gateway;
 
 beforeEach(async () => {
@@ -56,7 +56,7 @@ describe('a WebSocket', () => {
   });
 
   it('opens at the address of its environment only', async () => {
-    const answer = await sayRaw(gateway.port, upgradeHead());
+    const answer = await sendRaw(gateway.port, upgradeHead());
     expect(answer).toMatch(/^HTTP\/1\.1 404 /);
     expect(answer).toMatch(/Not found\n$/);
   });
@@ -183,7 +183,7 @@ describe('an upstream that does not agree to a WebSocket', () => {
       response.writeHead(426, { upgrade: 'websocket' }).end('a'.repeat(1_000_000));
     });
     routes.set('shop', upstream.route('shop'));
-    const answer = await sayRaw(gateway.port, `${upgradeHead()}GET /smuggled HTTP/1.1\r\nHost: shop.localhost\r\n\r\n`);
+    const answer = await sendRaw(gateway.port, `${upgradeHead()}GET /smuggled HTTP/1.1\r\nHost: shop.localhost\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 426 /);
     expect(answer).toContain('x-robots-tag: noindex');
     expect(answer.match(/a/g)?.length).toBeGreaterThan(1_000_000);
@@ -193,13 +193,13 @@ describe('an upstream that does not agree to a WebSocket', () => {
 
   it('because it is not there is reported', async () => {
     routes.set('shop', openRoute('shop', await findDeadPort()));
-    expect(await sayRaw(gateway.port, upgradeHead())).toMatch(/^HTTP\/1\.1 502 /);
+    expect(await sendRaw(gateway.port, upgradeHead())).toMatch(/^HTTP\/1\.1 502 /);
   });
 
   it('because it says nothing is reported', async () => {
     await using upstream = await startTcpUpstream(() => undefined);
     routes.set('shop', upstream.route('shop'));
-    expect(await sayRaw(gateway.port, upgradeHead())).toMatch(/^HTTP\/1\.1 504 /);
+    expect(await sendRaw(gateway.port, upgradeHead())).toMatch(/^HTTP\/1\.1 504 /);
   });
 });
 
@@ -212,7 +212,7 @@ describe('an upgrade to anything else', () => {
     await using upstream = await startUpstream((request, response) => response.end(`upgrade: ${request.headers.upgrade}`));
     routes.set('shop', upstream.route('shop'));
     const head = `${method} / HTTP/1.1\r\nHost: shop.localhost\r\nConnection: Upgrade, close\r\nUpgrade: ${protocol}\r\n\r\n`;
-    const answer = await sayRaw(gateway.port, head);
+    const answer = await sendRaw(gateway.port, head);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect(answer).toContain('upgrade: undefined');
   });
@@ -222,7 +222,7 @@ describe('an upgrade to anything else', () => {
       response.end(`${(await buffer(request)).toString()} upgrade: ${request.headers.upgrade}`);
     });
     routes.set('shop', upstream.route('shop'));
-    const answer = await sayRaw(
+    const answer = await sendRaw(
       gateway.port,
       `${upgradeHead('Content-Length: 5\r\n').replace('Upgrade\r\n', 'Upgrade, close\r\n')}hello`,
     );

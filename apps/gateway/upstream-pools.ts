@@ -6,23 +6,22 @@ export interface PoolLimits {
   /** How long an upstream may take to begin its answer. */
   readonly answerTimeoutMs: number;
   readonly maxHeaderBytes: number;
-  /** A pool that had no request for this long is closed, at the latest after twice as long. */
+  /** A pool without requests is closed after one to two times this. */
   readonly idleMs: number;
   readonly maxPools: number;
 }
 
 interface Entry {
   readonly pool: Pool;
-  /** Since the last look. One bit instead of a time: it is set on every request. */
+  /** Since the last sweep. One bit instead of a time, because it is set on every request. */
   used: boolean;
 }
 
 /**
- * Connections kept open to upstreams, one pool each. A pool out of use is closed gracefully: what it carries is finished, which
- * may take as long as a stream lasts, and the next request for that upstream gets a new pool.
+ * Connections kept open to upstreams, one pool each. An unused pool is closed gracefully: its requests finish, which may take as
+ * long as a stream lasts, and the next request for that upstream gets a new pool.
  *
- * The number of connections in a pool has no limit of its own: each serves one request of a visitor, and a limit would let a few
- * long streams starve everyone else.
+ * The number of connections in a pool has no limit: each serves one request, and a few long streams could block all others.
  */
 export class UpstreamPools {
   readonly #limits: PoolLimits;
@@ -42,12 +41,11 @@ export class UpstreamPools {
     return entry.pool;
   }
 
-  /** Open and closing ones. */
   get size(): number {
     return this.#open.size + this.#retiring.size;
   }
 
-  /** Ends everything, answers under way included. */
+  /** Ends everything, running answers included. */
   async destroy(): Promise<void> {
     clearInterval(this.#sweeper);
     const pools = [...[...this.#open.values()].map((entry) => entry.pool), ...this.#retiring];
@@ -69,7 +67,7 @@ export class UpstreamPools {
     }
   }
 
-  /** Second chance: the oldest one not used lately goes, and the used ones before it queue up again. */
+  /** The second-chance algorithm: retires the oldest unused pool and moves used ones before it to the end. */
   #evict(): void {
     for (const [key, entry] of this.#open) {
       if (!entry.used) return this.#retire(key, entry.pool);
@@ -91,7 +89,7 @@ const createPool = (upstream: Upstream, limits: PoolLimits): Pool => {
   return new Pool(`http://${host}:${upstream.port}`, {
     connectTimeout: limits.connectTimeoutMs,
     headersTimeout: limits.answerTimeoutMs,
-    // A stream of events may be silent for as long as it likes.
+    // A stream of events may be silent for any time.
     bodyTimeout: 0,
     maxHeaderSize: limits.maxHeaderBytes,
   });

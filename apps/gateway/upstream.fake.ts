@@ -11,11 +11,11 @@ export interface FakeUpstream<AnyServer extends TcpServer> extends AsyncDisposab
   stop(): Promise<void>;
 }
 
-/** A real server on loopback, in the place of an environment. */
+/** A real server on loopback that stands in for an environment. */
 export const startUpstream = (listener: (...parameters: Parameters<RequestListener>) => unknown): Promise<FakeUpstream<Server>> =>
   start(createServer((request, response) => void listener(request, response)));
 
-/** The same, one layer down: it decides about every byte. */
+/** The same at the level of TCP: the listener sends every byte itself. */
 export const startTcpUpstream = (onConnection: (socket: Socket) => void): Promise<FakeUpstream<TcpServer>> =>
   start(
     createTcpServer({ allowHalfOpen: true }, (socket) => {

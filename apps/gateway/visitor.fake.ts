@@ -34,7 +34,7 @@ export const beginVisit = (port: number, options: Visit = {}): Promise<IncomingM
     request.end(body);
   });
 
-/** A visitor who says exactly these bytes and whatever else it writes. */
+/** A client that sends exactly these bytes, and more through its socket. */
 export class RawVisitor implements AsyncDisposable {
   readonly socket: Socket;
   readonly closed: Promise<void>;
@@ -57,14 +57,13 @@ export class RawVisitor implements AsyncDisposable {
   }
 }
 
-/** Says these bytes and listens until the connection ends; `bytes` should ask for that. */
-export const sayRaw = async (port: number, bytes: string): Promise<string> => {
+/** Sends these bytes and reads until the connection ends; `bytes` should ask for that. */
+export const sendRaw = async (port: number, bytes: string): Promise<string> => {
   await using visitor = new RawVisitor(port, bytes);
   await visitor.closed;
   return visitor.received;
 };
 
-/** For what happens by itself, on a machine that may be busy. */
 export const expectSoon = <T>(read: () => T): ReturnType<typeof expect.poll<T>> => {
   return expect.poll(read);
 };

@@ -1,7 +1,7 @@
 /**
  * Conditions follow the rules of Kubernetes: one per type, `reason` is a stable CamelCase word for machines, `message` is for people,
- * `lastTransitionTime` moves only when `status` does, and `observedGeneration` says which wish it speaks of. Our wish is a commit,
- * so that is what stands there: a counter would have to be stored somewhere and could be lost.
+ * `lastTransitionTime` changes only with `status`, and `observedGeneration` names the desired state that was observed. Here that is
+ * a commit: a counter would have to be stored and could be lost.
  */
 export interface Condition {
   readonly type: ConditionType;
@@ -15,7 +15,7 @@ export interface Condition {
 export const conditionTypes = [
   /** The environment answers at its address with the wanted version. The summary of all others. */
   'Ready',
-  /** An older or newer version answers at the address, whatever else is wrong. */
+  /** Some version, not necessarily the wanted one, answers at the address. */
   'Available',
   /** `eph.yaml` at the commit could be read and understood. */
   'SpecValid',
@@ -25,9 +25,9 @@ export const conditionTypes = [
   'Stalled',
   /** Removal is due and the deletion guard waits for an operator. */
   'Held',
-  /** `eph.yaml` asks for something that this version reads and does not do yet. */
+  /** `eph.yaml` asks for something that this version of Eph does not support yet. */
   'Unsupported',
-  /** The platform's configuration could not be read or understood; the last good reading is in force. */
+  /** The platform's configuration could not be read or understood; the last valid one applies. */
   'ConfigurationStale',
   /** Something works otherwise than a file says, such as a fallback in use or an override for a component that does not exist. */
   'Warning',
@@ -37,13 +37,13 @@ export type ConditionType = (typeof conditionTypes)[number];
 export const phases = ['Pending', 'Progressing', 'Ready', 'Degraded', 'Failed', 'Removing', 'Held'] as const;
 
 /**
- * The summary word.
- * - `Pending`: wanted, nothing of it exists yet.
- * - `Progressing`: being made or updated.
+ * The summary of the conditions.
+ * - `Pending`: wanted, but nothing of it exists yet.
+ * - `Progressing`: being created or updated.
  * - `Ready`: the wanted version answers.
- * - `Degraded`: a version answers, but not the wanted one, or not everything is well.
+ * - `Degraded`: a version answers, but not the wanted one, or something else is wrong.
  * - `Failed`: nothing answers, and waiting will not help.
- * - `Removing`: no longer wanted, on its way out.
+ * - `Removing`: no longer wanted, being removed.
  * - `Held`: no longer wanted, kept until an operator releases it.
  */
 export type Phase = (typeof phases)[number];

@@ -1,7 +1,6 @@
 /**
- * 64 bits in two halves of different kind. Short, because a hundred thousand marks are read in a pass and what does not fit in a cache
- * is what takes time; not a cryptographic one, because whoever forged two equal marks
- * would only hide a change of his own environment.
+ * 64 bits from two 32-bit hashes. Short, because a pass compares a hundred thousand marks, which should fit in the CPU cache. Not
+ * cryptographic, because a forged collision would only hide a change of the forger's own environment.
  */
 export const digest = (text: string): string => {
   let fnv = 0x811c9dc5;

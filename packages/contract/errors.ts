@@ -2,10 +2,10 @@ import { redact } from './redact.ts';
 
 /**
  * What happens after a failure.
- * - `retry`: nobody needs to act; the key is tried again with growing back-off.
- * - `wait`: nothing is wrong; something else has to happen first, and its arrival wakes the key.
- * - `stall`: a person or a new commit must act; trying again changes nothing.
- * - `bug`: an invariant of Eph is broken; shown loudly, retried slowly.
+ * - `retry`: nobody needs to act; the key is retried with growing back-off.
+ * - `wait`: nothing is wrong; something else has to happen first, and wakes the key when it does.
+ * - `stall`: a person or a new commit must act; a retry changes nothing.
+ * - `bug`: an invariant of Eph is broken; logged as an error, retried slowly.
  */
 export type Disposition = 'retry' | 'wait' | 'stall' | 'bug';
 
@@ -86,11 +86,11 @@ export class EphError extends Error {
   }
 }
 
-/** By mark, not by class: two copies of this module may be loaded. */
+/** Checks a mark and not the class: two copies of this module may be loaded. */
 export const isEphError = (error: unknown): error is EphError =>
   typeof error === 'object' && error !== null && (error as { [mark]?: unknown })[mark] === true;
 
-/** Messages quote what strangers wrote, and are copied into statuses, events and reports. */
+/** Messages quote untrusted text, and are copied into statuses, events and reports. */
 const messageLimit = 2_000;
 
 export const failure = (code: ErrorCode, message: string, retryAfterMs?: number): Failure => ({
@@ -102,12 +102,12 @@ export const failure = (code: ErrorCode, message: string, retryAfterMs?: number)
 
 const clip = (text: string): string => (text.length > messageLimit ? `${text.slice(0, messageLimit - 1)}…` : text);
 
-/** Whatever was thrown, as data. What Eph did not foresee is a bug, and says so. */
+/** Any thrown value as data. Anything but an `EphError` is a bug. */
 export const toFailure = (error: unknown): Failure => {
   if (isEphError(error)) return failure(error.code, error.message, error.retryAfterMs);
   return failure('internal', error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${print(error)}`);
 };
 
-/** Not every object can be turned into a string. */
+/** `String()` throws for objects without a prototype. */
 const print = (thrown: unknown): string =>
   typeof thrown === 'object' && thrown !== null ? Object.prototype.toString.call(thrown) : String(thrown);

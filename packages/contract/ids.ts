@@ -1,6 +1,6 @@
 declare const brand: unique symbol;
 
-/** A string that only the function of the same name hands out, so that ids of different nouns cannot be swapped. */
+/** A string that only the function of the same name returns, so that ids of different kinds cannot be confused. */
 type Brand<Name extends string> = string & { readonly [brand]: Name };
 
 export type ProjectId = Brand<'ProjectId'>;
@@ -11,7 +11,7 @@ export type ProviderName = Brand<'ProviderName'>;
 export type CommitSha = Brand<'CommitSha'>;
 export type Revision = Brand<'Revision'>;
 
-/** One DNS label: what a host name, a folder and a Kubernetes name all accept. */
+/** One DNS label: valid in a host name, as a folder and as a Kubernetes name. */
 export const dnsLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export const projectId = (text: string): ProjectId => checked(text, dnsLabel, 'a project') as ProjectId;

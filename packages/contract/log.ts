@@ -1,4 +1,4 @@
-/** Where the parts of ephd say what happened to them: a constant message, the facts as fields. Passed in, never imported. */
+/** The log of ephd's parts: a constant message, with the facts as fields. Passed in, never imported. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

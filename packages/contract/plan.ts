@@ -1,7 +1,7 @@
 import type { ErrorCode } from './errors.ts';
 import type { ComponentName, EnvironmentId, EnvironmentName, ProviderName, Revision } from './ids.ts';
 
-/** One entry of the difference between desired and observed. Printable: `reason` is the sentence a person reads. */
+/** One entry of the difference between desired and observed. `reason` is a sentence for people. */
 export type Action =
   | {
       readonly type: 'create' | 'update';
@@ -22,11 +22,11 @@ export type Action =
       readonly component?: ComponentName;
       readonly code: ErrorCode;
       readonly reason: string;
-      /** When to look again at the latest, if time alone brings it about. */
+      /** When to check again at the latest, if only time has to pass. */
       readonly until?: string;
     };
 
-/** What is to be done about one environment. No actions: it is as it should be. */
+/** What has to be done about one environment. Without actions, it is as it should be. */
 export interface Plan {
   readonly environment: EnvironmentId;
   readonly name: EnvironmentName;

@@ -1,8 +1,8 @@
 /**
- * The one place that strips secrets from text on its way to people: error messages, statuses, events and logs pass through it.
- * Shapes that are secret wherever they appear are matched here; values that are secret only here are registered.
+ * The one place that removes secrets from text for people: error messages, statuses, events and logs pass through it.
+ * Patterns match what always is a secret, such as a token; secret values of this installation are registered.
  */
-const shapes: readonly [RegExp, string][] = [
+const patterns: readonly [RegExp, string][] = [
   [/(:\/\/)[^\s/]*@/g, '$1***@'],
   [/(authorization["']?\s*[:=]\s*["']?)(basic|bearer|token)\s+[^\s'"]+/gi, '$1$2 ***'],
   [/([?&][^=&?\s]*(?:token|key|secret|signature|sig|password)=)[^&\s'"]+/gi, '$1***'],
@@ -12,7 +12,7 @@ const shapes: readonly [RegExp, string][] = [
 /** Longest first: of two secrets, one may begin with the other. */
 let registered: readonly string[] = [];
 
-/** From now on this value appears nowhere. Short values are refused: they would blank out ordinary words. */
+/** From now on this value is redacted. Short values are ignored: they would blank out ordinary words. */
 export const registerSecret = (value: string): void => {
   if (value.length < 8 || registered.includes(value)) return;
   registered = [...registered, value].toSorted((a, b) => b.length - a.length);
@@ -20,7 +20,7 @@ export const registerSecret = (value: string): void => {
 
 export const redact = (text: string): string => {
   let clean = text;
-  for (const [shape, replacement] of shapes) clean = clean.replace(shape, replacement);
+  for (const [pattern, replacement] of patterns) clean = clean.replace(pattern, replacement);
   for (const value of registered) clean = clean.replaceAll(value, '***');
   return clean;
 };

@@ -10,8 +10,8 @@ import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
 import type { Report } from '@eph/engine/report/reporter';
 import { Configuration } from '@eph/engine/source/configuration';
-import { Stops } from '../../apps/ephd/wishes/stops.ts';
-import { Wishes } from '../../apps/ephd/wishes/wishes.ts';
+import { EnvironmentRequests } from '../../apps/ephd/requests/environment-requests.ts';
+import { StopPoller } from '../../apps/ephd/requests/stop-poller.ts';
 import type { Random } from '../simulate/random.ts';
 import type { Hosting, Setting } from './hosting.ts';
 import type { Plant } from './plants.ts';
@@ -29,7 +29,7 @@ export class Town implements AsyncDisposable {
   readonly infrastructure = createFakeInfrastructure();
   /** The last that was delivered, by environment. */
   readonly reports = new Map<EnvironmentId, Report>();
-  readonly #stops: Stops;
+  readonly #stops: StopPoller;
 
   private constructor(hosting: Hosting, clock: ManualClock, random: Random, plant: Plant) {
     this.hosting = hosting;
@@ -79,18 +79,18 @@ export class Town implements AsyncDisposable {
       prefetch: (report, signal) => hosting.reporter.prefetch?.(report, signal),
       changed: () => undefined,
     });
-    const wishes = new Wishes({
+    const requests = new EnvironmentRequests({
       projects: new Map([[shop, { forge: hosting.forge }]]),
       consider: (source, signal) => this.engine.consider(source, signal),
       wake: () => this.wake(),
       log: silentLog,
     });
-    this.#stops = new Stops({
+    this.#stops = new StopPoller({
       projects: new Map([[shop, hosting]]),
-      living: () => new Set([shop]),
-      wishes: {
-        takeDown: (unwished, force, signal) =>
-          this.witness.takingDown(Number(unwished.ref.name), () => wishes.takeDown(unwished, force, signal)),
+      activeProjects: () => new Set([shop]),
+      requests: {
+        takeDown: (removal, force, signal) =>
+          this.witness.takingDown(Number(removal.ref.name), () => requests.takeDown(removal, force, signal)),
       },
       clock,
       log: silentLog,

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findEnvironment } from '../find-environment.ts';
-import { renderWish } from '../wish-view.ts';
+import { renderAnswer } from '../request-view.ts';
 
 export const down = async (
   { client, out, json }: Context,
@@ -11,6 +11,6 @@ export const down = async (
   const { id } = await findEnvironment(client, name);
   const answer = await client.takeDown(id, force);
   if (json) await out.json(answer);
-  else await out.lines(renderWish(answer));
+  else await out.lines(renderAnswer(answer));
   return exitCodes.ok;
 };

@@ -15,7 +15,7 @@ export const events = async (
   const environment = name === undefined ? undefined : await findEnvironment(client, name);
   const history = await client.readEvents(environment?.id, limit);
   if (json) await out.json(history);
-  else if (history.events.length === 0) await out.lines(['Nothing has happened yet.']);
+  else if (history.events.length === 0) await out.lines(['No events yet.']);
   else if (environment !== undefined) await out.lines(renderTable(out, ofOne, withoutNames(history)));
   else await out.lines(renderTable(out, ofAll, await withNames(client, history)));
   return exitCodes.ok;
@@ -27,7 +27,7 @@ const ofAll: readonly Column[] = [{ title: 'TIME' }, { title: 'ENVIRONMENT' }, {
 const withoutNames = ({ events }: EventListView): readonly (readonly Cell[])[] =>
   events.map(({ at, type, message }) => [formatTime(at), type, message]);
 
-/** Events carry ids. What is gone by now has no name that ephd could tell. */
+/** Events have ids only. Environments that no longer exist have no name. */
 const withNames = async (client: Client, { events }: EventListView): Promise<readonly (readonly Cell[])[]> => {
   const names = new Map((await client.listEnvironments()).map(({ id, name }) => [id, name]));
   const nameOf = (id: string | null): string => (id === null ? '' : (names.get(id) ?? id));

@@ -1,14 +1,14 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { parseSpec, printFault } from '@eph/contract';
-import type { Asker } from '../asker.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { renderNotices } from '../config-view.ts';
 import type { LocalContext } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { type Discovery, describeFound, discover, type FoundFile } from '../init/discovery.ts';
-import { acceptingAsker, propose } from '../init/proposal.ts';
+import { defaultsPrompter, propose } from '../init/proposal.ts';
 import { printSpec } from '../init/spec-text.ts';
+import type { Prompter } from '../prompter.ts';
 import { safeLine } from '../safe-text.ts';
 
 export interface InitOptions {
@@ -23,22 +23,22 @@ export const init = async (context: LocalContext, options: InitOptions): Promise
   const { force = false } = options;
   const folder = context.folder();
   const path = join(folder, file);
-  if (!force && (await exists(path))) throw alreadyThere();
+  if (!force && (await exists(path))) throw alreadyExists();
   const discovery = await discover(folder);
   const found = describeFound(discovery);
   if (!json) await out.lines([...renderFound(found, discovery), ...renderPlace(folder, discovery), '']);
 
-  const asker = await findAsker(context, options);
-  const proposal = await propose(asker ?? acceptingAsker, discovery);
+  const prompter = await findPrompter(context, options);
+  const proposal = await propose(prompter ?? defaultsPrompter, discovery);
   const text = printSpec(proposal, discovery);
   const notices = checkProposal(text);
-  if (!json) await out.lines([...(asker === undefined ? [] : ['']), ...indent(text), '']);
-  if (asker !== undefined && !(await asker.confirm(`Write this to ${file}?`)))
+  if (!json) await out.lines([...(prompter === undefined ? [] : ['']), ...indent(text), '']);
+  if (prompter !== undefined && !(await prompter.confirm(`Write this to ${file}?`)))
     throw new CommandFailure('cli.cancelled', 'Nothing was written.');
   await write(path, text, force);
 
   if (json) await out.json({ file, provider: proposal.runner.provider, found, notices, content: text });
-  else await out.lines([`${file} is written.`, ...renderNotices(out, file, notices), '', ...nextSteps(proposal.branches)]);
+  else await out.lines([`Wrote ${file}.`, ...renderNotices(out, file, notices), '', ...nextSteps(proposal.branches)]);
   return exitCodes.ok;
 };
 
@@ -48,25 +48,25 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-const alreadyThere = (): CommandFailure =>
-  new CommandFailure(
-    'cli.exists',
-    `There is an ${file} here already. \`eph config validate\` says whether it is right; --force replaces it.`,
-  );
+const alreadyExists = (): CommandFailure =>
+  new CommandFailure('cli.exists', `${file} already exists. Check it with \`eph config validate\`, or replace it with --force.`);
 
-const findAsker = async ({ out, json, openAsker }: LocalContext, { yes = false }: InitOptions): Promise<Asker | undefined> => {
+const findPrompter = async (
+  { out, json, openPrompter }: LocalContext,
+  { yes = false }: InitOptions,
+): Promise<Prompter | undefined> => {
   if (yes || json) return undefined;
-  const asker = await openAsker();
-  if (asker === undefined) await out.lines(['Nobody is here to ask, so what is proposed is taken, as with --yes.', '']);
-  return asker;
+  const prompter = await openPrompter();
+  if (prompter === undefined) await out.lines(['Not on a terminal: all proposals are accepted, as with --yes.', '']);
+  return prompter;
 };
 
 const renderFound = (found: readonly FoundFile[], { cut }: Discovery): string[] => {
   const width = Math.max(0, ...found.map((one) => one.file.length));
   return [
-    found.length === 0 ? 'Nothing here says how it is started or deployed.' : 'Found:',
+    found.length === 0 ? 'Found no file that says how to start or deploy this.' : 'Found:',
     ...found.map((one) => `  ${safeLine(one.file.padEnd(width))}  ${safeLine(one.what)}`),
-    ...(cut ? ['Only the upper folders were looked at; there is more below.'] : []),
+    ...(cut ? ['Only the upper folders were searched.'] : []),
   ];
 };
 
@@ -75,16 +75,16 @@ const renderPlace = (folder: string, { root }: Discovery): string[] => {
   const remark =
     root === undefined
       ? `This folder is not in a Git repository; ephd reads ${file} from commits.`
-      : `ephd reads ${file} from the root of the repository, which is not here but at ${relative(folder, root)}.`;
+      : `ephd reads ${file} from the root of the repository, which is ${relative(folder, root)}.`;
   return ['', safeLine(remark)];
 };
 
-/** What is proposed is never wrong, whatever was found and answered; if it were, better no file than that one. */
+/** A proposal is always valid; this check catches bugs in eph. */
 const checkProposal = (text: string) => {
   const parsed = parseSpec(new TextEncoder().encode(text), file);
   if (parsed.ok) return parsed.notices;
   const faults = parsed.faults.map(printFault).join('\n');
-  throw new CommandFailure('internal', `What would be written is not valid, so nothing was written:\n${faults}`);
+  throw new CommandFailure('internal', `The proposed file is invalid and was not written:\n${faults}`);
 };
 
 const indent = (text: string): string[] =>
@@ -98,8 +98,8 @@ const write = async (path: string, text: string, force: boolean): Promise<void> 
     await writeFile(path, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // Somebody made it while the questions were answered.
-    if (code === 'EEXIST') throw alreadyThere();
+    // It was created while the questions were answered.
+    if (code === 'EEXIST') throw alreadyExists();
     throw new CommandFailure('cli.unwritable', `${file} cannot be written: ${message}.`, { cause: error });
   }
 };

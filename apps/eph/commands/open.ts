@@ -12,15 +12,15 @@ export const open = async (context: Context, name: string, { browser }: { readon
   if (json) await out.json({ id, name: fullName, phase, url, opened });
   else {
     await out.lines([safeLine(url)]);
-    if (phase !== 'Ready') await err.lines([safeLine(`${fullName} is ${phase}; the page says what it waits for.`)]);
+    if (phase !== 'Ready') await err.lines([safeLine(`${fullName} is ${phase}; the page shows what it waits for.`)]);
   }
   return exitCodes.ok;
 };
 
-/** Without a browser the address is still of use, so nothing that goes wrong here is a failure. */
+/** The address is useful without a browser too, so nothing here is a failure. */
 const openBrowser = async (url: string, variables: Context['variables']): Promise<boolean> => {
   const target = URL.parse(url);
-  // The opener acts on any scheme; an address from the network may name only pages.
+  // The opener accepts any scheme, but the address is untrusted.
   if (target === null || !/^https?:$/.test(target.protocol)) return false;
   const opener = chooseOpener(variables);
   if (opener === undefined) return false;
@@ -32,7 +32,7 @@ const openBrowser = async (url: string, variables: Context['variables']): Promis
   );
 };
 
-/** Without a display `xdg-open` would start a text browser in this very terminal. */
+/** Without a display `xdg-open` would start a text browser in this terminal. */
 const chooseOpener = (variables: Context['variables']): string | undefined => {
   if (process.platform === 'darwin') return 'open';
   const hasDisplay = (variables['DISPLAY'] ?? '') !== '' || (variables['WAYLAND_DISPLAY'] ?? '') !== '';

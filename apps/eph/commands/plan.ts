@@ -23,7 +23,7 @@ const renderPlan = (out: Output, { plans, faults }: PlanView): string[] => {
   for (const entry of plans.filter(({ actions }) => actions.length > 0)) lines.push(...renderEntry(out, entry), '');
   lines.push(summarize(plans));
   if (faults.length > 0) {
-    lines.push('', out.paint('bad', 'Not everything could be read, so nothing is removed on account of it:'));
+    lines.push('', out.paint('bad', 'Some readings are incomplete, so nothing is removed because of them:'));
     lines.push(...faults.map(({ code, message }) => `  ${safeLine(code)}: ${safeLine(message)}`));
   }
   return lines;

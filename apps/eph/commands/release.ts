@@ -7,6 +7,6 @@ export const release = async ({ client, out, json }: Context, name: string): Pro
   const { id, name: fullName } = await findEnvironment(client, name);
   await client.release(id);
   if (json) await out.json({ id, name: fullName, released: true });
-  else await out.lines([`${safeLine(fullName)} is released; its removal goes on.`]);
+  else await out.lines([`Released ${safeLine(fullName)}; it will be removed.`]);
   return exitCodes.ok;
 };

@@ -1,9 +1,9 @@
-import type { Wish } from '@eph/contract';
+import type { EnvironmentRequest } from '@eph/contract';
 import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { renderAnswer } from '../request-view.ts';
 import { safeLine } from '../safe-text.ts';
-import { renderWish } from '../wish-view.ts';
 
 export interface UpOptions {
   readonly project?: string;
@@ -12,17 +12,17 @@ export interface UpOptions {
 export const up = async ({ client, out, json }: Context, text: string, { project }: UpOptions): Promise<ExitCode> => {
   const answer = await client.bringUp({ source: parseSource(text), ...(project === undefined ? {} : { project }) });
   if (json) await out.json(answer);
-  // By its id: a name that somebody chose would be part of a command that people copy.
-  else await out.lines([...renderWish(answer), safeLine(`See how far it is with \`eph status ${answer.environment}\`.`)]);
+  // By id, because people copy the command and names are untrusted.
+  else await out.lines([...renderAnswer(answer), safeLine(`Follow it with \`eph status --watch ${answer.environment}\`.`)]);
   return exitCodes.ok;
 };
 
-/** `42`, or `#42` and `!42` as forges write it; a branch that looks like a number is `branch:42`. */
-const parseSource = (text: string): Wish['source'] => {
+/** `42`, `#42` or `!42` is a pull request; a branch that looks like a number is `branch:42`. */
+const parseSource = (text: string): EnvironmentRequest['source'] => {
   const number = /^(?:[#!]|pr:)?(\d+)$/.exec(text)?.[1];
   if (number !== undefined) return { kind: 'pr', name: number };
   const name = text.replace(/^branch:/, '');
-  // No branch has a colon in its name.
+  // Git does not allow colons in branch names.
   if (name !== '' && !name.includes(':')) return { kind: 'branch', name };
   throw new CommandFailure('cli.usage', `${JSON.stringify(text)} is neither the number of a pull request nor a branch.`, {
     exitCode: exitCodes.usage,

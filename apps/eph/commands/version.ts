@@ -2,7 +2,6 @@ import type { Context } from '../context.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { safeLine } from '../safe-text.ts';
 
-/** With `ephd`, also what answers at the other end. */
 export const version = async (
   { client, out, json }: Context,
   own: string,

@@ -8,30 +8,29 @@ import { findEnvironment } from '../find-environment.ts';
 import { safeLine, safeLines } from '../safe-text.ts';
 import { describeStates, noEnvironments, renderEnvironment, renderOverview } from '../status-view.ts';
 
-/** What one look at ephd brought. */
-type Look =
-  | { readonly state: 'seen'; readonly environments: readonly EnvironmentView[]; readonly only?: EnvironmentDetailView }
-  | { readonly state: 'lost'; readonly message: string };
+type Reading =
+  | { readonly state: 'read'; readonly environments: readonly EnvironmentView[]; readonly only?: EnvironmentDetailView }
+  | { readonly state: 'unreachable'; readonly message: string };
 
-type Show = (look: Look) => Promise<void>;
+type Show = (reading: Reading) => Promise<void>;
 
-/** Shows what is, again and again, until Ctrl-C or until the one environment is gone. An ephd that restarts is waited for. */
+/** Refreshes until Ctrl-C or until the watched environment is gone. Waits for an ephd that restarts. */
 export const watchStatus = async (context: Context, name: string | undefined, intervalSeconds: number): Promise<ExitCode> => {
   const { client, err } = context;
   const signal = context.interruption();
   const watched = name === undefined ? undefined : await findEnvironment(client, name);
   const show = chooseShow(context);
-  const look = async (): Promise<Look> => {
-    if (watched === undefined) return { state: 'seen', environments: await client.listEnvironments(signal) };
+  const read = async (): Promise<Reading> => {
+    if (watched === undefined) return { state: 'read', environments: await client.listEnvironments(signal) };
     const only = await client.readEnvironment(watched.id, signal);
-    return { state: 'seen', environments: [only], only };
+    return { state: 'read', environments: [only], only };
   };
 
-  // The first look may fail like any other command; only then is there something to come back to.
+  // The first reading fails like any other command; later ones wait for ephd to come back.
   let first = true;
   while (!signal.aborted) {
     try {
-      await show(await look());
+      await show(await read());
     } catch (error) {
       if (signal.aborted) break;
       if (!(error instanceof CommandFailure)) throw error;
@@ -40,7 +39,7 @@ export const watchStatus = async (context: Context, name: string | undefined, in
         break;
       }
       if (first || error.exitCode !== exitCodes.unreachable) throw error;
-      await show({ state: 'lost', message: error.message });
+      await show({ state: 'unreachable', message: error.message });
     }
     first = false;
     await sleep(intervalSeconds * 1_000, undefined, { signal }).catch(() => undefined);
@@ -57,18 +56,18 @@ const clearScreen = '\x1b[2J';
 const toTopLeft = '\x1b[H';
 const clearRestOfLine = '\x1b[K';
 const clearRestOfScreen = '\x1b[J';
-/** A line that is too long is clipped, so that a line stays a line. */
+/** Long lines are cut, so that each takes one row. */
 const wrapOff = '\x1b[?7l';
 const wrapOn = '\x1b[?7h';
 
 const showScreen = ({ out, now }: Context): Show => {
   let body: readonly string[] = [];
   let start = clearScreen;
-  return async (look) => {
-    if (look.state === 'seen') body = renderBody(look);
-    const title = `${formatTime(now())}  Ctrl-C ends`;
+  return async (reading) => {
+    if (reading.state === 'read') body = renderBody(reading);
+    const title = `${formatTime(now())}  Ctrl-C to stop`;
     const heading =
-      look.state === 'seen' ? out.paint('faint', title) : out.paint('bad', safeLine(look.message.split('\n')[0] ?? ''));
+      reading.state === 'read' ? out.paint('faint', title) : out.paint('bad', safeLine(reading.message.split('\n')[0] ?? ''));
     const lines = clip([heading, '', ...body], out.rows);
     await out.write(
       `${start}${wrapOff}${toTopLeft}${lines.map((line) => `${line}${clearRestOfLine}\n`).join('')}${clearRestOfScreen}${wrapOn}`,
@@ -76,13 +75,13 @@ const showScreen = ({ out, now }: Context): Show => {
     start = '';
   };
 
-  function renderBody({ environments, only }: Extract<Look, { state: 'seen' }>): readonly string[] {
+  function renderBody({ environments, only }: Extract<Reading, { state: 'read' }>): readonly string[] {
     if (only !== undefined) return renderEnvironment(out, only, now());
     return environments.length === 0 ? [noEnvironments] : renderOverview(out, environments);
   }
 };
 
-/** The last row stays empty: a line break there would scroll the first one away. */
+/** The last row stays empty: a line break there would scroll the screen. */
 const clip = (lines: readonly string[], rows = Number.POSITIVE_INFINITY): readonly string[] => {
   if (lines.length < rows) return lines;
   const kept = Math.max(1, rows - 2);
@@ -92,14 +91,14 @@ const clip = (lines: readonly string[], rows = Number.POSITIVE_INFINITY): readon
 const showChanges = ({ out, err, now }: Context): Show => {
   let before: ReadonlyMap<string, string> = new Map();
   let lost = false;
-  return async (look) => {
-    if (look.state === 'lost') {
-      if (!lost) await err.lines([safeLines(`${look.message.split('\n')[0]} Still trying.`)]);
+  return async (reading) => {
+    if (reading.state === 'unreachable') {
+      if (!lost) await err.lines([safeLines(`${reading.message.split('\n')[0]} Still trying.`)]);
       lost = true;
       return;
     }
     lost = false;
-    const after = describeStates(look.environments);
+    const after = describeStates(reading.environments);
     await out.lines(changedLines(before, after).map((line) => safeLine(`${formatTime(now())}  ${line}`)));
     before = after;
   };
@@ -113,10 +112,10 @@ const changedLines = (before: ReadonlyMap<string, string>, after: ReadonlyMap<st
 /** One JSON document per line, whenever something other than CPU and memory has changed. */
 const showJsonChanges = ({ out }: Context): Show => {
   let before = '';
-  return async (look) => {
-    if (look.state === 'lost') return;
-    const after = JSON.stringify(look.environments, (key, value: unknown) => (key === 'usage' ? undefined : value));
-    if (after !== before) await out.jsonLine(look.only ?? { environments: look.environments });
+  return async (reading) => {
+    if (reading.state === 'unreachable') return;
+    const after = JSON.stringify(reading.environments, (key, value: unknown) => (key === 'usage' ? undefined : value));
+    if (after !== before) await out.jsonLine(reading.only ?? { environments: reading.environments });
     before = after;
   };
 };

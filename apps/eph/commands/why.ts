@@ -8,7 +8,7 @@ export const why = async ({ client, out, json }: Context, name: string, heading?
   const answer = await client.readWhy(id);
   if (json) await out.json(answer);
   else {
-    const lines = answer.lines.length === 0 ? ['ephd has not looked at it yet; ask again in a moment.'] : answer.lines;
+    const lines = answer.lines.length === 0 ? ['ephd has not reconciled it yet; try again in a moment.'] : answer.lines;
     await out.lines([
       ...(heading === undefined ? [] : [out.paint('strong', heading), '']),
       out.paint('strong', safeLine(answer.name)),

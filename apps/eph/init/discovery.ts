@@ -1,25 +1,23 @@
 import { type Deployments, findDeployments } from './find-manifests.ts';
-import { findServices, type Startable } from './find-services.ts';
+import { findServices, type ServiceCandidate } from './find-services.ts';
+import { listFolder } from './folder-listing.ts';
 import { readRepository } from './project-name.ts';
-import { surveyFolder } from './survey.ts';
 
-/** What was seen of a repository. */
 export interface Discovery {
-  /** A DNS label. */
   readonly name: string;
   /** Of the repository; undefined outside of Git. */
   readonly root: string | undefined;
-  readonly services: readonly Startable[];
+  readonly services: readonly ServiceCandidate[];
   readonly deployments: Deployments;
-  /** There is more than was looked at. */
+  /** Not all folders were searched. */
   readonly cut: boolean;
 }
 
 /** @param folder an absolute path */
 export const discover = async (folder: string): Promise<Discovery> => {
-  const [{ name, root }, survey] = await Promise.all([readRepository(folder), surveyFolder(folder)]);
-  const [services, deployments] = await Promise.all([findServices(survey), findDeployments(survey)]);
-  return { name, root, services, deployments, cut: survey.cut };
+  const [{ name, root }, listing] = await Promise.all([readRepository(folder), listFolder(folder)]);
+  const [services, deployments] = await Promise.all([findServices(listing), findDeployments(listing)]);
+  return { name, root, services, deployments, cut: listing.cut };
 };
 
 export interface FoundFile {
@@ -27,15 +25,14 @@ export interface FoundFile {
   readonly what: string;
 }
 
-/** What was found, for whoever wonders where the proposal comes from. */
 export const describeFound = ({ services, deployments }: Discovery): readonly FoundFile[] => [
   ...services.map(({ file, why, install }) => ({
     file,
-    what: install === undefined ? why : `${why}; its packages come with ${install.program} (${install.file})`,
+    what: install === undefined ? why : `${why}; packages installed with ${install.program} (${install.file})`,
   })),
   ...deployments.composeFiles.map((file) => ({ file, what: 'Compose file' })),
   ...deployments.manifests.map(({ kind, path }) => ({ file: path || '.', what: manifestNouns[kind] })),
-  ...deployments.dockerfiles.map((file) => ({ file, what: 'makes an image; that is the work of your build system' })),
+  ...deployments.dockerfiles.map((file) => ({ file, what: 'image build; your build system does that' })),
 ];
 
 const manifestNouns = { kustomization: 'kustomization', chart: 'Helm chart', manifests: 'manifests with workloads' } as const;

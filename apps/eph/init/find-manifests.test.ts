@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { findDeployments } from './find-manifests.ts';
-import { type Files, surveyOf } from './folder.fake.ts';
+import { type Files, listingOf } from './folder.fake.ts';
 
-const find = (files: Files) => findDeployments(surveyOf(files));
+const find = (files: Files) => findDeployments(listingOf(files));
 const deployment = 'apiVersion: apps/v1\nkind: Deployment\n';
 
 describe('Compose files', () => {

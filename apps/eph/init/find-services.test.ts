@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { findServices } from './find-services.ts';
-import { type Files, surveyOf } from './folder.fake.ts';
+import { type Files, listingOf } from './folder.fake.ts';
 
 const start = '{"scripts":{"start":"node x"}}';
 const startWithPackages = '{"scripts":{"start":"node x"},"dependencies":{"a":"1"}}';
 
 /** Name, folder, command and what is installed before. */
 const find = async (files: Files): Promise<readonly (readonly unknown[])[]> =>
-  (await findServices(surveyOf(files))).map(({ name, directory, command, install }) => [
+  (await findServices(listingOf(files))).map(({ name, directory, command, install }) => [
     name,
     directory,
     command,
@@ -89,13 +89,13 @@ describe('what can be started', () => {
       ['web', '', `${intoPath} && serve`, 'npm ci'],
       ['worker', '', `${intoPath} && job`, 'npm ci'],
     ]);
-    const services = await findServices(surveyOf(files));
+    const services = await findServices(listingOf(files));
     expect(services.map(({ listens }) => listens)).toStrictEqual([true, false]);
     expect(new Set(services.map(({ install }) => install?.into))).toStrictEqual(new Set(['node_modules']));
   });
 
   it('finds the lock file of a workspace above', async () => {
-    const [service] = await findServices(surveyOf({ 'yarn.lock': '', 'apps/web/package.json': startWithPackages }));
+    const [service] = await findServices(listingOf({ 'yarn.lock': '', 'apps/web/package.json': startWithPackages }));
     expect(service?.install).toMatchObject({ program: 'yarn', into: 'node_modules', file: 'yarn.lock' });
   });
 
@@ -115,7 +115,7 @@ describe('what can be started', () => {
       'c/_/package.json': start,
       'c/店/package.json': start,
     };
-    const names = (await findServices(surveyOf(files))).map(({ name }) => name);
+    const names = (await findServices(listingOf(files))).map(({ name }) => name);
     expect(names.slice(0, 3).toSorted()).toStrictEqual(['web', 'web-2', 'web-3']);
     for (const name of names) expect(name).toMatch(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/);
     expect(new Set(names).size).toBe(5);

@@ -1,57 +1,54 @@
 import { toDnsLabel } from '@eph/contract';
+import type { FolderListing } from './folder-listing.ts';
 import { findInstall, type Install } from './installs.ts';
 import { parseDockerCommand, parsePackage, parseProcfile } from './start-commands.ts';
-import type { Survey } from './survey.ts';
 
-/** Something in the folder that could be started as a process. */
-export interface Startable {
-  /** A DNS label, different from those of the others. */
+export interface ServiceCandidate {
+  /** A unique DNS label. */
   readonly name: string;
-  /** The file that says so, and what in it. */
+  /** The file it was found in, and how. */
   readonly file: string;
   readonly why: string;
-  /** Empty for the folder itself. */
   readonly directory: string;
-  /** As `sh` reads it, or a list that is run as it is. */
+  /** A line for `sh`, or a list of arguments. */
   readonly command: string | readonly string[];
-  /** Has to be done once before the command, in a folder that several may share. */
+  /** Must run once before the command; several services may share it. */
   readonly install?: Install | undefined;
-  /** False for workers: nothing answers on a port. */
+  /** False for workers, which have no port. */
   readonly listens: boolean;
-  /** Takes long to be ready although nothing is installed. */
+  /** Slow to get ready even without an installation. */
   readonly slow?: boolean;
 }
 
 const mostServices = 20;
 
-type Found = Omit<Startable, 'name' | 'directory'> & { readonly name?: string };
+type Detected = Omit<ServiceCandidate, 'name' | 'directory'> & { readonly name?: string };
 
-/** One folder of the survey. */
 interface Folder {
   readonly path: string;
   readonly names: ReadonlySet<string>;
-  readonly survey: Survey;
+  readonly listing: FolderListing;
 }
 
-/** These start things, too, but hardly what an environment is for. */
-const beside = /(^|\/)(docs?|tests?|e2e|examples?|samples?|demos?|scripts|tools)(\/|$)/i;
+/** Folders whose programs rarely belong in an environment. */
+const auxiliary = /(^|\/)(docs?|tests?|e2e|examples?|samples?|demos?|scripts|tools)(\/|$)/i;
 
-/** What could be started, the folder itself first. What is below something startable is taken to be a part of it. */
-export const findServices = async (survey: Survey): Promise<readonly Startable[]> => {
-  const folders = groupByFolder(survey).filter(({ path }) => !beside.test(path));
-  // Images and pages are looked at only where nothing says more clearly how to start.
+/** The root first. Folders below a service are considered part of it. */
+export const findServices = async (listing: FolderListing): Promise<readonly ServiceCandidate[]> => {
+  const folders = groupByFolder(listing).filter(({ path }) => !auxiliary.test(path));
+  // Dockerfiles and pages are used only if there is nothing more specific.
   const programs = await detectIn(folders, [fromProcfile, fromPackage, fromGoModule, fromPython]);
-  if (programs.length > 0) return nameApart(programs.slice(0, mostServices));
+  if (programs.length > 0) return assignUniqueNames(programs.slice(0, mostServices));
   const images = await detectIn(folders, [fromDockerfile]);
-  if (images.length > 0) return nameApart(images.slice(0, mostServices));
-  return nameApart((await detectIn(folders, [fromPages])).slice(0, 1));
+  if (images.length > 0) return assignUniqueNames(images.slice(0, mostServices));
+  return assignUniqueNames((await detectIn(folders, [fromPages])).slice(0, 1));
 };
 
-type Detector = (folder: Folder) => Promise<readonly Found[]>;
-type Placed = Found & { readonly directory: string };
+type Detector = (folder: Folder) => Promise<readonly Detected[]>;
+type DetectedIn = Detected & { readonly directory: string };
 
-const detectIn = async (folders: readonly Folder[], detectors: readonly Detector[]): Promise<readonly Placed[]> => {
-  const found: Placed[] = [];
+const detectIn = async (folders: readonly Folder[], detectors: readonly Detector[]): Promise<readonly DetectedIn[]> => {
+  const found: DetectedIn[] = [];
   const taken: string[] = [];
   for (const folder of folders) {
     if (taken.some((path) => path === '' || folder.path.startsWith(`${path}/`))) continue;
@@ -62,7 +59,7 @@ const detectIn = async (folders: readonly Folder[], detectors: readonly Detector
   return found;
 };
 
-const detectFirst = async (folder: Folder, detectors: readonly Detector[]): Promise<readonly Found[]> => {
+const detectFirst = async (folder: Folder, detectors: readonly Detector[]): Promise<readonly Detected[]> => {
   for (const detect of detectors) {
     const found = await detect(folder);
     if (found.length > 0) return found;
@@ -70,24 +67,24 @@ const detectFirst = async (folder: Folder, detectors: readonly Detector[]): Prom
   return [];
 };
 
-const groupByFolder = (survey: Survey): readonly Folder[] => {
+const groupByFolder = (listing: FolderListing): readonly Folder[] => {
   const folders = new Map<string, Set<string>>([['', new Set()]]);
-  for (const file of survey.files) {
+  for (const file of listing.files) {
     const slash = file.lastIndexOf('/');
     const path = file.slice(0, Math.max(0, slash));
     const names = folders.get(path) ?? new Set();
     folders.set(path, names.add(file.slice(slash + 1)));
   }
-  return [...folders].map(([path, names]) => ({ path, names, survey }));
+  return [...folders].map(([path, names]) => ({ path, names, listing }));
 };
 
 const pathIn = ({ path }: Folder, name: string): string => (path === '' ? name : `${path}/${name}`);
-const readIn = (folder: Folder, name: string): Promise<string> => folder.survey.read(pathIn(folder, name));
+const readIn = (folder: Folder, name: string): Promise<string> => folder.listing.read(pathIn(folder, name));
 
 const fromProcfile: Detector = async (folder) => {
   if (!folder.names.has('Procfile')) return [];
   const file = pathIn(folder, 'Procfile');
-  const install = await findInstall(folder.survey, folder.path);
+  const install = await findInstall(folder.listing, folder.path);
   return parseProcfile(await readIn(folder, 'Procfile')).map(({ name, command }) => ({
     name,
     file,
@@ -103,7 +100,7 @@ const fromPackage: Detector = async (folder) => {
   const { start } = parsePackage(await readIn(folder, 'package.json'));
   // Without a script, `npm start` runs server.js.
   if (start === undefined && !folder.names.has('server.js')) return [];
-  const install = await findInstall(folder.survey, folder.path);
+  const install = await findInstall(folder.listing, folder.path);
   const command = `${install?.program ?? 'npm'} ${install?.program === 'bun' ? 'run start' : 'start'}`;
   return [{ file: pathIn(folder, 'package.json'), why: 'start script', command, install, listens: true }];
 };
@@ -114,7 +111,7 @@ const fromGoModule: Detector = async (folder) => {
   if (folder.names.has('main.go'))
     return [{ ...common, file: pathIn(folder, 'main.go'), why: 'program of a Go module', command: ['go', 'run', '.'] }];
   const commands = pathIn(folder, 'cmd/');
-  const programs = folder.survey.files.filter(
+  const programs = folder.listing.files.filter(
     (file) => file.startsWith(commands) && /^[^/]+\/main\.go$/.test(file.slice(commands.length)),
   );
   return programs.map((file) => {
@@ -124,11 +121,11 @@ const fromGoModule: Detector = async (folder) => {
 };
 
 const fromPython: Detector = async (folder) => {
-  // `main.py` is a name for anything, unless it comes with a list of packages.
+  // `main.py` may be anything unless it comes with requirements.txt.
   const names = ['manage.py', 'app.py', ...(folder.names.has('requirements.txt') ? ['main.py'] : [])];
   const file = names.find((name) => folder.names.has(name));
   if (file === undefined) return [];
-  const install = await findInstall(folder.survey, folder.path);
+  const install = await findInstall(folder.listing, folder.path);
   const python = install?.program === 'python' ? '.venv/bin/python' : 'python3';
   const module = file.slice(0, -'.py'.length);
   const needs = (await readIn(folder, 'requirements.txt')).toLowerCase();
@@ -141,22 +138,22 @@ const fromPython: Detector = async (folder) => {
   return [{ ...found, why: 'Python program', command: `${python} ${file}` }];
 };
 
-/** Python is on nearly every machine; a server of our own would have to be put into the repository. */
+/** Python is on nearly every machine; another server would have to be added to the repository. */
 export const serveFiles = 'python3 -m http.server "$PORT" --bind 127.0.0.1';
 
 const fromPages: Detector = async (folder) =>
   folder.names.has('index.html')
-    ? [{ file: pathIn(folder, 'index.html'), why: 'pages without a server of their own', command: serveFiles, listens: true }]
+    ? [{ file: pathIn(folder, 'index.html'), why: 'static pages', command: serveFiles, listens: true }]
     : [];
 
 const fromDockerfile: Detector = async (folder) => {
   if (!folder.names.has('Dockerfile')) return [];
   const command = parseDockerCommand(await readIn(folder, 'Dockerfile'));
   if (command === undefined) return [];
-  return [{ file: pathIn(folder, 'Dockerfile'), why: 'what its image starts', command, listens: true }];
+  return [{ file: pathIn(folder, 'Dockerfile'), why: 'command of the image', command, listens: true }];
 };
 
-const nameApart = (found: readonly Placed[]): readonly Startable[] => {
+const assignUniqueNames = (found: readonly DetectedIn[]): readonly ServiceCandidate[] => {
   const taken = new Set<string>();
   return found.map((one) => {
     const wanted = toDnsLabel(one.name ?? (one.directory.split('/').at(-1) || 'web'))

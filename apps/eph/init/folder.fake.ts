@@ -1,9 +1,9 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Survey } from './survey.ts';
+import type { FolderListing } from './folder-listing.ts';
 
-/** Files by their path, with what they hold. */
+/** Contents by path. */
 export type Files = Readonly<Record<string, string>>;
 
 export interface TemporaryFolder extends AsyncDisposable {
@@ -21,8 +21,7 @@ export const makeFolder = async (files: Files): Promise<TemporaryFolder> => {
   return { path, [Symbol.asyncDispose]: () => rm(outer, { recursive: true, force: true }) };
 };
 
-/** What a survey of a folder with these files would give. */
-export const surveyOf = (files: Files): Survey => {
+export const listingOf = (files: Files): FolderListing => {
   const depth = (path: string): number => path.split('/').length;
   return {
     files: Object.keys(files).toSorted((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1)),

@@ -1,16 +1,14 @@
+import type { FolderListing } from './folder-listing.ts';
 import { parsePackage } from './start-commands.ts';
-import type { Survey } from './survey.ts';
 
-/** How the packages get there that a program needs. A checkout has none. */
 export interface Install {
   readonly program: 'npm' | 'pnpm' | 'yarn' | 'bun' | 'python';
   /** For `sh`, in the folder of the service. */
   readonly command: string;
-  /** The folder they go to: those who share it must not install side by side. */
+  /** The target folder: services that share it must not install at the same time. */
   readonly into: string;
-  /** Comes before a command that expects to find what was installed. */
+  /** Must precede a command that uses installed programs. */
   readonly intoPath: string;
-  /** The file that says so. */
   readonly file: string;
 }
 
@@ -23,19 +21,18 @@ const lockFiles = [
   ['npm-shrinkwrap.json', 'npm', 'npm ci'],
 ] as const;
 
-/** Undefined when nothing needs to be installed. */
-export const findInstall = async (survey: Survey, folder: string): Promise<Install | undefined> =>
-  (await findNodeInstall(survey, folder)) ?? findPythonInstall(survey, folder);
+export const findInstall = async (listing: FolderListing, folder: string): Promise<Install | undefined> =>
+  (await findNodeInstall(listing, folder)) ?? findPythonInstall(listing, folder);
 
-const findNodeInstall = async (survey: Survey, folder: string): Promise<Install | undefined> => {
+const findNodeInstall = async (listing: FolderListing, folder: string): Promise<Install | undefined> => {
   const own = pathIn(folder, 'package.json');
-  if (!survey.files.includes(own)) return undefined;
-  const { needsPackages } = parsePackage(await survey.read(own));
+  if (!listing.files.includes(own)) return undefined;
+  const { needsPackages } = parsePackage(await listing.read(own));
   if (!needsPackages) return undefined;
   const intoPath = 'export PATH="$PWD/node_modules/.bin:$PATH"';
-  // The lock file of a workspace stands above its packages.
+  // The lock file of a workspace is in a folder above.
   for (const above of selfAndAbove(folder)) {
-    const lock = lockFiles.find(([name]) => survey.files.includes(pathIn(above, name)));
+    const lock = lockFiles.find(([name]) => listing.files.includes(pathIn(above, name)));
     if (lock === undefined) continue;
     const [name, program, command] = lock;
     return { program, command, into: pathIn(above, 'node_modules'), intoPath, file: pathIn(above, name) };
@@ -43,9 +40,9 @@ const findNodeInstall = async (survey: Survey, folder: string): Promise<Install 
   return { program: 'npm', command: 'npm install', into: pathIn(folder, 'node_modules'), intoPath, file: own };
 };
 
-const findPythonInstall = (survey: Survey, folder: string): Install | undefined => {
+const findPythonInstall = (listing: FolderListing, folder: string): Install | undefined => {
   const file = pathIn(folder, 'requirements.txt');
-  if (!survey.files.includes(file)) return undefined;
+  if (!listing.files.includes(file)) return undefined;
   return {
     program: 'python',
     command: 'python3 -m venv .venv && .venv/bin/pip install -r requirements.txt',

@@ -3,9 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { toDnsLabel } from '@eph/contract';
 
 export interface Repository {
-  /** Undefined outside of Git. */
   readonly root: string | undefined;
-  /** A DNS label, from where the repository is pushed to or from its folder. */
+  /** A DNS label, from the address of `origin` or from the folder. */
   readonly name: string;
 }
 
@@ -29,14 +28,14 @@ const findRoot = async (folder: string): Promise<string | undefined> => {
 
 const mostBytes = 64 * 1024;
 
-/** The last step of the address of `origin`: of `git@git.example.com:team/shop.git` it is `shop`. */
+/** `shop` for `git@git.example.com:team/shop.git`. */
 const readRemote = async (path: string): Promise<string | undefined> => {
   try {
     await using handle = await open(path);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes), 0, mostBytes, 0);
     return parseRemote(buffer.toString('utf8', 0, bytesRead));
   } catch {
-    // A work tree of another repository has its configuration elsewhere; the name of the folder is good enough.
+    // A linked worktree has its configuration elsewhere; the folder's name will do.
     return undefined;
   }
 };

@@ -1,11 +1,11 @@
 import { parseSpec } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { scriptAnswers } from '../asker.fake.ts';
-import type { Asker } from '../asker.ts';
+import { scriptAnswers } from '../prompter.fake.ts';
+import type { Prompter } from '../prompter.ts';
 import { findDeployments } from './find-manifests.ts';
 import { findServices } from './find-services.ts';
-import { type Files, surveyOf } from './folder.fake.ts';
-import { acceptingAsker, propose } from './proposal.ts';
+import { type Files, listingOf } from './folder.fake.ts';
+import { defaultsPrompter, propose } from './proposal.ts';
 import { printSpec } from './spec-text.ts';
 
 const kinds: readonly Files[] = [
@@ -30,22 +30,22 @@ describe('every combination of what can be found', () => {
   it('gives a file without faults, for every provider it offers', async () => {
     const providers = new Set<string>();
     for (const files of combinations) {
-      const survey = surveyOf(files);
+      const listing = listingOf(files);
       const discovery = {
         name: 'shop',
         root: undefined,
-        services: await findServices(survey),
-        deployments: await findDeployments(survey),
+        services: await findServices(listing),
+        deployments: await findDeployments(listing),
         cut: false,
       };
       const offered: string[] = [];
-      const choose: Asker['choose'] = async (question) => {
-        if (question.message.startsWith('What runs')) offered.push(...question.choices.map(({ value }) => value));
-        return acceptingAsker.choose(question);
+      const choose: Prompter['choose'] = async (question) => {
+        if (question.message.startsWith('Which provider')) offered.push(...question.choices.map(({ value }) => value));
+        return defaultsPrompter.choose(question);
       };
-      await propose({ ...acceptingAsker, choose }, discovery);
+      await propose({ ...defaultsPrompter, choose }, discovery);
       for (const provider of offered.length > 0 ? offered : ['process']) {
-        const text = printSpec(await propose(scriptAnswers({ 'What runs': provider }), discovery), discovery);
+        const text = printSpec(await propose(scriptAnswers({ 'Which provider': provider }), discovery), discovery);
         const parsed = parseSpec(new TextEncoder().encode(text));
         const outcome = parsed.ok ? parsed.spec.providers.primary : parsed.faults;
         expect(outcome, `${Object.keys(files).join(', ')}:\n${text}`).toBe(provider);

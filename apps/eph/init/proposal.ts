@@ -1,10 +1,9 @@
 import { dnsLabel } from '@eph/contract';
-import type { Asker, Choice } from '../asker.ts';
+import type { Choice, Prompter } from '../prompter.ts';
 import type { Discovery } from './discovery.ts';
 import type { Manifest } from './find-manifests.ts';
-import { type Startable, serveFiles } from './find-services.ts';
+import { type ServiceCandidate, serveFiles } from './find-services.ts';
 
-/** What an `eph.yaml` is to say. */
 export interface Proposal {
   readonly name: string;
   readonly branches: string;
@@ -15,102 +14,103 @@ export type Runner =
   | {
       readonly provider: 'process';
       readonly services: readonly ProposedService[];
-      /** Of the service that gets the traffic; empty when its open port is sign enough. */
+      /** Of the entry service; empty if an open port is enough. */
       readonly readyPath: string;
     }
   | { readonly provider: 'docker-compose'; readonly composeFiles: readonly string[] }
   | { readonly provider: 'kubernetes'; readonly manifest: Manifest };
 
-export interface ProposedService extends Pick<Startable, 'name' | 'directory' | 'command' | 'listens'> {
-  /** Why it is there, for whoever reads the file. */
+export interface ProposedService extends Pick<ServiceCandidate, 'name' | 'directory' | 'command' | 'listens'> {
   readonly comment: string;
   readonly entry: boolean;
   readonly slow: boolean;
   readonly dependsOn: readonly string[];
 }
 
-/** Takes what is proposed. */
-export const acceptingAsker: Asker = {
+export const defaultsPrompter: Prompter = {
   text: async ({ proposal }) => proposal,
   choose: async ({ choices }) => choices[0]?.value ?? '',
   chooseSeveral: async ({ choices }) => choices.map(({ value }) => value),
   confirm: async () => true,
 };
 
-/** Asks only what cannot be seen or can be seen in two ways. */
-export const propose = async (asker: Asker, discovery: Discovery): Promise<Proposal> => {
-  const name = await asker.text({
-    message: 'What is the project called? It begins the name of every environment.',
+/** Asks only what the files do not say. */
+export const propose = async (prompter: Prompter, discovery: Discovery): Promise<Proposal> => {
+  const name = await prompter.text({
+    message: 'What is the name of the project? Names of environments begin with it.',
     proposal: discovery.name,
-    refuse: (answer) =>
+    validate: (answer) =>
       dnsLabel.test(answer) ? undefined : 'Use lower-case letters, digits and dashes, with a letter or digit at both ends.',
   });
-  const runner = await proposeRunner(asker, discovery);
-  const branches = await asker.text({
-    message: 'Which branches get an environment? `*` stays within a step of the name, `**` crosses them.',
+  const runner = await proposeRunner(prompter, discovery);
+  const branches = await prompter.text({
+    message: 'Which branches get an environment? `*` does not match a slash, `**` does.',
     proposal: 'preview/**',
-    refuse: (answer) => (/^[^\s\p{Cc}[{~^:\\]{1,255}$/u.test(answer) ? undefined : 'Write one pattern, such as preview/**.'),
+    validate: (answer) => (/^[^\s\p{Cc}[{~^:\\]{1,255}$/u.test(answer) ? undefined : 'Write one pattern, such as preview/**.'),
   });
   return { name, runner, branches };
 };
 
-const proposeRunner = async (asker: Asker, discovery: Discovery): Promise<Runner> => {
+const proposeRunner = async (prompter: Prompter, discovery: Discovery): Promise<Runner> => {
   const { services, deployments } = discovery;
   const { composeFiles, manifests } = deployments;
   const choices: readonly Choice[] = [
-    ...(services.length > 0 ? [{ value: 'process', label: 'process', hint: `runs what ${services[0]?.file} says` }] : []),
+    ...(services.length > 0 ? [{ value: 'process', label: 'process', hint: `from ${services[0]?.file}` }] : []),
     ...(composeFiles.length > 0 ? [{ value: 'docker-compose', label: 'docker-compose', hint: composeFiles.join(', ') }] : []),
     ...(manifests.length > 0 ? [{ value: 'kubernetes', label: 'kubernetes', hint: manifests[0]?.path || 'this folder' }] : []),
-    ...(services.length > 0 ? [] : [{ value: 'process', label: 'process', hint: 'runs a command that you give' }]),
+    ...(services.length > 0 ? [] : [{ value: 'process', label: 'process', hint: 'runs a command' }]),
   ];
-  const provider = choices.length > 1 ? await asker.choose({ message: 'What runs the environments?', choices }) : 'process';
+  const provider =
+    choices.length > 1 ? await prompter.choose({ message: 'Which provider runs the environments?', choices }) : 'process';
   if (provider === 'docker-compose') return { provider, composeFiles };
-  if (provider === 'kubernetes') return { provider, manifest: await chooseManifest(asker, manifests) };
-  return proposeProcess(asker, services);
+  if (provider === 'kubernetes') return { provider, manifest: await chooseManifest(prompter, manifests) };
+  return proposeProcess(prompter, services);
 };
 
-const chooseManifest = async (asker: Asker, manifests: readonly Manifest[]): Promise<Manifest> => {
+const chooseManifest = async (prompter: Prompter, manifests: readonly Manifest[]): Promise<Manifest> => {
   const choices = manifests.map(({ kind, path }) => ({ value: path, label: path || 'this folder', hint: kind }));
   const chosen =
-    choices.length > 1 ? await asker.choose({ message: 'Which of these makes an environment?', choices }) : choices[0]?.value;
+    choices.length > 1
+      ? await prompter.choose({ message: 'Which of these describes an environment?', choices })
+      : choices[0]?.value;
   return manifests.find(({ path }) => path === chosen) ?? { kind: 'manifests', path: '' };
 };
 
-const proposeProcess = async (asker: Asker, found: readonly Startable[]): Promise<Runner> => {
-  const chosen = found.length > 0 ? await chooseServices(asker, found) : [await askCommand(asker)];
-  const entry = await chooseEntry(asker, chosen);
-  const readyPath = await asker.text({
-    message: 'Which path answers once it is ready, such as /healthz? Leave it empty when an open port is enough.',
+const proposeProcess = async (prompter: Prompter, found: readonly ServiceCandidate[]): Promise<Runner> => {
+  const chosen = found.length > 0 ? await chooseServices(prompter, found) : [await askCommand(prompter)];
+  const entry = await chooseEntry(prompter, chosen);
+  const readyPath = await prompter.text({
+    message: 'Which path answers when the service is ready, such as /healthz? Leave it empty if an open port is enough.',
     proposal: '',
-    refuse: (answer) => (/^(\/[!-~]*)?$/.test(answer) ? undefined : 'Begin with a slash, or leave it empty.'),
+    validate: (answer) => (/^(\/[!-~]*)?$/.test(answer) ? undefined : 'Begin with a slash, or leave it empty.'),
   });
   return { provider: 'process', services: chosen.map((service) => toProposed(service, chosen, entry)), readyPath };
 };
 
-const chooseServices = async (asker: Asker, found: readonly Startable[]): Promise<readonly Startable[]> => {
+const chooseServices = async (prompter: Prompter, found: readonly ServiceCandidate[]): Promise<readonly ServiceCandidate[]> => {
   if (found.length === 1) return found;
   const choices = found.map(({ name, file, why }) => ({ value: name, label: name, hint: `${file}: ${why}` }));
-  const names = await asker.chooseSeveral({ message: 'Which of these belong into an environment?', choices });
+  const names = await prompter.chooseSeveral({ message: 'Which of these belong in an environment?', choices });
   return found.filter(({ name }) => names.includes(name));
 };
 
-const chooseEntry = async (asker: Asker, chosen: readonly Startable[]): Promise<string | undefined> => {
+const chooseEntry = async (prompter: Prompter, chosen: readonly ServiceCandidate[]): Promise<string | undefined> => {
   const choices = chosen.filter(({ listens }) => listens).map(({ name, file }) => ({ value: name, label: name, hint: file }));
-  return choices.length > 1 ? asker.choose({ message: 'Which one gets the traffic?', choices }) : choices[0]?.value;
+  return choices.length > 1 ? prompter.choose({ message: 'Which service gets the traffic?', choices }) : choices[0]?.value;
 };
 
-const askCommand = async (asker: Asker): Promise<Startable> => {
-  const command = await asker.text({
-    message: 'What starts it? The port to listen on is in $PORT.',
+const askCommand = async (prompter: Prompter): Promise<ServiceCandidate> => {
+  const command = await prompter.text({
+    message: 'Which command starts it? The port to listen on is in $PORT.',
     proposal: serveFiles,
-    refuse: (answer) => (answer.trim() === '' ? 'Give a command.' : undefined),
+    validate: (answer) => (answer.trim() === '' ? 'Give a command.' : undefined),
   });
-  const why = 'nothing here says how to start it; this only shows the files';
+  const why = 'no start command was found; this only serves the files';
   return { name: 'web', file: '', why: command === serveFiles ? why : '', directory: '', command, listens: true };
 };
 
-/** What is installed into one folder is installed by the first who needs it, and the others wait for that one. */
-const toProposed = (service: Startable, all: readonly Startable[], entry: string | undefined): ProposedService => {
+/** The first service that needs a folder of packages installs it, and the others depend on that service. */
+const toProposed = (service: ServiceCandidate, all: readonly ServiceCandidate[], entry: string | undefined): ProposedService => {
   const { name, directory, command, listens, install, slow = false } = service;
   const installer = install === undefined ? undefined : all.find((one) => one.install?.into === install.into);
   const installs = install !== undefined && installer?.name === name;

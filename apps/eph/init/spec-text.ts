@@ -3,7 +3,7 @@ import type { Discovery } from './discovery.ts';
 import type { Manifest } from './find-manifests.ts';
 import type { Proposal, ProposedService, Runner } from './proposal.ts';
 
-/** The `eph.yaml` that says it, with as many comments as somebody needs who sees one for the first time. */
+/** With comments for people who see an `eph.yaml` for the first time. */
 export const printSpec = ({ name, branches, runner }: Proposal, { services, deployments }: Discovery): string => {
   const others = describeOthers(runner, services.length > 0, deployments);
   return `${[
@@ -26,9 +26,9 @@ export const printSpec = ({ name, branches, runner }: Proposal, { services, depl
 };
 
 const providerComments: Readonly<Record<Runner['provider'], string>> = {
-  process: 'Plain processes on the machine of ephd.',
-  'docker-compose': 'The services of Compose files. Images come from a registry: your build system makes them, Eph does not.',
-  kubernetes: 'What is applied to a cluster. Images come from a registry: your build system makes them, Eph does not.',
+  process: 'Processes on the machine of ephd.',
+  'docker-compose': 'Services from Compose files. Images come from a registry: your build system creates them, not Eph.',
+  kubernetes: 'Manifests for a cluster. Images come from a registry: your build system creates them, not Eph.',
 };
 
 const describeOthers = (
@@ -65,7 +65,7 @@ const printService = (service: ProposedService, readyPath: string): readonly str
   const ready = [
     ...(entry && readyPath !== '' ? [`http: ${safeJson(readyPath)}`] : []),
     ...(listens ? [] : ['none: true']),
-    // Packages are fetched and programs compiled before anything can answer.
+    // Packages are installed and programs compiled first.
     ...(slow ? ['timeout: 10m'] : []),
   ];
   return [
@@ -80,6 +80,6 @@ const printService = (service: ProposedService, readyPath: string): readonly str
   ];
 };
 
-/** Bare where nobody could take it for anything but text. Otherwise as JSON, which is YAML too. */
+/** Unquoted if unambiguous, otherwise JSON, which is valid YAML. */
 const scalar = (text: string): string =>
   /^[A-Za-z./][\w./ &=-]*$/.test(text) && !/ $|^(true|false|null|yes|no|on|off|y|n)$/i.test(text) ? text : safeJson(text);

@@ -1,14 +1,13 @@
-/** What files of other tools say about how to start something. They are of strangers: anything may be in them. */
+import { parseJson } from '../parse-json.ts';
 
-/** Longer than any command that was written by hand. */
+/** Longer than any command written by hand. */
 const longest = 1_000;
 
-/** Fit to be written down again. */
+/** Files are untrusted; only printable commands are proposed. */
 const isText = (text: string): boolean =>
   text.trim() !== '' && text.length <= longest && text.isWellFormed() && !/[\p{Cc}\ufffd]/u.test(text);
 
 export interface Package {
-  /** The script that `npm start` runs. */
   readonly start: string | undefined;
   readonly needsPackages: boolean;
 }
@@ -23,15 +22,6 @@ export const parsePackage = (text: string): Package => {
   };
 };
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Then it says nothing.
-    return undefined;
-  }
-};
-
 const toRecord = (value: unknown): { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null ? (value as { readonly [key: string]: unknown }) : {};
 
@@ -42,7 +32,7 @@ export interface ProcfileEntry {
 
 const mostProcesses = 20;
 
-/** `web` first. `release` is no process but a step of a deployment. */
+/** `web` first. `release` is not a process but a step of a deployment. */
 export const parseProcfile = (text: string): readonly ProcfileEntry[] => {
   const entries = text.split(/\r?\n/).flatMap((line) => {
     const [, name, command] = /^([A-Za-z0-9_-]{1,63}):\s*(\S.*)$/.exec(line.slice(0, longest)) ?? [];
@@ -54,7 +44,7 @@ export const parseProcfile = (text: string): readonly ProcfileEntry[] => {
   return entries.toSorted((a, b) => isWeb(a) - isWeb(b)).slice(0, mostProcesses);
 };
 
-/** What the image of a Dockerfile starts, as far as it can be told: a list, or a line for `sh`. */
+/** The command of a Dockerfile: a list, or a line for `sh`. */
 export const parseDockerCommand = (text: string): string | readonly string[] | undefined => {
   const lines = text.replace(/\\\r?\n/g, ' ').split(/\r?\n/);
   const last = (instruction: string): string | readonly string[] | undefined => {
@@ -64,7 +54,7 @@ export const parseDockerCommand = (text: string): string | readonly string[] | u
   const entry = last('ENTRYPOINT');
   const command = last('CMD');
   if (entry === undefined) return command;
-  // Only in the list form are the two put together.
+  // Docker combines the two only in list form.
   return typeof entry === 'string' || typeof command === 'string' ? entry : [...entry, ...(command ?? [])];
 };
 

@@ -6,20 +6,20 @@ import { projectId } from '@eph/contract';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
 import type { GiteaServer } from '../../../test/parts/gitea-server.ts';
-import { defaultProviders, plainProject } from '../config.ts';
-import { createLog } from '../log.ts';
-import { type Ephd, startEphd } from '../wiring.ts';
+import { plainProject } from '../config.ts';
+import type { Ephd } from '../wiring.ts';
 import { shopFiles, shopPage } from './sample-files.ts';
-import { Steps, say, until, untilGone, untilReady, untilStopped } from './steps.ts';
+import { print, Steps, startDemoEphd, until, untilGone, untilReady, untilStopped } from './steps.ts';
 import { visit } from './visitor.ts';
 
 const label = 'preview';
-/** The shop, asked for with a label, on a Gitea that was started for it. */
+
+/** The demo of the shop with a label, on a Gitea that it starts. */
 export const demoOnGitea = async (once: boolean): Promise<void> => {
   const finding = gitea.find();
-  if (!finding.found) throw new Error(`there is no Gitea here (${finding.reason}); get it with: npm run parts -- --get gitea`);
+  if (!finding.found) throw new Error(`Gitea was not found (${finding.reason}); install it with: npm run parts -- --get gitea`);
   const folder = mkdtempSync(join(tmpdir(), 'eph-demo-'));
-  say('Gitea is being started.');
+  print('Starting Gitea.');
   const server = await gitea.start();
   try {
     const { admin } = server;
@@ -42,43 +42,24 @@ const withLabels = (files: typeof shopFiles): typeof shopFiles => ({
 const start = async (server: GiteaServer, repository: GiteaRepository, folder: string): Promise<Ephd> => {
   const secret = randomBytes(16).toString('hex');
   const location = `${repository.owner}/${repository.name}`;
-  const ephd = await startEphd(
-    {
-      dataFolder: join(folder, 'data'),
-      api: { host: '127.0.0.1', port: 0 },
-      gateway: { port: 0, domain: 'localhost' },
-      databaseUrl: undefined,
-      workers: 4,
-      links: {},
-      deletionBound: { atLeast: 5, share: 0.2 },
-      logLevel: 'silent',
-      webhooks: { host: '127.0.0.1', port: 0 },
-      configuration: { repository: undefined, documents: [] },
-      policy: undefined,
-      providers: defaultProviders,
-      projects: [
-        {
-          ...plainProject(projectId('shop'), location),
-          forge: {
-            name: 'gitea',
-            type: 'gitea',
-            url: server.url,
-            credentials: { token: { value: server.admin.token, secret: true } },
-            webhookSecret: { value: secret, secret: true },
-          },
-        },
-      ],
-      organisations: [],
-    },
-    process.env,
-    createLog('silent'),
-  );
+  const forge = {
+    name: 'gitea',
+    type: 'gitea',
+    url: server.url,
+    credentials: { token: { value: server.admin.token, secret: true } },
+    webhookSecret: { value: secret, secret: true },
+  } as const;
+  const ephd = await startDemoEphd({
+    dataFolder: join(folder, 'data'),
+    webhooks: { host: '127.0.0.1', port: 0 },
+    configuration: { repository: undefined, documents: [] },
+    projects: [{ ...plainProject(projectId('shop'), location), forge }],
+  });
   const events = ['push', 'pull_request', 'pull_request_label', 'pull_request_sync', 'issue_comment', 'pull_request_comment'];
   await repository.addWebhook(`http://127.0.0.1:${ephd.webhookPort}/webhooks/gitea`, secret, events);
   return ephd;
 };
 
-/** There is no environment any more, and the comment says so. */
 const untilRemoved = async (ephd: Ephd, repository: GiteaRepository, number: number): Promise<void> => {
   await untilGone(ephd);
   await untilCommented(repository, number, 'removed');
@@ -99,7 +80,7 @@ const openPullRequest = async (repository: GiteaRepository): Promise<{ readonly 
 
 const demoOnce = async (server: GiteaServer, repository: GiteaRepository, ephd: Ephd): Promise<void> => {
   const steps = new Steps();
-  say(`A small shop was made at ${server.url}/${repository.owner}/${repository.name}, and ephd watches it.\n`);
+  print(`A small shop was made at ${server.url}/${repository.owner}/${repository.name}, and ephd watches it.\n`);
   const { number, commit } = await openPullRequest(repository);
   await repository.addLabels(number, label);
   const environment = await steps.time(`pull request labelled ${label}, environment ready`, () => untilReady(ephd, commit));
@@ -122,15 +103,15 @@ const demoUntilStopped = async (server: GiteaServer, repository: GiteaRepository
   const { number, commit } = await openPullRequest(repository);
   await repository.addLabels(number, label);
   const { url } = await untilReady(ephd, commit);
-  say(`
+  print(`
 Pull request:  ${server.url}/${repository.owner}/${repository.name}/pulls/${number}
 Log in as:     ${server.admin.name}, password ${server.admin.password}
 Environment:   ${url}
 
-Take the label ${label} away and it goes; put it back and it comes again. Ctrl-C removes everything.
+Remove the label ${label} to remove the environment; add it to get it back. Ctrl-C removes everything.
 `);
   await stopped;
-  say('\nRemoving everything.');
+  print('\nRemoving everything.');
   await repository.closePullRequest(number);
   await untilRemoved(ephd, repository, number);
 };

@@ -4,179 +4,158 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { projectId } from '@eph/contract';
-import { defaultProviders, plainProject } from '../config.ts';
-import { createLog } from '../log.ts';
-import { type Ephd, startEphd } from '../wiring.ts';
+import { plainProject } from '../config.ts';
+import type { Ephd } from '../wiring.ts';
 import { newsFiles, platformFiles, shopFiles, shopOverride, shopPage } from './sample-files.ts';
 import { createSampleRepository, type SampleRepository } from './sample-repository.ts';
-import { readEnvironments, Steps, say, until, untilGone, untilReady, untilStopped } from './steps.ts';
-import { visit, visitSteadily } from './visitor.ts';
+import { print, readEnvironments, Steps, startDemoEphd, until, untilGone, untilReady, untilStopped } from './steps.ts';
+import { visit, visitRepeatedly } from './visitor.ts';
 
 const branch = 'preview/plums';
 const newsBranch = 'preview/headlines';
 
-/** Everything the demo made, and how to look at it. */
-interface Stage {
+interface Demo {
   readonly folder: string;
   readonly dataFolder: string;
   readonly shop: SampleRepository;
   readonly news: SampleRepository;
-  /** What the platform and its operators set, for all and for the shop. */
   readonly platform: SampleRepository;
   readonly ephd: Ephd;
 }
 
-const setUp = async (): Promise<Stage> => {
+const setUp = async (): Promise<Demo> => {
   const folder = mkdtempSync(join(tmpdir(), 'eph-demo-'));
   const shop = await createSampleRepository(folder, 'shop', shopFiles);
   const news = await createSampleRepository(folder, 'news', newsFiles);
   const platform = await createSampleRepository(folder, 'platform', platformFiles);
   const dataFolder = join(folder, 'data');
-  const ephd = await startEphd(
-    {
-      dataFolder,
-      api: { host: '127.0.0.1', port: 0 },
-      gateway: { port: 0, domain: 'localhost' },
-      databaseUrl: undefined,
-      workers: 4,
-      links: {},
-      deletionBound: { atLeast: 5, share: 0.2 },
-      logLevel: 'silent',
-      webhooks: undefined,
-      configuration: { repository: { location: platform.origin, branch: 'main', environment: 'demo' }, documents: [] },
-      policy: undefined,
-      providers: defaultProviders,
-      projects: [plainProject(projectId('shop'), shop.origin), plainProject(projectId('news'), news.origin)],
-      organisations: [],
-    },
-    process.env,
-    createLog('silent'),
-  );
+  const ephd = await startDemoEphd({
+    dataFolder,
+    webhooks: undefined,
+    configuration: { repository: { location: platform.origin, branch: 'main', environment: 'demo' }, documents: [] },
+    projects: [plainProject(projectId('shop'), shop.origin), plainProject(projectId('news'), news.origin)],
+  });
   return { folder, dataFolder, shop, news, platform, ephd };
 };
 
-const untilPageShows = (stage: Stage, name: string, headline: string): Promise<string> =>
+const untilPageShows = (demo: Demo, name: string, headline: string): Promise<string> =>
   until(`the page with "${headline}"`, async () => {
-    const page = await visit(stage.ephd.gatewayPort, name);
+    const page = await visit(demo.ephd.gatewayPort, name);
     return page.status === 200 && page.body.includes(headline) ? page.body : undefined;
   });
 
-/** Folders of environments in the data folder: each is named after its environment's id. */
-const leftovers = ({ dataFolder }: Stage): readonly string[] =>
+const leftovers = ({ dataFolder }: Demo): readonly string[] =>
   readdirSync(join(dataFolder, 'process')).filter((name) => /^[0-9a-f]{16}$/.test(name));
 
-/** Which processes run, and since when: an environment that nothing concerns keeps all of them. */
-const readVersions = async (stage: Stage, id: string): Promise<string> => {
-  const environment = (await readEnvironments(stage.ephd)).find((one) => one.id === id);
+const readVersions = async (demo: Demo, id: string): Promise<string> => {
+  const environment = (await readEnvironments(demo.ephd)).find((one) => one.id === id);
   return JSON.stringify(environment?.components.map(({ name, current, next }) => [name, current, next]));
 };
 
-/** What the command line prints, the command line itself being a client like any other. */
-const runEph = async ({ ephd }: Stage, ...args: string[]): Promise<string> => {
+const runEph = async ({ ephd }: Demo, ...args: string[]): Promise<string> => {
   const eph = join(import.meta.dirname, '../../eph/main.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [eph, '--server', ephd.apiUrl, ...args]);
   return stdout;
 };
 
-const demoOnce = async (stage: Stage): Promise<void> => {
+const demoOnce = async (demo: Demo): Promise<void> => {
   const steps = new Steps();
 
-  say(`A small shop was made in ${stage.shop.workingCopy}, news and a platform beside it, and ephd watches them.\n`);
-  const first = await stage.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
-  const environment = await steps.time(`branch ${branch} pushed, environment ready`, () => untilReady(stage.ephd, first));
-  await steps.time(`page fetched from ${environment.url}`, () => untilPageShows(stage, environment.name, 'Plums are here'));
-  const news = await untilReady(stage.ephd, await stage.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines'));
+  print(`A small shop was made in ${demo.shop.workingCopy}, news and a platform beside it, and ephd watches them.\n`);
+  const first = await demo.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
+  const environment = await steps.time(`branch ${branch} pushed, environment ready`, () => untilReady(demo.ephd, first));
+  await steps.time(`page fetched from ${environment.url}`, () => untilPageShows(demo, environment.name, 'Plums are here'));
+  const news = await untilReady(demo.ephd, await demo.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines'));
 
-  say(`\nWhere its values come from (eph config explain):\n`);
-  say(await runEph(stage, 'config', 'explain', '--environment', environment.name));
+  print(`\nWhere its values come from (eph config explain):\n`);
+  print(await runEph(demo, 'config', 'explain', '--environment', environment.name));
 
-  const visitor = visitSteadily(stage.ephd.gatewayPort, environment.name);
-  const second = await stage.shop.push(branch, shopPage('Plums are ripe'), 'Plums are ripe');
-  await steps.time('new commit pushed, page changed', () => untilPageShows(stage, environment.name, 'Plums are ripe'));
+  const visitor = visitRepeatedly(demo.ephd.gatewayPort, environment.name);
+  const second = await demo.shop.push(branch, shopPage('Plums are ripe'), 'Plums are ripe');
+  await steps.time('new commit pushed, page changed', () => untilPageShows(demo, environment.name, 'Plums are ripe'));
   await steps.time('version before stopped', () =>
     until('stopping the version before', async () => {
-      const now = await untilReady(stage.ephd, second);
+      const now = await untilReady(demo.ephd, second);
       return now.components.some((component) => component.retiring) ? undefined : now;
     }),
   );
-  const newsBefore = await readVersions(stage, news.id);
-  await stage.platform.push('main', shopOverride('Plum week'), 'Announce the plum week');
-  await steps.time('one line of the platform changed, page changed', () => untilPageShows(stage, environment.name, 'Plum week'));
-  if ((await readVersions(stage, news.id)) !== newsBefore) throw new Error('news was changed by what concerns the shop alone');
-  say('  news was left as it is');
+  const newsBefore = await readVersions(demo, news.id);
+  await demo.platform.push('main', shopOverride('Plum week'), 'Announce the plum week');
+  await steps.time('one line of the platform changed, page changed', () => untilPageShows(demo, environment.name, 'Plum week'));
+  if ((await readVersions(demo, news.id)) !== newsBefore) throw new Error('a change for the shop alone changed news');
+  print('  news was left as it is');
   const visits = await visitor.stop();
   if (visits.failures.length > 0)
     throw new Error(`${visits.failures.length} of ${visits.total} requests failed during the updates: ${visits.failures[0]}`);
-  say(`  ${visits.total} requests during the updates, none failed`);
+  print(`  ${visits.total} requests during the updates, none failed`);
 
-  await stage.shop.deleteBranch(branch);
-  await stage.news.deleteBranch(newsBranch);
-  await steps.time('branches deleted, everything gone', () => untilGone(stage.ephd));
-  const left = leftovers(stage);
-  if (left.length > 0) throw new Error(`something is left in the data folder: ${left.join(', ')}`);
-  const { status } = await visit(stage.ephd.gatewayPort, environment.name);
+  await demo.shop.deleteBranch(branch);
+  await demo.news.deleteBranch(newsBranch);
+  await steps.time('branches deleted, everything gone', () => untilGone(demo.ephd));
+  const left = leftovers(demo);
+  if (left.length > 0) throw new Error(`environments are left in the data folder: ${left.join(', ')}`);
+  const { status } = await visit(demo.ephd.gatewayPort, environment.name);
   if (status !== 404) throw new Error(`the address still answers with ${status}`);
 
   steps.print();
 };
 
-const demoUntilStopped = async (stage: Stage): Promise<void> => {
-  say(`A small shop was made in ${stage.shop.workingCopy}, news and a platform beside it, and ephd watches them.`);
-  say(`Branches ${branch} and ${newsBranch} are pushed.\n`);
+const demoUntilStopped = async (demo: Demo): Promise<void> => {
+  print(`A small shop was made in ${demo.shop.workingCopy}, news and a platform beside it, and ephd watches them.`);
+  print(`Branches ${branch} and ${newsBranch} are pushed.\n`);
   const stopped = untilStopped();
   let watching = true;
-  const watcher = watchAloud(stage, () => watching);
-  const first = await stage.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
-  const headlines = await stage.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines');
-  const environment = await untilReady(stage.ephd, first);
-  const news = await untilReady(stage.ephd, headlines);
-  say(`
+  const watcher = printChanges(demo, () => watching);
+  const first = await demo.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
+  const headlines = await demo.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines');
+  const environment = await untilReady(demo.ephd, first);
+  const news = await untilReady(demo.ephd, headlines);
+  print(`
 Click:   ${environment.url}
 And:     ${news.url}
 
 Change it:
-  cd ${stage.shop.workingCopy}
+  cd ${demo.shop.workingCopy}
   sed -i 's/Plums are here/Plums are ripe/' web.mjs && git commit -qam ripe && git push -q origin ${branch}
 Another one:
   git push -q origin HEAD:refs/heads/preview/second
 Override it, as the platform's operator:
-  cd ${stage.platform.workingCopy}
+  cd ${demo.platform.workingCopy}
   sed -i 's/BANNER: .*/BANNER: Plum week/' demo/apps/shop/shop/env.yaml && git commit -qam 'Plum week' && git push -q origin main
 Ask:
-  npm run eph -- --server ${stage.ephd.apiUrl} list
-  npm run eph -- --server ${stage.ephd.apiUrl} config explain --environment ${environment.name}
+  npm run eph -- --server ${demo.ephd.apiUrl} list
+  npm run eph -- --server ${demo.ephd.apiUrl} config explain --environment ${environment.name}
 
 Ctrl-C removes everything.
 `);
   await stopped;
-  say('\nRemoving everything.');
-  await deleteBranches(stage);
-  await untilGone(stage.ephd);
+  print('\nRemoving everything.');
+  await deleteBranches(demo);
+  await untilGone(demo.ephd);
   watching = false;
   await watcher;
 };
 
-const deleteBranches = async (stage: Stage): Promise<void> => {
-  for (const { project, source } of await readEnvironments(stage.ephd)) {
-    const repository = project === 'news' ? stage.news : stage.shop;
-    await repository.deleteBranch(source.name).catch((error: unknown) => say(String(error)));
+const deleteBranches = async (demo: Demo): Promise<void> => {
+  for (const { project, source } of await readEnvironments(demo.ephd)) {
+    const repository = project === 'news' ? demo.news : demo.shop;
+    await repository.deleteBranch(source.name).catch((error: unknown) => print(String(error)));
   }
 };
 
-/** Says what changes, as it changes. */
-const watchAloud = async (stage: Stage, watching: () => boolean): Promise<void> => {
-  const said = new Map<string, string>();
+const printChanges = async (demo: Demo, watching: () => boolean): Promise<void> => {
+  const printed = new Map<string, string>();
   while (watching()) {
-    const environments = await readEnvironments(stage.ephd);
+    const environments = await readEnvironments(demo.ephd);
     for (const { id, name, phase, summary } of environments) {
       const line = `${name}: ${phase}${summary === '' ? '' : `, ${summary}`}`;
-      if (said.get(id) !== line) say(`${new Date().toISOString().slice(11, 23)}  ${line}`);
-      said.set(id, line);
+      if (printed.get(id) !== line) print(`${new Date().toISOString().slice(11, 23)}  ${line}`);
+      printed.set(id, line);
     }
-    for (const [id, line] of said) {
+    for (const [id, line] of printed) {
       if (environments.some((one) => one.id === id)) continue;
-      said.delete(id);
-      say(`${new Date().toISOString().slice(11, 23)}  ${line.split(':')[0]}: gone`);
+      printed.delete(id);
+      print(`${new Date().toISOString().slice(11, 23)}  ${line.split(':')[0]}: gone`);
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -185,23 +164,23 @@ const watchAloud = async (stage: Stage, watching: () => boolean): Promise<void> 
 const main = async (): Promise<void> => {
   const once = process.argv.includes('--once');
   const forge = process.argv.includes('--forge') ? process.argv[process.argv.indexOf('--forge') + 1] : undefined;
-  // Loaded only then: it starts a server, which most machines do not have.
+  // Loaded only here: it needs a Gitea server, which most machines do not have.
   if (forge === 'gitea') return (await import('./gitea-demo.ts')).demoOnGitea(once);
-  if (forge !== undefined) throw new Error(`--forge ${forge} is not known; there is gitea, and plain Git without it`);
-  const stage = await setUp();
+  if (forge !== undefined) throw new Error(`unknown --forge ${forge}; use gitea, or leave it out for plain Git`);
+  const demo = await setUp();
   try {
-    await (once ? demoOnce(stage) : demoUntilStopped(stage));
+    await (once ? demoOnce(demo) : demoUntilStopped(demo));
   } finally {
-    await removeEverything(stage);
+    await removeEverything(demo);
   }
 };
 
-/** Also after a failure nothing stays behind: without their branches the environments go. */
-const removeEverything = async (stage: Stage): Promise<void> => {
-  await deleteBranches(stage);
-  await untilGone(stage.ephd);
-  await stage.ephd[Symbol.asyncDispose]();
-  rmSync(stage.folder, { recursive: true, force: true });
+/** Also runs after a failure. Without their branches the environments are removed. */
+const removeEverything = async (demo: Demo): Promise<void> => {
+  await deleteBranches(demo);
+  await untilGone(demo.ephd);
+  await demo.ephd[Symbol.asyncDispose]();
+  rmSync(demo.folder, { recursive: true, force: true });
 };
 
 try {

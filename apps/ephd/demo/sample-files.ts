@@ -1,6 +1,6 @@
 import type { Files } from './sample-repository.ts';
 
-/** A server that lets requests under way finish when it is asked to stop. */
+/** A server that finishes running requests when it is asked to stop. */
 const serve = `import { createServer } from 'node:http';
 
 export const serve = (answer) => {
@@ -42,7 +42,7 @@ serve((_, response) => {
 });
 `;
 
-/** The page of the shop: what it shows comes from the commit, from its other component, from the platform and from an operator. */
+/** The page of the shop. Its content comes from the commit, from its API, from the platform and from an operator. */
 export const shopPage = (headline: string): Files => ({
   'web.mjs': `import { serve } from './serve.mjs';
 
@@ -74,7 +74,7 @@ serve(async (_, response) => {
 
 export const shopFiles: Files = { 'eph.yaml': shopSpec, 'serve.mjs': serve, 'api.mjs': shopApi, ...shopPage('The shop') };
 
-/** A second, smaller project, to see what does not concern it. */
+/** A second project, which changes of the shop must not affect. */
 export const newsFiles: Files = {
   'eph.yaml': `version: "1.0"
 name: news
@@ -92,7 +92,6 @@ serve((_, response) => response.end('News from ' + process.env.REGION));
 `,
 };
 
-/** What the operator sets for the shop alone. */
 export const shopOverride = (banner: string): Files => ({
   'demo/apps/shop/shop/env.yaml': `apiVersion: apiextensions.crossplane.io/v1beta1
 kind: EnvironmentConfig
@@ -110,7 +109,7 @@ data:
 `,
 });
 
-/** The platform's own repository: what holds for every component, and what an operator sets for one project. */
+/** The platform's repository: defaults for every component, and what an operator sets for one project. */
 export const platformFiles: Files = {
   'demo/env.yaml': `apiVersion: apiextensions.crossplane.io/v1beta1
 kind: EnvironmentConfig

@@ -7,7 +7,6 @@ const run = promisify(execFile);
 
 export type Files = Readonly<Record<string, string>>;
 
-/** A working copy, with a bare repository to push to. */
 export interface SampleRepository {
   readonly origin: string;
   readonly workingCopy: string;
@@ -16,7 +15,6 @@ export interface SampleRepository {
   deleteBranch(branch: string): Promise<void>;
 }
 
-/** A new repository whose main branch holds these files. */
 export const createSampleRepository = async (folder: string, name: string, files: Files): Promise<SampleRepository> => {
   const origin = join(folder, `${name}.git`);
   const workingCopy = join(folder, name);
@@ -55,7 +53,7 @@ export const createSampleRepository = async (folder: string, name: string, files
   };
 };
 
-/** The developer's own Git configuration has no say in the demo, and is not touched by it. */
+/** The demo neither uses nor changes the developer's own Git configuration. */
 const isolated = {
   PATH: process.env['PATH'],
   HOME: '/nonexistent',

@@ -1,20 +1,43 @@
 import { type EnvironmentView, environmentListSchema } from '@eph/contract';
-import type { Ephd } from '../wiring.ts';
+import { type Config, defaultProviders } from '../config.ts';
+import { createLog } from '../log.ts';
+import { type Ephd, startEphd } from '../wiring.ts';
 
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
-export const say = (text: string): void => void process.stdout.write(`${text}\n`);
+export const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** Asks until the answer is there; what took too long is named. */
 export const until = async <T>(what: string, ask: () => Promise<T | undefined>): Promise<T> => {
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (Date.now() > deadline) throw new Error(`${what} took more than ${patienceMs / 1000} s`);
+    if (Date.now() > deadline) throw new Error(`${what} took more than ${timeoutMs / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 };
+
+/** An ephd with SQLite on free ports. */
+export const startDemoEphd = (
+  config: Pick<Config, 'dataFolder' | 'webhooks' | 'configuration' | 'projects'>,
+): ReturnType<typeof startEphd> =>
+  startEphd(
+    {
+      ...config,
+      api: { host: '127.0.0.1', port: 0 },
+      gateway: { port: 0, domain: 'localhost' },
+      databaseUrl: undefined,
+      workers: 4,
+      links: {},
+      deletionBound: { atLeast: 5, share: 0.2 },
+      logLevel: 'silent',
+      policy: undefined,
+      providers: defaultProviders,
+      organisations: [],
+    },
+    process.env,
+    createLog('silent'),
+  );
 
 export const readEnvironments = async ({ apiUrl }: Ephd): Promise<readonly EnvironmentView[]> => {
   const response = await fetch(`${apiUrl}/api/v1/environments`);
@@ -31,14 +54,12 @@ export const untilReady = (ephd: Ephd, commit: string): Promise<EnvironmentView>
 export const untilGone = (ephd: Ephd): Promise<true> =>
   until('removal', async () => ((await readEnvironments(ephd)).length === 0 ? true : undefined));
 
-/** Resolves when somebody ends the demo. */
 export const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
     process.once('SIGINT', resolve);
     process.once('SIGTERM', resolve);
   });
 
-/** The steps of a demo, with the time each took. */
 export class Steps {
   readonly #times: [step: string, time: string][] = [];
 
@@ -46,13 +67,13 @@ export class Steps {
     const start = performance.now();
     const result = await work();
     this.#times.push([step, `${((performance.now() - start) / 1000).toFixed(2)} s`]);
-    say(`  ${step}`);
+    print(`  ${step}`);
     return result;
   }
 
   print(): void {
     const width = Math.max(...this.#times.map(([step]) => step.length));
-    say(`\n${'step'.padEnd(width)}  time\n${'-'.repeat(width)}  ------`);
-    for (const [step, time] of this.#times) say(`${step.padEnd(width)}  ${time}`);
+    print(`\n${'step'.padEnd(width)}  time\n${'-'.repeat(width)}  ------`);
+    for (const [step, time] of this.#times) print(`${step.padEnd(width)}  ${time}`);
   }
 }

@@ -5,10 +5,10 @@ export interface Page {
   readonly body: string;
 }
 
-/** Asks the gateway for the front page of an environment, the way a browser at `<name>.localhost` would. */
+/** Gets the front page of an environment through the gateway, as a browser at `<name>.localhost` would. */
 export const visit = (gatewayPort: number, name: string): Promise<Page> =>
   new Promise((resolve, reject) => {
-    const asking = request(
+    const outgoing = request(
       { host: '127.0.0.1', port: gatewayPort, path: '/', headers: { host: `${name}.localhost:${gatewayPort}` }, timeout: 5_000 },
       (response) => {
         const chunks: Buffer[] = [];
@@ -17,9 +17,9 @@ export const visit = (gatewayPort: number, name: string): Promise<Page> =>
         response.on('error', reject);
       },
     );
-    asking.on('timeout', () => asking.destroy(new Error('no answer within 5 s')));
-    asking.on('error', reject);
-    asking.end();
+    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer within 5 s')));
+    outgoing.on('error', reject);
+    outgoing.end();
   });
 
 export interface Visits {
@@ -27,8 +27,8 @@ export interface Visits {
   readonly failures: readonly string[];
 }
 
-/** Visits again and again until told to stop; every answer that is not the page is a failure. */
-export const visitSteadily = (gatewayPort: number, name: string): { stop(): Promise<Visits> } => {
+/** Visits until stopped; every answer but 200 is a failure. */
+export const visitRepeatedly = (gatewayPort: number, name: string): { stop(): Promise<Visits> } => {
   const failures: string[] = [];
   let total = 0;
   let visiting = true;

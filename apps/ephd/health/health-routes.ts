@@ -11,7 +11,6 @@ export interface HealthOptions {
   readonly registry: Registry;
 }
 
-/** Whether ephd lives, whether it does its work, and how it has been. */
 export const createHealthRoutes = ({ leadership, engine, events, registry }: HealthOptions): Hono =>
   new Hono()
     .get('/healthz', (c) =>

@@ -1,24 +1,22 @@
 import { Refusal } from './refusal.ts';
 
 export interface BodyLimits {
-  /** Of one body. */
   readonly bytes: number;
-  /** Of all that are being read or looked at. */
+  /** Of all bodies in memory. */
   readonly bytesAtOnce: number;
   /** From the first byte to the last. */
   readonly timeMs: number;
 }
 
-/** What a request carries. */
 export interface IncomingBody {
-  /** The header `content-length`, whatever it says. */
+  /** The header `content-length`, unchecked. */
   readonly announcedLength: string | undefined;
   readonly chunks: AsyncIterator<Uint8Array>;
 }
 
 /**
- * Reads bodies of strangers. Nobody is known before all of a body is there, so none may be large or slow, and all together may not
- * fill the memory: whoever cannot be heard now costs nothing but a hint.
+ * Reads untrusted bodies. A signature can be checked only when all of a body is there, so each one is limited in size and time, and
+ * all together in memory. A refused webhook does no harm: it is only a hint, and the loop reads Git anyway.
  */
 export class BodyReader {
   readonly #limits: BodyLimits;
@@ -28,15 +26,15 @@ export class BodyReader {
     this.#limits = limits;
   }
 
-  /** Gives the whole body to `use` and counts it as held until that is done. */
+  /** Calls `use` with the whole body, which counts as held until then. */
   async withBody<T>(body: IncomingBody, use: (body: Uint8Array) => T): Promise<T> {
     const { bytes, timeMs } = this.#limits;
-    // Only a hint: what arrives is counted.
+    // The header may be wrong, so what arrives is counted too.
     if (Number(body.announcedLength) > bytes) throw this.#tooLarge();
     const chunks: Uint8Array[] = [];
     let length = 0;
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new Refusal(408, `a body must be here within ${timeMs} ms`)), timeMs);
+    const timer = setTimeout(() => late.reject(new Refusal(408, `the body did not arrive within ${timeMs} ms`)), timeMs);
     try {
       for (;;) {
         const chunk = await Promise.race([readChunk(body.chunks), late.promise]);
@@ -55,21 +53,22 @@ export class BodyReader {
 
   #check(length: number): void {
     if (length > this.#limits.bytes) throw this.#tooLarge();
-    if (this.#held > this.#limits.bytesAtOnce) throw new Refusal(503, 'too much arrives at once; nothing is lost by that');
+    if (this.#held > this.#limits.bytesAtOnce)
+      throw new Refusal(503, 'too many webhooks at once; nothing is lost, as Eph also polls');
   }
 
   #tooLarge(): Refusal {
-    return new Refusal(413, `a body may have ${this.#limits.bytes} bytes and no more`);
+    return new Refusal(413, `a body may have at most ${this.#limits.bytes} bytes`);
   }
 }
 
-/** Not ended when it is given up: that would close the connection before the answer is on it. */
+/** Does not end the iterator: that would close the connection before the answer is sent. */
 const readChunk = async (chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array | undefined> => {
   try {
     const chunk = await chunks.next();
     return chunk.done === true ? undefined : chunk.value;
   } catch {
-    // The sender went away, which is no fault of ours and not worth a trace.
-    throw new Refusal(400, 'the body broke off');
+    // The sender closed the connection; its error is of no use in the log.
+    throw new Refusal(400, 'the body is incomplete');
   }
 };

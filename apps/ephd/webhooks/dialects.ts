@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { bySignature, byToken, type ReadProof } from './proof.ts';
+import { type CreateVerify, verifySignature, verifyToken } from './verification.ts';
 
 export const webhookForges = ['gitea', 'github', 'gitlab'] as const;
 export type WebhookForge = (typeof webhookForges)[number];
 
-/** How one kind of forge tells that something happened. */
+/** How one kind of forge sends webhooks. */
 export interface Dialect {
-  readonly proofHeader: string;
-  readonly readProof: ReadProof;
+  readonly credentialHeader: string;
+  readonly createVerify: CreateVerify;
   readonly eventHeader: string;
-  /** What may change which environments are wanted or what they wait for. Everything else is acknowledged, and that is all. */
+  /** Events that may affect environments. All others are acknowledged and ignored. */
   readonly events: ReadonlySet<string>;
-  /** Full names of the repositories it happened in; undefined when a body is not what this forge sends. */
+  /** Full names of the affected repositories; undefined when the body is not one of this forge. */
   readonly repositoriesIn: (payload: unknown) => readonly string[] | undefined;
 }
 
@@ -19,13 +19,13 @@ const named = z.looseObject({ full_name: z.string() });
 
 const githubPayload = z.looseObject({
   repository: named.nullish(),
-  // An app was installed or removed: there is no one repository.
+  // Events of an app's installation name several repositories.
   repositories: z.array(named).nullish(),
   repositories_added: z.array(named).nullish(),
   repositories_removed: z.array(named).nullish(),
 });
 
-/** Gitea took its payloads from GitHub. */
+/** Gitea has the payloads of GitHub. */
 const readFullNames = (payload: unknown): readonly string[] | undefined => {
   const { data, success } = githubPayload.safeParse(payload);
   if (!success) return undefined;
@@ -49,8 +49,8 @@ const readPaths = (payload: unknown): readonly string[] | undefined => {
 
 export const dialects: Readonly<Record<WebhookForge, Dialect>> = {
   gitea: {
-    proofHeader: 'x-gitea-signature',
-    readProof: bySignature(''),
+    credentialHeader: 'x-gitea-signature',
+    createVerify: verifySignature(''),
     eventHeader: 'x-gitea-event',
     events: new Set([
       'push',
@@ -67,8 +67,8 @@ export const dialects: Readonly<Record<WebhookForge, Dialect>> = {
     repositoriesIn: readFullNames,
   },
   github: {
-    proofHeader: 'x-hub-signature-256',
-    readProof: bySignature('sha256='),
+    credentialHeader: 'x-hub-signature-256',
+    createVerify: verifySignature('sha256='),
     eventHeader: 'x-github-event',
     events: new Set([
       'push',
@@ -90,8 +90,8 @@ export const dialects: Readonly<Record<WebhookForge, Dialect>> = {
     repositoriesIn: readFullNames,
   },
   gitlab: {
-    proofHeader: 'x-gitlab-token',
-    readProof: byToken,
+    credentialHeader: 'x-gitlab-token',
+    createVerify: verifyToken,
     eventHeader: 'x-gitlab-event',
     events: new Set([
       'Push Hook',

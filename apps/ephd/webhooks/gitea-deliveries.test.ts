@@ -42,7 +42,7 @@ describeWith(gitea, 'a real Gitea', () => {
   /** What the routes said of each event that woke somebody. */
   const wakingEvents = (): readonly unknown[] =>
     receiver.logged.flatMap(({ fields, message }) =>
-      message === 'a webhook woke projects' && 'event' in fields ? [fields.event] : [],
+      message === 'webhook woke projects' && 'event' in fields ? [fields.event] : [],
     );
 
   it('wakes the project whenever its environments may change, and is never refused', async () => {

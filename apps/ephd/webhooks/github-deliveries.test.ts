@@ -37,12 +37,11 @@ const liveThrough = (target: EmulatedRepository): void => {
 };
 
 describe('what GitHub delivers', () => {
-  it('is believed, whatever it says, and wakes the project each time', async () => {
+  it('is accepted and wakes the project each time', async () => {
     hook(secrets.github.at(-1) ?? '');
     liveThrough(repository);
     await github.webhooks.settled();
     expect(new Set(outcomes())).toEqual(new Set([202]));
-    // The ping greets and asks for nothing.
     expect(receiver.woken).toEqual(
       outcomes()
         .slice(1)

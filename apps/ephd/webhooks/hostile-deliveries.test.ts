@@ -76,11 +76,11 @@ describe('a forgery', () => {
 });
 
 describe('a body that was delivered before', () => {
-  it('is acknowledged and wakes nobody, whatever stands beside it', async () => {
+  it('is acknowledged and wakes nobody, whatever its headers are', async () => {
     await receiver.send({ headers: { 'x-github-delivery': 'one' } });
     for (const id of ['one', 'two', undefined]) {
       const response = await receiver.send({ headers: { 'x-github-delivery': id } });
-      expect([response.status, await response.json()]).toEqual([202, { woken: [], because: 'it was delivered before' }]);
+      expect([response.status, await response.json()]).toEqual([202, { woken: [], because: 'already delivered' }]);
     }
     expect(await receiver.statusOf({ event: 'pull_request' })).toBe(202);
     expect(receiver.woken).toEqual([shop]);
@@ -108,7 +108,7 @@ describe('a body that was delivered before', () => {
   });
 });
 
-describe('a body that cannot be one', () => {
+describe('an invalid body', () => {
   it.each([
     ['cut off', '{"repository":'],
     ['empty', ''],
@@ -139,7 +139,7 @@ describe('a body that cannot be one', () => {
     expect(await response.text()).toContain('set the content type of the webhook to application/json');
   });
 
-  it('takes no notice of names that JavaScript knows', async () => {
+  it('ignores property names of JavaScript', async () => {
     const body = '{"__proto__":{"repository":{"full_name":"acme/shop"}},"constructor":1}';
     expect(await receiver.statusOf({ body })).toBe(202);
     expect(receiver.woken).toEqual([]);
@@ -171,7 +171,7 @@ describe('a body that cannot be one', () => {
     expect((await fetch(`${small.url}/webhooks/github`, init)).status).toBe(413);
   });
 
-  it('is not read at all from somebody who proves nothing', async () => {
+  it('is not read at all without a valid header', async () => {
     const answer = await talk(receiver.port, [
       'POST /webhooks/gitlab HTTP/1.1\r\nhost: ephd\r\ncontent-type: application/json\r\nx-gitlab-token: guess\r\ncontent-length: 9999\r\n\r\n',
     ]);
@@ -182,7 +182,7 @@ describe('a body that cannot be one', () => {
     await using hasty = await new Receiver().start({ timeMs: 200 });
     const head = `POST /webhooks/github HTTP/1.1\r\nhost: ephd\r\ncontent-type: application/json\r\nx-github-event: push\r\nx-hub-signature-256: sha256=${'0'.repeat(64)}\r\ncontent-length: 9999\r\n\r\n`;
     expect(await talk(hasty.port, [head, '{', '"'])).toContain('HTTP/1.1 408');
-    // Others are heard meanwhile and afterwards.
+    // Others are read meanwhile and afterwards.
     const slow = Array.from({ length: 20 }, () => talk(hasty.port, [head]));
     expect(await hasty.statusOf({})).toBe(202);
     expect((await Promise.all(slow)).every((answer) => answer.includes('HTTP/1.1 408'))).toBe(true);
@@ -195,7 +195,7 @@ describe('a body that cannot be one', () => {
     await new Promise<void>((resolve) => socket.write(head, () => resolve()));
     socket.destroy();
     expect(await receiver.statusOf({})).toBe(202);
-    expect(receiver.logged.map((one) => one.message)).not.toContain('a webhook failed');
+    expect(receiver.logged.map((one) => one.message)).not.toContain('webhook failed');
   });
 
   it('counts with all others towards what is held at once', async () => {

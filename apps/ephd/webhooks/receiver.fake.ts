@@ -18,11 +18,10 @@ export interface Sent {
   readonly event?: string;
   readonly secret?: string;
   readonly body?: unknown;
-  /** On top of what a forge sends; undefined leaves one out. */
+  /** In addition to what a forge sends; undefined removes one. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a forge puts beside a body. */
 export const headersOf = (forge: string, event: string, secret: string, body: string): Record<string, string> => {
   const signature = createHmac('sha256', secret).update(body).digest('hex');
   if (forge === 'gitea') return { 'x-gitea-event': event, 'x-gitea-signature': signature };
@@ -30,10 +29,10 @@ export const headersOf = (forge: string, event: string, secret: string, body: st
   return { 'x-gitlab-event': event, 'x-gitlab-token': Buffer.from(secret).toString('latin1') };
 };
 
-/** Names the same repository in every dialect. */
+/** Names the same repository for every forge. */
 export const payload = { repository: { full_name: 'acme/shop' }, project: { path_with_namespace: 'acme/shop' } };
 
-/** The routes behind a real socket, with what a forge would send to them. */
+/** The routes on a real socket, and a client that sends what a forge would. */
 export class Receiver implements AsyncDisposable {
   now = 0;
   readonly woken: ProjectId[] = [];

@@ -10,7 +10,7 @@ const codes = {
   503: 'policy.full',
 } as const satisfies Record<number, ErrorCode>;
 
-/** Why a delivery is not taken. Forges show status and message to whoever set the webhook up. */
+/** Why a delivery is refused. Forges show status and message on the page of the webhook. */
 export class Refusal extends EphError {
   readonly status: keyof typeof codes;
 

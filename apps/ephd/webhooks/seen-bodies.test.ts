@@ -4,7 +4,7 @@ import { SeenBodies } from './seen-bodies.ts';
 const body = (text: string): Uint8Array => Buffer.from(text);
 
 describe('bodies that were seen', () => {
-  it('are told apart by the forge and by every byte', () => {
+  it('are distinguished by forge and content', () => {
     const seen = new SeenBodies(() => 0);
     expect(seen.add('github', body('a'))).toBe(true);
     expect(seen.add('github', body('a'))).toBe(false);
@@ -22,7 +22,7 @@ describe('bodies that were seen', () => {
     expect(seen.add('github', body('0'))).toBe(true);
   });
 
-  it.each([-3_600_000, -1])('stay seen when the watch is set by %i ms', (byMs) => {
+  it.each([-3_600_000, -1])('stay seen when the clock is set by %i ms', (byMs) => {
     let now = 10 * 3_600_000;
     const seen = new SeenBodies(() => now);
     seen.add('github', body('a'));

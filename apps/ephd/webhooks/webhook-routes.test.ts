@@ -31,7 +31,7 @@ describe('a webhook', () => {
       const response = await receiver.send({ event, body: { ...payload, index } });
       expect([response.status, await response.json()]).toEqual([
         202,
-        { woken: [], because: 'nothing here depends on such an event' },
+        { woken: [], because: 'this event affects no environment' },
       ]);
     }
     expect(await receiver.statusOf({ headers: { 'x-github-event': undefined } })).toBe(202);

@@ -19,13 +19,11 @@ interface Versions {
   readonly retiring: readonly Instance[];
 }
 
-/** What a component asks of the environment that it belongs to. */
 export interface ComponentHost {
   readonly identity: Identity;
   readonly trees: Trees;
 }
 
-/** One component of an environment: its versions, and how one takes over from another. */
 export class Component implements InstanceHost {
   readonly name: ComponentName;
   readonly #context: Context;
@@ -54,12 +52,11 @@ export class Component implements InstanceHost {
     return this.instances.map((one) => one.record.commit);
   }
 
-  /** An instance whose process is not on record can still be found by its marker. */
+  /** An instance without a recorded process can still be found by its marker. */
   get needsMarkers(): boolean {
     return this.instances.some((one) => one.record.process === null);
   }
 
-  /** After a start of ephd. */
   resume(running: readonly RunningProcess[]): void {
     const { current, next, retiring } = this.#versions;
     for (const one of [current, next]) one?.resume(this.#findProcess(one, running));
@@ -100,14 +97,14 @@ export class Component implements InstanceHost {
       return this.#endRetiring(this.#versions.retiring, signal);
     }
     if (next?.record.revision !== wanted.revision) await this.#begin(wanted, service, signal);
-    // What was replaced before it ever served cannot be in use.
+    // A version that was replaced before it served cannot be in use.
     await this.#endRetiring(
       this.#versions.retiring.filter((one) => one.record.readyAt === null),
       signal,
     );
   }
 
-  /** Starts a new version. Another one that was on its way retires. */
+  /** Starts a new version. One that was not ready yet is retired. */
   async #begin(wanted: ResolvedComponent, service: Service, signal: AbortSignal): Promise<void> {
     using _pin = this.#environment.trees.pin(wanted.commit);
     const folder = resolveDirectory(await this.#environment.trees.ensure(wanted.commit, signal), service.directory ?? '.');
@@ -165,7 +162,7 @@ export class Component implements InstanceHost {
     this.#context.changed(this.#environment.identity.id);
   }
 
-  /** The version that got ready takes over, and the one before it retires: one write, so there is no moment without one. */
+  /** Makes the ready version current and retires the previous one in a single write, so that there is always a current one. */
   promote(ready: InstanceRecord): boolean {
     const { current, next, retiring } = this.#versions;
     if (next?.record.id !== ready.id) return false;
@@ -173,7 +170,7 @@ export class Component implements InstanceHost {
     try {
       this.#write(versions, ready);
     } catch (error) {
-      this.#context.log.warn({ component: this.name, error: sentence(error) }, 'a version that is ready could not take over yet');
+      this.#context.log.warn({ component: this.name, error: sentence(error) }, 'a ready version could not take over yet');
       return false;
     }
     this.#versions = versions;
@@ -181,20 +178,19 @@ export class Component implements InstanceHost {
     return true;
   }
 
-  /** Ends everything that runs for this component. The folder is left to the caller. */
+  /** Ends all processes of this component. The caller removes the folder. */
   async end(signal: AbortSignal): Promise<void> {
     const retired = { current: null, next: null, retiring: this.instances };
     try {
       this.#change(retired);
     } catch (error) {
-      // On a full disk removal must go on, all the more; if ephd dies now, the service comes back until it is removed again.
-      this.#context.log.warn({ component: this.name, error: sentence(error) }, 'the removal of a component could not be noted');
+      // Removal must go on when the disk is full. If ephd dies now, the service is started once more until it is removed again.
+      this.#context.log.warn({ component: this.name, error: sentence(error) }, 'could not record the removal of a component');
       this.#versions = retired;
     }
     await this.abandon(signal);
   }
 
-  /** Ends everything that runs for a component whose folder is gone. */
   abandon(signal: AbortSignal): Promise<void> {
     return this.#endProcesses(this.instances, this.#context.layout.marker(this.#environment.identity.id, this.name), signal);
   }
@@ -212,12 +208,12 @@ export class Component implements InstanceHost {
     await this.#environment.trees.collect();
   }
 
-  /** Removes the logs of instances that are no more, also of those that ephd had no time for when it was killed. */
+  /** Removes folders of ended instances, including those left over after a crash. */
   async #collectFolders(): Promise<void> {
     const { layout, scratch } = this.#context;
     const folder = layout.component(this.#environment.identity.id, this.name);
-    const known = new Set(this.instances.map((one) => one.record.id));
-    const unused = readdirSync(folder).filter((name) => instanceId.test(name) && !known.has(name));
+    const used = new Set(this.instances.map((one) => one.record.id));
+    const unused = readdirSync(folder).filter((name) => instanceId.test(name) && !used.has(name));
     await Promise.all(unused.map((name) => scratch.discard(join(folder, name))));
   }
 

@@ -7,7 +7,6 @@ import type { Ports } from './ports.ts';
 import type { Processes } from './processes.ts';
 import type { Scratch } from './scratch.ts';
 
-/** What every part of one provider shares. */
 export interface Context {
   readonly layout: Layout;
   readonly limits: Limits;
@@ -17,13 +16,12 @@ export interface Context {
   readonly rotation: LogRotation;
   readonly scratch: Scratch;
   readonly log: Log;
-  /** The environment variables of ephd, of which services see next to nothing. */
+  /** The environment variables of ephd. Services get only a few of them. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** A secret of a project. */
   readonly secretOf: (project: ProjectId, name: string) => string | undefined;
-  /** Milliseconds since 1970, for the times that people are shown. */
+  /** Milliseconds since 1970, for times shown to people. */
   readonly now: () => number;
   readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
-  /** An environment may look different now. */
+  /** Called when the observed state of an environment may have changed. */
   readonly changed: (environment: EnvironmentId) => void;
 }

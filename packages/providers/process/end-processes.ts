@@ -3,7 +3,7 @@ import { pause } from './pause.ts';
 import type { Processes, ProcessIdentity, RunningProcess } from './processes.ts';
 
 export interface Ending {
-  /** Everything whose marker starts with this. */
+  /** A prefix of the markers. */
   readonly marker: string;
   /** Recorded processes: each leads a session of its own. */
   readonly leaders: readonly ProcessIdentity[];
@@ -11,17 +11,16 @@ export interface Ending {
   readonly signal: AbortSignal;
 }
 
-/** After KILL only the kernel can hold a process back, and waiting longer changes nothing. */
-const patienceAfterKillMs = 10_000;
+/** After SIGKILL only the kernel can delay the end of a process, and longer waiting does not help. */
+const killTimeoutMs = 10_000;
 
 /**
- * Ends every process of an instance, or of a component, and returns when none is left; says how many there were.
- * A process is recognised by its recorded identity, by its marker, or by sharing the session of one that was recognised:
- * a number that is in use in a session is not given out again, so as long as one known member lives the rest is ours, too. That
- * is why everybody is looked up before anybody is signalled.
+ * Ends every process of an instance or component and waits until none is left. Returns their number. A process is recognised by its
+ * recorded identity, by its marker, or by the session of a recognised process: the system does not reuse the id of a session while
+ * a member lives. Therefore all processes are found before any is signalled.
  */
-export const endProcesses = async (processes: Processes, wish: Ending): Promise<number> => {
-  const ending = { ...wish, leaders: wish.leaders.filter(({ bootId }) => bootId === processes.bootId) };
+export const endProcesses = async (processes: Processes, request: Ending): Promise<number> => {
+  const ending = { ...request, leaders: request.leaders.filter(({ bootId }) => bootId === processes.bootId) };
   const started = performance.now();
   const known = new Map<number, RunningProcess>();
   for (;;) {
@@ -29,10 +28,10 @@ export const endProcesses = async (processes: Processes, wish: Ending): Promise<
     if (members.length === 0) return known.size;
     const elapsed = performance.now() - started;
     const kill = elapsed >= ending.graceMs;
-    if (elapsed > ending.graceMs + patienceAfterKillMs) throw stuck(members);
-    const fresh = members.filter((member) => known.get(member.pid)?.startTime !== member.startTime);
-    for (const member of fresh) known.set(member.pid, member);
-    sendAll(processes, kill ? members : fresh, ending, kill ? 'SIGKILL' : 'SIGTERM');
+    if (elapsed > ending.graceMs + killTimeoutMs) throw stuck(members);
+    const added = members.filter((member) => known.get(member.pid)?.startTime !== member.startTime);
+    for (const member of added) known.set(member.pid, member);
+    sendAll(processes, kill ? members : added, ending, kill ? 'SIGKILL' : 'SIGTERM');
     await untilGone(processes, members, kill ? 100 : ending.graceMs - elapsed, ending.signal);
     ending.signal.throwIfAborted();
   }
@@ -52,7 +51,7 @@ const findMembers = (
   return all.filter((one) => isKnown(one) || sessions.has(one.session));
 };
 
-/** Looks only at the members themselves: reading all processes of the machine is for finding new ones. */
+/** Checks only these members, which is cheaper than reading all processes. */
 const untilGone = async (
   processes: Processes,
   members: readonly RunningProcess[],
@@ -60,19 +59,19 @@ const untilGone = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const deadline = performance.now() + ms;
-  const isThere = (member: RunningProcess): boolean => processes.readStartTime(member.pid) === member.startTime;
-  for (let delay = 2; members.some(isThere) && !signal.aborted; delay = Math.min(delay * 1.5, 50)) {
+  const isRunning = (member: RunningProcess): boolean => processes.readStartTime(member.pid) === member.startTime;
+  for (let delay = 2; members.some(isRunning) && !signal.aborted; delay = Math.min(delay * 1.5, 50)) {
     const left = deadline - performance.now();
     if (left <= 0) return;
     await pause(Math.min(delay, left), signal);
   }
 };
 
-/** Whole groups where they are ours, so that a process cannot slip away by forking. */
+/** Signals whole groups where they are ours, so that a process cannot escape by forking. */
 const sendAll = (processes: Processes, members: readonly RunningProcess[], { leaders }: Ending, name: NodeJS.Signals): void => {
   const groups = new Set<number>();
   for (const { pid, group, startTime } of members) {
-    // Looked at again right before: the number may have passed to a stranger since it was read.
+    // Checked again right before the signal: the pid may have been reused.
     if (groups.has(group) || processes.readStartTime(pid) !== startTime) continue;
     const whole = leaders.some((leader) => leader.pid === group);
     if (whole) groups.add(group);
@@ -83,15 +82,15 @@ const sendAll = (processes: Processes, members: readonly RunningProcess[], { lea
 const send = (target: number, name: NodeJS.Signals): void => {
   try {
     process.kill(target, name);
-    // A stopped process sleeps through TERM.
+    // A stopped process does not handle SIGTERM.
     if (name === 'SIGTERM') process.kill(target, 'SIGCONT');
   } catch {
-    // Gone already, or not ours to signal; who is still there is looked at next.
+    // Already gone, or of another user; the next round checks what is left.
   }
 };
 
 const stuck = (members: readonly RunningProcess[]): EphError =>
   new EphError(
     'provider.incomplete',
-    `These processes could not be ended: ${members.map((member) => member.pid).join(', ')}. They may wait for a disk, or belong to another user; end them by hand.`,
+    `Could not end these processes: ${members.map((member) => member.pid).join(', ')}. They may wait for a disk or belong to another user. End them by hand.`,
   );

@@ -3,7 +3,7 @@ import { EphError, isEphError } from '@eph/contract';
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
-/** Positive absence. Any other failure to look is doubt. */
+/** Any other error leaves open whether it exists. */
 export const isAbsent = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '');
 
 export const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
@@ -12,7 +12,6 @@ export const isPermission = (error: unknown): boolean => ['EACCES', 'EPERM'].inc
 
 export const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What the operating system says about the data folder, in words of Eph. */
 export const toDiskError = (error: unknown, what: string): unknown => {
   if (isEphError(error) || codeOf(error) === undefined || codeOf(error) === 'ABORT_ERR') return error;
   if (isDiskFull(error)) {

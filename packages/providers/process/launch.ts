@@ -9,7 +9,7 @@ export interface Launch {
   readonly service: Service;
   readonly folder: string;
   readonly variables: Readonly<Record<string, string>>;
-  /** Standard output and error: a file, because the service outlives ephd and a pipe would break with it. */
+  /** A file descriptor for standard output and error. Not a pipe, because the service outlives ephd. */
   readonly log: number;
 }
 
@@ -19,14 +19,14 @@ export interface Launched {
 }
 
 /**
- * The process is there and waits; the command itself runs only after the gate was opened. If ephd dies in between, the end of
- * the pipe makes it leave. So a command never runs whose process is not on record, however ephd ends.
+ * The process waits for a line from ephd before it runs the command. If ephd dies first, the pipe ends and the process exits. So a
+ * command never runs without a record of its process.
  */
 const gate = 'read -r go <&3 || exit 75; exec 3<&-; exec "$@"';
 
 /**
- * Starts a process in a session of its own, calls `record` with its identity and then lets it run the command; if `record`
- * throws, it never does. All of that happens before this function returns its promise, so nothing can come between.
+ * Starts a process in its own session, calls `record` with its identity, and then lets it run the command. If `record` throws, the
+ * command does not run. All of this is synchronous, so nothing can happen in between.
  */
 export const launch = async (
   request: Launch,
@@ -43,14 +43,14 @@ export const launch = async (
   });
   if (child.pid === undefined) throw await explainFailure(child);
   child.unref();
-  const opening = openingOf(child);
+  const gatePipe = gatePipeOf(child);
   try {
     const identity = identify(child.pid, processes);
     record(identity);
-    opening.end('go\n');
+    gatePipe.end('go\n');
     return { identity, child };
   } catch (error) {
-    opening.destroy();
+    gatePipe.destroy();
     throw error;
   }
 };
@@ -61,15 +61,15 @@ const identify = (pid: number, processes: Processes): ProcessIdentity => {
   return { pid, startTime, bootId: processes.bootId };
 };
 
-const openingOf = (child: ChildProcess): Socket => {
-  const opening = child.stdio[3];
-  if (!(opening instanceof Socket)) throw new EphError('internal', 'The gate of a new process has no pipe.');
-  // The pipe breaks when the process ends early, and its exit says so already.
-  opening.on('error', () => undefined);
-  return opening.unref();
+const gatePipeOf = (child: ChildProcess): Socket => {
+  const gatePipe = child.stdio[3];
+  if (!(gatePipe instanceof Socket)) throw new EphError('internal', 'The new process has no pipe.');
+  // The pipe breaks when the process ends early, which its exit reports.
+  gatePipe.on('error', () => undefined);
+  return gatePipe.unref();
 };
 
-/** The system could not make a process; Node says why in an event of the next tick. */
+/** Node emits the reason in the next tick. */
 const explainFailure = async (child: ChildProcess): Promise<EphError> => {
   const [error] = (await once(child, 'error')) as [Error];
   return new EphError('provider.unreachable', `The process could not be started: ${error.message}.`, { cause: error });

@@ -7,18 +7,18 @@ import { isAbsent } from './faults.ts';
 /**
  * Where things are in the data folder:
  *
- *     provider.json                       this is a data folder, and its disk is there
- *     .scratch/                           what is not there yet, or not any more
+ *     provider.json                       shows that the disk is mounted
+ *     .scratch/                           folders being created or removed
  *     <environment>/environment.json      its identity, and whether it is held
  *     <environment>/trees/<commit>/       checkouts, shared by the components
  *     <environment>/components/<component>/component.json
  *     <environment>/components/<component>/<instance>/log, log.times, log.1, log.1.times
  *
- * Whole folders appear and disappear by a rename from or to `.scratch`, so none is ever seen half-made.
+ * Folders are renamed from and to `.scratch`, so that no other place ever has a partial one.
  */
 export class Layout {
   readonly root: string;
-  /** Markers of one data folder differ from those of every other on the machine. */
+  /** Distinguishes the markers of this data folder from those of others on the machine. */
   readonly #digest: string;
 
   constructor(root: string) {
@@ -58,7 +58,7 @@ export class Layout {
     return join(this.root, id, 'trees', commit);
   }
 
-  /** The markers of all instances of this data folder, of a component, or of one instance start with this. */
+  /** The prefix of the markers of the data folder, an environment, a component or an instance. */
   marker(id?: EnvironmentId, component?: ComponentName, instance?: string): string {
     const parts = [this.#digest, id, component].filter((part) => part !== undefined);
     return `${parts.join('/')}/${instance ?? ''}`;

@@ -1,28 +1,26 @@
-/** Everything that waits, grows or is counted. Milliseconds and bytes. */
 export interface Limits {
-  /** Between TERM and KILL. */
+  /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
-  /** The first pause between two probes of a service that is not ready; pauses grow from here… */
+  /** The first pause between two probes of a service that is not ready; pauses grow… */
   readonly probeFirstMs: number;
-  /** …to here. */
+  /** …up to this. */
   readonly probeSlowMs: number;
-  /** How long one probe may take. */
   readonly probeTimeoutMs: number;
   /** Between two probes of a service that is ready. */
   readonly checkMs: number;
-  /** A service without a probe counts as ready when it has lived this long: one that cannot even start must not take over. */
+  /** A service without a probe is ready after this time, so that one that cannot start never takes over. */
   readonly settleMs: number;
-  /** The pause before a service that ended is started again; it doubles from here… */
+  /** The pause before a restart; it doubles from here… */
   readonly restartFirstMs: number;
-  /** …to here… */
+  /** …up to this… */
   readonly restartMaxMs: number;
-  /** …and begins anew once the service has lived this long. */
+  /** …and is reset once the service has run this long. */
   readonly goodLifeMs: number;
   /** Of one log file; each instance keeps two. */
   readonly logBytes: number;
   /**
-   * Where services listen. Outside the range from which the system serves outgoing connections and port 0, so that a port
-   * that was free stays free until the service has bound it.
+   * Where services listen. Outside the system's range of ephemeral ports, so that a free port stays free until the service has
+   * bound it.
    */
   readonly ports: { readonly first: number; readonly last: number };
 }

@@ -6,17 +6,17 @@ import type { Environments } from './environments.ts';
 import { readComponent } from './records.ts';
 
 /**
- * Ends processes that carry a marker of this data folder but belong to nothing in it. Starting and removing leave none
- * behind, wherever ephd is killed; folders taken away while it was down do.
+ * Ends processes with a marker of this data folder but without a record in it. They exist only if a folder was deleted while ephd
+ * was down: starting and removing leave none behind, whenever ephd is killed.
  */
 export const endOrphans = async (context: Context, environments: Environments, signal: AbortSignal): Promise<void> => {
   const { layout, processes, limits, log } = context;
   const running = await processes.readAll();
   const markers = new Set(running.map((one) => one.marker).filter((one) => one?.startsWith(layout.marker()) === true));
   for (const marker of markers) {
-    // A disk that is not mounted says nothing about what should run.
+    // While the disk is not mounted, it is unknown what should run.
     if (marker === undefined || !existsSync(layout.sentinel) || belongs(marker, context, environments)) continue;
-    log.warn({ marker }, 'processes without a record are ended');
+    log.warn({ marker }, 'ending processes without a record');
     await endProcesses(processes, { marker, leaders: [], graceMs: limits.graceMs, signal });
   }
 };
@@ -25,8 +25,8 @@ const belongs = (marker: string, { layout }: Context, environments: Environments
   const [, environmentPart = '', componentPart = '', instance = ''] = marker.split('/');
   const id = environmentId(environmentPart);
   const name = componentName(componentPart);
-  const known = environments.get(id)?.component(name);
-  if (known !== undefined) return known.instances.some((one) => one.record.id === instance);
+  const component = environments.get(id)?.component(name);
+  if (component !== undefined) return component.instances.some((one) => one.record.id === instance);
   const read = readComponent(layout.componentRecord(id, name), name);
   if (read.state === 'absent') return existsSync(layout.component(id, name));
   if (read.state !== 'read') return true;

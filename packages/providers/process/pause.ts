@@ -1,4 +1,4 @@
-/** Resolves after a time, or as soon as the signal aborts: callers look at the signal, so nobody has to catch. */
+/** Resolves after a time, or when the signal aborts. It never rejects: callers check the signal. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -6,7 +6,7 @@ export const loopback = '127.0.0.1';
 
 const attempts = 200;
 
-/** The loopback ports of this provider's instances. No two instances share one, whether they run now or not. */
+/** The loopback ports of this provider's instances. Each instance has its own, even while it does not run. */
 export class Ports {
   readonly #taken = new Set<number>();
   readonly #range: { readonly first: number; readonly last: number };
@@ -23,7 +23,7 @@ export class Ports {
     this.#taken.delete(port);
   }
 
-  /** A port that nobody listens on now, claimed. Random, so that several providers on one machine rarely meet. */
+  /** Claims a free port. At random, so that several providers on one machine rarely choose the same. */
   async choose(): Promise<number> {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const port = randomInt(this.#range.first, this.#range.last + 1);
@@ -34,7 +34,7 @@ export class Ports {
     }
     throw new EphError(
       'port.unavailable',
-      `No free port was found between ${this.#range.first} and ${this.#range.last}. Stop what listens there, or widen the range.`,
+      `There is no free port between ${this.#range.first} and ${this.#range.last}. Stop other programs there, or widen the range.`,
     );
   }
 }

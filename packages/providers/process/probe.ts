@@ -8,10 +8,10 @@ export type ProbeAnswer = { readonly ready: true } | { readonly ready: false; re
 const ready: ProbeAnswer = { ready: true };
 const notReady = (why: string): ProbeAnswer => ({ ready: false, why });
 
-/** A streaming page has no end; this much of an answer is taken in so that the service is not cut off in mid-sentence. */
+/** Of an answer, this much is read, so that most services can finish it; a stream may never end. */
 const bodyLimit = 64 * 1024;
 
-/** Asks once whether a service is ready. Never throws. */
+/** Probes a service once. Never throws. */
 export const probe = (
   kind: Exclude<Probe, { kind: 'none' }>,
   port: number,
@@ -22,25 +22,25 @@ export const probe = (
 
 const probeHttp = (path: string, port: number, timeoutMs: number, signal: AbortSignal): Promise<ProbeAnswer> =>
   new Promise((resolve) => {
-    const asked = request({ host: loopback, port, path, agent: false, signal, headers: { 'user-agent': 'eph-probe' } });
+    const outgoing = request({ host: loopback, port, path, agent: false, signal, headers: { 'user-agent': 'eph-probe' } });
     const timer = setTimeout(() => {
       resolve(notReady(`GET ${path} on port ${port} did not answer within ${timeoutMs / 1000} s`));
-      asked.destroy();
+      outgoing.destroy();
     }, timeoutMs);
-    asked.once('close', () => clearTimeout(timer));
-    asked.on('error', (error) => resolve(notReady(`GET ${path} on port ${port} failed: ${explain(error)}`)));
-    asked.once('response', (response) => {
+    outgoing.once('close', () => clearTimeout(timer));
+    outgoing.on('error', (error) => resolve(notReady(`GET ${path} on port ${port} failed: ${explain(error)}`)));
+    outgoing.once('response', (response) => {
       const status = response.statusCode ?? 0;
       resolve(status >= 200 && status < 400 ? ready : notReady(`GET ${path} on port ${port} answered ${status}`));
-      let taken = 0;
+      let read = 0;
       response.on('data', (chunk: Buffer) => {
-        taken += chunk.length;
-        if (taken > bodyLimit) response.destroy();
+        read += chunk.length;
+        if (read > bodyLimit) response.destroy();
       });
-      // The answer is known; how the rest of it arrives does not matter.
+      // The status is known; the rest does not matter.
       response.on('error', () => undefined);
     });
-    asked.end();
+    outgoing.end();
   });
 
 const probeTcp = (port: number, timeoutMs: number, signal: AbortSignal): Promise<ProbeAnswer> =>

@@ -20,7 +20,6 @@ import { createProcesses } from './this-machine.ts';
 
 export const never = new AbortController().signal;
 
-/** Impatient, so that tests are. */
 const quickLimits: Partial<Limits> = { graceMs: 2_000, restartFirstMs: 50, restartMaxMs: 500, checkMs: 500, settleMs: 100 };
 
 export const identity: Identity = {
@@ -67,11 +66,11 @@ export const until = async (what: string, check: () => Promise<boolean> | boolea
   }
 };
 
-/** A provider over a folder of its own, which leaves neither processes nor files behind. */
+/** A provider with a temporary folder. Disposal leaves neither processes nor files behind. */
 export class ProcessWorld implements AsyncDisposable {
   readonly folder: string;
   readonly #options: ProcessProviderOptions;
-  /** Made for this world alone. */
+  /** Created for this test. */
   readonly #outer: string | undefined;
   provider: ProcessProvider;
 
@@ -135,7 +134,7 @@ export class ProcessWorld implements AsyncDisposable {
     return Number(readFileSync(path, 'utf8'));
   }
 
-  /** Everything that runs for this data folder, found without asking the provider. */
+  /** All processes of this data folder, found without the provider. */
   async running(): Promise<readonly RunningProcess[]> {
     const all = await createProcesses().readAll();
     return all.filter(({ marker }) => marker?.startsWith(this.layout.marker()) === true);

@@ -5,10 +5,10 @@ import { markerVariable } from './service-environment.ts';
 
 const run = promisify(execFile);
 const outputLimit = 64 * 1024 * 1024;
-/** Month names and number formats depend on the locale, and the start time is compared as text. */
+/** With a fixed locale, because the start time is compared as text. */
 const plain = { env: { PATH: '/bin:/usr/bin:/usr/sbin:/sbin', LC_ALL: 'C' }, maxBuffer: outputLimit } as const;
 
-/** macOS has no /proc: `ps` tells the same, at the price of a child process. */
+/** macOS has no /proc, so this runs `ps`. */
 export const createDarwinProcesses = (): Processes => ({
   bootId: execFileSync('sysctl', ['-n', 'kern.bootsessionuuid'], { ...plain, encoding: 'utf8' }).trim(),
 
@@ -32,7 +32,7 @@ export const createDarwinProcesses = (): Processes => ({
 
 const row = /^\s*(\d+)\s+(\d+)\s+(\w+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d{4})\s+([\d:.-]+)\s+(\d+)\s?(.*)$/;
 
-/** The session column of macOS is an address, useless as a number: the group stands in for it. */
+/** The session column of macOS is a memory address, so the group is used instead. */
 export const parseTable = (text: string): readonly RunningProcess[] =>
   text.split('\n').flatMap((line) => {
     const fields = row.exec(line);

@@ -3,24 +3,24 @@ import { setImmediate } from 'node:timers/promises';
 import type { Processes, RunningProcess } from './processes.ts';
 import { markerVariable } from './service-environment.ts';
 
-/** Read between two turns of the event loop, so that traffic flows while a long table is read. */
+/** Read in batches, so that a long table does not block the event loop. */
 const batch = 100;
 
 export const createLinuxProcesses = (): Processes => {
   const system = readSystem();
-  let coming: Promise<readonly RunningProcess[]> | undefined;
+  let next: Promise<readonly RunningProcess[]> | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Callers that ask while a reading is under way share the one that begins after it: what they ask about is in there. */
+  /** Callers during a reading share the next one, because the current one may miss processes they ask about. */
   const readAll = (): Promise<readonly RunningProcess[]> => {
     const begin = (): Promise<readonly RunningProcess[]> => {
-      coming = undefined;
+      next = undefined;
       const reading = readTable(system);
       last = reading;
       return reading;
     };
-    coming ??= last.then(begin, begin);
-    return coming;
+    next ??= last.then(begin, begin);
+    return next;
   };
 
   return {
@@ -35,7 +35,7 @@ interface System {
   readonly pageBytes: number;
 }
 
-/** The auxiliary vector: pairs of machine words, and the only place where these are to be read without asking a C library. */
+/** From the auxiliary vector, pairs of machine words: the only source of these values without a C library. */
 const readSystem = (): System => {
   const vector = readFileSync('/proc/self/auxv');
   const values = new Map<bigint, bigint>();
@@ -87,19 +87,19 @@ const readStat = (pid: number): Stat | undefined => {
       closeSync(file);
     }
   } catch {
-    // It ended between being seen and being read, which is an answer.
+    // It has ended.
     return undefined;
   }
   return parseStat(text);
 };
 
-/** The command name stands in parentheses and may hold spaces and parentheses itself; only what follows the last one is safe. */
+/** The command name is in parentheses and may contain spaces and parentheses, so parsing starts after the last one. */
 export const parseStat = (text: string): Stat | undefined => {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state] = fields;
   const number = (index: number): number => Number(fields[index - 3]);
   if (state === undefined || state === '' || state === 'X') return undefined;
-  // While other threads of a process are still ending, it holds its files and ports.
+  // A zombie whose other threads are still ending holds its files and ports.
   if (state === 'Z' && number(20) <= 1) return undefined;
   return {
     group: number(5),
@@ -118,7 +118,7 @@ const readMarker = (pid: number): string | undefined => {
     const variable = variables.split('\0').find((one) => one.startsWith(assignment));
     return variable?.slice(assignment.length);
   } catch {
-    // Ended meanwhile, or another user's: neither is one of ours.
+    // It has ended or belongs to another user, so it is not ours.
     return undefined;
   }
 };

@@ -1,4 +1,4 @@
-/** A process for good: the number alone is used again by the system, together with start and boot it is not. */
+/** Identifies a process for ever. The pid alone may be reused by the system. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startTime: string;
@@ -10,19 +10,18 @@ export interface RunningProcess {
   readonly group: number;
   readonly session: number;
   readonly startTime: string;
-  /** The instance it was started for, directly or by one of its processes. */
+  /** The instance it was started for, directly or by a descendant. */
   readonly marker: string | undefined;
-  /** With the children it has waited for. */
+  /** Includes children it has waited for. */
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
 }
 
-/** The processes of this machine. A process that has ended but was not collected by its parent does not count as running. */
+/** The processes of this machine, without zombies. */
 export interface Processes {
   readonly bootId: string;
-  /** When it was started; `undefined` when there is no such process now. */
   readStartTime(pid: number): string | undefined;
-  /** Everything that ran at some moment after the call. */
+  /** All processes at some moment after the call. */
   readAll(): Promise<readonly RunningProcess[]>;
 }
 

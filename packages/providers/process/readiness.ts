@@ -7,70 +7,70 @@ export interface ReadinessWatch {
   readonly service: Service;
   readonly port: number;
   readonly limits: Limits;
-  /** It was ready when last seen, by an earlier ephd. */
+  /** An earlier ephd observed it as ready. */
   readonly serving: boolean;
-  /** False when that could not be acted upon yet: it is said again soon. */
+  /** Returns false if that could not be handled yet; it is called again soon. */
   ready(): boolean;
   notReady(why: string): void;
 }
 
-/** A service that misses one probe is busy; one that misses this many in a row does not answer any more. */
-const strikesAllowed = 3;
-const betweenStrikesMs = 1_000;
-const patientMs = 2_000;
+/** A service that fails one probe may be busy; after this many in a row it is not ready. */
+const maxFailures = 3;
+const failurePauseMs = 1_000;
+const latePauseMs = 2_000;
 const spreadMs = 2_000;
 
-/** Follows one process until its life ends: tells when it gets ready, when it takes too long, and when it stops answering. */
-export const watchReadiness = async (watch: ReadinessWatch, life: AbortSignal): Promise<void> => {
+/** Probes one process until the signal aborts, and reports when it gets ready, takes too long or stops answering. */
+export const watchReadiness = async (watch: ReadinessWatch, signal: AbortSignal): Promise<void> => {
   const { ready } = watch.service;
-  if (ready.kind === 'none') return settle(watch, life);
-  const ask = () => probe(ready, watch.port, watch.limits.probeTimeoutMs, life);
+  if (ready.kind === 'none') return settle(watch, signal);
+  const ask = () => probe(ready, watch.port, watch.limits.probeTimeoutMs, signal);
   let timeoutMs = watch.service.readyTimeoutSeconds * 1000;
-  // A thousand services found at once are not to be asked at once.
-  if (watch.serving) timeoutMs = await whileReady(watch, ask, Math.random() * Math.min(watch.limits.checkMs, spreadMs), life);
-  while (!life.aborted) {
-    await untilReady(watch, ask, timeoutMs, life);
-    timeoutMs = await whileReady(watch, ask, watch.limits.checkMs, life);
+  // Spreads the first probes of services that are found when ephd starts.
+  if (watch.serving) timeoutMs = await whileReady(watch, ask, Math.random() * Math.min(watch.limits.checkMs, spreadMs), signal);
+  while (!signal.aborted) {
+    await untilReady(watch, ask, timeoutMs, signal);
+    timeoutMs = await whileReady(watch, ask, watch.limits.checkMs, signal);
   }
 };
 
 type Ask = () => ReturnType<typeof probe>;
 
-const settle = async (watch: ReadinessWatch, life: AbortSignal): Promise<void> => {
-  do await pause(watch.limits.settleMs, life);
-  while (!life.aborted && !watch.ready());
-  await untilAborted(life);
+const settle = async (watch: ReadinessWatch, signal: AbortSignal): Promise<void> => {
+  do await pause(watch.limits.settleMs, signal);
+  while (!signal.aborted && !watch.ready());
+  await untilAborted(signal);
 };
 
-/** The pauses are a fixed part of the time it took so far, so that little is added to what the service itself takes. */
-const untilReady = async (watch: ReadinessWatch, ask: Ask, timeoutMs: number, life: AbortSignal): Promise<void> => {
+/** Pauses are a fraction of the elapsed time, so that they add little to the service's own start time. */
+const untilReady = async (watch: ReadinessWatch, ask: Ask, timeoutMs: number, signal: AbortSignal): Promise<void> => {
   const since = performance.now();
   const { probeFirstMs, probeSlowMs } = watch.limits;
-  while (!life.aborted) {
+  while (!signal.aborted) {
     const answer = await ask();
-    if (life.aborted || (answer.ready && watch.ready())) return;
+    if (signal.aborted || (answer.ready && watch.ready())) return;
     const elapsedMs = performance.now() - since;
     const late = elapsedMs > timeoutMs;
     if (late && !answer.ready) {
       watch.notReady(`It is not ready after ${timeoutMs / 1000} s: ${answer.why}. Does it listen on the port in PORT?`);
     }
-    await pause(Math.min(Math.max(elapsedMs / 20, probeFirstMs), late ? patientMs : probeSlowMs), life);
+    await pause(Math.min(Math.max(elapsedMs / 20, probeFirstMs), late ? latePauseMs : probeSlowMs), signal);
   }
 };
 
-/** Returns how long it may stay silent before more is said: for good, because that it is silent was said already. */
-const whileReady = async (watch: ReadinessWatch, ask: Ask, firstPauseMs: number, life: AbortSignal): Promise<number> => {
+/** Returns the next timeout until ready: infinite, because the failure is already reported. */
+const whileReady = async (watch: ReadinessWatch, ask: Ask, firstPauseMs: number, signal: AbortSignal): Promise<number> => {
   const { checkMs } = watch.limits;
-  let strikes = 0;
+  let failures = 0;
   let delay = firstPauseMs;
-  while (!life.aborted) {
-    await pause(delay, life);
-    if (life.aborted) break;
+  while (!signal.aborted) {
+    await pause(delay, signal);
+    if (signal.aborted) break;
     const answer = await ask();
-    if (life.aborted) break;
-    strikes = answer.ready ? 0 : strikes + 1;
-    delay = answer.ready ? checkMs : Math.min(betweenStrikesMs, checkMs);
-    if (!answer.ready && strikes === strikesAllowed) {
+    if (signal.aborted) break;
+    failures = answer.ready ? 0 : failures + 1;
+    delay = answer.ready ? checkMs : Math.min(failurePauseMs, checkMs);
+    if (!answer.ready && failures === maxFailures) {
       watch.notReady(`It does not answer any more: ${answer.why}.`);
       break;
     }

@@ -2,7 +2,7 @@ import type { Log } from '@eph/contract';
 import { sentence } from './faults.ts';
 import { pause } from './pause.ts';
 
-/** Does a task again and again, with a pause in between, until aborted. A failure is logged and does not end it. */
+/** Repeats a task with pauses until aborted. A failure is logged and does not end it. */
 export const repeat = async (
   everyMs: number,
   what: string,
@@ -14,7 +14,7 @@ export const repeat = async (
     try {
       await task();
     } catch (error) {
-      if (!signal.aborted) log.warn({ error: sentence(error) }, `${what} failed, will be tried again`);
+      if (!signal.aborted) log.warn({ error: sentence(error) }, `${what} failed, will retry`);
     }
     await pause(everyMs, signal);
   }

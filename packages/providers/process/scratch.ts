@@ -4,17 +4,17 @@ import { chmod, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAbsent, isPermission } from './faults.ts';
 
-/** Where folders are before they are whole and after they are given up. Whatever is found here after a crash is rubbish. */
+/** Holds folders before they are complete and after they are discarded. After a crash, all of them are removed. */
 export class Scratch {
   readonly #folder: string;
-  /** Given up, and not removed yet because that failed. */
+  /** Discarded but not removed yet. */
   readonly #left = new Set<string>();
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Nothing that is being made yet: call before anything else is. */
+  /** Must be called first: everything found here is discarded. */
   open(): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     for (const name of readdirSync(this.#folder)) this.#left.add(join(this.#folder, name));
@@ -24,20 +24,20 @@ export class Scratch {
     return join(this.#folder, randomBytes(8).toString('hex'));
   }
 
-  /** The folder is gone from its place at once; returns when its contents are gone, too. */
+  /** Moves the folder away at once, and returns when its contents are removed. */
   async discard(path: string): Promise<void> {
     await this.remove(this.take(path));
   }
 
-  /** Moves a folder out of its place. What it returns is to be removed. */
+  /** Moves a folder away. The caller must remove the returned path. */
   take(path: string): string {
-    const given = this.newPath();
+    const moved = this.newPath();
     try {
-      renameSync(path, given);
+      renameSync(path, moved);
     } catch (error) {
       if (!isAbsent(error)) throw error;
     }
-    return given;
+    return moved;
   }
 
   async remove(path: string): Promise<void> {
@@ -46,13 +46,12 @@ export class Scratch {
     this.#left.delete(path);
   }
 
-  /** Tries again to remove what earlier could not be. */
   async sweep(): Promise<void> {
     for (const path of this.#left) await this.remove(path);
   }
 }
 
-/** Services may leave folders that even their owner may not change; a Go module cache is full of them. */
+/** Services may leave read-only folders, such as a Go module cache. */
 const removeFolder = async (path: string): Promise<void> => {
   try {
     await rm(path, removal);
@@ -72,7 +71,7 @@ const makeWritable = async (folder: string): Promise<void> => {
       if (entry.isDirectory()) await makeWritable(join(folder, entry.name));
     }
   } catch (error) {
-    // A removal that failed in one folder still goes on in others.
+    // It may have been removed by the first attempt.
     if (!isAbsent(error)) throw error;
   }
 };

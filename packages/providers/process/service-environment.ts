@@ -1,10 +1,10 @@
 import { fillInSecrets } from '@eph/contract';
 import type { Service } from './service.ts';
 
-/** All that a service sees of ephd's own environment: whatever else is there may be a secret of ephd. */
+/** The only variables of ephd that services get: others may be secrets of ephd. */
 const inherited = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'] as const;
 
-/** Carried by every process of an instance, and inherited by whatever it starts: how stray processes are recognised. */
+/** Set for every process of an instance and inherited by its descendants, by which they are recognised. */
 export const markerVariable = 'EPH_INSTANCE';
 
 export const computeServiceEnvironment = (

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const text = z.string().refine((value) => !value.includes('\0'), 'must not contain a NUL character');
 
-/** The kernel refuses a longer list of arguments and variables anyway, with a worse message. */
+/** The kernel limits arguments and variables too, with a worse message. */
 const longestText = 64 * 1024;
 
 const probe = z.discriminatedUnion('kind', [
@@ -29,13 +29,12 @@ export const serviceSchema = z.strictObject({
   command: z.union([text.min(1).max(longestText), z.array(text.max(longestText)).min(1).max(1000)]),
   directory: text.max(4096).optional(),
   env: z.record(variable, text.max(longestText)),
-  /** Texts in which secrets are only named: what is kept on disk holds none. */
+  /** Texts with the names of secrets, so that none is stored on disk. */
   secretEnv: z.record(variable, z.array(z.union([text.max(longestText), secretPart])).max(1000)).optional(),
   ready: probe,
   readyTimeoutSeconds: z.number().positive().max(3600),
 });
 
-/** What a component's values mean to this provider. */
 export type Service = z.output<typeof serviceSchema>;
 export type Probe = Service['ready'];
 

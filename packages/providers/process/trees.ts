@@ -7,14 +7,12 @@ export type ExportTree = (commit: CommitSha, folder: string, signal: AbortSignal
 
 const noPins: readonly CommitSha[] = [];
 
-/** The checkouts of one environment. */
 export class Trees {
   readonly #folder: string;
   readonly #scratch: Scratch;
   readonly #exportTree: ExportTree;
-  /** The commits that instances run. */
   readonly #used: () => Iterable<CommitSha>;
-  /** The checkouts being made now. Absent most of the time, as there may be thousands of environments. */
+  /** The checkouts being created. Usually absent, to save memory: there may be thousands of environments. */
   #making: Map<CommitSha, Promise<void>> | undefined;
   #pins: readonly CommitSha[] = noPins;
 
@@ -25,7 +23,7 @@ export class Trees {
     this.#used = used;
   }
 
-  /** Protects a checkout that is about to be used; undone by what it returns. */
+  /** Protects a checkout from removal until the returned value is disposed. */
   pin(commit: CommitSha): Disposable {
     this.#pins = [...this.#pins, commit];
     return {
@@ -35,12 +33,12 @@ export class Trees {
     };
   }
 
-  /** The folder of the checkout, made if need be. Several components start at once: the first makes it, the others wait. */
+  /** Returns the folder of the checkout. Of components that start together, the first creates it and the others wait. */
   async ensure(commit: CommitSha, signal: AbortSignal): Promise<string> {
     const folder = join(this.#folder, commit);
     if (existsSync(folder)) return folder;
     this.#making ??= new Map();
-    // Each waits for the one before and then looks for itself: that one may have failed, or have been aborted.
+    // Each waits for the previous one and then checks itself: that one may have failed or been aborted.
     const before = this.#making.get(commit) ?? Promise.resolve();
     const turn = before.catch(() => undefined).then(() => this.#make(commit, folder, signal));
     this.#making.set(commit, turn);
@@ -62,13 +60,12 @@ export class Trees {
       mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
       renameSync(draft, folder);
     } catch (error) {
-      // What cannot be removed now is swept later; why there is no checkout matters more.
+      // A failed removal is retried later; the error of the checkout matters more.
       await this.#scratch.remove(draft).catch(() => undefined);
       throw error;
     }
   }
 
-  /** Removes checkouts that no instance uses. */
   async collect(): Promise<void> {
     if (!existsSync(this.#folder)) return;
     const needed = new Set<string>([...this.#used(), ...this.#pins]);
@@ -77,12 +74,12 @@ export class Trees {
   }
 }
 
-/** What can be said without looking at the disk. */
+/** Checks what needs no disk access. */
 export const checkDirectory = (directory: string): void => {
   if (isAbsolute(directory) || normalize(directory).split(sep).includes('..')) throw refuse(directory, 'leaves the repository');
 };
 
-/** Follows every link: a path that looks harmless may still lead out of the checkout. */
+/** Resolves links, which may lead out of the checkout. */
 export const resolveDirectory = (tree: string, directory: string): string => {
   checkDirectory(directory);
   const root = realpathSync(tree);

@@ -2,11 +2,10 @@ import { constants } from 'node:fs';
 import { open, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What there is in a folder, as far as it was looked at. */
-export interface Survey {
-  /** Paths of regular files with `/` between the steps, those near the top first. */
+export interface FolderListing {
+  /** Paths of regular files, separated by `/`, those near the root first. */
   readonly files: readonly string[];
-  /** There is more than was looked at. */
+  /** Not everything was listed. */
   readonly cut: boolean;
   /** The beginning of a file; empty when it cannot be read. */
   read(file: string): Promise<string>;
@@ -14,17 +13,16 @@ export interface Survey {
 
 const deepest = 4;
 const mostEntries = 5_000;
-/** Lock files are larger, but nothing is read of them but their name. */
+/** Lock files are larger, but only their names are used. */
 const mostBytes = 64 * 1024;
 
-/** What was made by machines or belongs to others says nothing about how to start this. */
 const skipped = new Set(['node_modules', 'vendor', 'dist', 'build', 'target', 'venv', '__pycache__', 'testdata', 'fixtures']);
 
-/** What else a name may hold means something to a shell, to YAML or to a terminal, and hardly occurs where services are. */
+/** Other characters have a meaning in a shell, in YAML or on a terminal, and are rare in folders of services. */
 const usualName = /^[\p{L}\p{N}._@+][\p{L}\p{M}\p{N} ._@+-]{0,99}$/u;
 
-/** Looks around without following links, and stops early: a home folder or a file server is no place to search through. */
-export const surveyFolder = async (root: string): Promise<Survey> => {
+/** Does not follow links and has limits, in case it runs in a home folder or on a file server. */
+export const listFolder = async (root: string): Promise<FolderListing> => {
   const files: string[] = [];
   let left = mostEntries;
   let cut = false;
@@ -62,19 +60,19 @@ const readEntries = async (folder: string, most: number): Promise<readonly Entry
       if (entries.length >= most) break;
     }
   } catch {
-    // A folder that may not be read, or is gone by now, is as good as empty.
+    // A folder that cannot be read, or is gone, counts as empty.
   }
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 };
 
 const readBeginning = async (path: string): Promise<string> => {
   try {
-    // What was a file a moment ago may be a pipe by now, and opening one waits for somebody who writes.
+    // The file may have become a pipe, and opening one blocks until somebody writes.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes), 0, mostBytes, 0);
     return buffer.toString('utf8', 0, bytesRead);
   } catch {
-    // It is there by its name alone then.
+    // Counts as empty, like a folder.
     return '';
   }
 };

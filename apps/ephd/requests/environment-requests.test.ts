@@ -10,11 +10,11 @@ import {
   type ProjectId,
   parseSpec,
   projectId,
+  requestAnswerSchema,
   type Source,
   type SourceRef,
   silentLog,
   toFailure,
-  wishAnswerSchema,
 } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { identify } from '@eph/engine/desired/identity';
@@ -25,17 +25,17 @@ import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
 import { FakeRefWriter } from '@eph/engine/source/ref-writer.fake';
 import type { Hono } from 'hono';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createWishRoutes } from './wish-routes.ts';
-import { type Considered, type WishedProject, Wishes } from './wishes.ts';
+import { EnvironmentRequests, type ProjectAccess, type SourceDecision } from './environment-requests.ts';
+import { createRequestRoutes } from './request-routes.ts';
 
 const shop = projectId('shop');
 const branch = (name: string): SourceRef => ({ kind: 'branch', name });
 const generators = [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator];
 
-/** As the engine does it: the triggers of the commit, and what they say. */
+/** As the engine does it. */
 const considerWith =
   (forgeOf: (project: ProjectId) => Forge) =>
-  async (source: Source, signal: AbortSignal): Promise<Considered> => {
+  async (source: Source, signal: AbortSignal): Promise<SourceDecision> => {
     const forge = forgeOf(source.project);
     const bytes = await forge.readFile(source.commit, 'eph.yaml', 100_000, signal);
     const triggers = (bytes === undefined ? undefined : parseSpec(bytes, 'eph.yaml').triggers) ?? defaultTriggers;
@@ -49,13 +49,13 @@ interface Answer {
 }
 
 /** The routes over some projects, as a client of the API uses them. */
-class Office {
+class RequestClient {
   readonly woken: ProjectId[] = [];
   readonly #routes: Hono;
 
-  constructor(projects: ReadonlyMap<ProjectId, WishedProject>) {
+  constructor(projects: ReadonlyMap<ProjectId, ProjectAccess>) {
     const forgeOf = (project: ProjectId): Forge => projects.get(project)?.forge ?? expect.fail(`no project ${project}`);
-    const wishes = new Wishes({
+    const requests = new EnvironmentRequests({
       projects,
       consider: considerWith(forgeOf),
       wake: (project) => this.woken.push(project),
@@ -65,7 +65,7 @@ class Office {
       const [project = '', kind, ...name] = text.split(':');
       return { project: projectId(project), ref: { kind: kind as SourceRef['kind'], name: name.join(':') } };
     };
-    this.#routes = createWishRoutes({ wishes, find });
+    this.#routes = createRequestRoutes({ requests, find });
     this.#routes.onError((error, c) => {
       const { code, message } = toFailure(error);
       return c.json({ code, message }, 409);
@@ -88,7 +88,7 @@ class Office {
   async #ask(path: string, init: RequestInit): Promise<Answer> {
     const response = await this.#routes.request(path, init);
     const body: unknown = await response.json();
-    if (response.status === 202) wishAnswerSchema.parse(body);
+    if (response.status === 202) requestAnswerSchema.parse(body);
     return { status: response.status, body };
   }
 }
@@ -98,21 +98,21 @@ const spec = (triggers: string): { readonly 'eph.yaml': string } => ({
 });
 const byLabel = spec('{ type: pr_label, labels: [preview, "demo, please"] }');
 
-describe('a wish about a pull request', () => {
+describe('a request about a pull request', () => {
   const start = (files: Readonly<Record<string, string>> = byLabel, disturb?: () => Promise<void>) => {
     const repository = new FakeRepository(shop);
     repository.push(branch('main'), {});
     const commit = repository.push(branch('feature'), files);
     const forge = new FakeForge(shop, repository, disturb === undefined ? {} : { disturb });
     const pull = repository.pullRequests.open({ head: 'feature' });
-    const office = new Office(new Map([[shop, { forge }]]));
+    const client = new RequestClient(new Map([[shop, { forge }]]));
     const labels = (): readonly string[] => repository.pullRequests.find(pull).pull.labels;
-    return { repository, commit, pull, office, labels };
+    return { repository, commit, pull, client, labels };
   };
 
   it('adds the label that its triggers look for, once', async () => {
-    const { office, pull, labels } = start();
-    const first = await office.up('pr', pull.name);
+    const { client, pull, labels } = start();
+    const first = await client.up('pr', pull.name);
     expect(first).toMatchObject({
       status: 202,
       body: {
@@ -124,39 +124,39 @@ describe('a wish about a pull request', () => {
       },
     });
     expect(labels()).toEqual(['preview']);
-    expect(office.woken).toEqual([shop]);
-    expect(await office.up('pr', pull.name)).toMatchObject({ status: 202, body: { changes: [] } });
-    expect(office.woken).toEqual([shop]);
+    expect(client.woken).toEqual([shop]);
+    expect(await client.up('pr', pull.name)).toMatchObject({ status: 202, body: { changes: [] } });
+    expect(client.woken).toEqual([shop]);
   });
 
   it('removes every such label and no other, once', async () => {
-    const { office, pull, repository, labels } = start();
+    const { client, pull, repository, labels } = start();
     for (const label of ['preview', 'demo, please', 'bug']) repository.pullRequests.label(pull, label);
     const changes = [
       { type: 'label_removed', label: 'preview' },
       { type: 'label_removed', label: 'demo, please' },
     ];
-    expect(await office.down(pull)).toMatchObject({ status: 202, body: { changes } });
+    expect(await client.down(pull)).toMatchObject({ status: 202, body: { changes } });
     expect(labels()).toEqual(['bug']);
-    expect(await office.down(pull)).toMatchObject({ status: 202, body: { changes: [] } });
-    expect(office.woken).toEqual([shop]);
+    expect(await client.down(pull)).toMatchObject({ status: 202, body: { changes: [] } });
+    expect(client.woken).toEqual([shop]);
   });
 
-  it('may be told by the name of its branch', async () => {
-    const { office, pull, labels } = start();
-    expect(await office.up('branch', 'feature')).toMatchObject({ status: 202, body: { source: pull } });
+  it('may name its branch instead', async () => {
+    const { client, pull, labels } = start();
+    expect(await client.up('branch', 'feature')).toMatchObject({ status: 202, body: { source: pull } });
     expect(labels()).toEqual(['preview']);
-    expect(await office.up('branch', 'feature')).toMatchObject({ status: 202, body: { source: pull, changes: [] } });
+    expect(await client.up('branch', 'feature')).toMatchObject({ status: 202, body: { source: pull, changes: [] } });
   });
 
-  it('must be told by number where a branch has several, and only branches of the project count', async () => {
-    const { office, repository, pull, labels } = start();
+  it('must name the number where a branch has several, and only branches of the project count', async () => {
+    const { client, repository, pull, labels } = start();
     repository.pushToFork('mallory/shop', 'feature', byLabel);
     repository.pullRequests.open({ head: 'feature', fork: 'mallory/shop' });
-    expect(await office.up('branch', 'feature')).toMatchObject({ body: { source: pull } });
+    expect(await client.up('branch', 'feature')).toMatchObject({ body: { source: pull } });
     repository.pullRequests.unlabel(pull, 'preview');
     const other = repository.pullRequests.open({ head: 'feature', base: 'release' });
-    expect(await office.up('branch', 'feature')).toMatchObject({
+    expect(await client.up('branch', 'feature')).toMatchObject({
       body: { code: 'api.conflict', message: expect.stringContaining(`name one of ${pull.name}, ${other.name}`) },
     });
     expect(labels()).toEqual([]);
@@ -164,54 +164,54 @@ describe('a wish about a pull request', () => {
 
   it('changes nothing where no label would help', async () => {
     const unlabelled = start(spec('{ type: pr_comment, pattern: /preview }'));
-    expect(await unlabelled.office.up('pr', '1')).toMatchObject({ body: { code: 'api.conflict' } });
+    expect(await unlabelled.client.up('pr', '1')).toMatchObject({ body: { code: 'api.conflict' } });
     const skipped = start();
     skipped.repository.pullRequests.edit(skipped.pull, { title: 'no [skip eph]' });
-    expect(await skipped.office.up('pr', '1')).toMatchObject({
+    expect(await skipped.client.up('pr', '1')).toMatchObject({
       body: { code: 'api.conflict', message: expect.stringContaining('[skip eph]') },
     });
     expect([unlabelled.labels(), skipped.labels()]).toEqual([[], []]);
   });
 
   it('removes nothing where that would not remove the environment, and says what would', async () => {
-    const { office, repository, pull, labels } = start(spec('{ type: pr_label, labels: [preview] }, { type: auto }'));
+    const { client, repository, pull, labels } = start(spec('{ type: pr_label, labels: [preview] }, { type: auto }'));
     repository.pullRequests.label(pull, 'preview');
-    expect(await office.down(pull)).toMatchObject({
+    expect(await client.down(pull)).toMatchObject({
       body: { code: 'api.conflict', message: expect.stringContaining('Close it, or write [skip eph] in its title.') },
     });
     expect(labels()).toEqual(['preview']);
-    expect(office.woken).toEqual([]);
+    expect(client.woken).toEqual([]);
   });
 
   it('has nothing to do once the pull request is closed', async () => {
-    const { office, repository, pull } = start();
+    const { client, repository, pull } = start();
     repository.pullRequests.label(pull, 'preview');
     repository.pullRequests.close(pull);
-    expect(await office.down(pull)).toMatchObject({ status: 202, body: { changes: [], because: 'pull request 1 is gone' } });
-    expect(await office.up('pr', '1')).toMatchObject({ body: { code: 'api.not_found' } });
+    expect(await client.down(pull)).toMatchObject({ status: 202, body: { changes: [], because: 'pull request 1 is gone' } });
+    expect(await client.up('pr', '1')).toMatchObject({ body: { code: 'api.not_found' } });
   });
 
-  it('is not taken for fulfilled while the forge does not answer', async () => {
+  it('fails while the forge does not answer', async () => {
     let away = true;
-    const { office, pull, labels } = start(byLabel, async () => {
-      if (away) throw new EphError('forge.unreachable', 'the forge is away');
+    const { client, pull, labels } = start(byLabel, async () => {
+      if (away) throw new EphError('forge.unreachable', 'the forge is down');
     });
-    expect(await office.up('pr', '1')).toMatchObject({ body: { code: 'forge.unreachable' } });
-    expect(await office.up('branch', 'feature')).toMatchObject({ body: { code: 'forge.unreachable' } });
-    expect(await office.down(pull)).toMatchObject({ body: { code: 'forge.unreachable' } });
+    expect(await client.up('pr', '1')).toMatchObject({ body: { code: 'forge.unreachable' } });
+    expect(await client.up('branch', 'feature')).toMatchObject({ body: { code: 'forge.unreachable' } });
+    expect(await client.down(pull)).toMatchObject({ body: { code: 'forge.unreachable' } });
     expect(labels()).toEqual([]);
     away = false;
-    expect(await office.up('pr', '1')).toMatchObject({ status: 202 });
+    expect(await client.up('pr', '1')).toMatchObject({ status: 202 });
     expect(labels()).toEqual(['preview']);
   });
 
-  it('about a branch without one makes a branch where it may, and else says what is missing', async () => {
-    const { office, repository } = start();
+  it('about a branch without one creates a branch where it may, and else says what is missing', async () => {
+    const { client, repository } = start();
     repository.push(branch('lonely'), {});
-    expect(await office.up('branch', 'lonely')).toMatchObject({
+    expect(await client.up('branch', 'lonely')).toMatchObject({
       body: { code: 'api.conflict', message: expect.stringContaining('Open a pull request') },
     });
-    const writing = new Office(
+    const writing = new RequestClient(
       new Map([[shop, { forge: new FakeForge(shop, repository), refs: new FakeRefWriter('preview/', repository) }]]),
     );
     expect(await writing.up('branch', 'lonely')).toMatchObject({
@@ -221,10 +221,10 @@ describe('a wish about a pull request', () => {
   });
 });
 
-describe('a wish about a branch of plain Git', () => {
+describe('a request about a branch of plain Git', () => {
   const start = async (files: Readonly<Record<string, string>> = {}) => {
     const origin = await Origin.create();
-    const folder = await mkdtemp(join(tmpdir(), 'eph-wishes-'));
+    const folder = await mkdtemp(join(tmpdir(), 'eph-requests-'));
     const forge = createGitForge({ project: shop, location: origin.path, folder });
     onTestFinished(async () => {
       await forge[Symbol.asyncDispose]();
@@ -232,16 +232,16 @@ describe('a wish about a branch of plain Git', () => {
       await rm(folder, { recursive: true, force: true });
     });
     const commit = await origin.push(branch('feature/login'), files);
-    const office = new Office(new Map([[shop, { forge, refs: forge.refs }]]));
+    const client = new RequestClient(new Map([[shop, { forge, refs: forge.refs }]]));
     const branches = async (): Promise<Readonly<Record<string, CommitSha>>> =>
       Object.fromEntries((await forge.sources(AbortSignal.timeout(20_000))).items.map(({ ref, commit }) => [ref.name, commit]));
-    return { origin, commit, office, branches };
+    return { origin, commit, client, branches };
   };
 
   it('makes a branch that the triggers want, once', async () => {
-    const { office, commit, branches } = await start();
+    const { client, commit, branches } = await start();
     const made = branch('preview/feature/login');
-    expect(await office.up('branch', 'feature/login')).toMatchObject({
+    expect(await client.up('branch', 'feature/login')).toMatchObject({
       status: 202,
       body: {
         source: made,
@@ -251,83 +251,83 @@ describe('a wish about a branch of plain Git', () => {
       },
     });
     expect(await branches()).toEqual({ 'feature/login': commit, [made.name]: commit });
-    expect(await office.up('branch', 'feature/login')).toMatchObject({ status: 202, body: { source: made, changes: [] } });
-    expect(await office.up('branch', made.name)).toMatchObject({ status: 202, body: { source: made, changes: [] } });
-    expect(office.woken).toEqual([shop]);
+    expect(await client.up('branch', 'feature/login')).toMatchObject({ status: 202, body: { source: made, changes: [] } });
+    expect(await client.up('branch', made.name)).toMatchObject({ status: 202, body: { source: made, changes: [] } });
+    expect(client.woken).toEqual([shop]);
   });
 
   it('deletes what it made, once', async () => {
-    const { office, commit, branches } = await start();
-    await office.up('branch', 'feature/login');
+    const { client, commit, branches } = await start();
+    await client.up('branch', 'feature/login');
     const made = branch('preview/feature/login');
-    expect(await office.down(made)).toMatchObject({
+    expect(await client.down(made)).toMatchObject({
       status: 202,
       body: { changes: [{ type: 'branch_deleted', branch: made.name, commit }] },
     });
     expect(await branches()).toEqual({ 'feature/login': commit });
-    expect(await office.down(made)).toMatchObject({ status: 202, body: { changes: [], because: `branch ${made.name} is gone` } });
+    expect(await client.down(made)).toMatchObject({ status: 202, body: { changes: [], because: `branch ${made.name} is gone` } });
   });
 
   it('deletes work that is nowhere else only by force', async () => {
-    const { office, origin, commit, branches } = await start();
+    const { client, origin, commit, branches } = await start();
     const own = await origin.push(branch('preview/own'), { 'a.txt': 'work' });
     for (const query of ['', '?force=false', '?force=1'])
-      expect(await office.down(branch('preview/own'), query)).toMatchObject({
-        body: { code: 'api.conflict', message: expect.stringContaining(`no other branch or tag is at ${own}`) },
+      expect(await client.down(branch('preview/own'), query)).toMatchObject({
+        body: { code: 'api.conflict', message: expect.stringContaining(`no other branch or tag has ${own}`) },
       });
     expect(await branches()).toEqual({ 'feature/login': commit, 'preview/own': own });
-    expect(await office.down(branch('preview/own'), '?force=true')).toMatchObject({
+    expect(await client.down(branch('preview/own'), '?force=true')).toMatchObject({
       body: { changes: [{ type: 'branch_deleted', commit: own }] },
     });
     expect(await branches()).toEqual({ 'feature/login': commit });
   });
 
   it('leaves a branch of the same name alone that is somewhere else', async () => {
-    const { office, origin, commit, branches } = await start();
+    const { client, origin, commit, branches } = await start();
     const own = await origin.push(branch('preview/feature/login'), { 'a.txt': 'work' });
-    expect(await office.up('branch', 'feature/login')).toMatchObject({ body: { code: 'api.conflict' } });
+    expect(await client.up('branch', 'feature/login')).toMatchObject({ body: { code: 'api.conflict' } });
     expect(await branches()).toEqual({ 'feature/login': commit, 'preview/feature/login': own });
   });
 
   it('never deletes branches and tags outside of preview/', async () => {
     const triggers = '{ type: git_branch, pattern: "**" }, { type: git_tag, pattern: "**" }';
-    const { office, origin, branches } = await start(spec(triggers));
+    const { client, origin, branches } = await start(spec(triggers));
     await origin.push(branch('release/1'), spec(triggers));
     await origin.push({ kind: 'tag', name: 'preview/v1' }, spec(triggers));
     const before = await branches();
     for (const ref of [branch('release/1'), branch('feature/login'), { kind: 'tag', name: 'preview/v1' } as const])
-      expect(await office.down(ref, '?force=true')).toMatchObject({ body: { code: 'api.conflict' } });
+      expect(await client.down(ref, '?force=true')).toMatchObject({ body: { code: 'api.conflict' } });
     expect(await branches()).toEqual(before);
   });
 
   it('makes nothing that no trigger wants', async () => {
-    const { office, commit, branches } = await start(spec('{ type: git_tag, pattern: "v*" }'));
-    expect(await office.up('branch', 'feature/login')).toMatchObject({
+    const { client, commit, branches } = await start(spec('{ type: git_tag, pattern: "v*" }'));
+    expect(await client.up('branch', 'feature/login')).toMatchObject({
       body: { code: 'api.conflict', message: expect.stringContaining('would get none either') },
     });
     expect(await branches()).toEqual({ 'feature/login': commit });
   });
 
-  it('knows no pull requests', async () => {
-    const { office } = await start();
-    expect(await office.up('pr', '1')).toMatchObject({
+  it('has no pull requests', async () => {
+    const { client } = await start();
+    expect(await client.up('pr', '1')).toMatchObject({
       body: { code: 'api.conflict', message: expect.stringContaining('plain Git') },
     });
   });
 
   it('is only a name, whatever it is', async () => {
-    const { office, commit, branches } = await start();
+    const { client, commit, branches } = await start();
     for (const name of ['../../heads/main', 'a..b', '-d', '$(id)', 'a b', '\0', 'x'.repeat(1000), 'ü/🚢'])
-      expect(await office.up('branch', name)).toMatchObject({ body: { code: 'api.not_found' } });
+      expect(await client.up('branch', name)).toMatchObject({ body: { code: 'api.not_found' } });
     expect(await branches()).toEqual({ 'feature/login': commit });
   });
 });
 
-describe('a wish', () => {
-  const two = (): Office => {
+describe('a request', () => {
+  const two = (): RequestClient => {
     const other = projectId('other');
     const projects = [shop, other].map((id) => [id, { forge: new FakeForge(id, new FakeRepository(id)) }] as const);
-    return new Office(new Map(projects));
+    return new RequestClient(new Map(projects));
   };
 
   it('names its project where there are several', async () => {
@@ -356,11 +356,11 @@ describe('a wish', () => {
     ...['0', '01', '-1', '1.5', '1e3', '12345678901', '1/../2', '%31', 'one'].map(
       (name) => `{"project":"shop","source":{"kind":"pr","name":"${name}"}}`,
     ),
-  ])('that makes no sense is refused: %s', async (body) => {
+  ])('that is invalid is refused: %s', async (body) => {
     expect(await two().post(body)).toMatchObject({ body: { code: 'api.bad_request' } });
   });
 
-  it('has a limit', async () => {
+  it('has a size limit', async () => {
     const { status } = await two().post(JSON.stringify({ source: { kind: 'branch', name: 'x'.repeat(100_000) } }));
     expect(status).toBe(413);
   });

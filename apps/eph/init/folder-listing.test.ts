@@ -3,10 +3,10 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeFolder } from './folder.fake.ts';
-import { surveyFolder } from './survey.ts';
+import { listFolder } from './folder-listing.ts';
 
-describe('a survey', () => {
-  it('lists files near the top first and leaves out what others made', async () => {
+describe('a folder listing', () => {
+  it('has files near the root first, without generated ones', async () => {
     await using folder = await makeFolder({
       'z.txt': '',
       'a/b.txt': '',
@@ -16,23 +16,23 @@ describe('a survey', () => {
       '.git/config': '',
       '.github/workflows/ci.yaml': '',
     });
-    expect(await surveyFolder(folder.path)).toMatchObject({ files: ['z.txt', 'a/b.txt'], cut: false });
+    expect(await listFolder(folder.path)).toMatchObject({ files: ['z.txt', 'a/b.txt'], cut: false });
   });
 
-  it('looks four levels deep and says when there is more', async () => {
+  it('is four levels deep and says when there is more', async () => {
     await using folder = await makeFolder({ '1/2/3/file': '' });
-    expect(await surveyFolder(folder.path)).toMatchObject({ files: ['1/2/3/file'], cut: false });
+    expect(await listFolder(folder.path)).toMatchObject({ files: ['1/2/3/file'], cut: false });
     await mkdir(join(folder.path, '1/2/3/4'));
-    expect(await surveyFolder(folder.path)).toMatchObject({ files: ['1/2/3/file'], cut: true });
+    expect(await listFolder(folder.path)).toMatchObject({ files: ['1/2/3/file'], cut: true });
   });
 
   it('stops after five thousand entries', async () => {
     const files = Array.from({ length: 5_100 }, (_, index) => [`many/${index}`, ''] as const);
     await using folder = await makeFolder({ ...Object.fromEntries(files), 'z/late': '' });
-    const survey = await surveyFolder(folder.path);
-    expect(survey.files.length).toBeLessThan(5_000);
-    expect(survey.files).not.toContain('z/late');
-    expect(survey.cut).toBe(true);
+    const listing = await listFolder(folder.path);
+    expect(listing.files.length).toBeLessThan(5_000);
+    expect(listing.files).not.toContain('z/late');
+    expect(listing.cut).toBe(true);
   });
 
   it('follows no links and opens nothing that is not a file', async () => {
@@ -41,14 +41,14 @@ describe('a survey', () => {
     await symlink(folder.path, join(folder.path, 'real', 'again'));
     await symlink('package.json', join(folder.path, 'real', 'link.json'));
     execFileSync('/usr/bin/mkfifo', [join(folder.path, 'Procfile')]);
-    const survey = await surveyFolder(folder.path);
-    expect(survey.files).toStrictEqual(['real/package.json']);
-    // It became a pipe after it was listed: nobody writes to it, and nothing waits.
-    expect(await survey.read('Procfile')).toBe('');
-    expect(await survey.read('real/link.json')).toBe('');
+    const listing = await listFolder(folder.path);
+    expect(listing.files).toStrictEqual(['real/package.json']);
+    // It became a pipe after it was listed; reading it must not block.
+    expect(await listing.read('Procfile')).toBe('');
+    expect(await listing.read('real/link.json')).toBe('');
   });
 
-  it('leaves out names that would have to be explained to a shell or a terminal', async () => {
+  it('leaves out names with a meaning to a shell or a terminal', async () => {
     await using folder = await makeFolder({
       'ok name.txt': '',
       'größe/店.txt': '',
@@ -59,19 +59,19 @@ describe('a survey', () => {
       'a;b/Dockerfile': '',
       '${X}': '',
     });
-    expect((await surveyFolder(folder.path)).files).toStrictEqual(['ok name.txt', 'größe/店.txt']);
+    expect((await listFolder(folder.path)).files).toStrictEqual(['ok name.txt', 'größe/店.txt']);
   });
 
   it('reads the beginning of a file, and nothing of one that is not there', async () => {
     await using folder = await makeFolder({ large: 'x'.repeat(1_000_000) });
-    const survey = await surveyFolder(folder.path);
-    expect(await survey.read('large')).toHaveLength(64 * 1024);
-    expect(await survey.read('absent')).toBe('');
+    const listing = await listFolder(folder.path);
+    expect(await listing.read('large')).toHaveLength(64 * 1024);
+    expect(await listing.read('absent')).toBe('');
     await writeFile(join(folder.path, 'bytes'), Buffer.from([0xff, 0xfe]));
-    expect(await survey.read('bytes')).toBe('\ufffd\ufffd');
+    expect(await listing.read('bytes')).toBe('\ufffd\ufffd');
   });
 
   it('of a folder that is not there is empty', async () => {
-    expect(await surveyFolder('/nowhere/at/all')).toMatchObject({ files: [], cut: false });
+    expect(await listFolder('/nowhere/at/all')).toMatchObject({ files: [], cut: false });
   });
 });

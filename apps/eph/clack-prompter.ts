@@ -1,17 +1,16 @@
 import type { Readable, Writable } from 'node:stream';
 import { confirm, isCancel, multiselect, select, text } from '@clack/prompts';
-import type { Asker, Choice } from './asker.ts';
 import { CommandFailure } from './command-failure.ts';
+import type { Choice, Prompter } from './prompter.ts';
 import { safeLine } from './safe-text.ts';
 
-/** Asks on a terminal. */
-export const createClackAsker = (input: Readable, output: Writable): Asker => ({
-  text: async ({ message, proposal, refuse }) =>
+export const createClackPrompter = (input: Readable, output: Writable): Prompter => ({
+  text: async ({ message, proposal, validate }) =>
     answered(
       await text({
         message: safeLine(message),
         initialValue: proposal,
-        validate: (answer = '') => refuse?.(answer),
+        validate: (answer = '') => validate?.(answer),
         input,
         output,
       }),

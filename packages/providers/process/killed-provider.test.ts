@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
 
-const program = fileURLToPath(new URL('sudden-death.program.ts', import.meta.url));
+const program = fileURLToPath(new URL('kill-loop.program.ts', import.meta.url));
 const kills = 8;
 
-/** Runs the program over the folder and kills it after a while, wherever it is. */
+/** Runs the program and kills it after a while. */
 const runAndKill = async (folder: string, firstVersion: number, afterMs: number): Promise<void> => {
   const child = spawn(process.execPath, [program, folder, String(firstVersion)], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');
@@ -20,7 +20,7 @@ const instancesRunning = async (world: ProcessWorld): Promise<string[]> =>
   (await world.running()).filter(({ pid, session }) => pid === session).map(({ marker }) => marker ?? '');
 
 describe('a provider that is killed', () => {
-  it('wherever it is, leaves nothing that the next one does not find, and starts nothing twice', {
+  it('at any moment leaves nothing that the next one does not find, and starts nothing twice', {
     timeout: 120_000,
   }, async () => {
     await using world = new ProcessWorld();

@@ -1,6 +1,6 @@
 import { identity, never, ProcessWorld, run } from './process-world.fake.ts';
 
-/** Changes its mind about one environment as fast as it can, until it is killed. */
+/** Changes one environment as fast as it can, until it is killed. */
 const [, , folder = '', first = '1'] = process.argv;
 const world = new ProcessWorld({ folder });
 process.stdout.write('begun\n');

@@ -1,12 +1,12 @@
-import type { Asker, ChoiceQuestion, TextQuestion } from './asker.ts';
+import type { ChoiceQuestion, Prompter, TextQuestion } from './prompter.ts';
 
-/** Somebody who has an answer ready for some questions and takes what is proposed for the others. */
-export interface ScriptedAsker extends Asker {
+/** Has answers to some questions and accepts the proposal for the others. */
+export interface ScriptedPrompter extends Prompter {
   readonly questions: readonly string[];
 }
 
 /** @param answers by a part of the question */
-export const scriptAnswers = (answers: Readonly<Record<string, string | readonly string[] | boolean>> = {}): ScriptedAsker => {
+export const scriptAnswers = (answers: Readonly<Record<string, string | readonly string[] | boolean>> = {}): ScriptedPrompter => {
   const questions: string[] = [];
   const answerTo = (message: string): string | readonly string[] | boolean | undefined => {
     questions.push(message);
@@ -16,10 +16,10 @@ export const scriptAnswers = (answers: Readonly<Record<string, string | readonly
     if (choices.some((choice) => choice.value === value)) return value;
     throw new Error(`${JSON.stringify(value)} is not offered, only ${JSON.stringify(choices)}`);
   };
-  const fit = ({ refuse }: TextQuestion, value: string): string => {
-    const refusal = refuse?.(value);
-    if (refusal === undefined) return value;
-    throw new Error(`${JSON.stringify(value)} is refused: ${refusal}`);
+  const fit = ({ validate }: TextQuestion, value: string): string => {
+    const fault = validate?.(value);
+    if (fault === undefined) return value;
+    throw new Error(`${JSON.stringify(value)} is refused: ${fault}`);
   };
   return {
     questions,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { sourceKinds } from '../source.ts';
 
-/** Somebody wishes for an environment. ephd keeps no wishes: it writes them to Git, where everybody sees them. */
-export const wishSchema = z.strictObject({
-  /** Not needed while there is only one. */
+/** A request for an environment. ephd does not store it but writes it to Git, where everybody can see it. */
+export const environmentRequestSchema = z.strictObject({
+  /** Optional while ephd watches a single project. */
   project: z.string().max(63).optional(),
   source: z.strictObject({
     kind: z.enum(['pr', 'branch']),
@@ -11,7 +11,7 @@ export const wishSchema = z.strictObject({
     name: z.string().min(1).max(1_000),
   }),
 });
-export type Wish = z.output<typeof wishSchema>;
+export type EnvironmentRequest = z.output<typeof environmentRequestSchema>;
 
 const change = z.discriminatedUnion('type', [
   z.object({ type: z.literal('label_added'), label: z.string() }),
@@ -19,18 +19,17 @@ const change = z.discriminatedUnion('type', [
   z.object({ type: z.literal('branch_made'), branch: z.string(), commit: z.string() }),
   z.object({ type: z.literal('branch_deleted'), branch: z.string(), commit: z.string() }),
 ]);
-export type WishChange = z.output<typeof change>;
+export type RequestChange = z.output<typeof change>;
 
-/** What was done about a wish; the loop does the rest. */
-export const wishAnswerSchema = z.object({
+/** What ephd changed in Git; the loop then creates or removes the environment. */
+export const requestAnswerSchema = z.object({
   project: z.string(),
-  /** Whose environment it is: for a branch that was named, perhaps the pull request that it belongs to. */
+  /** The source of the environment: for a branch, this may be the pull request that it belongs to. */
   source: z.object({ kind: z.enum(sourceKinds), name: z.string() }),
-  /** The id that it has, or will have. */
   environment: z.string(),
-  /** In Git. None: it was so already. */
+  /** Empty when Git needed no change. */
   changes: z.array(change),
-  /** Why it is wanted now, or is not. */
+  /** Why the environment is wanted now, or why it is not. */
   because: z.string(),
 });
-export type WishAnswer = z.output<typeof wishAnswerSchema>;
+export type RequestAnswer = z.output<typeof requestAnswerSchema>;

@@ -1,6 +1,6 @@
-import { errorSchema, wishAnswerSchema } from '@eph/contract';
+import { errorSchema, requestAnswerSchema } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeEphd, fakeEnvironment, fakeWishAnswer, startFakeEphd } from './ephd.fake.ts';
+import { type FakeEphd, fakeEnvironment, fakeRequestAnswer, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { eph, type Result, type SessionOptions } from './terminal.fake.ts';
 
@@ -28,27 +28,27 @@ describe('up', () => {
     ['-', 'branch', '-'],
   ])('takes %s for a %s', async (text, kind, name) => {
     expect(await ask(['up', text])).toMatchObject({ code: exitCodes.ok, err: '' });
-    expect(ephd.wishes).toStrictEqual([{ source: { kind, name } }]);
+    expect(ephd.environmentRequests).toStrictEqual([{ source: { kind, name } }]);
     expect(ephd.requests).toStrictEqual(['POST /api/v1/environments']);
   });
 
   it('says what was changed in Git, and how to go on', async () => {
-    ephd.wishAnswer = fakeWishAnswer({ changes: [{ type: 'label_added', label: 'preview' }] });
+    ephd.requestAnswer = fakeRequestAnswer({ changes: [{ type: 'label_added', label: 'preview' }] });
     expect((await ask(['up', '42', '--project', 'shop'])).out.split('\n')).toStrictEqual([
-      'The label preview was added to pull request 42.',
+      'Added label preview to pull request 42.',
       'pull request 42 has the label preview (trigger pr_label).',
-      'See how far it is with `eph status 0123456789abcdef`.',
+      'Follow it with `eph status --watch 0123456789abcdef`.',
       '',
     ]);
-    expect(ephd.wishes).toStrictEqual([{ project: 'shop', source: { kind: 'pr', name: '42' } }]);
+    expect(ephd.environmentRequests).toStrictEqual([{ project: 'shop', source: { kind: 'pr', name: '42' } }]);
     const branch = 'preview/login';
-    ephd.wishAnswer = fakeWishAnswer({
+    ephd.requestAnswer = fakeRequestAnswer({
       source: { kind: 'branch', name: branch },
       changes: [{ type: 'branch_made', branch, commit }],
     });
-    expect((await ask(['up', 'login'])).out).toContain(`The branch ${branch} was made at ${commit}.\n`);
-    ephd.wishAnswer = fakeWishAnswer();
-    expect((await ask(['up', '42'])).out).toContain('There is nothing to change in Git.\n');
+    expect((await ask(['up', 'login'])).out).toContain(`Created branch ${branch} at ${commit}.\n`);
+    ephd.requestAnswer = fakeRequestAnswer();
+    expect((await ask(['up', '42'])).out).toContain('Git needs no change.\n');
   });
 
   it.each([
@@ -62,7 +62,7 @@ describe('up', () => {
     expect(ephd.requests).toStrictEqual([]);
   });
 
-  it('passes on why it cannot be', async () => {
+  it('passes on why it is refused', async () => {
     ephd.instead = (_request, response) =>
       response
         .writeHead(409, { 'content-type': 'application/json' })
@@ -74,28 +74,28 @@ describe('up', () => {
 });
 
 describe('down', () => {
-  it('takes the wish back for the environment that is meant', async () => {
-    ephd.wishAnswer = fakeWishAnswer({
+  it('withdraws the request for the environment', async () => {
+    ephd.requestAnswer = fakeRequestAnswer({
       source: { kind: 'branch', name: 'preview/login' },
       changes: [{ type: 'branch_deleted', branch: 'preview/login', commit }],
       because: 'branch preview/login is gone',
     });
     expect(await ask(['down', 'preview/login'])).toStrictEqual({
       code: exitCodes.ok,
-      out: `The branch preview/login was deleted; it was at ${commit}.\nbranch preview/login is gone.\n`,
+      out: `Deleted branch preview/login, which was at ${commit}.\nbranch preview/login is gone.\n`,
       err: '',
     });
     expect(ephd.requests.at(-1)).toBe('DELETE /api/v1/environments/0123456789abcdef');
-    ephd.wishAnswer = fakeWishAnswer({ changes: [{ type: 'label_removed', label: 'preview' }] });
-    expect((await ask(['down', 'shop'])).out).toContain('The label preview was removed from pull request 42.\n');
+    ephd.requestAnswer = fakeRequestAnswer({ changes: [{ type: 'label_removed', label: 'preview' }] });
+    expect((await ask(['down', 'shop'])).out).toContain('Removed label preview from pull request 42.\n');
   });
 
-  it('uses force only when told to', async () => {
+  it('uses force only with --force', async () => {
     await ask(['down', 'shop', '--force']);
     expect(ephd.requests.at(-1)).toBe('DELETE /api/v1/environments/0123456789abcdef?force=true');
   });
 
-  it('does nothing when it is not clear which one is meant', async () => {
+  it('does nothing when several environments match', async () => {
     const other = { id: 'fedcba9876543210', name: 'shop-quiet-river-1188', alias: null };
     ephd.environments = [fakeEnvironment(), fakeEnvironment(other)];
     for (const name of ['shop', 'nothing', '..', ''])
@@ -111,13 +111,13 @@ describe('both', () => {
       ['down', 'shop'],
     ]) {
       const { out } = await ask([...args, '--json'], { isTTY: true });
-      expect(wishAnswerSchema.parse(JSON.parse(out))).toStrictEqual(ephd.wishAnswer);
+      expect(requestAnswerSchema.parse(JSON.parse(out))).toStrictEqual(ephd.requestAnswer);
     }
   });
 
-  it('show names of strangers as text', async () => {
+  it('show untrusted names as text', async () => {
     const evil = '\x1b]0;owned\x07\x9b2J\u202e\r\n';
-    ephd.wishAnswer = fakeWishAnswer({
+    ephd.requestAnswer = fakeRequestAnswer({
       source: { kind: 'branch', name: evil },
       changes: [
         { type: 'label_added', label: evil },

@@ -1,0 +1,128 @@
+import { EphError, type ProjectId, projectId, type SourceRef, silentLog } from '@eph/contract';
+import { ManualClock } from '@eph/engine/loop/clock.fake';
+import type { Reporter } from '@eph/engine/report/reporter';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { RemovalRequest } from './environment-requests.ts';
+import { StopPoller } from './stop-poller.ts';
+
+const pull: SourceRef = { kind: 'pr', name: '7' };
+
+/** Projects with a stop button each. */
+class StopButtons {
+  readonly clock = new ManualClock();
+  readonly pressed = new Set<ProjectId>();
+  readonly polls: ProjectId[] = [];
+  readonly takenDown: RemovalRequest[] = [];
+  readonly shownAgain: ProjectId[] = [];
+  active: readonly string[] = [];
+  refusal: EphError | undefined;
+
+  start(...names: readonly string[]): StopPoller {
+    const ids = names.map(projectId);
+    this.active = names;
+    const poller = new StopPoller({
+      projects: new Map([
+        [projectId('plain'), { reporter: withoutButton }],
+        ...ids.map((id) => [id, { reporter: this.#reporterOf(id) }] as const),
+      ]),
+      requests: {
+        takeDown: async ({ project, ref }) => {
+          if (this.refusal !== undefined) throw this.refusal;
+          this.takenDown.push({ project, ref });
+          return { project, source: ref, environment: '0'.repeat(16), changes: [], because: 'nobody asks for it' };
+        },
+      },
+      activeProjects: () => new Set(this.active.map(projectId)),
+      clock: this.clock,
+      log: silentLog,
+    });
+    onTestFinished(() => poller[Symbol.asyncDispose]());
+    return poller;
+  }
+
+  /** Runs every poll that falls due within this time. */
+  async pass(seconds: number): Promise<void> {
+    const end = this.clock.now() + seconds * 1000;
+    for (let due = this.clock.nextDue(); due !== undefined && due <= end; due = this.clock.nextDue()) {
+      this.clock.advance(due - this.clock.now());
+      await new Promise(setImmediate);
+    }
+    this.clock.advance(end - this.clock.now());
+  }
+
+  #reporterOf(id: ProjectId): Reporter {
+    return {
+      ensure: async () => undefined,
+      handleStops: async (takeDown) => {
+        this.polls.push(id);
+        if (!this.pressed.has(id)) return;
+        if (!(await takeDown(pull))) this.shownAgain.push(id);
+        this.pressed.delete(id);
+      },
+    };
+  }
+}
+
+const withoutButton: Reporter = { ensure: async () => undefined };
+const shop = projectId('shop');
+
+describe('stops', () => {
+  it('become requests to remove what was stopped', async () => {
+    const buttons = new StopButtons();
+    buttons.start('shop', 'blog');
+    await buttons.pass(20);
+    expect(buttons.takenDown).toEqual([]);
+    buttons.pressed.add(shop);
+    await buttons.pass(20);
+    expect(buttons.takenDown).toEqual([{ project: 'shop', ref: pull }]);
+    expect(buttons.shownAgain).toEqual([]);
+  });
+
+  it('that cannot be followed are shown as running again', async () => {
+    const buttons = new StopButtons();
+    buttons.start('shop');
+    buttons.refusal = new EphError('api.conflict', 'pull request 7 wants an environment without any label');
+    buttons.pressed.add(shop);
+    await buttons.pass(20);
+    expect(buttons.shownAgain).toEqual(['shop']);
+  });
+
+  it('are followed as soon as the forge answers again', async () => {
+    const buttons = new StopButtons();
+    buttons.start('shop');
+    buttons.refusal = new EphError('forge.unreachable', 'the forge is down');
+    buttons.pressed.add(shop);
+    await buttons.pass(60);
+    expect([buttons.takenDown, buttons.shownAgain]).toEqual([[], []]);
+    buttons.refusal = undefined;
+    await buttons.pass(20);
+    expect(buttons.takenDown).toHaveLength(1);
+  });
+
+  it('are polled for in turn, however many projects there are, and only where environments exist', async () => {
+    const buttons = new StopButtons();
+    buttons.start('shop', 'blog', 'docs', 'wiki');
+    await buttons.pass(42);
+    expect(buttons.polls).toEqual(['shop', 'blog', 'docs', 'wiki', 'shop']);
+    buttons.active = ['docs'];
+    await buttons.pass(60);
+    expect(buttons.polls.slice(5)).toEqual(['blog', 'docs', 'wiki', 'docs', 'docs', 'docs']);
+
+    const many = new StopButtons();
+    many.start(...Array.from({ length: 2_000 }, (_, index) => `shop-${index}`));
+    await many.pass(60);
+    expect(many.polls).toHaveLength(41);
+  });
+
+  it('are not polled for without a button, nor after the end', async () => {
+    const none = new StopButtons();
+    none.start('shop');
+    none.active = ['plain'];
+    await none.pass(60);
+    expect(none.polls).toEqual([]);
+    const buttons = new StopButtons();
+    await buttons.start('shop')[Symbol.asyncDispose]();
+    await buttons.pass(60);
+    expect(buttons.polls).toEqual([]);
+  });
+});
