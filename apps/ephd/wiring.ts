@@ -102,18 +102,6 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     policy: config.policy,
     reader: createConfigurationReader(config, (options) => stack.use(createGitForge({ ...options, environment, log }))),
   });
-  const processFolder = join(config.dataFolder, 'process');
-  mkdirSync(processFolder, { recursive: true });
-  const provider = stack.use(
-    createProcessProvider({
-      folder: processFolder,
-      exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
-      variables: environment,
-      secretOf: (project, name) => projects.get(project)?.variables[name]?.value,
-      log,
-    }),
-  );
-
   let engine: Engine | undefined;
   const routes = new RouteTable();
   const metrics = createMetrics(
@@ -126,6 +114,19 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     await createGateway({ routes, port: config.gateway.port, domain: config.gateway.domain, onRequest: metrics.requestServed }),
   );
   const urlOf = (name: string): string => `http://${name}.${config.gateway.domain}:${gateway.port}`;
+  const processFolder = join(config.dataFolder, 'process');
+  mkdirSync(processFolder, { recursive: true });
+  const provider = stack.use(
+    createProcessProvider({
+      folder: processFolder,
+      exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
+      variables: environment,
+      secretOf: (project, name) => projects.get(project)?.variables[name]?.value,
+      // Known before any service is started, since the gateway listens.
+      urlOf: ({ name }) => urlOf(name),
+      log,
+    }),
+  );
   const createEngine = (): Engine =>
     new Engine({
       projects: new Map(

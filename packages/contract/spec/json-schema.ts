@@ -78,9 +78,10 @@ const isOfNoUse = (properties: { readonly [key: string]: JsonSchema }, known: { 
   });
 
 const remarkChoice = (schema: JsonSchema, choice: readonly (string | boolean)[]): JsonSchema => {
-  const possible = schema.const === undefined ? (schema.enum ?? [true, false]) : [schema.const];
+  const possible =
+    schema.const === undefined ? (schema.enum ?? (schema.type === 'boolean' ? [true, false] : choice)) : [schema.const];
   const ready = possible.filter((one) => choice.includes(one as string));
-  if (ready.length === possible.length) return schema;
+  if (ready.length === possible.length && possible !== choice) return schema;
   if (ready.length === 0) return describe(schema, notYet);
   return describe(schema, `Available today: ${ready.map((one) => `\`${String(one)}\``).join(', ')}.`);
 };

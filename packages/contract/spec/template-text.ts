@@ -8,10 +8,10 @@
 export type TemplateSyntax = 'braces' | 'dollar' | 'both';
 
 /** `:0:7`, as shells read it: so many characters from there on. */
-export interface Slice {
+export type Slice = {
   readonly start: number;
   readonly length: number;
-}
+};
 
 export interface Placeholder {
   /** As it stands in the text. */

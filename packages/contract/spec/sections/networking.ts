@@ -8,7 +8,7 @@ const routing = z
     strategy: z
       .enum(['subdomain', 'path', 'header'])
       .optional()
-      .describe('By what an environment is told from others. Default `subdomain`.'),
+      .describe('By what an environment is told from others. Default `subdomain`. A header works beside a host name.'),
     path_prefix: template('networking.routing.path_prefix')
       .startsWith('/', 'must begin with /')
       .optional()
@@ -17,7 +17,7 @@ const routing = z
       .string()
       .regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/, 'must be the name of a header, such as X-Eph-Environment')
       .optional()
-      .describe('For the strategy `header`: the header that names it.'),
+      .describe('For the strategy `header`: the header that names it. Default `X-Eph-Environment`.'),
   })
   .refine(...onlyWith('path_prefix', 'strategy', 'path', 'subdomain'))
   .refine(...onlyWith('header', 'strategy', 'header', 'subdomain'))
@@ -35,5 +35,5 @@ const schema = z.strictObject({ routing: routing.optional(), tls: tls.optional()
 export const networking = section({
   name: 'networking',
   schema,
-  available: { routing: { strategy: ['subdomain'] }, tls: { enabled: [false] } },
+  available: { routing: { strategy: ['subdomain', 'header'], header: ['X-Eph-Environment'] }, tls: { enabled: [false] } },
 });
