@@ -62,7 +62,7 @@ const remark = (schema: JsonSchema, known: Available | undefined): JsonSchema =>
   if (properties !== undefined && isOfNoUse(properties, within)) return describe(schema, notYet);
   return {
     ...schema,
-    ...(properties && { properties: mapValues(properties, (property, key) => remark(property, within[key])) }),
+    ...(properties && { properties: mapValues(properties, (property, key) => remark(property, within[key] ?? within['*'])) }),
     ...(items && { items: remark(items, within['*']) }),
     ...(additionalProperties && { additionalProperties: remark(additionalProperties, within['*']) }),
     ...(anyOf && { anyOf: anyOf.map((option) => remark(option, known)) }),

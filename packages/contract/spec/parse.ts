@@ -37,7 +37,7 @@ const forms = new WeakMap<readonly Section[], SpecForm>();
 const createForm = (sections: readonly Section[]): SpecForm => {
   const available = availableIn(sections);
   const pathsOf = (key: 'verbatim' | 'open') =>
-    sections.flatMap(({ name, [key]: paths = [] }) => paths.map((path) => [name, ...path]));
+    sections.flatMap(({ name, [key]: paths = [] }) => paths.map((path) => [name, ...path.split('.')]));
   return {
     schema: specSchema(sections),
     limitBytes: specLimitBytes,
@@ -76,7 +76,8 @@ export const parseSpec = (bytes: Uint8Array, file = 'eph.yaml', sections: readon
 const componentsOf = (spec: { readonly [section: string]: unknown }, sections: readonly Section[]): readonly SectionComponent[] =>
   sections.flatMap((section) => {
     const value = spec[section.name];
-    return value === undefined ? [] : (section.components?.(value).map((one) => ({ ...one, section })) ?? []);
+    const found = value === undefined ? [] : (section.components?.(value) ?? []);
+    return found.map((one) => ({ ...one, section, path: [section.name, ...one.path] }));
   });
 
 /** A reference means one component. Of the sections among which a provider chooses, only one counts. */

@@ -169,7 +169,7 @@ const toDesired = (input: ComponentInput, component: Resolved, provider: Provide
     provider,
     commit: input.source.commit,
     artifact: declared.artifact ?? input.artifact,
-    entry: declared.entry,
+    entry: declared.entry === true,
     dependsOn: [...component.needs.keys()].toSorted(),
     values: providerValues(component),
   };

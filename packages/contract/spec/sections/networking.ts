@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { onlyWith } from '../rules.ts';
 import { template } from '../scalars.ts';
-import { section } from '../section.ts';
 
 const routing = z
   .strictObject({
@@ -32,8 +31,8 @@ const tls = z
 
 const schema = z.strictObject({ routing: routing.optional(), tls: tls.optional() }).describe('How environments are reached.');
 
-export const networking = section({
-  name: 'networking',
-  schema,
-  available: { routing: { strategy: ['subdomain', 'header'], header: ['X-Eph-Environment'] }, tls: { enabled: [false] } },
-});
+const available = {
+  routing: { strategy: ['subdomain', 'header'], header: ['X-Eph-Environment'] },
+  tls: { enabled: [false] },
+} as const;
+export const networking = { name: 'networking', schema, available } as const;
