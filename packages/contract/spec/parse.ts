@@ -21,10 +21,7 @@ export type ParsedSpec =
       /** The same about protection: without it no environment may be started from the file. */
       readonly guards: readonly Notice[];
     }
-  /**
-   * Triggers that the file names and that are sound are known, so that the right environments show the faults. Otherwise they are
-   * absent, as they may be misspelt or lost, and nobody can tell whether an environment is wanted.
-   */
+  /** Triggers are there if the file has some without faults: then the right environments show the faults of the rest. */
   | { readonly ok: false; readonly faults: readonly Fault[]; readonly triggers?: readonly Trigger[] };
 
 export const specLimitBytes = 256 * 1024;
@@ -108,7 +105,7 @@ const shortForms: { readonly [path: string]: readonly string[] } = {
   'kubernetes.namespace_template': ['kubernetes', 'namespace'],
 };
 
-/** A spec has the long forms; who asks for their place gets that of the short form in the file. */
+/** A spec has the long forms; their place is that of the short form in the file. */
 const withShortForms = (places: Places): Places => ({
   file: places.file,
   at(path) {
