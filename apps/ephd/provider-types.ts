@@ -1,4 +1,4 @@
-import { type CommitSha, closest, type Log, type ProjectId, type ProviderName } from '@eph/contract';
+import { type CommitSha, closest, type Identity, type Log, type ProjectId, type ProviderName } from '@eph/contract';
 import type { Provider } from '@eph/engine/provider/provider';
 import { holdsEnvironments } from '@eph/providers/process/layout';
 import { createProcessProvider } from '@eph/providers/process/provider';
@@ -14,6 +14,8 @@ export interface ProviderContext {
   /** Writes the tree of a commit to a folder that does not exist yet. */
   readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
   readonly secretOf: (project: ProjectId, name: string) => string | undefined;
+  /** Where an environment is reached now; asked at each start of a service. */
+  readonly urlOf: (identity: Identity) => string;
   readonly log: Log;
 }
 

@@ -102,27 +102,6 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     policy: config.policy,
     reader: createConfigurationReader(config, (options) => stack.use(createGitForge({ ...options, environment, log }))),
   });
-  const retired = findRetiredProviders(config);
-  const retiredNames = new Set(retired.map(({ name }) => name));
-  for (const { name, type } of retired)
-    log.warn(
-      { provider: name, folder: folderOfProvider(config.dataFolder, name) },
-      `provider ${name} is not configured any more and still holds environments: put \`${name}: { type: ${type} }\` back under \`providers\`, or let them go with \`eph release <environment>\``,
-    );
-  const providers = new Map(
-    [...config.providers, ...retired].map(({ name, create }) => {
-      const provider = create({
-        name,
-        folder: folderOfProvider(config.dataFolder, name),
-        variables: environment,
-        exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
-        secretOf: (project, variable) => projects.get(project)?.variables[variable]?.value,
-        log,
-      });
-      return [name, stack.use(provider)];
-    }),
-  );
-
   let engine: Engine | undefined;
   const routes = new RouteTable();
   const metrics = createMetrics(
@@ -135,6 +114,28 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     await createGateway({ routes, port: config.gateway.port, domain: config.gateway.domain, onRequest: metrics.requestServed }),
   );
   const urlOf = (name: string): string => `http://${name}.${config.gateway.domain}:${gateway.port}`;
+  const retired = findRetiredProviders(config);
+  const retiredNames = new Set(retired.map(({ name }) => name));
+  for (const { name, type } of retired)
+    log.warn(
+      { provider: name, folder: folderOfProvider(config.dataFolder, name) },
+      `provider ${name} is not configured any more and still holds environments: put \`${name}: { type: ${type} }\` back under \`providers\`, or release them with \`eph release <environment>\``,
+    );
+  const providers = new Map(
+    [...config.providers, ...retired].map(({ name, create }) => {
+      const provider = create({
+        name,
+        folder: folderOfProvider(config.dataFolder, name),
+        variables: environment,
+        exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
+        secretOf: (project, variable) => projects.get(project)?.variables[variable]?.value,
+        // Known before any service is started, since the gateway listens.
+        urlOf: (identity) => urlOf(identity.name),
+        log,
+      });
+      return [name, stack.use(provider)];
+    }),
+  );
   const createEngine = (): Engine =>
     new Engine({
       projects: new Map(

@@ -2,11 +2,10 @@ import type { JsonValue } from './environment.ts';
 
 export type JsonMap = { readonly [key: string]: JsonValue };
 
-/** Bottom up: what a layer says wins over the layers before it. */
+/** Bottom up: each wins over those before it. */
 export const layerNames = ['default', 'cluster', 'developer', 'override'] as const;
 export type LayerName = (typeof layerNames)[number];
 
-/** Where a value stands. */
 export interface ValuePlace {
   /** The path in the file, such as `data.overrides.web.replicas`. */
   readonly path: string;
@@ -14,27 +13,23 @@ export interface ValuePlace {
   readonly column: number;
 }
 
-/** Where the values of a layer come from. */
 export interface LayerSource {
   readonly layer: LayerName;
-  /** Null where no file says it, as for built-in defaults. */
+  /** Null for built-in defaults. */
   readonly file: string | null;
   /** Null where the file is not read from Git. */
   readonly commit: string | null;
-  /** Where the value at this path of the component stands in the file. Asked only to explain, so it may take its time. */
+  /** Where the value at this path of the component is in the file. Asked only to explain, so it may be slow. */
   place(path: readonly string[]): ValuePlace | undefined;
 }
 
-/**
- * What one place says about a component. `values` are never changed once made, and equal values are the same object wherever their
- * maker can tell: the same object means that nothing was changed, and is not looked at again.
- */
+/** Values from one place. They never change, and are the same object for as long as they are equal, where that can be known. */
 export interface Layer {
   readonly source: LayerSource;
   readonly values: JsonMap;
 }
 
-/** What the platform says about components, over all and one by one. Several layers of one name come bottom up. */
+/** The configuration of the platform for components. Several layers of one name come bottom up. */
 export interface ConfigurationLayers {
   /** Cluster layers for every component of a kind, such as `Deployment`. */
   defaultsOf(kind: string): readonly Layer[];
@@ -48,7 +43,6 @@ export interface ConfigurationLayers {
   };
 }
 
-/** Where nobody configured anything. */
 export const noConfiguration: ConfigurationLayers = {
   defaultsOf: () => [],
   overridesOf: () => [],

@@ -21,10 +21,7 @@ const host = text()
   )
   .describe('A host name; `*` stands for anything within a label, `**` at the front for one label or more.');
 
-/**
- * Hard limits that no layer of values passes. What a file leaves out breaks none of them: where nothing said would mean no end, as for
- * the time to live, the limit itself is what holds.
- */
+/** Limits above all layers. What a file leaves out breaks none; without a time to live, the limit is the time to live. */
 export const policySchema = z
   .strictObject({
     max_ttl: duration().optional().describe('The longest time to live. It also holds for environments that ask for none.'),
@@ -59,13 +56,11 @@ export const policySchema = z
 
 export type PolicyLimits = z.output<typeof policySchema>;
 
-/** Limits, and who set them. */
 export interface Policy {
   readonly limits: PolicyLimits;
-  /** The file, as its readers know it. */
   readonly setBy: string;
   /** Null where the file is not read from Git. */
   readonly commit: string | null;
-  /** Where the limit at this path, such as `environments.per_team`, stands in the file. Asked only when it is broken. */
+  /** Where the limit at this path, such as `environments.per_team`, is in the file. Asked only when it is broken. */
   placeOf(path: readonly (string | number)[]): Place | undefined;
 }

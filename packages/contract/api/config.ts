@@ -2,8 +2,6 @@ import { z } from 'zod';
 import type { JsonValue } from '../environment.ts';
 import { layerNames } from '../layers.ts';
 
-/** The shapes of the HTTP API about configuration: what is wrong with a file, and where every value of an environment comes from. */
-
 const fault = z.object({
   file: z.string(),
   line: z.number(),
@@ -12,10 +10,8 @@ const fault = z.object({
   message: z.string(),
 });
 
-/** Something that is read and not acted on yet. */
 const notice = z.object({ path: z.string(), line: z.number(), column: z.number(), message: z.string() });
 
-/** One sentence each. */
 const sentences = {
   /** Limits that are exceeded. */
   violations: z.array(z.string()),
@@ -36,7 +32,6 @@ export type ValidationView = z.output<typeof validationSchema>;
 
 const json: z.ZodType<JsonValue> = z.json();
 
-/** Where a value was written. Without a file it is built in. */
 const origin = z.object({
   layer: z.enum(layerNames),
   file: z.string().nullable(),
@@ -57,7 +52,7 @@ const value = z.object({
   /** What was written where `value` is what it refers to. */
   reference: z.string().nullable(),
   origin,
-  /** What lower layers say instead, the nearest first. */
+  /** The values of lower layers, the nearest first. */
   below: z.array(z.object({ value: json, origin })),
 });
 

@@ -9,18 +9,14 @@ import { closest } from '../spec/suggest.ts';
 import { type ConfigScope, type ConfigType, findForeignLabels, findLabelFlaws, readLabels } from './labels.ts';
 import { layerOf, openLayer } from './layer-values.ts';
 
-/**
- * What the platform says, as an EnvironmentConfig of Crossplane: a document for the whole cluster, or one for a project. Crossplane keeps
- * the payload in `data`; documents that hold it in `spec` or `spec.data` exist and are read, too.
- */
+/** An EnvironmentConfig of Crossplane. Its payload is in `data`; documents that hold it in `spec` or `spec.data` exist, too. */
 export type EnvironmentConfig = ClusterConfig | ProjectConfig;
 
 export interface ClusterConfig {
   readonly type: 'cluster';
-  /** Where the payload stands in the document: `data`, `spec` or `spec.data`. */
+  /** Where the payload is in the document: `data`, `spec` or `spec.data`. */
   readonly payload: readonly string[];
   readonly environment: EnvironmentFacts;
-  /** Values for all components of a kind. */
   readonly defaults: { readonly [kind: string]: JsonMap };
   readonly platform: PlatformValues;
   readonly policy: PolicyLimits | undefined;
@@ -32,14 +28,13 @@ export interface ProjectConfig {
   /** Undefined where the document leaves it to its path. */
   readonly repository: string | undefined;
   readonly project: string;
-  /** Values for one component, by its name. */
   readonly overrides: { readonly [component: string]: JsonMap };
 }
 
-/** A document and where it stands. */
+/** A document and where it is. */
 export interface PlacedConfig<C extends EnvironmentConfig = EnvironmentConfig> {
   readonly config: C;
-  /** As people are told. */
+  /** As people know it. */
   readonly file: string;
   /** The commit it was read at; null where it does not come from Git. */
   readonly commit: string | null;
@@ -141,7 +136,7 @@ interface Conflict {
 
 type Loose = { readonly [key: string]: unknown };
 
-/** Of a document whose parts may be anything: rules about several keys are checked together with those about each. */
+/** Rules about several keys are checked together with those about each, so the parts may be anything. */
 const asMap = (value: unknown): Loose => (isMap({ value }) ? (value as Loose) : {});
 
 const labelsOf = (given: Loose): Loose | undefined => {
@@ -202,14 +197,12 @@ const toConfig = ({ metadata, data, spec }: Document): EnvironmentConfig => {
   };
 };
 
-/** Whom nothing is said about needs no entry. */
 const withoutNulls = (layers: { readonly [key: string]: unknown } | null | undefined): { readonly [key: string]: JsonMap } =>
   // Checked key by key above, where the schema of a kind cannot say that its parts are JSON.
   Object.fromEntries(
     Object.entries(layers ?? {}).filter((entry): entry is [string, JsonMap] => entry[1] !== null && entry[1] !== undefined),
   );
 
-/** One document, wherever it stands. */
 export const environmentConfigSchema = document.transform(toConfig);
 
 export const environmentConfigLimitBytes = 256 * 1024;
@@ -226,15 +219,11 @@ const form: Omit<DocumentForm<z.ZodType>, 'schema'> = {
   verbatim: verbatimInConfig,
 };
 
-/** What a document for this scope is; any, where none is asked for. */
 type ConfigFor<S extends ConfigScope | undefined> = S extends ConfigScope
   ? Extract<EnvironmentConfig, { readonly type: S['type'] }>
   : EnvironmentConfig;
 
-/**
- * Turns the bytes of a file into a document or into every fault in it. With a scope, a document that its labels give to somebody else
- * is at fault, too. Never throws, whatever the bytes are.
- */
+/** A document, or every fault in it. With a scope, labels for another scope are faults. Never throws, whatever the bytes are. */
 export const parseEnvironmentConfig = <S extends ConfigScope | undefined = undefined>(
   bytes: Uint8Array,
   file: string,

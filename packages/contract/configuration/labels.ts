@@ -1,6 +1,5 @@
 import { closest } from '../spec/suggest.ts';
 
-/** What labels say of a document: whom it is for. */
 const labelWords = ['type', 'repository', 'project'] as const;
 type LabelWord = (typeof labelWords)[number];
 
@@ -27,7 +26,7 @@ export interface LabelFlaw {
   readonly message: string;
 }
 
-/** What the labels say, by word, whichever prefix they carry. */
+/** The values of our labels, whichever prefix they have. */
 export const readLabels = (labels: { readonly [key: string]: unknown }): { readonly [word in LabelWord]?: string } => {
   const said: { [word in LabelWord]?: string } = {};
   for (const word of labelWords) {
@@ -37,7 +36,6 @@ export const readLabels = (labels: { readonly [key: string]: unknown }): { reado
   return said;
 };
 
-/** What is wrong with the labels in themselves. */
 export const findLabelFlaws = (labels: { readonly [key: string]: unknown }): readonly LabelFlaw[] => {
   const flaws = Object.keys(labels).flatMap((key) => flawsOfKey(key, labels));
   const { type, project } = readLabels(labels);
@@ -48,7 +46,7 @@ export const findLabelFlaws = (labels: { readonly [key: string]: unknown }): rea
   return flaws;
 };
 
-/** Where the labels speak of somebody else than `scope`. A project document may leave its repository out: its path says it. */
+/** Labels for another scope. A project document may leave out its repository, which its path gives. */
 export const findForeignLabels = (labels: { readonly [key: string]: unknown }, scope: ConfigScope): readonly LabelFlaw[] => {
   const said = readLabels(labels);
   const expected: readonly (readonly [LabelWord, string])[] =
@@ -69,7 +67,7 @@ export const findForeignLabels = (labels: { readonly [key: string]: unknown }, s
 const flawsOfKey = (key: string, labels: { readonly [key: string]: unknown }): LabelFlaw[] => {
   const prefix = labelPrefixes.find((one) => key.startsWith(one));
   const value = labels[key];
-  // Labels of others are theirs, and what is no text the schema has named already.
+  // Labels of others mean nothing here, and the schema has refused what is no text.
   if (prefix === undefined || typeof value !== 'string') return [];
   const word = labelWords.find((one) => `${prefix}${one}` === key);
   if (word === undefined) {

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import type { JsonMap } from '../layers.ts';
 
-/**
- * What a layer may say about a component whose whole values look like `schema`: parts of it, and `null` wherever something below is to
- * be removed. Rules about several keys at once are left to the merged values, since one layer need not be whole.
- */
+/** One layer of values with this schema: parts of it, and `null` to remove something below. Rules are for the merged values. */
 export const layerOf = (schema: z.core.$ZodType): z.ZodType => {
   const { type, innerType, shape, keyType, valueType } = schema._zod.def as Definition;
   if (innerType !== undefined && type === 'optional') return layerOf(innerType).optional();
@@ -14,7 +11,6 @@ export const layerOf = (schema: z.core.$ZodType): z.ZodType => {
   return z.nullable(schema);
 };
 
-/** The parts of a schema's definition that lead to other schemas. */
 interface Definition {
   readonly type: string;
   readonly innerType?: z.core.$ZodType;
@@ -23,7 +19,7 @@ interface Definition {
   readonly valueType?: z.core.$ZodType;
 }
 
-/** What a layer may say about a component whose kind is not known here. */
+/** One layer of a component whose kind is not known here. */
 export const openLayer = z
   .record(z.string(), z.unknown())
   .superRefine((values, context) => {

@@ -6,14 +6,12 @@ import type { EnvironmentFacts, PlatformValues } from './environment-config.ts';
 
 /**
  * - `none`: nothing is configured.
- * - `current`: what is in force is what the files say.
- * - `last-good`: a file could not be read or understood; what it said before is in force.
- * - `missing`: there is a configuration repository, and it says nothing about the cluster.
+ * - `last-good`: a file could not be read or understood; its last good reading is in force.
+ * - `missing`: there is a configuration repository without a file for the cluster.
  * - `unreadable`: nothing good has been read since the start.
  */
 export type ConfigurationStateName = 'none' | 'current' | 'last-good' | 'missing' | 'unreadable';
 
-/** How it stands with the configuration as a whole. */
 export interface ConfigurationState {
   readonly state: ConfigurationStateName;
   /** The head of the configuration repository as last seen. */

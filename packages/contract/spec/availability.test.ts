@@ -33,6 +33,7 @@ describe('what this version does', () => {
     ],
     ['what is switched off', 'database: { enabled: false }\nnetworking: { tls: { enabled: false } }\n'],
     ['sections of which only the name is left', 'advanced:\n'],
+    ['a header', 'networking: { routing: { strategy: header, header: X-Eph-Environment } }\n'],
   ])('needs no notice: %s', (_, text) => {
     expect(noticesOf(text)).toEqual([]);
     expect(guardsOf(text)).toEqual([]);
@@ -60,6 +61,11 @@ describe('what this version does not do', () => {
       'a value',
       'networking: { routing: { strategy: path, path_prefix: /a } }\n',
       ['4:26: networking.routing.strategy: path is not available yet; it is read and has no effect'],
+    ],
+    [
+      'another header',
+      'networking: { routing: { strategy: header, header: X-Env } }\n',
+      ['4:44: networking.routing.header: X-Env is not available yet; it is read and has no effect'],
     ],
     [
       'keys of later',

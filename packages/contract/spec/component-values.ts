@@ -3,7 +3,7 @@ import { count, text, variables } from './scalars.ts';
 import type { ComponentKind } from './section.ts';
 import { autoscaling, command, directory, ready, replicas, resources } from './workload.ts';
 
-/** What a component of a kind can be told. All layers are written in these words, and every one may leave out anything. */
+/** The values of components, by their kind. All layers are written like this, and each may leave out anything. */
 
 export const deploymentValues = z
   .strictObject({

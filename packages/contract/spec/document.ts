@@ -18,16 +18,14 @@ export interface Place {
   readonly column: number;
 }
 
-/** Where keys stand in a file. Found on demand by reading the kept text again: few ever ask, and the index would be larger than the file. */
+/** Where keys are in a file. Found on demand by reading the kept text again: few ever ask, and the index would be larger than the file. */
 export interface Places {
   readonly file: string;
-  /** The place of the key or list entry that the path names; undefined when the file has none. */
   at(path: readonly (string | number)[]): Place | undefined;
 }
 
-/** Something worth knowing about a sound file, with the place to look at. */
+/** Something to know about a file without faults. */
 export interface Notice extends Place {
-  /** Dotted path of the key. */
   readonly path: string;
   /** The end of a sentence that begins with the path. */
   readonly message: string;
@@ -47,18 +45,14 @@ export type ParsedDocument<T> =
       readonly raw?: unknown;
     };
 
-/** What a kind of file must look like. */
 export interface DocumentForm<S extends z.ZodType> {
   readonly schema: S;
-  /** Larger than any real file by far; anything above is a mistake or an attack. */
   readonly limitBytes: number;
-  /** The fault of a file that says nothing. */
   readonly empty: string;
   /** Numbers and truth values below these paths keep their written text: `1.0` stays `1.0`. A step `*` stands for any key or index. */
   readonly verbatim?: readonly (readonly string[])[];
   /** Keys without a value in the maps at these paths, however deep, are as good as left out. */
   readonly open?: readonly (readonly string[])[];
-  /** What there is to say about a sound file, from its plain value. */
   readonly remarks?: (raw: unknown) => readonly Remark[];
 }
 
@@ -112,7 +106,7 @@ const toValue = (document: Document.Parsed): unknown => {
   try {
     return document.toJS({ maxAliasCount: aliasLimit });
   } catch {
-    // Aliases of nothing are known as flaws already; otherwise it is their number.
+    // Aliases of nothing are flaws already; otherwise there are too many of them.
     return undefined;
   }
 };

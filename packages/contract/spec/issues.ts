@@ -12,7 +12,6 @@ interface Described extends Flaw {
   readonly missing?: readonly string[] | undefined;
 }
 
-/** What an issue is about. */
 interface Subject {
   readonly schema: z.core.$ZodType;
   readonly root: Node;
@@ -153,7 +152,6 @@ const shapeAt = (path: Path, { schema, value }: Subject): Shape => {
 
 const shapeOf = (schema: z.core.$ZodType | undefined, value: unknown): Shape => definitionOf(unwrap(schema, value))?.shape ?? {};
 
-/** The parts of any schema's definition that lead to other schemas. */
 interface Definition {
   readonly type: string;
   readonly innerType?: z.core.$ZodType;

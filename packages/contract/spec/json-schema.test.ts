@@ -102,7 +102,8 @@ describe('the schema as an editor gets it', () => {
     const described = new Map(keys.map(([path, one]) => [path, one.description]));
     expect(described.get('.environment.idle_timeout')).toMatch(/ Not available yet\.$/);
     expect(described.get('.kubernetes')).toMatch(/ Not available yet\.$/);
-    expect(described.get('.networking.routing.strategy')).toMatch(/ Available today: `subdomain`\.$/);
+    expect(described.get('.networking.routing.strategy')).toMatch(/ Available today: `subdomain`, `header`\.$/);
+    expect(described.get('.networking.routing.header')).toMatch(/ Available today: `X-Eph-Environment`\.$/);
     expect(described.get('.environment.resources')).toMatch(/ Only held against the limits of the server today\.$/);
     expect(described.get('.environment.env')).not.toMatch(/available/i);
     expect(described.get('.process')).not.toMatch(/available/i);

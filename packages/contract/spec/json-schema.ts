@@ -4,7 +4,6 @@ import { specSchema } from './schema.ts';
 import type { Available, Section } from './section.ts';
 import { shippedSections } from './sections.ts';
 
-/** The parts of JSON Schema that `eph.yaml` needs. */
 export interface JsonSchema {
   readonly $schema?: string;
   readonly $id?: string;
@@ -13,30 +12,18 @@ export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
-  readonly default?: unknown;
   readonly pattern?: string;
-  readonly format?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
   readonly items?: JsonSchema;
   readonly properties?: { readonly [key: string]: JsonSchema };
   readonly required?: readonly string[];
-  readonly propertyNames?: JsonSchema;
   readonly additionalProperties?: JsonSchema | false;
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
 }
 
-/**
- * `eph.yaml` as editors want it described. Rules about several keys at once are left out, except for the section that every file needs:
- * editors explain them badly, and `eph config validate` explains them well.
- */
+/** `eph.yaml` for editors. They explain rules about several keys badly, so these are left to `eph config validate`. */
 export const specJsonSchema = (sections: readonly Section[] = shippedSections): JsonSchema => {
-  // Editors speak draft 7 best.
+  // Editors support draft 7 best.
   const emitted = z.toJSONSchema(specSchema(sections), { io: 'input', target: 'draft-7' }) as JsonSchema;
   const { $schema, ...schema } = remark(emitted, availableIn(sections));
   return {
@@ -51,7 +38,6 @@ export const specJsonSchema = (sections: readonly Section[] = shippedSections): 
 
 const notYet = 'Not available yet.';
 
-/** Says in descriptions what is not available yet. */
 const remark = (schema: JsonSchema, known: Available | undefined): JsonSchema => {
   if (known === true) return schema;
   if (known === undefined) return describe(schema, notYet);
@@ -62,7 +48,7 @@ const remark = (schema: JsonSchema, known: Available | undefined): JsonSchema =>
   if (properties !== undefined && isOfNoUse(properties, within)) return describe(schema, notYet);
   return {
     ...schema,
-    ...(properties && { properties: mapValues(properties, (property, key) => remark(property, within[key])) }),
+    ...(properties && { properties: mapValues(properties, (property, key) => remark(property, within[key] ?? within['*'])) }),
     ...(items && { items: remark(items, within['*']) }),
     ...(additionalProperties && { additionalProperties: remark(additionalProperties, within['*']) }),
     ...(anyOf && { anyOf: anyOf.map((option) => remark(option, known)) }),
@@ -70,7 +56,7 @@ const remark = (schema: JsonSchema, known: Available | undefined): JsonSchema =>
   };
 };
 
-/** One of several ways to do something, and not one that this version goes. */
+/** One of several alternatives, and not an available one. */
 const isOfNoUse = (properties: { readonly [key: string]: JsonSchema }, known: { readonly [key: string]: Available }): boolean =>
   Object.entries(properties).some(([key, { const: only }]) => {
     const choice = known[key];
@@ -78,9 +64,10 @@ const isOfNoUse = (properties: { readonly [key: string]: JsonSchema }, known: { 
   });
 
 const remarkChoice = (schema: JsonSchema, choice: readonly (string | boolean)[]): JsonSchema => {
-  const possible = schema.const === undefined ? (schema.enum ?? [true, false]) : [schema.const];
+  const possible =
+    schema.const === undefined ? (schema.enum ?? (schema.type === 'boolean' ? [true, false] : choice)) : [schema.const];
   const ready = possible.filter((one) => choice.includes(one as string));
-  if (ready.length === possible.length) return schema;
+  if (ready.length === possible.length && possible !== choice) return schema;
   if (ready.length === 0) return describe(schema, notYet);
   return describe(schema, `Available today: ${ready.map((one) => `\`${String(one)}\``).join(', ')}.`);
 };

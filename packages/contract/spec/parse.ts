@@ -21,10 +21,7 @@ export type ParsedSpec =
       /** The same about protection: without it no environment may be started from the file. */
       readonly guards: readonly Notice[];
     }
-  /**
-   * Triggers that the file names and that are sound are known, so that the right environments show the faults. Otherwise they are
-   * absent, as they may be misspelt or lost, and nobody can tell whether an environment is wanted.
-   */
+  /** Triggers are there if the file has some without faults: then the right environments show the faults of the rest. */
   | { readonly ok: false; readonly faults: readonly Fault[]; readonly triggers?: readonly Trigger[] };
 
 export const specLimitBytes = 256 * 1024;
@@ -37,7 +34,7 @@ const forms = new WeakMap<readonly Section[], SpecForm>();
 const createForm = (sections: readonly Section[]): SpecForm => {
   const available = availableIn(sections);
   const pathsOf = (key: 'verbatim' | 'open') =>
-    sections.flatMap(({ name, [key]: paths = [] }) => paths.map((path) => [name, ...path]));
+    sections.flatMap(({ name, [key]: paths = [] }) => paths.map((path) => [name, ...path.split('.')]));
   return {
     schema: specSchema(sections),
     limitBytes: specLimitBytes,
@@ -76,7 +73,8 @@ export const parseSpec = (bytes: Uint8Array, file = 'eph.yaml', sections: readon
 const componentsOf = (spec: { readonly [section: string]: unknown }, sections: readonly Section[]): readonly SectionComponent[] =>
   sections.flatMap((section) => {
     const value = spec[section.name];
-    return value === undefined ? [] : (section.components?.(value).map((one) => ({ ...one, section })) ?? []);
+    const found = value === undefined ? [] : (section.components?.(value) ?? []);
+    return found.map((one) => ({ ...one, section, path: [section.name, ...one.path] }));
   });
 
 /** A reference means one component. Of the sections among which a provider chooses, only one counts. */
@@ -107,7 +105,7 @@ const shortForms: { readonly [path: string]: readonly string[] } = {
   'kubernetes.namespace_template': ['kubernetes', 'namespace'],
 };
 
-/** A spec has the long forms; who asks for their place gets that of the short form in the file. */
+/** A spec has the long forms; their place is that of the short form in the file. */
 const withShortForms = (places: Places): Places => ({
   file: places.file,
   at(path) {

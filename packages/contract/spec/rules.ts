@@ -1,9 +1,6 @@
 import { parseQuantity } from './quantity.ts';
 
-/**
- * Rules about several keys of one map, for `.refine(...rule)`. They are checked even when a value in the map is wrong, anything at
- * all, so that all faults come at once; so each looks at keys and plain values only.
- */
+/** For `.refine(...rule)`. Rules are checked also when values of the map are wrong, so that all faults come at once. */
 type Rule = readonly [
   holds: (value: object) => boolean,
   params: {
@@ -17,14 +14,12 @@ type Rule = readonly [
 export const isMap = ({ value }: { readonly value: unknown }): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a map of anything holds at a key of its own. */
 export const read = (value: unknown, key: string): unknown =>
   isMap({ value }) && Object.hasOwn(value as object, key) ? (value as { readonly [key: string]: unknown })[key] : undefined;
 
-/** Two keys that say the same or exclude each other. */
 export const notBoth = (first: string, second: string): Rule => [
   (value) => !Object.hasOwn(value, first) || !Object.hasOwn(value, second),
-  { path: [first], message: `cannot stand beside ${second}; keep one of them`, when: isMap },
+  { path: [first], message: `excludes ${second}; keep one of them`, when: isMap },
 ];
 
 /** A key that means something only where another one has a certain value; `standard` is the value when there is none. */
@@ -61,7 +56,6 @@ const amountAt = (value: unknown, path: string): number | undefined => {
   return typeof found === 'number' ? found : typeof found === 'string' ? parseQuantity(found) : undefined;
 };
 
-/** For lists whose entries are told apart by `name`. */
 export const distinctNames = [
   (entries: unknown) => {
     const names = Array.isArray(entries) ? entries.map((entry) => read(entry, 'name')).filter((one) => one !== undefined) : [];
@@ -70,7 +64,6 @@ export const distinctNames = [
   { message: 'two entries have the same name', when: ({ value }: { readonly value: unknown }) => Array.isArray(value) },
 ] as const;
 
-/** Writes a short form as its long one. */
 export const fold = <T extends object, Short extends keyof T>(value: T, short: Short, long: keyof T): Omit<T, Short> => {
   if (!Object.hasOwn(value, short)) return value;
   const { [short]: given, ...rest } = value;

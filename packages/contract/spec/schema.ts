@@ -6,14 +6,10 @@ import { environment } from './sections/environment.ts';
 import { defaultTriggers, triggers } from './sections/triggers.ts';
 import type { shippedSections } from './sections.ts';
 
-const provider = name.describe('A type of providers, such as `process`, or the name of one provider of the server.');
-
 const providers = z
   .strictObject({
-    primary: provider.describe(
-      'What makes the environment: a type of providers, such as `process`, or a name that the server knows.',
-    ),
-    fallback: provider.optional().describe('Used when the primary provider is not configured.'),
+    primary: name.describe('What makes the environment: a type of providers, such as `process`, or the name of one.'),
+    fallback: name.optional().describe('Used when the primary provider is not configured.'),
   })
   .refine(({ primary, fallback }) => primary !== fallback, {
     path: ['fallback'],
@@ -50,7 +46,7 @@ export const specSchema = (sections: readonly Section[]): z.ZodType<Spec> =>
       version: z.literal('1.0').describe('The version of this format.'),
       name: name.describe('The project, as it appears in environment names.'),
       providers: providers.optional(),
-      provider: provider.optional().describe('Short for `providers.primary`.'),
+      provider: name.optional().describe('Short for `providers.primary`.'),
       triggers: triggers.schema.default(defaultTriggers),
       environment: environment.schema.default({}),
       ...Object.fromEntries(sections.filter(isNotFixed).map((one) => [one.name, one.schema.optional()])),

@@ -10,16 +10,14 @@ const toy = section({
   name: 'toys',
   schema: z.strictObject({ bricks: z.record(z.string(), z.strictObject({ label: z.string(), size: z.number().optional() })) }),
   available: { bricks: { '*': { label: true } } },
-  verbatim: [['bricks', '*', 'label']],
+  verbatim: ['bricks.*.label'],
   provider: 'toy',
   components: ({ bricks }) =>
     Object.entries(bricks).map(([name, { label }]) => ({
       name,
       kind: { name: 'Brick' },
       values: { label },
-      path: ['toys', 'bricks', name],
-      needs: [],
-      entry: false,
+      path: ['bricks', name],
     })),
 });
 const sections = [...shippedSections, toy];
@@ -47,7 +45,7 @@ describe('a section that is joined to the table', () => {
     ).toEqual([
       { name: 'web', kind: 'Deployment', entry: false, provider: 'process' },
       { name: 'api', kind: 'Deployment', entry: true, provider: 'process' },
-      { name: 'red', kind: 'Brick', entry: false, provider: 'toy' },
+      { name: 'red', kind: 'Brick', entry: undefined, provider: 'toy' },
     ]);
     expect(parsed.ok && parsed.components[2]).toMatchObject({ values: { label: '1.0' }, path: ['toys', 'bricks', 'red'] });
     expect(parsed.ok && parsed.choices).toEqual(['process']);

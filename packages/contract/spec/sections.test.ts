@@ -41,7 +41,7 @@ describe('the provider', () => {
     [
       'named in two ways',
       `provider: process\nproviders: { primary: process }\n${run}`,
-      ['3:1: provider: cannot stand beside providers; keep one of them'],
+      ['3:1: provider: excludes providers; keep one of them'],
     ],
     [
       'without its section',
@@ -143,9 +143,7 @@ describe('keys that do not go together', () => {
       'database.instances.0.template.snapshot',
     ],
   ])('%s and %s are named both', (_, second, text, path) => {
-    expect(faultsOf(text)).toEqual([
-      expect.stringMatching(new RegExp(`: ${path}: cannot stand beside ${second}; keep one of them$`)),
-    ]);
+    expect(faultsOf(text)).toEqual([expect.stringMatching(new RegExp(`: ${path}: excludes ${second}; keep one of them$`))]);
   });
 
   it.each([

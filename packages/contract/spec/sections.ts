@@ -12,20 +12,8 @@ import { security } from './sections/security.ts';
 import { services } from './sections/services.ts';
 import { triggers } from './sections/triggers.ts';
 
+const contents = [process, kubernetes, dockerCompose, database, services] as const;
+const settings = [secrets, security, networking, hooks, observability, advanced, testing] as const;
+
 /** The sections of `eph.yaml`, in the order in which they are documented. */
-export const shippedSections = [
-  triggers,
-  environment,
-  process,
-  kubernetes,
-  dockerCompose,
-  database,
-  services,
-  secrets,
-  security,
-  networking,
-  hooks,
-  observability,
-  advanced,
-  testing,
-] as const;
+export const shippedSections = [triggers, environment, ...contents, ...settings] as const;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fillInSecrets, findVariables, resolveVariables } from './server-variables.ts';
+import { fillInParts, findVariables, resolveVariables } from './server-variables.ts';
 
 const server = {
   HOST: { value: 'db.internal', secret: false },
@@ -48,8 +48,18 @@ describe('a value', () => {
     expect(parts).toContainEqual({ secret: 'PASSWORD' });
     expect(parts).toContainEqual({ secret: 'PASSWORD', slice: { start: 0, length: 3 } });
     expect(JSON.stringify(parts)).not.toContain('hunter2');
-    expect(fillInSecrets(parts, (name) => (name === 'PASSWORD' ? server.PASSWORD.value : undefined))).toBe(text);
-    expect(() => fillInSecrets(parts, () => undefined)).toThrow('the secret ${PASSWORD} is not set any more');
+    expect(fillInParts(parts, { url: '', secretOf: (name) => (name === 'PASSWORD' ? server.PASSWORD.value : undefined) })).toBe(
+      text,
+    );
+    expect(() => fillInParts(parts, { url: '', secretOf: () => undefined })).toThrow(
+      'the secret ${PASSWORD} is not set any more',
+    );
+  });
+
+  it('keeps the URL of the environment out of what is written down', () => {
+    const { text, secret, parts } = resolve('${environment_url}/x');
+    expect({ text, secret, parts }).toEqual({ text: 'http://shop-1.localhost/x', secret: false, parts: [{ url: true }, '/x'] });
+    expect(fillInParts(parts, { url: 'http://b', secretOf: () => undefined })).toBe('http://b/x');
   });
 
   it.each([

@@ -7,18 +7,15 @@ export type ServerVariables = {
   readonly [name: string]: { readonly value: string; readonly secret: boolean };
 };
 
-/** Where a secret goes in. */
-export interface SecretPart {
-  readonly secret: string;
-  readonly slice?: Slice;
-}
+/** What goes in only when a component is started: a secret, or the URL of its environment, which may change without it. */
+export type LatePart = ({ readonly secret: string } | { readonly url: true }) & { readonly slice?: Slice };
 
 export interface ResolvedText {
   readonly text: string;
   /** A secret went in: the text is shown to nobody. */
   readonly secret: boolean;
-  /** The text with the names of secrets instead of the secrets: this may be written down. */
-  readonly parts: readonly (string | SecretPart)[];
+  /** The text without what goes in only at a start: this may be written down. */
+  readonly parts: readonly (string | LatePart)[];
 }
 
 /** The variables of the server that a text names, each once. None when the text is malformed: then nothing can be resolved. */
@@ -42,35 +39,36 @@ export const resolveVariables = (
   if (!text.includes(target === 'value' ? '${' : '{')) return { text, secret: false, parts: [text] };
   const parsed = parseTemplateText(text, syntaxOf(target));
   if (!parsed.ok) throw new EphError('spec.invalid', parsed.fault);
-  const secrets: { [index: number]: SecretPart } = {};
+  const late: { [index: number]: LatePart } = {};
+  let secret = false;
   const resolved = parsed.parts.map((part, index) => {
     if (typeof part === 'string') return part;
     const found = isServerVariable(part) ? readServer(part, server) : { value: readTemplate(part, template), secret: false };
     if (found?.value !== undefined && (found.value !== '' || part.fallback === undefined)) {
-      if (found.secret) secrets[index] = { secret: part.name, ...(part.slice === undefined ? {} : { slice: part.slice }) };
+      const slice = part.slice === undefined ? {} : { slice: part.slice };
+      if (found.secret) late[index] = { secret: part.name, ...slice };
+      else if (part.name === 'environment_url') late[index] = { url: true, ...slice };
+      secret ||= found.secret;
       return takeSlice(found.value, part.slice);
     }
     if (part.fallback !== undefined) return part.fallback;
     throw new EphError('spec.invalid', isServerVariable(part) ? describeUnset(part, server) : describeMissing(part, template));
   });
-  return {
-    text: resolved.join(''),
-    secret: Object.keys(secrets).length > 0,
-    parts: resolved.map((one, index) => secrets[index] ?? one),
-  };
+  return { text: resolved.join(''), secret, parts: resolved.map((one, index) => late[index] ?? one) };
 };
 
-/** Puts the secrets in, at the moment they are used. `read` gives what a secret is now. */
-export const fillInSecrets = (parts: ResolvedText['parts'], read: (secret: string) => string | undefined): string =>
+/** The whole text, when it is used: with what the secrets and the URL are now. */
+export const fillInParts = (
+  parts: ResolvedText['parts'],
+  now: { readonly url: string; readonly secretOf: (name: string) => string | undefined },
+): string =>
   parts
     .map((part) => {
       if (typeof part === 'string') return part;
-      const value = read(part.secret);
+      const value = 'secret' in part ? now.secretOf(part.secret) : now.url;
       if (value !== undefined) return takeSlice(value, part.slice);
-      throw new EphError(
-        'component.refused',
-        `the secret \${${part.secret}} is not set any more; ask the operator of ephd for it`,
-      );
+      const name = 'secret' in part ? `\${${part.secret}}` : '';
+      throw new EphError('component.refused', `the secret ${name} is not set any more; ask the operator of ephd for it`);
     })
     .join('');
 

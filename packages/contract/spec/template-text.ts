@@ -8,17 +8,16 @@
 export type TemplateSyntax = 'braces' | 'dollar' | 'both';
 
 /** `:0:7`, as shells read it: so many characters from there on. */
-export interface Slice {
+export type Slice = {
   readonly start: number;
   readonly length: number;
-}
+};
 
 export interface Placeholder {
-  /** As it stands in the text. */
   readonly written: string;
   readonly name: string;
   readonly slice?: Slice | undefined;
-  /** What stands there instead when there is no value, or an empty one. */
+  /** Used when there is no value, or an empty one. */
   readonly fallback?: string | undefined;
 }
 
@@ -121,7 +120,7 @@ const closing = (text: string, at: number): number => {
   return end === -1 ? text.length : end;
 };
 
-/** Templates come from strangers: what is shown of them fits on a line. */
+/** A template may be anything; what is shown of it fits on a line. */
 export const showTemplate = (text: string): string => {
   const printable = text.slice(0, 61).replaceAll(/\p{C}/gu, '\uFFFD');
   return text.length > 60 ? `${printable.slice(0, 59)}…` : printable;

@@ -80,7 +80,6 @@ export const templateKeys = {
 
 export type TemplateKey = keyof typeof templateKeys;
 
-/** What is wrong with a template, as the end of a sentence about its key; undefined when nothing is. */
 export const findTemplateFault = (
   text: string,
   allowed: readonly TemplateVariable[],
@@ -95,7 +94,6 @@ export const findTemplateFault = (
   return undefined;
 };
 
-/** The same for a key of the table. */
 export const findTemplateFaultAt = (key: TemplateKey, text: string): string | undefined =>
   findTemplateFault(text, templateKeys[key].variables, templateKeys[key].target);
 

@@ -2,13 +2,12 @@ import { Document, type Node } from 'yaml';
 import type { z } from 'zod';
 import { describeIssues } from './issues.ts';
 
-/** What is wrong with a value that was put together from several files, so that no line of one text is to blame. */
+/** What is wrong with a value that was merged from several files, so that no line of one text is at fault. */
 export interface ValueFault {
   readonly path: readonly string[];
   readonly message: string;
 }
 
-/** What the schema has against a plain value, in the words it has for files. */
 export const findValueFaults = (schema: z.ZodType, value: unknown): readonly ValueFault[] => {
   const { error } = schema.safeParse(value);
   if (error === undefined) return [];

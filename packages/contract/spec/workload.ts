@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { isMap, notAbove } from './rules.ts';
 import { count, durationText, quantity } from './scalars.ts';
 
-/** What a running component can be told, in `eph.yaml` and in the layers around it. */
-
 const amounts = z.strictObject({
   cpu: quantity.optional().describe('Processor time in cores, such as `100m` or `2`.'),
   memory: quantity.optional().describe('Memory in bytes, such as `128Mi` or `4Gi`.'),

@@ -18,7 +18,6 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-/** A mistake at a place in the text. */
 export interface Flaw {
   readonly offset: number;
   /** Dotted path of the key, empty for the whole document. */
@@ -26,7 +25,6 @@ export interface Flaw {
   readonly message: string;
 }
 
-/** One step of a path: a key of a map or an index of a list. */
 export type Step = string | number;
 
 export interface ParsedYaml {
@@ -41,7 +39,7 @@ const depthLimit = 64;
 export const aliasLimit = 100;
 
 /**
- * One YAML document out of text from strangers. What could take long or overflow the stack is refused before the composer, which
+ * One YAML document out of text that nobody has checked. What could take long or overflow the stack is refused before the composer, which
  * recurses and is quadratic in places, sees it.
  */
 export const parseYaml = (text: string, lines: LineCounter): ParsedYaml => {
@@ -91,7 +89,6 @@ const findTooDeep = (tokens: readonly CST.Token[]): number | undefined => {
   return undefined;
 };
 
-/** For what people run into; the library's own words for the rest. */
 const sentences: { readonly [code in YAMLError['code']]?: string } = {
   TAB_AS_INDENT: 'indent with spaces; YAML allows no tabs here',
   BLOCK_AS_IMPLICIT_KEY: 'a second ": " on one line; put the value in quotes',

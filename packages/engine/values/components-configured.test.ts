@@ -117,11 +117,11 @@ describe('the values of a component', () => {
       env: {
         EPH_PROJECT: 'shop',
         EPH_ENVIRONMENT: 'shop-calm-bay-1234',
-        EPH_URL: 'http://shop-calm-bay-1234.localhost',
         EPH_REF: 'preview/a',
         LEVEL: 'override',
         REGION: 'cluster',
       },
+      secretEnv: { EPH_URL: [{ url: true }] },
       ready: { kind: 'tcp' },
       readyTimeoutSeconds: 5,
     });
@@ -359,7 +359,7 @@ describe('variables', () => {
   it.each([
     ['of the server', '${REGION}', 'eu-west-1'],
     ['with a default', '${NONE:-fallback}', 'fallback'],
-    ['of the environment', '${environment_url}/x', 'http://shop-calm-bay-1234.localhost/x'],
+    ['of the environment', '${environment_name}/x', 'shop-calm-bay-1234/x'],
     ['that are text', '$${REGION}', '${REGION}'],
     ['whose value looks like more', '${TRICK}', 'outputs/api/url ${DB_PASSWORD}'],
     ['behind a backslash', '\\outputs/api/url', 'outputs/api/url'],
@@ -375,6 +375,15 @@ describe('variables', () => {
     });
     expect(component.values['env']).not.toHaveProperty('X');
     expect(JSON.stringify(component)).not.toContain('hunter2');
+  });
+
+  it('that name the URL are handed on without it, since it may change while the component stays', () => {
+    const yaml = file.replace('LEVEL: developer', 'X: ${environment_url:0:4}+${environment_url}/${REGION}');
+    const component = componentOf(computeComponents(input(yaml, { variables })), 'web');
+    expect(component.values).toMatchObject({
+      secretEnv: { X: [{ url: true, slice: { start: 0, length: 4 } }, '+', { url: true }, '/', 'eu-west-1'] },
+    });
+    expect(JSON.stringify(component)).not.toContain('localhost');
   });
 
   it('that nobody set are a fault of whoever wrote them', () => {

@@ -86,10 +86,10 @@ describe('a component that needs nobody', () => {
           env: {
             EPH_PROJECT: 'shop',
             EPH_ENVIRONMENT: 'shop-calm-bay-1234',
-            EPH_URL: 'http://shop-calm-bay-1234.localhost',
             EPH_COMMIT: commit,
             EPH_REF: 'preview/a',
           },
+          secretEnv: { EPH_URL: [{ url: true }] },
           ready: { kind: 'http', path: '/healthz' },
           readyTimeoutSeconds: 5,
         },
@@ -319,10 +319,17 @@ describe('a revision', () => {
     ['the entry', revisionOf({ web: { ...web, entry: false }, api: { command: 'run', entry: true } })],
     ['the commit', revisionOf({}, { source: { ...source, commit: commitSha('2'.repeat(40)) } })],
     ['the artifact', revisionOf({}, { artifact: 'image@sha256:1' })],
-    ['the address', revisionOf({}, { url: 'http://elsewhere' })],
     ['the name', revisionOf({}, { identity: { ...identity, name: environmentName('other') } })],
   ])('changes with %s', (_, changed) => {
     expect(changed).not.toBe(revisionOf());
+  });
+
+  it('does not change with the address of the environment, which is filled in at each start', () => {
+    const url = 'http://elsewhere';
+    expect(revisionOf({}, { url })).toBe(revisionOf());
+    const asked = { web: { ...web, env: { CALLBACK: '${environment_url}/done' } } };
+    expect(revisionOf(asked, { url })).toBe(revisionOf(asked));
+    expect(revisionOf(asked)).not.toBe(revisionOf());
   });
 
   it('changes with an output it refers to', () => {

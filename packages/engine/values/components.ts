@@ -6,10 +6,10 @@ import type {
   Identity,
   JsonMap,
   JsonValue,
+  LatePart,
   ObservedComponent,
   ProviderName,
   ResolvedComponent,
-  SecretPart,
   ServerVariables,
   Source,
   TemplateValues,
@@ -169,7 +169,7 @@ const toDesired = (input: ComponentInput, component: Resolved, provider: Provide
     provider,
     commit: input.source.commit,
     artifact: declared.artifact ?? input.artifact,
-    entry: declared.entry,
+    entry: declared.entry === true,
     dependsOn: [...component.needs.keys()].toSorted(),
     values: providerValues(component),
   };
@@ -181,21 +181,22 @@ const providerValues = ({ merged, values, found }: Resolved): JsonMap => {
   if (found.length === 0) return own;
   const plain = found.flatMap(({ name, variable }): [string, JsonValue][] => {
     if (variable.state === 'private') return [[name, variable.value]];
-    return variable.state === 'literal' && variable.secret === undefined ? [[name, variable.value]] : [];
+    return variable.state === 'literal' && variable.late === undefined ? [[name, variable.value]] : [];
   });
-  // Providers write down what they are given, so of a secret they are given the name.
-  const secret = found.flatMap(({ name, variable }): [string, JsonValue][] =>
-    variable.state === 'literal' && variable.secret !== undefined ? [[name, variable.secret.map(toJson)]] : [],
+  // Providers write down what they are given, so of a secret they are given the name. The URL moves no revision.
+  const late = found.flatMap(({ name, variable }): [string, JsonValue][] =>
+    variable.state === 'literal' && variable.late !== undefined ? [[name, variable.late.map(toJson)]] : [],
   );
   return {
     ...own,
     env: Object.fromEntries(plain),
-    ...(secret.length === 0 ? {} : { secretEnv: Object.fromEntries(secret) }),
+    ...(late.length === 0 ? {} : { secretEnv: Object.fromEntries(late) }),
   };
 };
 
-const toJson = (part: string | SecretPart): JsonValue =>
-  typeof part === 'string' ? part : { secret: part.secret, ...(part.slice === undefined ? {} : { slice: { ...part.slice } }) };
+const toJson = (part: string | LatePart): JsonValue =>
+  // The compiler takes the slice for something that may be undefined.
+  typeof part === 'string' ? part : ({ ...part } as JsonMap);
 
 type Copies = ReadonlyMap<ComponentName, readonly ObservedComponent[]>;
 

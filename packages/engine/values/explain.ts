@@ -73,7 +73,7 @@ const showVariable = (variable: Variable, written: JsonValue, context: VariableC
     const isPrivate = type !== 'outputs';
     return { value: isPrivate ? text : value, secret: isPrivate && type !== 'configs', reference: text };
   }
-  if (looksSecret(name) || (resolved.state === 'literal' && resolved.secret !== undefined))
+  if (looksSecret(name) || (resolved.state === 'literal' && resolved.secret === true))
     return { value: mask, secret: true, reference: null };
   return { value: value ?? show(written), secret: false, reference: null };
 };

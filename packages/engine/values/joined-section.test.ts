@@ -24,9 +24,7 @@ const toys = section({
       name,
       kind: { name: 'Toy', schema: z.strictObject({ label: z.string(), replicas: z.number().optional() }), used: ['label'] },
       values: values as JsonMap,
-      path: ['toys', name],
-      needs: [],
-      entry: false,
+      path: [name],
     })),
 });
 

@@ -113,7 +113,7 @@ const resolveAll = (
 };
 
 const toShared = (merged: MergedComponent, names: ReadonlySet<string>): SharedComponent => {
-  const { name, kind, needs: dependsOn } = merged.declared;
+  const { name, kind, needs: dependsOn = [] } = merged.declared;
   const variables = readVariables(merged);
   const needs = new Map(dependsOn.map((needed) => [componentName(needed), `depends_on ${needed}`]));
   for (const { content } of variables) {

@@ -20,8 +20,8 @@ export interface VariableContext {
 }
 
 export type ResolvedVariable =
-  /** With the parts that may be written down, where a secret went in. */
-  | { readonly state: 'literal'; readonly value: string; readonly secret?: ResolvedText['parts'] }
+  /** With the parts that may be written down, where something goes in only at a start. */
+  | { readonly state: 'literal'; readonly value: string; readonly secret?: boolean; readonly late?: ResolvedText['parts'] }
   | { readonly state: 'private'; readonly value: PrivateValue }
   | { readonly state: 'left-out' }
   | { readonly state: 'waiting'; readonly reason: string }
@@ -55,7 +55,8 @@ const resolveText = (
 ): ResolvedVariable => {
   try {
     const { text: value, secret, parts } = resolveVariables(text, server, template);
-    return { state: 'literal', value, ...(secret ? { secret: parts } : {}) };
+    const isLate = parts.some((part) => typeof part !== 'string');
+    return { state: 'literal', value, ...(isLate ? { secret, late: parts } : {}) };
   } catch (error) {
     if (!isEphError(error)) throw error;
     return { state: 'faulty', fault: toFault(error.message) };

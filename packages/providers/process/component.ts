@@ -149,9 +149,10 @@ export class Component implements InstanceHost {
   }
 
   variablesOf({ id, service, port }: InstanceRecord): Record<string, string> {
-    const { project } = this.#environment.identity;
-    const secretOf = (name: string): string | undefined => this.#context.secretOf(project, name);
-    return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port, secretOf });
+    const { identity } = this.#environment;
+    const secretOf = (name: string): string | undefined => this.#context.secretOf(identity.project, name);
+    const url = this.#context.urlOf(identity);
+    return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port, secretOf, url });
   }
 
   save(record: InstanceRecord): void {

@@ -1,4 +1,4 @@
-import type { CommitSha, EnvironmentId, Log, ProjectId } from '@eph/contract';
+import type { CommitSha, EnvironmentId, Identity, Log, ProjectId } from '@eph/contract';
 import type { Layout } from './layout.ts';
 import type { Limits } from './limits.ts';
 import type { LogRotation } from './log-rotation.ts';
@@ -19,6 +19,8 @@ export interface Context {
   /** The environment variables of ephd. Services get only a few of them. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly secretOf: (project: ProjectId, name: string) => string | undefined;
+  /** Where an environment is reached now. */
+  readonly urlOf: (identity: Identity) => string;
   /** Milliseconds since 1970, for times shown to people. */
   readonly now: () => number;
   readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;

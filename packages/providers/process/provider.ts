@@ -47,6 +47,8 @@ export interface ProcessProviderOptions {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** A secret of a project; asked each time a service is started, so that secrets are kept nowhere. */
   readonly secretOf?: (project: ProjectId, name: string) => string | undefined;
+  /** Where an environment is reached; asked each time a service is started. */
+  readonly urlOf?: (identity: Identity) => string;
   readonly log?: Log;
   readonly limits?: Partial<Limits>;
   readonly now?: () => number;
@@ -163,7 +165,7 @@ const openFolder = async (
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const layout = new Layout(realpathSync(options.folder));
   if (!existsSync(layout.sentinel)) writeFileSync(layout.sentinel, '{"format":1}\n', { mode: 0o600 });
-  const { log = silentLog, now = Date.now, exportTree, variables, secretOf = () => undefined } = options;
+  const { log = silentLog, now = Date.now, exportTree, variables, secretOf = () => undefined, urlOf = () => '' } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const processes = createProcesses();
   const context: Context = {
@@ -177,6 +179,7 @@ const openFolder = async (
     log,
     variables,
     secretOf,
+    urlOf,
     now,
     exportTree,
     changed,

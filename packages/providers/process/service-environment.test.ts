@@ -12,6 +12,7 @@ const facts = {
   marker: 'digest/environment/web/1',
   port: 20_001,
   secretOf: (name: string) => (name === 'TOKEN' ? 'hush' : undefined),
+  url: 'http://shop.localhost:8080',
 };
 
 describe('the variables of a service', () => {
@@ -40,6 +41,13 @@ describe('the variables of a service', () => {
     const variables = computeServiceEnvironment({}, withSecret, facts);
     expect(variables).toMatchObject({ COLOUR: 'red', AUTHORIZATION: 'Bearer hush' });
     expect(JSON.stringify(withSecret)).not.toContain('hush');
+  });
+
+  it('hold the URL of the environment as it is now', () => {
+    const parts = [{ url: true, slice: { start: 0, length: 4 } }, ' ', { url: true }, '/x'] as const;
+    const withUrl = { ...service({}), secretEnv: { EPH_URL: [...parts] } };
+    expect(computeServiceEnvironment({}, withUrl, facts)).toHaveProperty('EPH_URL', 'http http://shop.localhost:8080/x');
+    expect(computeServiceEnvironment({}, withUrl, { ...facts, url: 'http://b' })).toHaveProperty('EPH_URL', 'http http://b/x');
   });
 
   it('find programs even if ephd has no PATH', () => {

@@ -1,4 +1,4 @@
-import { fillInSecrets } from '@eph/contract';
+import { fillInParts } from '@eph/contract';
 import type { Service } from './service.ts';
 
 /** The only variables of ephd that services get: others may be secrets of ephd. */
@@ -10,15 +10,15 @@ export const markerVariable = 'EPH_INSTANCE';
 export const computeServiceEnvironment = (
   own: Readonly<Record<string, string | undefined>>,
   service: Service,
-  facts: { readonly marker: string; readonly port: number; readonly secretOf: (name: string) => string | undefined },
+  facts: { readonly marker: string; readonly port: number } & Parameters<typeof fillInParts>[1],
 ): Record<string, string> => {
   const base: Record<string, string> = { PATH: '/usr/local/bin:/usr/bin:/bin' };
   for (const name of inherited) {
     const value = own[name];
     if (value !== undefined) base[name] = value;
   }
-  const { marker, port, secretOf } = facts;
+  const { marker, port } = facts;
   const variables: Record<string, string> = { ...base, ...service.env };
-  for (const [name, parts] of Object.entries(service.secretEnv ?? {})) variables[name] = fillInSecrets(parts, secretOf);
+  for (const [name, parts] of Object.entries(service.secretEnv ?? {})) variables[name] = fillInParts(parts, facts);
   return { ...variables, PORT: String(port), [markerVariable]: marker };
 };

@@ -20,17 +20,15 @@ const probe = z.discriminatedUnion('kind', [
 
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a variable name');
 
-const secretPart = z.strictObject({
-  secret: text,
-  slice: z.strictObject({ start: z.number(), length: z.number() }).exactOptional(),
-});
+const slice = z.strictObject({ start: z.number(), length: z.number() }).exactOptional();
+const latePart = z.union([z.strictObject({ secret: text, slice }), z.strictObject({ url: z.literal(true), slice })]);
 
 export const serviceSchema = z.strictObject({
   command: z.union([text.min(1).max(longestText), z.array(text.max(longestText)).min(1).max(1000)]),
   directory: text.max(4096).optional(),
   env: z.record(variable, text.max(longestText)),
-  /** Texts with the names of secrets, so that none is stored on disk. */
-  secretEnv: z.record(variable, z.array(z.union([text.max(longestText), secretPart])).max(1000)).optional(),
+  /** Texts in which secrets and the URL of the environment are filled in at each start, so that none is stored on disk. */
+  secretEnv: z.record(variable, z.array(z.union([text.max(longestText), latePart])).max(1000)).optional(),
   ready: probe,
   readyTimeoutSeconds: z.number().positive().max(3600),
 });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { list, name, text } from '../scalars.ts';
-import { section } from '../section.ts';
 
 const analysis = z.strictObject({
   metrics: list(
@@ -45,5 +44,5 @@ const testingSchema = z
   .describe('Experiments with the environment.');
 
 // Nothing of these two is available; each of their keys is named.
-export const advanced = section({ name: 'advanced', schema: advancedSchema, available: {} });
-export const testing = section({ name: 'testing', schema: testingSchema, available: {} });
+export const advanced = { name: 'advanced', schema: advancedSchema, available: {} } as const;
+export const testing = { name: 'testing', schema: testingSchema, available: {} } as const;

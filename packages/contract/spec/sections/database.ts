@@ -69,9 +69,7 @@ export const database = section({
     (enabled === false ? [] : instances).map(({ name: one, type: engine, version }, index) => ({
       name: one,
       kind: componentKinds.Database,
-      values: { engine, ...(version === undefined ? {} : { version }) },
-      path: ['database', 'instances', index],
-      needs: [],
-      entry: false,
+      values: version === undefined ? { engine } : { engine, version },
+      path: ['instances', index],
     })),
 });

@@ -17,13 +17,8 @@ export const dockerCompose = section({
   name: 'docker-compose',
   schema,
   choice: true,
-  components: ({ scale = {} }) =>
-    Object.entries(scale).map(([name, replicas]) => ({
-      name,
-      kind: componentKinds.Deployment,
-      values: { replicas },
-      path: ['docker-compose', 'scale', name],
-      needs: [],
-      entry: false,
-    })),
+  components({ scale = {} }) {
+    const { Deployment: kind } = componentKinds;
+    return Object.entries(scale).map(([name, replicas]) => ({ name, kind, values: { replicas }, path: ['scale', name] }));
+  },
 });

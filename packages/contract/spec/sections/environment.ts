@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { fold, notAbove, notBoth } from '../rules.ts';
 import { duration, quantity, template, variables } from '../scalars.ts';
-import { section } from '../section.ts';
 import { images } from './images.ts';
 
 const resources = z
@@ -44,10 +43,5 @@ const schema = z
   .transform((written) => fold(fold(written, 'name', 'name_template'), 'domain', 'subdomain_template'))
   .describe('What holds for the environment as a whole.');
 
-export const environment = section({
-  name: 'environment',
-  schema,
-  available: { name_template: true, name: true, ttl: true, env: true, resources: 'limited' },
-  verbatim: [['env']],
-  open: [['env'], ['resources']],
-});
+const available = { name_template: true, name: true, ttl: true, env: true, resources: 'limited' } as const;
+export const environment = { name: 'environment', schema, available, verbatim: ['env'], open: ['env', 'resources'] } as const;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { distinctNames } from '../rules.ts';
 import { duration, list, name, template } from '../scalars.ts';
-import { section } from '../section.ts';
 
 const line = template('hooks.command', 10_000);
 
@@ -24,4 +23,4 @@ const schema = z
   })
   .describe('What to run at turning points of the life of an environment.');
 
-export const hooks = section({ name: 'hooks', schema });
+export const hooks = { name: 'hooks', schema } as const;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { distinctNames, fold, notBoth, oneOf } from '../rules.ts';
 import { annotations, imageName, list, name, repositoryPath, template, text, variables } from '../scalars.ts';
-import { section } from '../section.ts';
 
 const patch = z.strictObject({
   target: z
@@ -78,12 +77,5 @@ const schema = z
   .transform((written) => fold(written, 'namespace', 'namespace_template'))
   .describe('Manifests applied to a Kubernetes cluster, in a namespace per environment.');
 
-export const kubernetes = section({
-  name: 'kubernetes',
-  schema,
-  choice: true,
-  verbatim: [
-    ['ingress', 'annotations'],
-    ['secrets', '*', 'data'],
-  ],
-});
+const verbatim = ['ingress.annotations', 'secrets.*.data'];
+export const kubernetes = { name: 'kubernetes', schema, choice: true, verbatim } as const;

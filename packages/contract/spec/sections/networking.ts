@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { onlyWith } from '../rules.ts';
 import { template } from '../scalars.ts';
-import { section } from '../section.ts';
 
 const routing = z
   .strictObject({
     strategy: z
       .enum(['subdomain', 'path', 'header'])
       .optional()
-      .describe('By what an environment is told from others. Default `subdomain`.'),
+      .describe('By what an environment is told from others. Default `subdomain`. A header works beside a host name.'),
     path_prefix: template('networking.routing.path_prefix')
       .startsWith('/', 'must begin with /')
       .optional()
@@ -17,7 +16,7 @@ const routing = z
       .string()
       .regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/, 'must be the name of a header, such as X-Eph-Environment')
       .optional()
-      .describe('For the strategy `header`: the header that names it.'),
+      .describe('For the strategy `header`: the header that names it. Default `X-Eph-Environment`.'),
   })
   .refine(...onlyWith('path_prefix', 'strategy', 'path', 'subdomain'))
   .refine(...onlyWith('header', 'strategy', 'header', 'subdomain'))
@@ -32,8 +31,8 @@ const tls = z
 
 const schema = z.strictObject({ routing: routing.optional(), tls: tls.optional() }).describe('How environments are reached.');
 
-export const networking = section({
-  name: 'networking',
-  schema,
-  available: { routing: { strategy: ['subdomain'] }, tls: { enabled: [false] } },
-});
+const available = {
+  routing: { strategy: ['subdomain', 'header'], header: ['X-Eph-Environment'] },
+  tls: { enabled: [false] },
+} as const;
+export const networking = { name: 'networking', schema, available } as const;

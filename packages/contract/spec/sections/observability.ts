@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { annotations, template } from '../scalars.ts';
-import { section } from '../section.ts';
 
 const schema = z
   .strictObject({
@@ -28,9 +27,5 @@ const schema = z
   })
   .describe('What can be seen of a running environment.');
 
-export const observability = section({
-  name: 'observability',
-  schema,
-  available: { metrics: { enabled: [false] }, tracing: { enabled: [false] } },
-  verbatim: [['metrics', 'annotations']],
-});
+const available = { metrics: { enabled: [false] }, tracing: { enabled: [false] } } as const;
+export const observability = { name: 'observability', schema, available, verbatim: ['metrics.annotations'] } as const;

@@ -3,24 +3,21 @@ import type { JsonMap } from '../../layers.ts';
 import { componentKinds, type DeploymentValues, deploymentValues } from '../component-values.ts';
 import { parseDuration } from '../duration.ts';
 import { isMap } from '../rules.ts';
-import { name, variables } from '../scalars.ts';
+import { name } from '../scalars.ts';
 import { type ComponentKind, section } from '../section.ts';
-import { command, directory, ready, resources } from '../workload.ts';
+import { command } from '../workload.ts';
 
 const oneCopy = z
   .literal(1, 'must be 1, because `process` runs one copy of each service')
   .describe('How many copies run. Here that is always one.');
 
-const service = z
-  .strictObject({
-    command,
-    directory: directory.optional(),
-    env: variables.optional(),
-    ready: ready.optional(),
+const values = deploymentValues.extend({ command, replicas: oneCopy.optional() });
+
+const service = values
+  .omit({ autoscaling: true })
+  .extend({
     depends_on: z.array(name).max(100).optional().describe('Services that must be ready first. References imply this.'),
     entry: z.boolean().optional().describe('The gateway sends traffic here. Without it, the first service is the entry.'),
-    replicas: oneCopy.optional(),
-    resources: resources.optional(),
   })
   .describe('A service, by its name.');
 
@@ -35,7 +32,7 @@ const services = z
 
 const kind: ComponentKind = {
   ...componentKinds.Deployment,
-  schema: deploymentValues.extend({ command, replicas: oneCopy.optional() }),
+  schema: values,
   used: ['command', 'directory', 'env', 'ready'],
   toProviderValues({ command: run, directory: folder, ready: probe = {} }: DeploymentValues & JsonMap) {
     const { http, none, timeout = '' } = probe;
@@ -52,33 +49,19 @@ const kind: ComponentKind = {
 export const process = section({
   name: 'process',
   schema: z.strictObject({ services }).describe('Services run as plain processes on the machine of ephd.'),
-  available: {
-    services: {
-      '*': {
-        command: true,
-        directory: true,
-        env: true,
-        ready: true,
-        depends_on: true,
-        entry: true,
-        replicas: true,
-        resources: 'limited',
-      },
-    },
-  },
-  verbatim: [['services', '*', 'env']],
-  open: [['services', '*']],
+  available: { services: { '*': { '*': true, resources: 'limited' } } },
+  verbatim: ['services.*.env'],
+  open: ['services.*'],
   provider: 'process',
   choice: true,
   components({ services: all }) {
-    const names = Object.keys(all);
-    const entry = names.find((one) => all[one]?.entry === true) ?? names[0];
-    return Object.entries(all).map(([one, { depends_on: needs = [], entry: _, ...values }]) => ({
+    const entry = Object.keys(all).find((one) => all[one]?.entry === true) ?? Object.keys(all)[0];
+    return Object.entries(all).map(([one, { depends_on: needs = [], entry: _, ...own }]) => ({
       name: one,
       kind,
       // The compiler takes optional keys for keys that may hold undefined; parsed values leave them out.
-      values: values as JsonMap,
-      path: ['process', 'services', one],
+      values: own as JsonMap,
+      path: ['services', one],
       needs,
       entry: one === entry,
     }));

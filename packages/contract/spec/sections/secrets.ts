@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { notBoth, onlyWith, requiredWith } from '../rules.ts';
 import { list, name, template, text } from '../scalars.ts';
-import { section } from '../section.ts';
 
 const schema = z
   .strictObject({
@@ -30,4 +29,4 @@ const schema = z
   .refine(...requiredWith('vault', 'provider', 'vault'))
   .describe('Where the secrets of an environment come from.');
 
-export const secrets = section({ name: 'secrets', schema });
+export const secrets = { name: 'secrets', schema } as const;

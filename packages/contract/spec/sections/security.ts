@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { notBoth, onlyWith, requiredWith } from '../rules.ts';
 import { cidr, list, template, text } from '../scalars.ts';
-import { section } from '../section.ts';
 
 const protection = z
   .strictObject({
@@ -57,11 +56,8 @@ const schema = z
   })
   .describe('Who may enter, and what addresses look like.');
 
-export const security = section({
-  name: 'security',
-  schema,
-  available: {
-    environment_access: { default: ['public'], protection: { type: ['none'] } },
-    naming: { strategy: true, include_project: [true] },
-  },
-});
+const available = {
+  environment_access: { default: ['public'], protection: { type: ['none'] } },
+  naming: { strategy: true, include_project: [true] },
+} as const;
+export const security = { name: 'security', schema, available } as const;

@@ -34,19 +34,9 @@ export const services = section({
   name: 'services',
   schema,
   components: (all) =>
-    all.flatMap((one, index) =>
-      one.type === 'external'
-        ? []
-        : [
-            {
-              name: one.name,
-              kind: componentKinds.Deployment,
-              values: {},
-              path: ['services', index],
-              artifact: one.image,
-              needs: [],
-              entry: false,
-            },
-          ],
-    ),
+    all.flatMap((one, index) => {
+      const { name: component, type } = one;
+      const { Deployment: kind } = componentKinds;
+      return type === 'internal' ? [{ name: component, kind, values: {}, path: [index], artifact: one.image }] : [];
+    }),
 });

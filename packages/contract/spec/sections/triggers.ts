@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { notBoth, oneOf } from '../rules.ts';
 import { list, pathPattern, refPattern, text } from '../scalars.ts';
-import { section } from '../section.ts';
 
 const paths = list(pathPattern)
   .optional()
@@ -64,4 +63,4 @@ const schema = list(z.discriminatedUnion('type', [gitBranch, gitTag, prLabel, pr
 /** What applies when `eph.yaml` names no triggers, or cannot be read far enough to see them. */
 export const defaultTriggers: z.output<typeof gitBranch>[] = [{ type: 'git_branch', patterns: ['preview/**'] }];
 
-export const triggers = section({ name: 'triggers', schema, available: true });
+export const triggers = { name: 'triggers', schema, available: true } as const;
