@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { findQuietPort } from '../e2e/quiet-ports.ts';
+import { reservePort } from '../e2e/reserved-ports.ts';
 import { RunningEphd } from '../e2e/running-ephd.ts';
 import { type GiteaOptions, gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
@@ -102,7 +102,7 @@ const untilReported = (repository: GiteaRepository, number: number, words: RegEx
 
 const startHooked = async (server: GiteaServer, repository: GiteaRepository, folder: string): Promise<RunningEphd> => {
   const config = join(folder, 'ephd.yaml');
-  const [hookPort, apiPort, gatewayPort] = [await findQuietPort(), await findQuietPort(), await findQuietPort()];
+  const [hookPort, apiPort, gatewayPort] = [await reservePort(), await reservePort(), await reservePort()];
   const forge = { type: 'gitea', url: server.url, token: { from: 'GITEA_TOKEN' }, webhook_secret: { from: 'GITEA_HOOK' } };
   const location = `${repository.owner}/${repository.name}`;
   await writeFile(
@@ -124,7 +124,7 @@ const startHooked = async (server: GiteaServer, repository: GiteaRepository, fol
 
 /** In a folder that is already there, asking until it answers. */
 const startByHand = async (folder: string): Promise<number> => {
-  const port = await findQuietPort();
+  const port = await reservePort();
   const start = performance.now();
   const child = spawn(process.execPath, ['web.mjs'], {
     cwd: folder,

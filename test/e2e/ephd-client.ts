@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: string;
 }
 
-export interface Ask {
+export interface RequestOptions {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -25,8 +25,8 @@ export class EphdClient {
     this.gatewayPort = gatewayPort;
   }
 
-  api(path: string, options: Omit<Ask, 'path'> = {}): Promise<Answer> {
-    return ask(this.apiPort, { ...options, path });
+  api(path: string, options: Omit<RequestOptions, 'path'> = {}): Promise<Answer> {
+    return send(this.apiPort, { ...options, path });
   }
 
   /** An answer of the API that has the shape it promises. */
@@ -45,8 +45,8 @@ export class EphdClient {
   }
 
   /** Asks an environment through the gateway, by its name or alias. */
-  visit(name: string, options: Ask = {}): Promise<Answer> {
-    return ask(this.gatewayPort, { ...options, headers: { host: `${name}.localhost:${this.gatewayPort}`, ...options.headers } });
+  visit(name: string, options: RequestOptions = {}): Promise<Answer> {
+    return send(this.gatewayPort, { ...options, headers: { host: `${name}.localhost:${this.gatewayPort}`, ...options.headers } });
   }
 
   /** The environment of a branch or tag, as soon as `check` holds. */
@@ -74,11 +74,11 @@ export class EphdClient {
   }
 }
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
-const ask = (port: number, { method = 'GET', path = '/', headers = {}, body = '' }: Ask): Promise<Answer> =>
+const send = (port: number, { method = 'GET', path = '/', headers = {}, body = '' }: RequestOptions): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const asking = request({ host: '127.0.0.1', port, method, path, headers: { ...headers } }, (response) => {
+    const sending = request({ host: '127.0.0.1', port, method, path, headers: { ...headers } }, (response) => {
       let answer = '';
       response.setEncoding('utf8').on('data', (text: string) => {
         answer += text;
@@ -86,7 +86,7 @@ const ask = (port: number, { method = 'GET', path = '/', headers = {}, body = ''
       response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answer }));
       response.once('error', reject);
     });
-    asking.setTimeout(patienceMs, () => asking.destroy(new Error(`no answer within ${patienceMs} ms: ${method} ${path}`)));
-    asking.once('error', reject);
-    asking.end(body);
+    sending.setTimeout(timeoutMs, () => sending.destroy(new Error(`no answer within ${timeoutMs} ms: ${method} ${path}`)));
+    sending.once('error', reject);
+    sending.end(body);
   });

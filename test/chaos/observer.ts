@@ -1,25 +1,25 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { EphdHarness } from '../e2e/ephd-harness.ts';
 import { isAlive, type ServiceProcess } from '../e2e/service-processes.ts';
-import type { Site } from '../e2e/site.ts';
-import { findDoubles, type Identity, readIdentities } from './world.ts';
+import { findDoubles, type Identity, readIdentities } from './observed-state.ts';
 
-const lookEveryMs = 150;
+const checkEveryMs = 150;
 
-/** Watches a site all the time, also while ephd is down, for what must never be the case, not even for a moment. */
-export class Witness implements Disposable {
+/** Watches all the time, also while ephd is down, for what must never be the case, not even for a moment. */
+export class Observer implements Disposable {
   readonly doubles = new Set<string>();
   readonly wrongDeletions = new Set<string>();
-  readonly #site: Site;
+  readonly #harness: EphdHarness;
   readonly #timer: NodeJS.Timeout;
   /** Environments that must stay, by branch: their branch has been there ever since. */
   readonly #pinned = new Map<string, Identity>();
   /** Deleted since everything was last at rest: whether the environment of a new branch of that name is a new one depends on timing. */
   readonly #unsettled = new Set<string>();
 
-  constructor(site: Site) {
-    this.#site = site;
-    this.#timer = setInterval(() => this.look(), lookEveryMs);
+  constructor(harness: EphdHarness) {
+    this.#harness = harness;
+    this.#timer = setInterval(() => this.check(), checkEveryMs);
   }
 
   [Symbol.dispose](): void {
@@ -27,7 +27,7 @@ export class Witness implements Disposable {
   }
 
   /** Call before the branch is deleted. */
-  branchWillGo(branch: string): void {
+  branchWillBeDeleted(branch: string): void {
     this.#pinned.delete(branch);
     this.#unsettled.add(branch);
   }
@@ -35,15 +35,15 @@ export class Witness implements Disposable {
   /** Everything is as Git says: from now on whatever is there counts. */
   settled(): void {
     this.#unsettled.clear();
-    this.look();
+    this.check();
   }
 
-  look(): void {
-    if (!existsSync(join(this.#site.dataFolder, 'process'))) return;
+  check(): void {
+    if (!existsSync(join(this.#harness.dataFolder, 'process'))) return;
     // The list of processes is not read in one moment: only two that both live now did live at once.
-    for (const [one, other] of findDoubles(this.#site.services()))
+    for (const [one, other] of findDoubles(this.#harness.services()))
       if (isAlive(one) && isAlive(other)) this.doubles.add(`${describe(one)} and ${describe(other)} do the same work`);
-    this.#compare(readIdentities(this.#site.dataFolder));
+    this.#compare(readIdentities(this.#harness.dataFolder));
   }
 
   #compare(identities: readonly Identity[]): void {

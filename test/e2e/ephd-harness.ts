@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EphdClient } from './ephd-client.ts';
 import { eventually } from './eventually.ts';
-import { findQuietPort } from './quiet-ports.ts';
+import { reservePort } from './reserved-ports.ts';
 import { type EphdOptions, RunningEphd } from './running-ephd.ts';
 import { SampleRepository } from './sample-repository.ts';
 import { endServiceProcesses, readProcessesNaming, readServiceProcesses, type ServiceProcess } from './service-processes.ts';
@@ -12,7 +12,7 @@ import { endServiceProcesses, readProcessesNaming, readServiceProcesses, type Se
 export type StartOptions = Partial<EphdOptions>;
 
 /** One repository, one data folder and the ephd over them, in a folder of their own. Disposing leaves no process and no file. */
-export class Site extends EphdClient implements AsyncDisposable {
+export class EphdHarness extends EphdClient implements AsyncDisposable {
   readonly folder: string;
   readonly dataFolder: string;
   readonly repository: SampleRepository;
@@ -29,10 +29,10 @@ export class Site extends EphdClient implements AsyncDisposable {
     this.repository = repository;
   }
 
-  static async create(): Promise<Site> {
-    const folder = await mkdtemp(join(tmpdir(), 'eph-site-'));
+  static async create(): Promise<EphdHarness> {
+    const folder = await mkdtemp(join(tmpdir(), 'eph-e2e-'));
     const repository = await SampleRepository.create(folder, 'shop');
-    return new Site(folder, repository, { apiPort: await findQuietPort(), gatewayPort: await findQuietPort() });
+    return new EphdHarness(folder, repository, { apiPort: await reservePort(), gatewayPort: await reservePort() });
   }
 
   /** Starts ephd and returns at once. */
@@ -47,7 +47,7 @@ export class Site extends EphdClient implements AsyncDisposable {
     return this.launch(options).up();
   }
 
-  /** What runs for environments of this site, whether or not ephd knows. */
+  /** What runs for environments of this harness, whether or not ephd knows. */
   services(): readonly ServiceProcess[] {
     return existsSync(join(this.dataFolder, 'process')) ? readServiceProcesses(this.dataFolder) : [];
   }

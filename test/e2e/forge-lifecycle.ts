@@ -1,15 +1,15 @@
 import { expect } from 'vitest';
+import type { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import type { Files } from './sample-repository.ts';
-import type { Site } from './site.ts';
 
 /** One change on its way, on whatever forge: what people do to it and what they see there. */
 export interface Change {
   /** How ephd calls its source. */
   readonly source: string;
   /** Asks for an environment. */
-  ask(): Promise<void>;
-  takeBack(): Promise<void>;
+  request(): Promise<void>;
+  withdraw(): Promise<void>;
   /** Returns the commit. */
   push(files: Files): Promise<string>;
   setDraft(draft: boolean): Promise<void>;
@@ -25,40 +25,40 @@ export interface ForgeHarness {
 }
 
 /** The whole life of an environment, the same wherever the change lives. */
-export const expectWholeLife = async (site: Site, forge: ForgeHarness, app: () => Files): Promise<void> => {
+export const expectFullLifecycle = async (harness: EphdHarness, forge: ForgeHarness, app: () => Files): Promise<void> => {
   const { change, commit: first } = await forge.open(app());
   const { source } = change;
 
-  await change.ask();
-  const environment = await site.untilReady(source, first);
-  expect((await site.visit(environment.name)).status).toBe(200);
+  await change.request();
+  const environment = await harness.untilReady(source, first);
+  expect((await harness.visit(environment.name)).status).toBe(200);
   await untilReported(change, (text) => text.includes('Ready') && text.includes(environment.url));
 
   const second = await change.push(app());
-  await site.untilReady(source, second);
+  await harness.untilReady(source, second);
   await untilReported(change, (text) => text.includes('Ready') && text.includes(second.slice(0, 7)));
-  expect((await site.environment(environment.id)).name).toBe(environment.name);
+  expect((await harness.environment(environment.id)).name).toBe(environment.name);
 
   await change.setDraft(true);
   // The commit shows that ephd has looked since.
   const third = await change.push(app());
-  await site.untilReady(source, third);
-  expect((await site.environment(environment.id)).name).toBe(environment.name);
+  await harness.untilReady(source, third);
+  expect((await harness.environment(environment.id)).name).toBe(environment.name);
   await change.setDraft(false);
 
-  await change.takeBack();
-  await site.untilGone(source);
-  expect(site.services()).toEqual([]);
+  await change.withdraw();
+  await harness.untilGone(source);
+  expect(harness.services()).toEqual([]);
   await untilReported(change, (text) => /removed/i.test(text));
 
-  await change.ask();
-  await site.untilReady(source, third);
+  await change.request();
+  await harness.untilReady(source, third);
   await change.close();
-  await site.untilGone(source);
-  expect(site.services()).toEqual([]);
+  await harness.untilGone(source);
+  expect(harness.services()).toEqual([]);
 
   await change.reopen();
-  await site.untilReady(source, third);
+  await harness.untilReady(source, third);
 };
 
 const untilReported = (change: Change, says: (text: string) => boolean): Promise<true> =>
@@ -69,10 +69,10 @@ const untilReported = (change: Change, says: (text: string) => boolean): Promise
   });
 
 /** Without webhooks the next pass finds out; it may be two minutes away, so it is asked for. */
-export const passingAfterEachStep = (site: Site, forge: ForgeHarness): ForgeHarness => {
+export const wakingAfterEachStep = (harness: EphdHarness, forge: ForgeHarness): ForgeHarness => {
   const then = async <T>(step: Promise<T>): Promise<T> => {
     const result = await step;
-    await site.api('/hooks/git', { method: 'POST' });
+    await harness.api('/hooks/git', { method: 'POST' });
     return result;
   };
   return {
@@ -82,8 +82,8 @@ export const passingAfterEachStep = (site: Site, forge: ForgeHarness): ForgeHarn
         commit,
         change: {
           ...change,
-          ask: () => then(change.ask()),
-          takeBack: () => then(change.takeBack()),
+          request: () => then(change.request()),
+          withdraw: () => then(change.withdraw()),
           push: (changed) => then(change.push(changed)),
           setDraft: (draft) => then(change.setDraft(draft)),
           close: () => then(change.close()),

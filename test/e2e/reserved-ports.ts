@@ -11,10 +11,10 @@ import { join } from 'node:path';
 const range = { first: 30_000, last: 32_767 };
 
 /** Tests run side by side, and the port of an ephd that was just killed looks free: so ports are also reserved by name. */
-const reservations = join(tmpdir(), 'eph-quiet-ports');
+const reservations = join(tmpdir(), 'eph-reserved-ports');
 const reserved = new Set<string>();
 
-export const findQuietPort = async (): Promise<number> => {
+export const reservePort = async (): Promise<number> => {
   mkdirSync(reservations, { recursive: true });
   for (;;) {
     const port = randomInt(range.first, range.last + 1);

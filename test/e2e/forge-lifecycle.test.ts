@@ -5,41 +5,41 @@ import { describeWith } from '../parts/describe-with.ts';
 import { gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
 import type { GiteaServer } from '../parts/gitea-server.ts';
-import { expectWholeLife, type ForgeHarness, passingAfterEachStep } from './forge-life.ts';
+import { EphdHarness } from './ephd-harness.ts';
+import { expectFullLifecycle, type ForgeHarness, wakingAfterEachStep } from './forge-lifecycle.ts';
 import { labelledApp, plainApp, textsOf } from './labelled-app.ts';
-import { findQuietPort } from './quiet-ports.ts';
-import { Site } from './site.ts';
+import { reservePort } from './reserved-ports.ts';
 
 describe('the life of an environment on plain Git', () => {
   it('is wished for by a branch, and reported in notes', async () => {
-    await using site = await Site.create();
-    await site.start();
-    await expectWholeLife(site, plainGit(site), plainApp);
+    await using harness = await EphdHarness.create();
+    await harness.start();
+    await expectFullLifecycle(harness, plainGit(harness), plainApp);
   });
 });
 
 /** A branch is asked for by pushing it under `preview/`, and its reports are notes. */
-const plainGit = ({ repository }: Site): ForgeHarness => ({
+const plainGit = ({ repository }: EphdHarness): ForgeHarness => ({
   async open(files) {
     let commit = await repository.push('work', files);
-    const ask = async (): Promise<void> => {
+    const request = async (): Promise<void> => {
       await repository.git(['update-ref', 'refs/heads/preview/work', commit]);
     };
-    const takeBack = (): Promise<void> => repository.delete('preview/work');
+    const withdraw = (): Promise<void> => repository.delete('preview/work');
     return {
       commit,
       change: {
         source: 'preview/work',
-        ask,
-        takeBack,
+        request,
+        withdraw,
         async push(changed) {
           commit = await repository.push('preview/work', changed);
           return commit;
         },
         // Git has no drafts.
         setDraft: () => Promise.resolve(),
-        close: takeBack,
-        reopen: ask,
+        close: withdraw,
+        reopen: request,
         async reports() {
           const note = await repository.git(['notes', '--ref=eph', 'show', commit]).catch(() => '');
           return note === '' ? [] : [note];
@@ -61,12 +61,12 @@ describeWith(gitea, 'the life of an environment on Gitea', () => {
     ['with webhooks', true],
     ['without', false],
   ])('is wished for by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, hooked) => {
-    await using site = await Site.create();
+    await using harness = await EphdHarness.create();
     const name = `shop-${hooked ? 'hooked' : 'polled'}`;
     const repository = await server.createRepository(server.admin.name, name, { 'README.md': 'a shop' });
     await repository.createLabel('preview');
-    const config = join(site.folder, 'ephd.yaml');
-    const hookPort = await findQuietPort();
+    const config = join(harness.folder, 'ephd.yaml');
+    const hookPort = await reservePort();
     await writeFile(
       config,
       JSON.stringify({
@@ -78,7 +78,7 @@ describeWith(gitea, 'the life of an environment on Gitea', () => {
       }),
     );
     const env = { GITEA_TOKEN: server.admin.token, GITEA_HOOK: 'a secret of webhooks' };
-    await site.start({ projects: [], args: ['--config', config], env });
+    await harness.start({ projects: [], args: ['--config', config], env });
     if (hooked)
       await repository.addWebhook(`http://127.0.0.1:${hookPort}/webhooks/gitea`, env.GITEA_HOOK, [
         'push',
@@ -89,7 +89,7 @@ describeWith(gitea, 'the life of an environment on Gitea', () => {
         'pull_request_sync',
       ]);
     const forge = onGitea(repository);
-    await expectWholeLife(site, hooked ? forge : passingAfterEachStep(site, forge), labelledApp);
+    await expectFullLifecycle(harness, hooked ? forge : wakingAfterEachStep(harness, forge), labelledApp);
   });
 });
 
@@ -101,8 +101,8 @@ const onGitea = (repository: GiteaRepository): ForgeHarness => ({
       commit,
       change: {
         source: String(number),
-        ask: () => repository.addLabels(number, 'preview'),
-        takeBack: () => repository.removeLabel(number, 'preview'),
+        request: () => repository.addLabels(number, 'preview'),
+        withdraw: () => repository.removeLabel(number, 'preview'),
         push: (changed) => repository.pushFiles('work', textsOf(changed)),
         async setDraft(draft) {
           await repository.editPullRequest(number, { title: draft ? 'WIP: Work' : 'Work' });

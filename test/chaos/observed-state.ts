@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EnvironmentView } from '@eph/contract';
+import type { EphdHarness } from '../e2e/ephd-harness.ts';
 import { descendsFrom, readProcessesNaming, type ServiceProcess } from '../e2e/service-processes.ts';
-import type { Site } from '../e2e/site.ts';
 
 /** What Git says about one branch, and therefore what should run. */
 export interface Expected {
@@ -21,8 +21,8 @@ export interface Identity {
   readonly createdAt: string;
 }
 
-/** The world as it is, from all sides: what runs, what is on disk, what ephd says, what the gateway answers. */
-export interface World {
+/** The observed state, from all sides: what runs, what is on disk, what ephd says, what the gateway answers. */
+export interface ObservedState {
   readonly processes: readonly ServiceProcess[];
   readonly identities: readonly Identity[];
   readonly environments: readonly EnvironmentView[];
@@ -32,27 +32,31 @@ export interface World {
   readonly answers: ReadonlyMap<string, string>;
 }
 
-export const readWorld = async (site: Site, expected: readonly Expected[], ephdPid: number): Promise<World> => {
-  const environments = await site.environments();
+export const readObservedState = async (
+  harness: EphdHarness,
+  expected: readonly Expected[],
+  ephdPid: number,
+): Promise<ObservedState> => {
+  const environments = await harness.environments();
   const answers = new Map<string, string>();
   for (const { branch, answers: listens } of expected) {
     const name = environments.find((one) => one.source.name === branch)?.name;
     if (!listens || name === undefined) continue;
-    const { status, body } = await site.visit(name);
+    const { status, body } = await harness.visit(name);
     answers.set(branch, status === 200 ? (JSON.parse(body) as { commit: string }).commit : `status ${status}`);
   }
   return {
     environments,
     answers,
-    processes: site.services(),
-    identities: readIdentities(site.dataFolder),
-    leftovers: readLeftovers(site, ephdPid),
+    processes: harness.services(),
+    identities: readIdentities(harness.dataFolder),
+    leftovers: readLeftovers(harness, ephdPid),
   };
 };
 
-const readLeftovers = (site: Site, ephdPid: number): readonly string[] => {
-  const services = new Set(site.services().map((one) => one.pid));
-  const helpers = readProcessesNaming(site.folder).filter(({ pid }) => !descendsFrom(pid, ephdPid) && !services.has(pid));
+const readLeftovers = (harness: EphdHarness, ephdPid: number): readonly string[] => {
+  const services = new Set(harness.services().map((one) => one.pid));
+  const helpers = readProcessesNaming(harness.folder).filter(({ pid }) => !descendsFrom(pid, ephdPid) && !services.has(pid));
   return helpers.map(({ pid, command }) => `process ${pid} of an earlier ephd is left: ${command}`);
 };
 
@@ -73,47 +77,49 @@ const readIdentity = (path: string): Identity | undefined => {
   }
 };
 
-/** Every way in which the world is not what Git says, as sentences. None: it has converged. */
-export const findDifferences = (expected: readonly Expected[], world: World): readonly string[] => [
-  ...expected.flatMap((one) => findShortcomings(one, world)),
-  ...findOrphans(expected, world),
+/** Every way in which the observed state is not what Git says, as sentences. None: it has converged. */
+export const findDifferences = (expected: readonly Expected[], observed: ObservedState): readonly string[] => [
+  ...expected.flatMap((one) => findShortcomings(one, observed)),
+  ...findOrphans(expected, observed),
 ];
 
-const findShortcomings = ({ branch, commit, components, answers }: Expected, world: World): readonly string[] => {
+const findShortcomings = ({ branch, commit, components, answers }: Expected, observed: ObservedState): readonly string[] => {
   const faults: string[] = [];
-  const view = world.environments.find((one) => one.source.name === branch);
+  const view = observed.environments.find((one) => one.source.name === branch);
   if (view === undefined) return [`${branch} has no environment`];
-  if (!world.identities.some((one) => one.id === view.id && one.name === view.name))
+  if (!observed.identities.some((one) => one.id === view.id && one.name === view.name))
     faults.push(`${branch} has no folder of its name`);
   if (view.commit !== commit) faults.push(`${branch} is said to be at ${view.commit}, not at ${commit}`);
   if (view.phase !== 'Ready') faults.push(`${branch} is ${view.phase}: ${view.summary}`);
   for (const component of components) {
-    const running = leaders(world.processes).filter((one) => one.environment === view.id && one.component === component);
+    const running = leaders(observed.processes).filter((one) => one.environment === view.id && one.component === component);
     const right = running.filter((one) => one.variables['EPH_COMMIT'] === commit);
     if (right.length !== 1) faults.push(`${branch} has ${right.length} processes for ${component} at ${commit}, not 1`);
   }
-  if (answers && world.answers.get(branch) !== commit)
-    faults.push(`${branch} answers ${world.answers.get(branch)}, not ${commit}`);
+  if (answers && observed.answers.get(branch) !== commit)
+    faults.push(`${branch} answers ${observed.answers.get(branch)}, not ${commit}`);
   return faults;
 };
 
 /** What exists and belongs to nothing that Git asks for. */
-export const findOrphans = (expected: readonly Expected[], world: World): readonly string[] => {
+export const findOrphans = (expected: readonly Expected[], observed: ObservedState): readonly string[] => {
   const wanted = new Map(expected.map((one) => [one.branch, one]));
-  const ids = new Map(world.identities.map((one) => [one.id, one.branch]));
+  const ids = new Map(observed.identities.map((one) => [one.id, one.branch]));
   const isWanted = ({ environment, component, variables }: ServiceProcess): boolean => {
     const owner = wanted.get(ids.get(environment) ?? '');
     return owner?.commit === variables['EPH_COMMIT'] && owner?.components.includes(component) === true;
   };
   return [
-    ...world.processes
+    ...observed.processes
       .filter((one) => !isWanted(one))
       .map(
         (one) => `process ${one.pid} runs ${one.component} of ${one.environment} at ${one.variables['EPH_COMMIT']} for nobody`,
       ),
-    ...world.leftovers,
-    ...world.identities.filter((one) => !wanted.has(one.branch)).map((one) => `the folder of ${one.branch} (${one.id}) is left`),
-    ...world.environments.filter((one) => !wanted.has(one.source.name)).map((one) => `ephd still shows ${one.source.name}`),
+    ...observed.leftovers,
+    ...observed.identities
+      .filter((one) => !wanted.has(one.branch))
+      .map((one) => `the folder of ${one.branch} (${one.id}) is left`),
+    ...observed.environments.filter((one) => !wanted.has(one.source.name)).map((one) => `ephd still shows ${one.source.name}`),
   ];
 };
 
