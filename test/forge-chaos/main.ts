@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { parseWhole, runCommand } from '../chaos-command.ts';
-import { type ForgeChaosOptions, hostings, runForgeChaos } from './forge-chaos.ts';
+import { type ForgeChaosOptions, fixtures, runForgeChaos } from './forge-chaos.ts';
 import { type PlantName, plants } from './plants.ts';
 
 const help = `Runs the real engine and a real adapter against a forge of which one answer in ten fails and one in twenty is cut short.
@@ -12,7 +12,7 @@ const help = `Runs the real engine and a real adapter against a forge of which o
   --steps <number>   how many (10000)
   --seed <number>    decides what happens; without it a fresh one is taken and printed. Which answers fail also depends on the order
                      in which requests arrive, and that on the machine
-  --forge <name>     ${Object.keys(hostings).join(', ')} (github); gitea is a real server behind a proxy, and slower
+  --forge <name>     ${Object.keys(fixtures).join(', ')} (github); gitea is a real server behind a proxy, and slower
   --plant <name>     ${Object.keys(plants).join(', ')}
 
 Exit status: 0 nothing was destroyed wrongly or left behind, 1 something was, 2 the command was not understood, 130 Ctrl-C.`;
@@ -31,7 +31,7 @@ const parse = (): Options | 'help' => {
   return {
     steps: parseWhole(values.steps, 10_000),
     seed: parseWhole(values.seed, randomInt(1, 1_000_000)),
-    forge: oneOf<keyof typeof hostings>(hostings, values.forge ?? 'github'),
+    forge: oneOf<keyof typeof fixtures>(fixtures, values.forge ?? 'github'),
     plant: oneOf<PlantName>(plants, values.plant ?? 'none'),
   };
 };

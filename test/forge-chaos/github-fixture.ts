@@ -4,12 +4,12 @@ import { projectId, silentLog } from '@eph/contract';
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import type { Failure } from '../parts/github/http/failures.ts';
-import type { Hosting, Setting } from './hosting.ts';
-import { commonMishaps, type Mishap, toRules } from './mishaps.ts';
+import { commonFaults, type Fault, toRules } from './faults.ts';
+import type { FixtureOptions, ForgeFixture } from './forge-fixture.ts';
 import { renderComment } from './reports.ts';
-import { label, specOf, type Wish } from './wishes.ts';
+import { label, specOf, type TriggerKind } from './triggers.ts';
 
-const ownMishaps: readonly Mishap<Failure>[] = [
+const ownFaults: readonly Fault<Failure>[] = [
   { failure: { kind: 'secondary-limit', status: 403, retryAfterSeconds: 1 }, share: 0.01 },
   { failure: { kind: 'no-answer' }, share: 0.002 },
 ];
@@ -17,20 +17,20 @@ const ownMishaps: readonly Mishap<Failure>[] = [
 /** So long a request waits for an answer that does not come; it is real time. */
 const timeoutMs = 500;
 
-export const startGithub = async ({ seed, now, random }: Setting): Promise<Hosting> => {
+export const startGithub = async ({ seed, now, random }: FixtureOptions): Promise<ForgeFixture> => {
   const github = await GithubEmulator.start({ seed, now });
   const repository = github.createRepository('acme/shop', { private: true });
   repository.grant('alice', 'write');
   repository.grant('mallory', 'read');
-  const commits = new Map<string, Wish>();
+  const commits = new Map<string, TriggerKind>();
   const branches = new Map<number, string>();
   const drafts = new Set<number>();
   let pushes = 0;
 
-  const push = (branch: string, wish: Wish): void => {
+  const push = (branch: string, trigger: TriggerKind): void => {
     pushes += 1;
-    const commit = repository.push(branch, { 'eph.yaml': specOf(wish), 'count.txt': String(pushes) }, { by: 'alice' });
-    commits.set(commit, wish);
+    const commit = repository.push(branch, { 'eph.yaml': specOf(trigger), 'count.txt': String(pushes) }, { by: 'alice' });
+    commits.set(commit, trigger);
   };
 
   const forge = createGithubForge({
@@ -51,14 +51,14 @@ export const startGithub = async ({ seed, now, random }: Setting): Promise<Hosti
     forge,
     reporter: createGithubReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus }),
 
-    open(branch, wish) {
-      push(branch, wish);
+    open(branch, trigger) {
+      push(branch, trigger);
       const { number } = repository.openPullRequest({ head: branch, by: 'alice' });
       branches.set(number, branch);
       return Promise.resolve(number);
     },
-    push(number, wish) {
-      push(branches.get(number) ?? '', wish);
+    push(number, trigger) {
+      push(branches.get(number) ?? '', trigger);
       return Promise.resolve();
     },
     label: (number) => repository.pullRequest(number).label(label, { by: 'alice' }),
@@ -80,11 +80,11 @@ export const startGithub = async ({ seed, now, random }: Setting): Promise<Hosti
     },
     deleteComment: (number, id) => repository.pullRequest(number).deleteComment(id, { by: 'alice' }),
 
-    look(number) {
+    pullState(number) {
       const { state, labels, headSha } = repository.pullRequest(number);
       return { isOpen: state === 'open', isDraft: drafts.has(number), labels, commit: headSha };
     },
-    wishOf: (commit) => commits.get(commit),
+    triggerOf: (commit) => commits.get(commit),
     reports: (number) =>
       repository
         .pullRequest(number)
@@ -98,10 +98,10 @@ export const startGithub = async ({ seed, now, random }: Setting): Promise<Hosti
     get faults() {
       return github.requests.total.failures;
     },
-    startStorm() {
-      for (const rule of toRules<Failure>([...commonMishaps, ...ownMishaps])) github.failures.add(rule);
+    startFaults() {
+      for (const rule of toRules<Failure>([...commonFaults, ...ownFaults])) github.failures.add(rule);
     },
-    endStorm: () => github.failures.clear(),
+    stopFaults: () => github.failures.clear(),
 
     async [Symbol.asyncDispose]() {
       await forge[Symbol.asyncDispose]();

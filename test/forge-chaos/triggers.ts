@@ -1,20 +1,20 @@
 /** How a pull request asks for an environment, as its `eph.yaml` says. */
-export type Wish = 'label' | 'ready' | 'command';
+export type TriggerKind = 'label' | 'ready' | 'command';
 
-export const wishes: readonly [Wish, ...Wish[]] = ['label', 'ready', 'command'];
+export const triggerKinds: readonly [TriggerKind, ...TriggerKind[]] = ['label', 'ready', 'command'];
 
 export const label = 'preview';
 export const command = '/deploy';
 
-const triggers: { readonly [wish in Wish]: string } = {
+const triggers: { readonly [trigger in TriggerKind]: string } = {
   label: `{ type: pr_label, labels: [${label}] }`,
   ready: '{ type: auto, ignore_draft: true }',
   command: `{ type: pr_comment, pattern: ${command} }`,
 };
 
-export const specOf = (wish: Wish): string => `version: "1.0"
+export const specOf = (trigger: TriggerKind): string => `version: "1.0"
 name: shop
-triggers: [${triggers[wish]}]
+triggers: [${triggers[trigger]}]
 process:
   services:
     web: { command: run web }

@@ -1,16 +1,16 @@
 import type { Reporter } from '@eph/engine/report/reporter';
 import type { Forge } from '@eph/engine/source/forge';
-import type { Wish } from './wishes.ts';
+import type { TriggerKind } from './triggers.ts';
 
 /** What a forge is started with. */
-export interface Setting {
+export interface FixtureOptions {
   readonly seed: number;
   readonly now: () => number;
   readonly random: () => number;
 }
 
 /** A pull request as it really is, whatever anybody is told about it. */
-export interface SeenPull {
+export interface PullState {
   readonly isOpen: boolean;
   readonly isDraft: boolean;
   readonly labels: readonly string[];
@@ -23,12 +23,12 @@ export interface WrittenReport {
 }
 
 /** A forge with one repository: what people do to it and see in it, and what Eph gets of it. */
-export interface Hosting extends AsyncDisposable {
+export interface ForgeFixture extends AsyncDisposable {
   readonly forge: Forge;
   readonly reporter: Reporter;
 
-  open(branch: string, wish: Wish): Promise<number>;
-  push(number: number, wish: Wish): Promise<void>;
+  open(branch: string, trigger: TriggerKind): Promise<number>;
+  push(number: number, trigger: TriggerKind): Promise<void>;
   label(number: number): Promise<void> | void;
   unlabel(number: number): Promise<void> | void;
   close(number: number): Promise<void> | void;
@@ -39,9 +39,9 @@ export interface Hosting extends AsyncDisposable {
   /** Where forges have a stop button for what they list as deployed; false when there is nothing to stop. */
   pressStop?(number: number): boolean;
 
-  look(number: number): SeenPull;
+  pullState(number: number): PullState;
   /** What commits ask for in their `eph.yaml`; undefined of one that is just being pushed. */
-  wishOf(commit: string): Wish | undefined;
+  triggerOf(commit: string): TriggerKind | undefined;
   /** The comments that Eph wrote. */
   reports(number: number): Promise<readonly WrittenReport[]> | readonly WrittenReport[];
   /** The commits of what the forge itself lists as deployed; undefined of one that keeps no such list. */
@@ -49,6 +49,6 @@ export interface Hosting extends AsyncDisposable {
 
   readonly requests: number;
   readonly faults: number;
-  startStorm(): void;
-  endStorm(): void;
+  startFaults(): void;
+  stopFaults(): void;
 }

@@ -8,33 +8,33 @@ import { projectId, silentLog } from '@eph/contract';
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import type { Failure } from '../parts/emulation/failures.ts';
 import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
-import type { Hosting, Setting } from './hosting.ts';
-import { commonMishaps, type Mishap, toRules } from './mishaps.ts';
+import { commonFaults, type Fault, toRules } from './faults.ts';
+import type { FixtureOptions, ForgeFixture } from './forge-fixture.ts';
 import { renderComment } from './reports.ts';
-import { label, specOf, type Wish } from './wishes.ts';
+import { label, specOf, type TriggerKind } from './triggers.ts';
 
 const path = 'acme/shop';
 
-const ownMishaps: readonly Mishap<Failure>[] = [
+const ownFaults: readonly Fault<Failure>[] = [
   { failure: { kind: 'status', status: 429, headers: { 'retry-after': '1' }, body: 'Retry later\n' }, share: 0.012 },
 ];
 
-export const startGitlab = async ({ seed, now, random }: Setting): Promise<Hosting> => {
+export const startGitlab = async ({ seed, now, random }: FixtureOptions): Promise<ForgeFixture> => {
   const gitlab = await GitlabEmulator.start({ seed, now });
   const [alice, mallory] = [gitlab.person('alice'), gitlab.person('mallory')];
   await alice.createProject(path, { visibility: 'public', files: { 'README.md': 'Read me.\n' } });
   const token = gitlab.projectToken(path, 'maintainer');
   const folder = await mkdtemp(join(tmpdir(), 'eph-forge-chaos-'));
-  const commits = new Map<string, Wish>();
+  const commits = new Map<string, TriggerKind>();
   const branches = new Map<number, string>();
   let pushes = 0;
 
   const at = (iid: number) => ({ project: path, iid });
 
-  const push = async (branch: string, wish: Wish): Promise<void> => {
+  const push = async (branch: string, trigger: TriggerKind): Promise<void> => {
     pushes += 1;
-    const commit = await alice.push(path, branch, { 'eph.yaml': specOf(wish), 'count.txt': String(pushes) });
-    commits.set(commit, wish);
+    const commit = await alice.push(path, branch, { 'eph.yaml': specOf(trigger), 'count.txt': String(pushes) });
+    commits.set(commit, trigger);
   };
 
   const forge = createGitlabForge({
@@ -55,13 +55,13 @@ export const startGitlab = async ({ seed, now, random }: Setting): Promise<Hosti
     forge,
     reporter: createGitlabReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus }),
 
-    async open(branch, wish) {
-      await push(branch, wish);
+    async open(branch, trigger) {
+      await push(branch, trigger);
       const { iid } = await alice.openMergeRequest(path, { source: branch });
       branches.set(iid, branch);
       return iid;
     },
-    push: (number, wish) => push(branches.get(number) ?? '', wish),
+    push: (number, trigger) => push(branches.get(number) ?? '', trigger),
     label: (number) => alice.label(at(number), label),
     unlabel: (number) => alice.unlabel(at(number), label),
     close: (number) => alice.close(at(number)),
@@ -78,11 +78,11 @@ export const startGitlab = async ({ seed, now, random }: Setting): Promise<Hosti
       return standing !== undefined;
     },
 
-    look(number) {
+    pullState(number) {
       const { state, draft, sha } = gitlab.read.mergeRequest(at(number));
       return { isOpen: state === 'opened', isDraft: draft, labels: gitlab.read.labels(at(number)), commit: sha };
     },
-    wishOf: (commit) => commits.get(commit),
+    triggerOf: (commit) => commits.get(commit),
     reports: (number) => gitlab.read.comments(at(number)).filter(({ author }) => author.startsWith('project_')),
     deployed() {
       const newest = new Map(gitlab.read.deployments(path).map(({ environment, sha }) => [environment.name, sha]));
@@ -97,10 +97,10 @@ export const startGitlab = async ({ seed, now, random }: Setting): Promise<Hosti
     get faults() {
       return gitlab.requests.total.failures;
     },
-    startStorm() {
-      for (const rule of toRules([...commonMishaps, ...ownMishaps])) gitlab.failures.add(rule);
+    startFaults() {
+      for (const rule of toRules([...commonFaults, ...ownFaults])) gitlab.failures.add(rule);
     },
-    endStorm: () => gitlab.failures.clear(),
+    stopFaults: () => gitlab.failures.clear(),
 
     async [Symbol.asyncDispose]() {
       await forge[Symbol.asyncDispose]();

@@ -13,35 +13,35 @@ import { Configuration } from '@eph/engine/source/configuration';
 import { Stops } from '../../apps/ephd/wishes/stops.ts';
 import { Wishes } from '../../apps/ephd/wishes/wishes.ts';
 import type { Random } from '../simulate/random.ts';
-import type { Hosting, Setting } from './hosting.ts';
+import type { FixtureOptions, ForgeFixture } from './forge-fixture.ts';
 import type { Plant } from './plants.ts';
 import { renderComment } from './reports.ts';
-import { Witness } from './witness.ts';
+import { Verifier } from './verifier.ts';
 
 const shop = projectId('shop');
 
 /** The real engine and a real adapter, over a forge that is spoken to through sockets; only time and the infrastructure are made up. */
-export class Town implements AsyncDisposable {
+export class ForgeChaosHarness implements AsyncDisposable {
   readonly clock: ManualClock;
-  readonly hosting: Hosting;
-  readonly witness: Witness;
+  readonly fixture: ForgeFixture;
+  readonly verifier: Verifier;
   readonly engine: Engine;
   readonly infrastructure = createFakeInfrastructure();
   /** The last that was delivered, by environment. */
   readonly reports = new Map<EnvironmentId, Report>();
   readonly #stops: Stops;
 
-  private constructor(hosting: Hosting, clock: ManualClock, random: Random, plant: Plant) {
-    this.hosting = hosting;
+  private constructor(fixture: ForgeFixture, clock: ManualClock, random: Random, plant: Plant) {
+    this.fixture = fixture;
     this.clock = clock;
-    this.witness = new Witness(hosting);
-    const forge = this.witness.watch(plant(hosting.forge));
+    this.verifier = new Verifier(fixture);
+    const forge = this.verifier.watch(plant(fixture.forge));
     const provider = new FakeProvider(this.infrastructure, {
       now: () => clock.now(),
       startMs: 1000,
       disturb: (operation, moment, id) => {
         const identity = id === undefined ? undefined : this.infrastructure.environments.get(id)?.identity;
-        if (operation === 'remove' && moment === 'before' && identity !== undefined) this.witness.removed(identity.source);
+        if (operation === 'remove' && moment === 'before' && identity !== undefined) this.verifier.removed(identity.source);
         return Promise.resolve();
       },
     });
@@ -70,25 +70,25 @@ export class Town implements AsyncDisposable {
       guard: guardDeletions,
       record: () => undefined,
       deliver: async (report, signal) => {
-        await hosting.reporter.ensure(report, signal);
+        await fixture.reporter.ensure(report, signal);
         this.reports.set(report.environment, report);
-        if (report.last) this.witness.gone(Number(report.source.name));
+        if (report.last) this.verifier.removalReported(Number(report.source.name));
       },
-      anticipate: (report, signal) => hosting.reporter.anticipate?.(report, signal),
+      anticipate: (report, signal) => fixture.reporter.anticipate?.(report, signal),
       changed: () => undefined,
     });
     const wishes = new Wishes({
-      projects: new Map([[shop, { forge: hosting.forge }]]),
+      projects: new Map([[shop, { forge: fixture.forge }]]),
       consider: (source, signal) => this.engine.consider(source, signal),
       wake: () => this.wake(),
       log: silentLog,
     });
     this.#stops = new Stops({
-      projects: new Map([[shop, hosting]]),
+      projects: new Map([[shop, fixture]]),
       living: () => new Set([shop]),
       wishes: {
         takeDown: (unwished, force, signal) =>
-          this.witness.takingDown(Number(unwished.ref.name), () => wishes.takeDown(unwished, force, signal)),
+          this.verifier.takingDown(Number(unwished.ref.name), () => wishes.takeDown(unwished, force, signal)),
       },
       clock,
       log: silentLog,
@@ -96,20 +96,20 @@ export class Town implements AsyncDisposable {
   }
 
   static async start(
-    startHosting: (setting: Setting) => Promise<Hosting>,
+    startFixture: (options: FixtureOptions) => Promise<ForgeFixture>,
     { seed, random, plant }: { readonly seed: number; readonly random: Random; readonly plant: Plant },
-  ): Promise<Town> {
+  ): Promise<ForgeChaosHarness> {
     const clock = new ManualClock();
-    const hosting = await startHosting({ seed, now: () => clock.now(), random: () => random.next() });
-    const town = new Town(hosting, clock, random, plant);
-    town.engine.start();
-    return town;
+    const fixture = await startFixture({ seed, now: () => clock.now(), random: () => random.next() });
+    const harness = new ForgeChaosHarness(fixture, clock, random, plant);
+    harness.engine.start();
+    return harness;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stops[Symbol.asyncDispose]();
     await this.engine.close();
-    await this.hosting[Symbol.asyncDispose]();
+    await this.fixture[Symbol.asyncDispose]();
   }
 
   /** As a webhook does. */
@@ -122,13 +122,13 @@ export class Town implements AsyncDisposable {
   }
 
   /** Lets the loop run for a while: everything that falls due is looked at. */
-  async live(seconds: number): Promise<void> {
+  async advance(seconds: number): Promise<void> {
     await letTimePass(this.engine, this.clock, seconds);
   }
 
   /** An operator looks at what is held back and lets go of what nobody wants. */
   releaseUnwanted(): void {
     for (const { held, id, ref } of this.engine.environments())
-      if (held && !this.witness.wants(Number(ref.name))) this.engine.release(id);
+      if (held && !this.verifier.wants(Number(ref.name))) this.engine.release(id);
   }
 }

@@ -4,7 +4,7 @@ import { type FailureRule, Failures } from '../parts/emulation/failures.ts';
 import { type Answer, failing, LoopbackServer, type Outcome, type Received } from '../parts/emulation/loopback-server.ts';
 
 /** Stands before a real server, and fails as an emulated one does. */
-export class FailingFront implements AsyncDisposable {
+export class FaultProxy implements AsyncDisposable {
   readonly failures: Failures;
   requests = 0;
   faults = 0;
@@ -16,10 +16,10 @@ export class FailingFront implements AsyncDisposable {
     this.failures = new Failures(seed);
   }
 
-  static async start(port: number, seed: number): Promise<FailingFront> {
-    const front = new FailingFront(port, seed);
-    front.#server = await LoopbackServer.start((received) => front.#handle(received));
-    return front;
+  static async start(port: number, seed: number): Promise<FaultProxy> {
+    const proxy = new FaultProxy(port, seed);
+    proxy.#server = await LoopbackServer.start((received) => proxy.#handle(received));
+    return proxy;
   }
 
   get url(): string {
@@ -34,7 +34,7 @@ export class FailingFront implements AsyncDisposable {
     const rule = this.failures.pick({ method: received.method, path: received.target, operation: undefined });
     this.requests += 1;
     if (rule !== undefined) this.faults += 1;
-    const answer = isReached(rule) ? await this.#ask(received) : silence;
+    const answer = isForwarded(rule) ? await this.#ask(received) : noAnswer;
     return failing(rule?.failure.kind === 'empty-page' ? emptied(answer) : answer, rule?.failure);
   }
 
@@ -53,12 +53,12 @@ export class FailingFront implements AsyncDisposable {
   }
 }
 
-const silence: Answer = { status: 502, headers: {}, body: Buffer.alloc(0) };
+const noAnswer: Answer = { status: 502, headers: {}, body: Buffer.alloc(0) };
 
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
 
 /** Whether the server behind hears of a request at all. */
-const isReached = (rule: FailureRule | undefined): boolean =>
+const isForwarded = (rule: FailureRule | undefined): boolean =>
   rule === undefined || rule.takesEffect === true || ['truncated', 'empty-page', 'slow'].includes(rule.failure.kind);
 
 /** Lists lose what is in them, and say that there is nothing. */

@@ -10,21 +10,21 @@ import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import type { Failure } from '../parts/emulation/failures.ts';
 import { gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
-import { FailingFront } from './failing-front.ts';
-import type { Hosting, SeenPull, Setting } from './hosting.ts';
-import { commonMishaps, type Mishap, toRules } from './mishaps.ts';
+import { FaultProxy } from './fault-proxy.ts';
+import { commonFaults, type Fault, toRules } from './faults.ts';
+import type { FixtureOptions, ForgeFixture, PullState } from './forge-fixture.ts';
 import { renderComment } from './reports.ts';
-import { label, specOf, type Wish } from './wishes.ts';
+import { label, specOf, type TriggerKind } from './triggers.ts';
 
-const ownMishaps: readonly Mishap<Failure>[] = [
+const ownFaults: readonly Fault<Failure>[] = [
   { failure: { kind: 'status', status: 429, headers: { 'retry-after': '1' }, body: 'Retry later\n' }, share: 0.012 },
 ];
 
 /** Pushes come to the history of a pull request a moment later. */
-const [notedWithinMs, lookEveryMs] = [60_000, 20];
+const [recordedWithinMs, pollEveryMs] = [60_000, 20];
 
 /** A real server; what is true of its pull requests is what people did to them. */
-export const startGitea = async ({ seed, now, random }: Setting): Promise<Hosting> => {
+export const startGitea = async ({ seed, now, random }: FixtureOptions): Promise<ForgeFixture> => {
   const server = await gitea.start();
   const [alice, mallory, bot] = [
     await server.createUser('alice'),
@@ -36,31 +36,32 @@ export const startGitea = async ({ seed, now, random }: Setting): Promise<Hostin
   await repository.addCollaborator(alice, 'write');
   await repository.addCollaborator(bot, 'admin');
   await repository.createLabel(label);
-  const front = await FailingFront.start(server.port, seed);
+  const proxy = await FaultProxy.start(server.port, seed);
   const folder = await mkdtemp(join(tmpdir(), 'eph-forge-chaos-'));
-  const commits = new Map<string, Wish>();
+  const commits = new Map<string, TriggerKind>();
   const branches = new Map<number, string>();
-  const pulls = new Map<number, SeenPull>();
+  const pulls = new Map<number, PullState>();
   let pushes = 0;
 
-  const look = (number: number): SeenPull => {
+  const pullState = (number: number): PullState => {
     const pull = pulls.get(number);
     if (pull === undefined) throw new Error(`nobody opened pull request ${number}`);
     return pull;
   };
-  const change = (number: number, changes: Partial<SeenPull>): void => void pulls.set(number, { ...look(number), ...changes });
+  const change = (number: number, changes: Partial<PullState>): void =>
+    void pulls.set(number, { ...pullState(number), ...changes });
 
-  const push = async (branch: string, wish: Wish): Promise<string> => {
+  const push = async (branch: string, trigger: TriggerKind): Promise<string> => {
     pushes += 1;
-    const files = { 'eph.yaml': specOf(wish), 'count.txt': String(pushes) };
+    const files = { 'eph.yaml': specOf(trigger), 'count.txt': String(pushes) };
     const commit = await repository.as(alice).pushFiles(branch, files);
-    commits.set(commit, wish);
+    commits.set(commit, trigger);
     return commit;
   };
 
   const forge = createGiteaForge({
     project: projectId('shop'),
-    baseUrl: front.url,
+    baseUrl: proxy.url,
     owner: repository.owner,
     repository: repository.name,
     token: bot.token,
@@ -76,16 +77,16 @@ export const startGitea = async ({ seed, now, random }: Setting): Promise<Hostin
     forge,
     reporter: createGiteaReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus, now }),
 
-    async open(branch, wish) {
-      const commit = await push(branch, wish);
+    async open(branch, trigger) {
+      const commit = await push(branch, trigger);
       const { number } = await repository.as(alice).openPullRequest(branch);
       branches.set(number, branch);
       pulls.set(number, { isOpen: true, isDraft: false, labels: [], commit });
       return number;
     },
-    async push(number, wish) {
-      const commit = await push(branches.get(number) ?? '', wish);
-      await untilNoted(repository, number, commit);
+    async push(number, trigger) {
+      const commit = await push(branches.get(number) ?? '', trigger);
+      await untilRecorded(repository, number, commit);
       change(number, { commit });
     },
     async label(number) {
@@ -93,7 +94,7 @@ export const startGitea = async ({ seed, now, random }: Setting): Promise<Hostin
       change(number, { labels: [label] });
     },
     async unlabel(number) {
-      if (look(number).labels.length > 0) await repository.removeLabel(number, label);
+      if (pullState(number).labels.length > 0) await repository.removeLabel(number, label);
       change(number, { labels: [] });
     },
     async close(number) {
@@ -113,26 +114,26 @@ export const startGitea = async ({ seed, now, random }: Setting): Promise<Hostin
     },
     deleteComment: (_number, id) => repository.deleteComment(id),
 
-    look,
-    wishOf: (commit) => commits.get(commit),
+    pullState,
+    triggerOf: (commit) => commits.get(commit),
     reports: async (number) => (await repository.readComments(number)).filter(({ user }) => user.login === bot.name),
     // It keeps no such list.
     deployed: () => undefined,
 
     get requests() {
-      return front.requests;
+      return proxy.requests;
     },
     get faults() {
-      return front.faults;
+      return proxy.faults;
     },
-    startStorm() {
-      for (const rule of toRules([...commonMishaps, ...ownMishaps])) front.failures.add(rule);
+    startFaults() {
+      for (const rule of toRules([...commonFaults, ...ownFaults])) proxy.failures.add(rule);
     },
-    endStorm: () => front.failures.clear(),
+    stopFaults: () => proxy.failures.clear(),
 
     async [Symbol.asyncDispose]() {
       await forge[Symbol.asyncDispose]();
-      await front[Symbol.asyncDispose]();
+      await proxy[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
       await server.stop();
     },
@@ -140,15 +141,15 @@ export const startGitea = async ({ seed, now, random }: Setting): Promise<Hostin
 };
 
 /** What is commanded before belongs to the commit before. */
-const untilNoted = async (repository: GiteaRepository, number: number, commit: string): Promise<void> => {
-  const until = Date.now() + notedWithinMs;
+const untilRecorded = async (repository: GiteaRepository, number: number, commit: string): Promise<void> => {
+  const until = Date.now() + recordedWithinMs;
   for (let page = 1; Date.now() < until; ) {
     const path = `/issues/${number}/timeline?limit=50&page=${page}`;
     const events = await repository.send<{ readonly type: string; readonly body: string }[] | null>('GET', path);
     if (events?.some(({ type, body }) => type === 'pull_push' && body.includes(commit)) === true) return;
     const isLast = events === null || events.length === 0;
     page = isLast ? 1 : page + 1;
-    if (isLast) await pause(lookEveryMs);
+    if (isLast) await pause(pollEveryMs);
   }
   throw new Error(`Gitea did not note ${commit} on pull request ${number}`);
 };

@@ -1,7 +1,7 @@
 import type { Reading, Source, SourceRef } from '@eph/contract';
 import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
-import type { Hosting, SeenPull } from './hosting.ts';
-import { label } from './wishes.ts';
+import type { ForgeFixture, PullState } from './forge-fixture.ts';
+import { label } from './triggers.ts';
 
 export type Invariant =
   | 'nothing is destroyed that is wanted'
@@ -16,20 +16,20 @@ export interface Violation {
 }
 
 /** From so few to none, adapters believe a list without asking twice: each source is read again before anything goes. */
-const believedDrop = 2;
+const acceptedDrop = 2;
 
 /**
- * Knows what is true, and compares it with what the adapter says and with what the engine does. People act while both are at work, so
+ * Knows what is true, and compares it with what the adapter says and with what the engine does. Users act while both are at work, so
  * whatever was true at any moment since a question was asked is a true answer to it.
  */
-export class Witness {
+export class Verifier {
   readonly violations: Violation[] = [];
   removals = 0;
-  readonly #hosting: Hosting;
+  readonly #fixture: ForgeFixture;
   /** Counts what people did; between two acts everything stays as it is. */
   #moment = 0;
   /** What something is being done to this very moment: it is as it was, or as it will be. */
-  readonly #acting: (number | 'all')[] = [];
+  readonly #ongoing: (number | 'all')[] = [];
   /** How each pull request is since the last act on it. */
   readonly #states = new Map<number, { readonly isOpen: boolean; readonly isWanted: boolean }>();
   /** When each was last closed, and when it last wanted no environment, up to that act. */
@@ -43,33 +43,33 @@ export class Witness {
   readonly #askedAt = new Map<number, number>();
   #lastCount = 0;
 
-  constructor(hosting: Hosting) {
-    this.#hosting = hosting;
+  constructor(fixture: ForgeFixture) {
+    this.#fixture = fixture;
   }
 
   get pulls(): readonly number[] {
     return [...this.#states.keys()];
   }
 
-  accuse(invariant: Invariant, message: string): void {
+  addViolation(invariant: Invariant, message: string): void {
     this.violations.push({ invariant, message });
   }
 
   /** Gives back how to say that it is done. */
-  acting(on: number | 'all'): () => void {
-    this.#acting.push(on);
+  beginAction(on: number | 'all'): () => void {
+    this.#ongoing.push(on);
     return () => {
-      this.#acting.splice(this.#acting.indexOf(on), 1);
+      this.#ongoing.splice(this.#ongoing.indexOf(on), 1);
     };
   }
 
   opened(number: number): void {
     this.#states.set(number, { isOpen: false, isWanted: false });
-    this.acted(number);
+    this.actionDone(number);
   }
 
   commanded(number: number): void {
-    this.#commanded.set(number, this.#hosting.look(number).commit);
+    this.#commanded.set(number, this.#fixture.pullState(number).commit);
   }
 
   stopped(number: number): void {
@@ -77,35 +77,36 @@ export class Witness {
   }
 
   /** The next environment is another, which nobody stopped yet. */
-  gone(number: number): void {
+  removalReported(number: number): void {
     this.#stopped.delete(number);
   }
 
   /** Eph takes an environment down, as one of the people would. */
   async takingDown<T>(number: number, takeDown: () => Promise<T>): Promise<T> {
-    if (!this.#stopped.has(number)) this.accuse('nothing is destroyed that is wanted', `nobody stopped pull request ${number}`);
-    const done = this.acting(number);
+    if (!this.#stopped.has(number))
+      this.addViolation('nothing is destroyed that is wanted', `nobody stopped pull request ${number}`);
+    const done = this.beginAction(number);
     try {
       return await takeDown();
     } finally {
-      this.acted(number);
+      this.actionDone(number);
       done();
     }
   }
 
   /** After everything that people did to a pull request. */
-  acted(number: number): void {
+  actionDone(number: number): void {
     const before = this.#states.get(number);
     if (before?.isOpen === false) this.#closedAt.set(number, this.#moment);
     if (before?.isWanted === false) this.#unwantedAt.set(number, this.#moment);
-    this.#states.set(number, { isOpen: this.#hosting.look(number).isOpen, isWanted: this.wants(number) });
+    this.#states.set(number, { isOpen: this.#fixture.pullState(number).isOpen, isWanted: this.wants(number) });
     this.#moment += 1;
   }
 
   wants(number: number): boolean {
-    const pull = this.#hosting.look(number);
+    const pull = this.#fixture.pullState(number);
     if (!pull.isOpen) return false;
-    switch (this.#hosting.wishOf(pull.commit)) {
+    switch (this.#fixture.triggerOf(pull.commit)) {
       case 'label':
         return pull.labels.includes(label);
       case 'ready':
@@ -119,8 +120,8 @@ export class Witness {
 
   /** What its environment is made of: what was commanded stays where it was, whatever is pushed. */
   commitOf(number: number): string {
-    const { commit } = this.#hosting.look(number);
-    return this.#hosting.wishOf(commit) === 'command' ? (this.#commanded.get(number) ?? commit) : commit;
+    const { commit } = this.#fixture.pullState(number);
+    return this.#fixture.triggerOf(commit) === 'command' ? (this.#commanded.get(number) ?? commit) : commit;
   }
 
   /** The same forge, with everything it says compared to the truth. */
@@ -149,47 +150,53 @@ export class Witness {
     const number = Number(ref.name);
     const asked = this.#askedAt.get(number) ?? this.#moment;
     if (this.#isSettled(number) && this.wants(number) && !wasAfter(this.#unwantedAt, number, asked))
-      this.accuse('nothing is destroyed that is wanted', `the environment of pull request ${number} is removed`);
+      this.addViolation('nothing is destroyed that is wanted', `the environment of pull request ${number} is removed`);
   }
 
   #compareReading({ items, complete }: Reading<Source>, began: number): void {
     if (!complete) return;
     const pulls = items.filter(({ ref }) => ref.kind === 'pr');
     const listed = new Map(pulls.map((source) => [Number(source.ref.name), source]));
-    const isBelieved = pulls.length === 0 && this.#lastCount <= believedDrop;
+    const isBelieved = pulls.length === 0 && this.#lastCount <= acceptedDrop;
     this.#lastCount = pulls.length;
     for (const number of isBelieved ? [] : this.#states.keys()) {
-      const pull = this.#hosting.look(number);
+      const pull = this.#fixture.pullState(number);
       const source = listed.get(number);
       if (this.#isSettled(number) && pull.isOpen && source === undefined && !wasAfter(this.#closedAt, number, began))
-        this.accuse('a complete reading is complete', `pull request ${number} is open and not among ${pulls.length}`);
-      if (source !== undefined && this.#isQuietSince(began) && !isTrue(source, pull))
-        this.accuse('a complete reading is complete', `pull request ${number} is not as it was read: ${JSON.stringify(pull)}`);
+        this.addViolation('a complete reading is complete', `pull request ${number} is open and not among ${pulls.length}`);
+      if (source !== undefined && this.#isQuietSince(began) && !matches(source, pull))
+        this.addViolation(
+          'a complete reading is complete',
+          `pull request ${number} is not as it was read: ${JSON.stringify(pull)}`,
+        );
     }
   }
 
   #compareAnswer({ name }: SourceRef, answer: SourceAnswer, began: number): void {
     const number = Number(name);
-    const pull = this.#hosting.look(number);
+    const pull = this.#fixture.pullState(number);
     if (answer.state === 'gone' && this.#isSettled(number) && pull.isOpen && !wasAfter(this.#closedAt, number, began))
-      this.accuse('what is said to be gone is gone', `pull request ${number} is open`);
-    if (answer.state === 'present' && this.#isQuietSince(began) && !isTrue(answer.source, pull))
-      this.accuse('what is said to be gone is gone', `pull request ${number} is not as it was read: ${JSON.stringify(pull)}`);
+      this.addViolation('what is said to be gone is gone', `pull request ${number} is open`);
+    if (answer.state === 'present' && this.#isQuietSince(began) && !matches(answer.source, pull))
+      this.addViolation(
+        'what is said to be gone is gone',
+        `pull request ${number} is not as it was read: ${JSON.stringify(pull)}`,
+      );
   }
 
   #isQuietSince(moment: number): boolean {
-    return this.#acting.length === 0 && this.#moment === moment;
+    return this.#ongoing.length === 0 && this.#moment === moment;
   }
 
   #isSettled(number: number): boolean {
-    return !this.#acting.includes(number);
+    return !this.#ongoing.includes(number);
   }
 }
 
 const wasAfter = (moments: ReadonlyMap<number, number>, number: number, moment: number): boolean =>
   (moments.get(number) ?? 0) >= moment;
 
-const isTrue = ({ commit, pull: said }: Source, pull: SeenPull): boolean =>
+const matches = ({ commit, pull: said }: Source, pull: PullState): boolean =>
   pull.isOpen &&
   commit === pull.commit &&
   said?.draft === pull.isDraft &&
