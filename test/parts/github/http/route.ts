@@ -2,9 +2,9 @@ import type { BodyOf, OperationId, PathOf, QueryOf } from '../openapi/shapes.ts'
 import type { Account } from '../state/account.ts';
 import type { App, Installation } from '../state/app.ts';
 import type { Credentials } from '../state/credentials.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { Repository, Role } from '../state/repository.ts';
 import type { Viewer } from '../state/viewer.ts';
-import type { World } from '../state/world.ts';
 import type { Answer } from './answer.ts';
 import type { RateLimits } from './rate-limits.ts';
 
@@ -19,7 +19,7 @@ export type Access =
   | { readonly kind: 'repository'; readonly permissions: readonly string[]; readonly role: Role };
 
 export interface Call<Id extends OperationId> {
-  readonly world: World;
+  readonly github: GithubState;
   readonly credentials: Credentials;
   readonly limits: RateLimits;
   readonly viewer: Viewer;

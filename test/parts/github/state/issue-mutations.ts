@@ -1,8 +1,8 @@
 import type { Account } from './account.ts';
+import type { PullRequestChange } from './github-event.ts';
+import type { GithubState } from './github-state.ts';
 import type { IssueEvent, Review, ReviewState } from './issue.ts';
 import { branchRef, type Issue, type PlainIssue, type PullRequest, type Repository } from './repository.ts';
-import type { World } from './world.ts';
-import type { PullRequestChange } from './world-event.ts';
 
 export interface NewPullRequest {
   readonly headRepository: Repository;
@@ -15,16 +15,16 @@ export interface NewPullRequest {
 }
 
 export const openIssue = (
-  world: World,
+  github: GithubState,
   repository: Repository,
   spec: { readonly title: string; readonly body: string | null; readonly author: Account },
-): Issue => add(world, repository, { ...blankIssue(world, repository, spec), kind: 'issue' });
+): Issue => add(github, repository, { ...blankIssue(github, repository, spec), kind: 'issue' });
 
-export const openPullRequest = (world: World, repository: Repository, spec: NewPullRequest): PullRequest => {
+export const openPullRequest = (github: GithubState, repository: Repository, spec: NewPullRequest): PullRequest => {
   const pull: PullRequest = {
-    ...blankIssue(world, repository, spec),
+    ...blankIssue(github, repository, spec),
     kind: 'pull',
-    pullId: world.nextId(),
+    pullId: github.nextId(),
     headRepository: spec.headRepository,
     headOwner: spec.headRepository.owner,
     headRef: spec.headRef,
@@ -35,8 +35,8 @@ export const openPullRequest = (world: World, repository: Repository, spec: NewP
     merged: undefined,
     reviews: [],
   };
-  add(world, repository, pull);
-  emitPull(world, pull, { action: 'opened' }, spec.author);
+  add(github, repository, pull);
+  emitPull(github, pull, { action: 'opened' }, spec.author);
   return pull;
 };
 
@@ -46,20 +46,20 @@ export const branchHead = (repository: Repository, name: string): string => {
   return sha;
 };
 
-const add = <T extends Issue>(world: World, repository: Repository, issue: T): T => {
+const add = <T extends Issue>(github: GithubState, repository: Repository, issue: T): T => {
   repository.issues.set(issue.number, issue);
-  world.touch(repository);
+  github.touch(repository);
   return issue;
 };
 
 const blankIssue = (
-  world: World,
+  github: GithubState,
   repository: Repository,
   { title, body, author }: { readonly title: string; readonly body: string | null; readonly author: Account },
 ): Omit<PlainIssue, 'kind'> => {
   repository.lastNumber += 1;
   return {
-    id: world.nextId(),
+    id: github.nextId(),
     number: repository.lastNumber,
     repository,
     author,
@@ -70,8 +70,8 @@ const blankIssue = (
     comments: [],
     events: [],
     reactions: [],
-    createdAt: world.now(),
-    updatedAt: world.now(),
+    createdAt: github.now(),
+    updatedAt: github.now(),
     closedAt: undefined,
     closedBy: undefined,
   };
@@ -79,31 +79,31 @@ const blankIssue = (
 
 type Recorded<T> = T extends unknown ? Omit<T, 'id' | 'at'> : never;
 
-export const recordEvent = (world: World, issue: Issue, event: Recorded<IssueEvent>): void => {
-  issue.events.push({ ...event, id: world.nextId(), at: world.now() });
+export const recordEvent = (github: GithubState, issue: Issue, event: Recorded<IssueEvent>): void => {
+  issue.events.push({ ...event, id: github.nextId(), at: github.now() });
 };
 
-export const touchIssue = (world: World, issue: Issue): void => {
-  issue.updatedAt = world.now();
-  world.touch(issue.repository);
+export const touchIssue = (github: GithubState, issue: Issue): void => {
+  issue.updatedAt = github.now();
+  github.touch(issue.repository);
 };
 
-export const emitPull = (world: World, issue: Issue, change: PullRequestChange, sender: Account): void => {
-  if (issue.kind === 'pull') world.emit({ kind: 'pull_request', pull: issue, change, repository: issue.repository, sender });
+export const emitPull = (github: GithubState, issue: Issue, change: PullRequestChange, sender: Account): void => {
+  if (issue.kind === 'pull') github.emit({ kind: 'pull_request', pull: issue, change, repository: issue.repository, sender });
 };
 
-export const closeIssue = (world: World, issue: Issue, by: Account): void => {
+export const closeIssue = (github: GithubState, issue: Issue, by: Account): void => {
   if (issue.state === 'closed') return;
   issue.state = 'closed';
-  issue.closedAt = world.now();
+  issue.closedAt = github.now();
   issue.closedBy = by;
-  recordEvent(world, issue, { event: 'closed', actor: by });
-  touchIssue(world, issue);
-  emitPull(world, issue, { action: 'closed' }, by);
+  recordEvent(github, issue, { event: 'closed', actor: by });
+  touchIssue(github, issue);
+  emitPull(github, issue, { action: 'closed' }, by);
 };
 
 /** Refused for a pull request that was merged or has lost its branch. */
-export const reopenIssue = (world: World, issue: Issue, by: Account): boolean => {
+export const reopenIssue = (github: GithubState, issue: Issue, by: Account): boolean => {
   if (issue.state === 'open') return true;
   if (issue.kind === 'pull') {
     const head = issue.headRepository?.refs.get(branchRef(issue.headRef));
@@ -113,14 +113,14 @@ export const reopenIssue = (world: World, issue: Issue, by: Account): boolean =>
   issue.state = 'open';
   issue.closedAt = undefined;
   issue.closedBy = undefined;
-  recordEvent(world, issue, { event: 'reopened', actor: by });
-  touchIssue(world, issue);
-  emitPull(world, issue, { action: 'reopened' }, by);
+  recordEvent(github, issue, { event: 'reopened', actor: by });
+  touchIssue(github, issue);
+  emitPull(github, issue, { action: 'reopened' }, by);
   return true;
 };
 
 export const editIssue = (
-  world: World,
+  github: GithubState,
   issue: Issue,
   edit: { readonly title?: string | undefined; readonly body?: string | null | undefined; readonly base?: string | undefined },
   by: Account,
@@ -128,7 +128,7 @@ export const editIssue = (
   const changes: Record<string, unknown> = {};
   if (edit.title !== undefined && edit.title !== issue.title) {
     changes['title'] = { from: issue.title };
-    recordEvent(world, issue, { event: 'renamed', from: issue.title, to: edit.title, actor: by });
+    recordEvent(github, issue, { event: 'renamed', from: issue.title, to: edit.title, actor: by });
     issue.title = edit.title;
   }
   if (edit.body !== undefined && edit.body !== issue.body) {
@@ -139,25 +139,25 @@ export const editIssue = (
     changes['base'] = { ref: { from: issue.baseRef }, sha: { from: issue.baseSha } };
     issue.baseSha = branchHead(issue.repository, edit.base);
     issue.baseRef = edit.base;
-    recordEvent(world, issue, { event: 'base_ref_changed', actor: by });
+    recordEvent(github, issue, { event: 'base_ref_changed', actor: by });
   }
   if (Object.keys(changes).length === 0) return;
-  touchIssue(world, issue);
-  emitPull(world, issue, { action: 'edited', changes }, by);
+  touchIssue(github, issue);
+  emitPull(github, issue, { action: 'edited', changes }, by);
 };
 
-export const setDraft = (world: World, pull: PullRequest, draft: boolean, by: Account): void => {
+export const setDraft = (github: GithubState, pull: PullRequest, draft: boolean, by: Account): void => {
   if (pull.draft === draft) return;
   pull.draft = draft;
-  recordEvent(world, pull, { event: draft ? 'convert_to_draft' : 'ready_for_review', actor: by });
-  touchIssue(world, pull);
-  emitPull(world, pull, { action: draft ? 'converted_to_draft' : 'ready_for_review' }, by);
+  recordEvent(github, pull, { event: draft ? 'convert_to_draft' : 'ready_for_review', actor: by });
+  touchIssue(github, pull);
+  emitPull(github, pull, { action: draft ? 'converted_to_draft' : 'ready_for_review' }, by);
 };
 
-export const reviewPull = (world: World, pull: PullRequest, state: ReviewState, body: string, author: Account): Review => {
-  const review = { id: world.nextId(), author, state, body, commit: pull.headSha, at: world.now() };
+export const reviewPull = (github: GithubState, pull: PullRequest, state: ReviewState, body: string, author: Account): Review => {
+  const review = { id: github.nextId(), author, state, body, commit: pull.headSha, at: github.now() };
   pull.reviews.push(review);
-  touchIssue(world, pull);
-  world.emit({ kind: 'pull_request_review', pull, review, repository: pull.repository, sender: author });
+  touchIssue(github, pull);
+  github.emit({ kind: 'pull_request_review', pull, review, repository: pull.repository, sender: author });
   return review;
 };

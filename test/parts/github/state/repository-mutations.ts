@@ -1,9 +1,9 @@
 import type { FileContent } from '../git/git-objects.ts';
 import { type Account, signatureOf } from './account.ts';
-import { recordActivity } from './activity-acts.ts';
-import { closeIssue } from './issue-acts.ts';
+import { recordActivity } from './activity-mutations.ts';
+import type { GithubState } from './github-state.ts';
+import { closeIssue } from './issue-mutations.ts';
 import { branchRef, pullRequests, type Repository } from './repository.ts';
-import type { World } from './world.ts';
 
 export interface NewRepository {
   readonly owner: Account;
@@ -15,50 +15,50 @@ export interface NewRepository {
   readonly by: Account;
 }
 
-export const createRepository = (world: World, spec: NewRepository): Repository => {
-  const repository = blankRepository(world, spec, undefined);
+export const createRepository = (github: GithubState, spec: NewRepository): Repository => {
+  const repository = blankRepository(github, spec, undefined);
   if (spec.files !== undefined) {
-    const author = signatureOf(spec.by, world.now());
+    const author = signatureOf(spec.by, github.now());
     const { sha } = repository.network.commit({ parents: [], files: spec.files, author, message: 'Initial commit' });
-    addBranch(world, repository, spec.defaultBranch, sha, spec.by);
+    addBranch(github, repository, spec.defaultBranch, sha, spec.by);
   }
   if (spec.by !== spec.owner) repository.collaborators.set(spec.by.id, 'admin');
-  world.addRepository(repository);
-  world.emit({ kind: 'repository', action: 'created', before: undefined, repository, sender: spec.by });
+  github.addRepository(repository);
+  github.emit({ kind: 'repository', action: 'created', before: undefined, repository, sender: spec.by });
   return repository;
 };
 
 /** Puts a branch there before anybody watches: no webhook tells of it. */
-export const addBranch = (world: World, repository: Repository, name: string, sha: string, by: Account): void => {
+export const addBranch = (github: GithubState, repository: Repository, name: string, sha: string, by: Account): void => {
   const ref = branchRef(name);
   repository.refs.set(ref, sha);
-  recordActivity(world, repository, { type: 'branch_creation', ref, before: undefined, after: sha, actor: by });
+  recordActivity(github, repository, { type: 'branch_creation', ref, before: undefined, after: sha, actor: by });
 };
 
 /** With the branches and tags of its parent, and none of its pull requests or of what happened to its branches. */
-export const forkRepository = (world: World, parent: Repository, owner: Account, name: string): Repository => {
+export const forkRepository = (github: GithubState, parent: Repository, owner: Account, name: string): Repository => {
   const spec = { owner, name, private: parent.private, defaultBranch: parent.defaultBranch };
-  const fork = blankRepository(world, spec, parent);
+  const fork = blankRepository(github, spec, parent);
   for (const [ref, sha] of parent.refs) fork.refs.set(ref, sha);
   parent.forks.add(fork);
-  world.addRepository(fork);
+  github.addRepository(fork);
   return fork;
 };
 
 const blankRepository = (
-  world: World,
+  github: GithubState,
   spec: Pick<NewRepository, 'owner' | 'name' | 'private' | 'defaultBranch'>,
   parent: Repository | undefined,
 ): Repository => {
-  const now = world.now();
+  const now = github.now();
   return {
-    id: world.nextId(),
+    id: github.nextId(),
     owner: spec.owner,
     name: spec.name,
     private: spec.private,
     archived: false,
     defaultBranch: spec.defaultBranch,
-    network: parent?.network ?? world.newNetwork(),
+    network: parent?.network ?? github.newNetwork(),
     parent,
     forks: new Set(),
     refs: new Map(),
@@ -81,34 +81,40 @@ const blankRepository = (
 };
 
 /** Pull requests from a deleted fork stay, without a head repository, and are closed. */
-export const deleteRepository = (world: World, repository: Repository, sender: Account): void => {
-  world.emit({ kind: 'repository', action: 'deleted', before: undefined, repository, sender });
+export const deleteRepository = (github: GithubState, repository: Repository, sender: Account): void => {
+  github.emit({ kind: 'repository', action: 'deleted', before: undefined, repository, sender });
   for (const pull of repository.parent === undefined ? [] : pullRequests(repository.parent)) {
     if (pull.headRepository !== repository) continue;
     pull.headRepository = undefined;
-    if (pull.state === 'open') closeIssue(world, pull, sender);
+    if (pull.state === 'open') closeIssue(github, pull, sender);
   }
   repository.parent?.forks.delete(repository);
-  world.removeRepository(repository);
+  github.removeRepository(repository);
 };
 
-export const setVisibility = (world: World, repository: Repository, isPrivate: boolean, sender: Account): void => {
+export const setVisibility = (github: GithubState, repository: Repository, isPrivate: boolean, sender: Account): void => {
   if (repository.private === isPrivate) return;
   repository.private = isPrivate;
-  touchNow(world, repository);
-  world.emit({ kind: 'repository', action: isPrivate ? 'privatized' : 'publicized', before: undefined, repository, sender });
+  touchNow(github, repository);
+  github.emit({ kind: 'repository', action: isPrivate ? 'privatized' : 'publicized', before: undefined, repository, sender });
 };
 
 /** To another owner, another name, or both. */
-export const moveRepository = (world: World, repository: Repository, owner: Account, name: string, sender: Account): void => {
+export const moveRepository = (
+  github: GithubState,
+  repository: Repository,
+  owner: Account,
+  name: string,
+  sender: Account,
+): void => {
   const before = { owner: repository.owner, name: repository.name };
-  world.moveRepository(repository, owner, name);
-  touchNow(world, repository);
+  github.moveRepository(repository, owner, name);
+  touchNow(github, repository);
   const action = before.owner === owner ? 'renamed' : 'transferred';
-  world.emit({ kind: 'repository', action, before, repository, sender });
+  github.emit({ kind: 'repository', action, before, repository, sender });
 };
 
-const touchNow = (world: World, repository: Repository): void => {
-  repository.updatedAt = world.now();
-  world.touch(repository);
+const touchNow = (github: GithubState, repository: Repository): void => {
+  repository.updatedAt = github.now();
+  github.touch(repository);
 };

@@ -11,7 +11,7 @@ export type PullRequestChange =
   | { readonly action: 'edited'; readonly changes: Readonly<Record<string, unknown>> };
 
 /** Something that GitHub tells with a webhook, with the state as it was at that moment. */
-export type WorldEvent = { readonly repository: Repository; readonly sender: Account } & (
+export type GithubEvent = { readonly repository: Repository; readonly sender: Account } & (
   | { readonly kind: 'pull_request'; readonly pull: PullRequest; readonly change: PullRequestChange }
   | { readonly kind: 'pull_request_review'; readonly pull: PullRequest; readonly review: Review }
   | {

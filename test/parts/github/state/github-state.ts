@@ -2,9 +2,9 @@ import { GitNetwork } from '../git/git-network.ts';
 import { GitStore } from '../git/git-store.ts';
 import type { Account } from './account.ts';
 import type { App, Installation } from './app.ts';
+import type { GithubEvent } from './github-event.ts';
 import type { Hook } from './hook.ts';
 import { fullName, type Repository } from './repository.ts';
-import type { WorldEvent } from './world-event.ts';
 
 export interface Urls {
   /** With the base path of Enterprise, without a slash at the end. */
@@ -21,8 +21,8 @@ export interface ArchiveTicket {
   readonly expiresAt: number;
 }
 
-/** Everything the emulator knows. Acts change it; routes and people both go through acts. */
-export class World {
+/** Everything the emulator knows. Only the functions in the `-mutations` files change it. */
+export class GithubState {
   readonly urls: Urls;
   readonly now: () => number;
   readonly store = new GitStore();
@@ -36,7 +36,7 @@ export class World {
   readonly #accounts = new Map<string, Account>();
   readonly #byName = new Map<string, Repository>();
   readonly #moved = new Map<string, number>();
-  readonly #listeners: ((event: WorldEvent) => void)[] = [];
+  readonly #listeners: ((event: GithubEvent) => void)[] = [];
   #lastId = 1000;
 
   constructor(urls: Urls, now: () => number) {
@@ -122,11 +122,11 @@ export class World {
       if (related !== undefined) related.version = this.version;
   }
 
-  onEvent(listener: (event: WorldEvent) => void): void {
+  onEvent(listener: (event: GithubEvent) => void): void {
     this.#listeners.push(listener);
   }
 
-  emit(event: WorldEvent): void {
+  emit(event: GithubEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 }

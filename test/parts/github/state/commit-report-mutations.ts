@@ -1,13 +1,13 @@
 import type { Account } from './account.ts';
 import type { CheckRun, CommitStatus, Deployment, DeploymentState, DeploymentStatus } from './commit-report.ts';
+import type { GithubState } from './github-state.ts';
 import type { Repository } from './repository.ts';
-import type { World } from './world.ts';
 
-export const addStatus = (world: World, repository: Repository, spec: Omit<CommitStatus, 'id' | 'at'>): CommitStatus => {
-  const status = { ...spec, id: world.nextId(), at: world.now() };
+export const addStatus = (github: GithubState, repository: Repository, spec: Omit<CommitStatus, 'id' | 'at'>): CommitStatus => {
+  const status = { ...spec, id: github.nextId(), at: github.now() };
   repository.statuses.push(status);
-  world.touch(repository);
-  world.emit({ kind: 'status', status, repository, sender: spec.creator });
+  github.touch(repository);
+  github.emit({ kind: 'status', status, repository, sender: spec.creator });
   return status;
 };
 
@@ -18,54 +18,54 @@ export const latestStatuses = (repository: Repository, sha: string): readonly Co
   return [...latest.values()];
 };
 
-export const addCheckRun = (world: World, repository: Repository, spec: Omit<CheckRun, 'id'>): CheckRun => {
-  const run = { ...spec, id: world.nextId() };
+export const addCheckRun = (github: GithubState, repository: Repository, spec: Omit<CheckRun, 'id'>): CheckRun => {
+  const run = { ...spec, id: github.nextId() };
   repository.checkRuns.set(run.id, run);
-  announceCheckRun(world, repository, run, 'created');
+  announceCheckRun(github, repository, run, 'created');
   return run;
 };
 
 export const updateCheckRun = (
-  world: World,
+  github: GithubState,
   repository: Repository,
   run: CheckRun,
   change: Partial<Omit<CheckRun, 'id' | 'sha' | 'app'>>,
 ): void => {
   const wasCompleted = run.status === 'completed';
   Object.assign(run, change);
-  world.touch(repository);
-  if (!wasCompleted && run.status === 'completed') announceCheckRun(world, repository, run, 'completed');
+  github.touch(repository);
+  if (!wasCompleted && run.status === 'completed') announceCheckRun(github, repository, run, 'completed');
 };
 
-const announceCheckRun = (world: World, repository: Repository, run: CheckRun, action: 'created' | 'completed'): void => {
-  world.touch(repository);
-  world.emit({ kind: 'check_run', action, run, repository, sender: run.app.bot });
+const announceCheckRun = (github: GithubState, repository: Repository, run: CheckRun, action: 'created' | 'completed'): void => {
+  github.touch(repository);
+  github.emit({ kind: 'check_run', action, run, repository, sender: run.app.bot });
 };
 
 export const addDeployment = (
-  world: World,
+  github: GithubState,
   repository: Repository,
   spec: Omit<Deployment, 'id' | 'createdAt' | 'updatedAt' | 'statuses'>,
 ): Deployment => {
-  const now = world.now();
-  const deployment = { ...spec, id: world.nextId(), createdAt: now, updatedAt: now, statuses: [] };
+  const now = github.now();
+  const deployment = { ...spec, id: github.nextId(), createdAt: now, updatedAt: now, statuses: [] };
   repository.deployments.set(deployment.id, deployment);
   if (!repository.environments.has(spec.environment))
-    repository.environments.set(spec.environment, { id: world.nextId(), name: spec.environment, createdAt: now });
-  world.touch(repository);
+    repository.environments.set(spec.environment, { id: github.nextId(), name: spec.environment, createdAt: now });
+  github.touch(repository);
   return deployment;
 };
 
 export const addDeploymentStatus = (
-  world: World,
+  github: GithubState,
   repository: Repository,
   deployment: Deployment,
   spec: Omit<DeploymentStatus, 'id' | 'at'>,
 ): DeploymentStatus => {
-  const status = { ...spec, id: world.nextId(), at: world.now() };
+  const status = { ...spec, id: github.nextId(), at: github.now() };
   deployment.statuses.push(status);
-  deployment.updatedAt = world.now();
-  world.touch(repository);
+  deployment.updatedAt = github.now();
+  github.touch(repository);
   return status;
 };
 
@@ -73,11 +73,11 @@ export const addDeploymentStatus = (
  * What a new success does to its elders: those of the same environment that were successful become inactive, except transient and
  * production ones.
  */
-export const deactivateOthers = (world: World, repository: Repository, deployment: Deployment, by: Account): void => {
+export const deactivateOthers = (github: GithubState, repository: Repository, deployment: Deployment, by: Account): void => {
   for (const other of repository.deployments.values()) {
     const isElder = other.id < deployment.id && other.environment === deployment.environment;
     if (!isElder || other.transient || other.production || deploymentState(other) !== 'success') continue;
-    addDeploymentStatus(world, repository, other, {
+    addDeploymentStatus(github, repository, other, {
       state: 'inactive',
       description: '',
       targetUrl: '',
@@ -89,7 +89,7 @@ export const deactivateOthers = (world: World, repository: Repository, deploymen
 
 export const deploymentState = (deployment: Deployment): DeploymentState | undefined => deployment.statuses.at(-1)?.state;
 
-export const removeDeployment = (world: World, repository: Repository, deployment: Deployment): void => {
+export const removeDeployment = (github: GithubState, repository: Repository, deployment: Deployment): void => {
   repository.deployments.delete(deployment.id);
-  world.touch(repository);
+  github.touch(repository);
 };

@@ -1,13 +1,13 @@
 import type { Account } from './account.ts';
 import type { ActivityType } from './activity.ts';
-import { recordActivity } from './activity-acts.ts';
-import { closeIssue, recordEvent, touchIssue } from './issue-acts.ts';
+import { recordActivity } from './activity-mutations.ts';
+import type { GithubState } from './github-state.ts';
+import { closeIssue, recordEvent, touchIssue } from './issue-mutations.ts';
 import { branchRef, pullRequests, type Repository } from './repository.ts';
-import type { World } from './world.ts';
 
 /** Moves, creates or (without a commit) deletes a ref, and all that follows from it for activities, pull requests and webhooks. */
 export const updateRef = (
-  world: World,
+  github: GithubState,
   repository: Repository,
   ref: string,
   after: string | undefined,
@@ -18,20 +18,20 @@ export const updateRef = (
   if (before === after) return;
   if (after === undefined) repository.refs.delete(ref);
   else repository.refs.set(ref, after);
-  repository.pushedAt = world.now();
-  world.touch(repository);
+  repository.pushedAt = github.now();
+  github.touch(repository);
 
   const forced = isForced(repository, before, after);
   const type = activityType(before, after, forced) ?? forward;
-  recordActivity(world, repository, { type, ref, before, after, actor: by });
+  recordActivity(github, repository, { type, ref, before, after, actor: by });
   const refType = ref.startsWith('refs/tags/') ? 'tag' : 'branch';
   const event = { repository, sender: by };
   if (before === undefined || after === undefined) {
     const name = ref.replace(/^refs\/(heads|tags)\//, '');
-    world.emit({ ...event, kind: after === undefined ? 'delete' : 'create', refType, name });
+    github.emit({ ...event, kind: after === undefined ? 'delete' : 'create', refType, name });
   }
-  world.emit({ ...event, kind: 'push', ref, before, after, forced });
-  if (refType === 'branch') followBranch(world, repository, ref, after, forced, by);
+  github.emit({ ...event, kind: 'push', ref, before, after, forced });
+  if (refType === 'branch') followBranch(github, repository, ref, after, forced, by);
 };
 
 /** Of a move that is more than one forward. */
@@ -50,7 +50,7 @@ const isForced = ({ network }: Repository, before: string | undefined, after: st
 
 /** An open pull request follows its head; without a head or a base it is closed. */
 const followBranch = (
-  world: World,
+  github: GithubState,
   repository: Repository,
   ref: string,
   after: string | undefined,
@@ -63,16 +63,16 @@ const followBranch = (
     const isHead = pull.headRepository === repository && branchRef(pull.headRef) === ref;
     const isBase = pull.repository === repository && branchRef(pull.baseRef) === ref;
     if ((isHead || isBase) && after === undefined) {
-      if (isHead) recordEvent(world, pull, { event: 'head_ref_deleted', actor: by });
-      closeIssue(world, pull, by);
+      if (isHead) recordEvent(github, pull, { event: 'head_ref_deleted', actor: by });
+      closeIssue(github, pull, by);
     } else if (isHead && after !== undefined) {
       const before = pull.headSha;
       pull.headSha = after;
       pull.baseSha = pull.repository.refs.get(branchRef(pull.baseRef)) ?? pull.baseSha;
-      if (forced) recordEvent(world, pull, { event: 'head_ref_force_pushed', actor: by, commit: after });
-      touchIssue(world, pull);
+      if (forced) recordEvent(github, pull, { event: 'head_ref_force_pushed', actor: by, commit: after });
+      touchIssue(github, pull);
       const change = { action: 'synchronize', before, after } as const;
-      world.emit({ kind: 'pull_request', pull, change, repository: pull.repository, sender: by });
+      github.emit({ kind: 'pull_request', pull, change, repository: pull.repository, sender: by });
     }
   }
 };
