@@ -10,7 +10,7 @@ import { type EnvironmentView, environmentListSchema } from '@eph/contract';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A folder with a bare repository, and an ephd that can be started over it again and again. */
-export class BenchSite implements Disposable {
+export class BenchFolder implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'eph-bench-'));
   readonly origin = join(this.folder, 'shop.git');
   readonly config = join(this.folder, 'ephd.yaml');

@@ -6,7 +6,7 @@ import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { webhookExample } from '../parts/github/webhooks/webhook-examples.ts';
 import { atMost, type Figure, median, reported } from './figure.ts';
-import { createHookedWorld, fullNameOf, type HookedWorld } from './hooked-world.ts';
+import { createWebhookHarness, fullNameOf, type WebhookHarness } from './webhook-harness.ts';
 
 const batches = 5;
 const perBatch = 300;
@@ -23,16 +23,16 @@ export const measureWebhookToApply = async (): Promise<readonly Figure[]> => [
 ];
 
 const measure = async (projects: number, environmentsEach: number): Promise<number> => {
-  const world = await createHookedWorld(projects, environmentsEach, secret);
-  await using ours = await listen(world.webhooks);
+  const harness = await createWebhookHarness(projects, environmentsEach, secret);
+  await using ours = await listen(harness.webhooks);
   await using theirs = await listen(new Hono().post('/webhooks/github', (c) => c.body(null, 202)));
   let round = 0;
   const runBatch = async (count: number): Promise<number> => {
     const applied: number[] = [];
     const answered: number[] = [];
     for (const last = round + count; round < last; round += 1) {
-      const delivery = makeDelivery(world.repository.project, round);
-      applied.push(await timeToApply(world, ours, delivery));
+      const delivery = makeDelivery(harness.repository.project, round);
+      applied.push(await timeToApply(harness, ours, delivery));
       answered.push(await timeToAnswer(theirs, delivery));
     }
     return percentile(applied, 0.99) / percentile(answered, 0.99);
@@ -40,15 +40,15 @@ const measure = async (projects: number, environmentsEach: number): Promise<numb
   await runBatch(warmUp);
   const ratios: number[] = [];
   for (let batch = 0; batch < batches; batch += 1) ratios.push(await runBatch(perBatch));
-  await world.engine.close();
+  await harness.engine.close();
   return median(ratios);
 };
 
-const timeToApply = async (world: HookedWorld, server: Listening, delivery: Delivery): Promise<number> => {
-  const { engine, repository, quiet } = world;
+const timeToApply = async (harness: WebhookHarness, server: Listening, delivery: Delivery): Promise<number> => {
+  const { engine, repository, quiet } = harness;
   const { pullRequests } = repository;
   pullRequests.label(quiet, 'preview');
-  const applied = world.firstApply();
+  const applied = harness.firstApply();
   collect();
   const start = performance.now();
   const sent = send(server, delivery);
@@ -58,7 +58,7 @@ const timeToApply = async (world: HookedWorld, server: Listening, delivery: Deli
   pullRequests.unlabel(quiet, 'preview');
   engine.wakeProject(repository.project);
   await engine.idle();
-  if (engine.environments().length !== world.environments) throw new Error('the environment of the last round is still there');
+  if (engine.environments().length !== harness.environments) throw new Error('the environment of the last round is still there');
   return took;
 };
 

@@ -8,29 +8,29 @@ import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository, StatusState } from '../../../test/parts/gitea-repository.ts';
 import { Origin } from '../forge-git/origin.fake.ts';
 import { fullName } from '../forge-git/refs.ts';
-import { type Bench, GiteaWorkshop } from './gitea-workshop.fake.ts';
+import { GiteaHarness, type RepositoryFixture } from './gitea-harness.fake.ts';
 
-const connections = ({ front }: Bench) => ({
+const connections = ({ proxy }: RepositoryFixture) => ({
   disconnect: () => {
-    front.isCut = true;
+    proxy.isCut = true;
     return Promise.resolve();
   },
   reconnect: () => {
-    front.isCut = false;
+    proxy.isCut = false;
     return Promise.resolve();
   },
 });
 
 /** Commits are made in a repository of this machine and pushed from there. */
-const createForgeHarness = async (workshop: GiteaWorkshop): Promise<ForgeHarness> => {
-  const [bench, origin] = [await workshop.createBench({ isEmpty: true }), await Origin.create()];
-  const { name, token } = workshop.alice;
-  const address = bench.repository.cloneUrl.replace('://', `://${name}:${token}@`);
+const createForgeHarness = async (harness: GiteaHarness): Promise<ForgeHarness> => {
+  const [fixture, origin] = [await harness.createFixture({ isEmpty: true }), await Origin.create()];
+  const { name, token } = harness.alice;
+  const address = fixture.repository.cloneUrl.replace('://', `://${name}:${token}@`);
   const push = async (...refspecs: readonly string[]): Promise<void> => {
     await origin.git('push', '--quiet', '--force', address, ...refspecs);
   };
   return {
-    forge: bench.forge,
+    forge: fixture.forge,
     async push(ref, files) {
       const commit = await origin.push(ref, files);
       await push(`${fullName(ref)}:${fullName(ref)}`);
@@ -44,13 +44,13 @@ const createForgeHarness = async (workshop: GiteaWorkshop): Promise<ForgeHarness
       await push(`:${fullName(ref)}`).catch(async () => {
         // Gitea does not let go of the branch that it shows first.
         await push(`${fullName(ref)}:refs/heads/trunk`);
-        await bench.repository.send('PATCH', '', { default_branch: 'trunk' });
+        await fixture.repository.send('PATCH', '', { default_branch: 'trunk' });
         await push(`:${fullName(ref)}`);
       });
     },
-    ...connections(bench),
+    ...connections(fixture),
     async [Symbol.asyncDispose]() {
-      await bench[Symbol.asyncDispose]();
+      await fixture[Symbol.asyncDispose]();
       await origin[Symbol.asyncDispose]();
     },
   };
@@ -58,10 +58,10 @@ const createForgeHarness = async (workshop: GiteaWorkshop): Promise<ForgeHarness
 
 const patience = { timeout: 60_000, interval: 50 };
 
-const createPullsHarness = async (workshop: GiteaWorkshop): Promise<PullsHarness> => {
-  const bench = await workshop.createBench();
-  const { repository, forge } = bench;
-  const { alice, bob, mallory } = workshop;
+const createPullsHarness = async (harness: GiteaHarness): Promise<PullsHarness> => {
+  const fixture = await harness.createFixture();
+  const { repository, forge } = fixture;
+  const { alice, bob, mallory } = harness;
   const users = { author: alice, maintainer: bob, stranger: mallory };
   let fork: Promise<GiteaRepository> | undefined;
   const known = new Set<string>();
@@ -127,7 +127,7 @@ const createPullsHarness = async (workshop: GiteaWorkshop): Promise<PullsHarness
     async countReactions(_ref, { id }) {
       return (await repository.send<unknown[] | null>('GET', `/issues/comments/${id}/reactions`))?.length ?? 0;
     },
-    ...connections(bench),
+    ...connections(fixture),
     fork: {
       name: `${mallory.name}/${repository.name}`,
       async commit(branch, files) {
@@ -139,22 +139,22 @@ const createPullsHarness = async (workshop: GiteaWorkshop): Promise<PullsHarness
         return open(repository.as(mallory), key, key, title);
       },
     },
-    [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
   };
 };
 
 describeWith(gitea, 'a repository of Gitea', () => {
-  let workshop: GiteaWorkshop;
+  let harness: GiteaHarness;
   beforeAll(async () => {
-    workshop = await GiteaWorkshop.start();
+    harness = await GiteaHarness.start();
   });
-  afterAll(() => workshop.stop());
+  afterAll(() => harness.stop());
 
   describe('as a forge', () => {
-    describeForge({ notices: false }, () => createForgeHarness(workshop));
+    describeForge({ notices: false }, () => createForgeHarness(harness));
   });
 
   describe('with pull requests', () => {
-    describePulls(() => createPullsHarness(workshop));
+    describePulls(() => createPullsHarness(harness));
   });
 });

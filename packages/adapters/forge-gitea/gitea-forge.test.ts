@@ -4,7 +4,7 @@ import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import { Origin } from '../forge-git/origin.fake.ts';
 import { createGiteaForge } from './gitea-forge.ts';
-import { type Bench, type BenchOptions, GiteaWorkshop } from './gitea-workshop.fake.ts';
+import { type FixtureOptions, GiteaHarness, type RepositoryFixture } from './gitea-harness.fake.ts';
 import { createOwnerLook } from './owner-look.ts';
 
 const { signal } = new AbortController();
@@ -12,69 +12,69 @@ const patience = { timeout: 60_000, interval: 50 };
 const pr = (number: number | string): SourceRef => ({ kind: 'pr', name: String(number) });
 
 describeWith(gitea, 'a repository of Gitea', () => {
-  let workshop: GiteaWorkshop;
+  let harness: GiteaHarness;
   beforeAll(async () => {
-    workshop = await GiteaWorkshop.start();
+    harness = await GiteaHarness.start();
   });
-  afterAll(() => workshop.stop());
+  afterAll(() => harness.stop());
 
-  const start = async (options: BenchOptions = {}) => {
-    const bench = await workshop.createBench(options);
-    onTestFinished(() => bench[Symbol.asyncDispose]());
-    return bench;
+  const start = async (options: FixtureOptions = {}) => {
+    const fixture = await harness.createFixture(options);
+    onTestFinished(() => fixture[Symbol.asyncDispose]());
+    return fixture;
   };
 
-  const open = async ({ repository }: Bench, branch: string): Promise<{ number: number; commit: CommitSha }> => {
+  const open = async ({ repository }: RepositoryFixture, branch: string): Promise<{ number: number; commit: CommitSha }> => {
     const commit = commitSha(await repository.pushFiles(branch, { [`${branch}.txt`]: branch }));
     return { number: (await repository.openPullRequest(branch)).number, commit };
   };
 
   /** So many pull requests, all at one commit. */
-  const openMany = async ({ repository }: Bench, count: number): Promise<void> => {
+  const openMany = async ({ repository }: RepositoryFixture, count: number): Promise<void> => {
     await repository.pushFiles('many-1', { 'a.txt': 'a' });
     for (let number = 2; number <= count; number += 1) await repository.createBranch(`many-${number}`, 'many-1');
     for (let number = 1; number <= count; number += 1) await repository.openPullRequest(`many-${number}`);
   };
 
-  const pullsOf = async ({ forge }: Bench) => {
+  const pullsOf = async ({ forge }: RepositoryFixture) => {
     const { items, complete, faults } = await forge.sources(signal);
     return { count: items.filter(({ ref }) => ref.kind === 'pr').length, complete, faults };
   };
 
   describe('with many pull requests', () => {
-    let bench: Bench;
+    let fixture: RepositoryFixture;
     const total = 120;
     beforeAll(async () => {
-      bench = await workshop.createBench();
-      await openMany(bench, total);
+      fixture = await harness.createFixture();
+      await openMany(fixture, total);
     }, 300_000);
-    afterAll(() => bench[Symbol.asyncDispose]());
+    afterAll(() => fixture[Symbol.asyncDispose]());
 
     it('is read page by page, and an unchanged pass costs no more than the pages', async () => {
-      expect(await pullsOf(bench)).toEqual({ count: total, complete: true, faults: [] });
-      const readMark = async () => (await bench.forge.sources(signal)).mark;
+      expect(await pullsOf(fixture)).toEqual({ count: total, complete: true, faults: [] });
+      const readMark = async () => (await fixture.forge.sources(signal)).mark;
       await expect.poll(async () => (await readMark()) === (await readMark()), patience).toBe(true);
-      bench.front.takeApiRequests();
+      fixture.proxy.takeApiRequests();
       await readMark();
       await readMark();
       const pages = [1, 2, 3].map((page) => expect.stringMatching(new RegExp(`^GET /repos/acme/.*&page=${page}$`)));
-      expect(bench.front.takeApiRequests()).toEqual([...pages, ...pages]);
+      expect(fixture.proxy.takeApiRequests()).toEqual([...pages, ...pages]);
     });
 
     it('is seen over all pages by whoever looks at what changed in the whole organisation', async () => {
       let now = Date.now();
       const clocked = { now: () => now, random: Math.random, log: silentLog };
-      const look = createOwnerLook({ ...clocked, baseUrl: bench.front.url, token: workshop.bot.token }, 'acme');
+      const look = createOwnerLook({ ...clocked, baseUrl: fixture.proxy.url, token: harness.bot.token }, 'acme');
       const readAt = now;
       const isUnchanged = (name: string) => look.isUnchanged(`acme/${name}`, readAt, now, signal);
-      workshop.setUpdated(bench.repository, new Date(0));
+      harness.setUpdated(fixture.repository, new Date(0));
       await isUnchanged('other');
       now += 1;
-      workshop.setUpdated(bench.repository, new Date());
-      bench.front.takeApiRequests();
-      expect([await isUnchanged('other'), await isUnchanged(bench.repository.name)]).toEqual([true, false]);
+      harness.setUpdated(fixture.repository, new Date());
+      fixture.proxy.takeApiRequests();
+      expect([await isUnchanged('other'), await isUnchanged(fixture.repository.name)]).toEqual([true, false]);
       const pages = [1, 2, 3].map((page) => expect.stringMatching(new RegExp(`^GET /repos/issues/search.*&page=${page}$`)));
-      expect(bench.front.takeApiRequests()).toEqual(pages);
+      expect(fixture.proxy.takeApiRequests()).toEqual(pages);
     });
 
     it.each([
@@ -94,9 +94,9 @@ describeWith(gitea, 'a repository of Gitea', () => {
       ['is not to be seen', { status: 404, body: '{}' }, { code: 'forge.unreachable' }],
       ['is refused', { status: 403, body: '{}' }, { code: 'forge.refused' }],
     ])('is incomplete when a page in the middle %s', async (_, substitute, fault) => {
-      bench.front.substitute = (line) => (line.includes('page=2') ? substitute : undefined);
-      onTestFinished(() => void (bench.front.substitute = () => undefined));
-      expect(await pullsOf(bench)).toMatchObject({
+      fixture.proxy.substitute = (line) => (line.includes('page=2') ? substitute : undefined);
+      onTestFinished(() => void (fixture.proxy.substitute = () => undefined));
+      expect(await pullsOf(fixture)).toMatchObject({
         count: expect.toSatisfy((count) => count >= 50),
         complete: false,
         faults: [fault],
@@ -104,64 +104,66 @@ describeWith(gitea, 'a repository of Gitea', () => {
     });
 
     it('does not take an empty list for the truth when there were many', async () => {
-      bench.front.substitute = (line) =>
+      fixture.proxy.substitute = (line) =>
         line.includes('/pulls?') ? { status: 200, headers: { 'x-total-count': '0' }, body: '[]' } : undefined;
-      onTestFinished(() => void (bench.front.substitute = () => undefined));
-      expect(await pullsOf(bench)).toMatchObject({ count: 0, complete: false, faults: [{ code: 'forge.incomplete' }] });
+      onTestFinished(() => void (fixture.proxy.substitute = () => undefined));
+      expect(await pullsOf(fixture)).toMatchObject({ count: 0, complete: false, faults: [{ code: 'forge.incomplete' }] });
     });
   });
 
   it('has no pull requests once the last ones are closed', async () => {
-    const bench = await start();
-    const numbers = [await open(bench, 'one'), await open(bench, 'two'), await open(bench, 'three')].map(({ number }) => number);
-    expect(await pullsOf(bench)).toMatchObject({ count: 3, complete: true });
-    for (const number of numbers) await bench.repository.closePullRequest(number);
-    await expect.poll(() => pullsOf(bench), patience).toEqual({ count: 0, complete: true, faults: [] });
+    const fixture = await start();
+    const numbers = [await open(fixture, 'one'), await open(fixture, 'two'), await open(fixture, 'three')].map(
+      ({ number }) => number,
+    );
+    expect(await pullsOf(fixture)).toMatchObject({ count: 3, complete: true });
+    for (const number of numbers) await fixture.repository.closePullRequest(number);
+    await expect.poll(() => pullsOf(fixture), patience).toEqual({ count: 0, complete: true, faults: [] });
   });
 
   it('has none where they are switched off', async () => {
-    const bench = await start();
-    const { number } = await open(bench, 'one');
-    await bench.repository.send('PATCH', '', { has_pull_requests: false });
-    expect(await pullsOf(bench)).toEqual({ count: 0, complete: true, faults: [] });
-    expect(await bench.forge.source(pr(number), signal)).toEqual({ state: 'gone' });
+    const fixture = await start();
+    const { number } = await open(fixture, 'one');
+    await fixture.repository.send('PATCH', '', { has_pull_requests: false });
+    expect(await pullsOf(fixture)).toEqual({ count: 0, complete: true, faults: [] });
+    expect(await fixture.forge.source(pr(number), signal)).toEqual({ state: 'gone' });
   });
 
   it('is the same under another name', async () => {
-    const bench = await start();
-    const { number, commit } = await open(bench, 'one');
-    await bench.repository.as(workshop.bob).addComment(number, '/deploy');
-    await bench.repository.send('PATCH', '', { name: `${bench.repository.name}-renamed` });
-    expect(await pullsOf(bench)).toMatchObject({ count: 1, complete: true });
-    expect(await bench.forge.source(pr(number), signal)).toMatchObject({ state: 'present', source: { commit } });
-    expect(await bench.forge.readFile(commit, 'one.txt', 100, signal)).toEqual(new TextEncoder().encode('one'));
-    await bench.forge.pulls.addLabel(pr(number), 'preview', signal);
-    expect(await bench.forge.source(pr(number), signal)).toMatchObject({ source: { pull: { labels: ['preview'] } } });
-    expect((await bench.forge.pulls.commands(pr(number), signal)).items).toMatchObject([
+    const fixture = await start();
+    const { number, commit } = await open(fixture, 'one');
+    await fixture.repository.as(harness.bob).addComment(number, '/deploy');
+    await fixture.repository.send('PATCH', '', { name: `${fixture.repository.name}-renamed` });
+    expect(await pullsOf(fixture)).toMatchObject({ count: 1, complete: true });
+    expect(await fixture.forge.source(pr(number), signal)).toMatchObject({ state: 'present', source: { commit } });
+    expect(await fixture.forge.readFile(commit, 'one.txt', 100, signal)).toEqual(new TextEncoder().encode('one'));
+    await fixture.forge.pulls.addLabel(pr(number), 'preview', signal);
+    expect(await fixture.forge.source(pr(number), signal)).toMatchObject({ source: { pull: { labels: ['preview'] } } });
+    expect((await fixture.forge.pulls.commands(pr(number), signal)).items).toMatchObject([
       { text: '/deploy', mayWrite: true, commit },
     ]);
   });
 
   const vanish = {
-    'was deleted': ({ repository }: Bench) => repository.delete(),
-    'was made private': async ({ repository }: Bench) => {
+    'was deleted': ({ repository }: RepositoryFixture) => repository.delete(),
+    'was made private': async ({ repository }: RepositoryFixture) => {
       await repository.send('PATCH', '', { private: true });
-      await repository.send('DELETE', `/collaborators/${workshop.bot.name}`);
+      await repository.send('DELETE', `/collaborators/${harness.bot.name}`);
     },
   };
   it.each(Object.entries(vanish))('is unknown, and nothing in it is gone, when it %s', async (_, disappear) => {
-    const bench = await start();
-    const { number, commit } = await open(bench, 'one');
-    expect(await pullsOf(bench)).toMatchObject({ count: 1, complete: true });
-    await disappear(bench);
-    expect(await pullsOf(bench)).toMatchObject({ complete: false });
-    expect(await bench.forge.source(pr(number), signal)).toMatchObject({
+    const fixture = await start();
+    const { number, commit } = await open(fixture, 'one');
+    expect(await pullsOf(fixture)).toMatchObject({ count: 1, complete: true });
+    await disappear(fixture);
+    expect(await pullsOf(fixture)).toMatchObject({ complete: false });
+    expect(await fixture.forge.source(pr(number), signal)).toMatchObject({
       state: 'unknown',
       fault: { code: 'forge.unreachable' },
     });
-    expect(await bench.forge.source(pr(999), signal)).toMatchObject({ state: 'unknown' });
-    expect(await bench.forge.source({ kind: 'branch', name: 'one' }, signal)).toMatchObject({ state: 'unknown' });
-    const { pulls } = bench.forge;
+    expect(await fixture.forge.source(pr(999), signal)).toMatchObject({ state: 'unknown' });
+    expect(await fixture.forge.source({ kind: 'branch', name: 'one' }, signal)).toMatchObject({ state: 'unknown' });
+    const { pulls } = fixture.forge;
     const readings = [
       await pulls.checks(commit, signal),
       await pulls.commands(pr(number), signal),
@@ -171,82 +173,82 @@ describeWith(gitea, 'a repository of Gitea', () => {
   });
 
   it('says that a person must act when the token is revoked, and takes nothing for gone', async () => {
-    const accounts = workshop.server.api.as(workshop.bot);
+    const accounts = harness.server.api.as(harness.bot);
     const token = await accounts.createToken('brief', ['write:repository', 'write:issue', 'read:user']);
-    const bench = await start({ token });
-    const { number, commit } = await open(bench, 'one');
-    expect(await pullsOf(bench)).toMatchObject({ count: 1, complete: true });
+    const fixture = await start({ token });
+    const { number, commit } = await open(fixture, 'one');
+    expect(await pullsOf(fixture)).toMatchObject({ count: 1, complete: true });
     await accounts.deleteToken('brief');
-    const reading = await bench.forge.sources(signal);
+    const reading = await fixture.forge.sources(signal);
     expect(reading.complete).toBe(false);
     expect(reading.faults.every(({ code, disposition }) => code === 'forge.refused' && disposition === 'stall')).toBe(true);
     const answers = [
-      await bench.forge.source(pr(number), signal),
-      await bench.forge.source({ kind: 'branch', name: 'one' }, signal),
-      await bench.forge.pulls.checks(commit, signal),
-      await bench.forge.pulls.commands(pr(number), signal),
+      await fixture.forge.source(pr(number), signal),
+      await fixture.forge.source({ kind: 'branch', name: 'one' }, signal),
+      await fixture.forge.pulls.checks(commit, signal),
+      await fixture.forge.pulls.commands(pr(number), signal),
     ];
     for (const answer of answers) expect(JSON.stringify(answer)).toContain('forge.refused');
     expect(JSON.stringify([reading, answers])).not.toContain(token);
-    await expect(bench.forge.pulls.addLabel(pr(number), 'preview', signal)).rejects.toMatchObject({ code: 'forge.refused' });
+    await expect(fixture.forge.pulls.addLabel(pr(number), 'preview', signal)).rejects.toMatchObject({ code: 'forge.refused' });
   });
 
   it('is left alone for as long as it asks for a pause', async () => {
-    const bench = await start();
-    bench.front.substitute = () => ({ status: 429, headers: { 'retry-after': '300' } });
-    const ask = () => bench.forge.source(pr(1), signal);
+    const fixture = await start();
+    fixture.proxy.substitute = () => ({ status: 429, headers: { 'retry-after': '300' } });
+    const ask = () => fixture.forge.source(pr(1), signal);
     expect(await ask()).toMatchObject({ state: 'unknown', fault: { code: 'forge.unreachable', retryAfterMs: 300_000 } });
-    bench.front.takeApiRequests();
+    fixture.proxy.takeApiRequests();
     const answer = await ask();
     expect(answer).toMatchObject({ state: 'unknown', fault: { code: 'forge.unreachable' } });
     expect(answer.state === 'unknown' ? answer.fault.retryAfterMs : 0).toBeGreaterThan(290_000);
-    expect(bench.front.takeApiRequests()).toEqual([]);
+    expect(fixture.proxy.takeApiRequests()).toEqual([]);
   });
 
   it('tells a pull request that was pushed by somebody who may only read', async () => {
-    const bench = await start();
-    const { name, token } = workshop.mallory;
-    const address = bench.repository.cloneUrl.replace('://', `://${name}:${token}@`);
+    const fixture = await start();
+    const { name, token } = harness.mallory;
+    const address = fixture.repository.cloneUrl.replace('://', `://${name}:${token}@`);
     const copy = await Origin.create();
     onTestFinished(() => copy[Symbol.asyncDispose]());
     await copy.git('fetch', '--quiet', address, 'main:main');
     const commit = await copy.git('commit-tree', '-p', 'main', '-m', 'Please', 'main^{tree}');
     await copy.git('push', '--quiet', address, `${commit}:refs/for/main`, '-o', 'topic=sneak', '-o', 'title=Sneak');
-    const { items, complete } = await bench.forge.sources(signal);
+    const { items, complete } = await fixture.forge.sources(signal);
     const pull = items.find(({ ref }) => ref.kind === 'pr');
     expect(complete).toBe(true);
     expect(pull?.pull).toMatchObject({ author: name, fork: expect.stringContaining(name) });
-    expect(await bench.forge.source(pull?.ref ?? pr(0), signal)).toEqual({ state: 'present', source: pull });
+    expect(await fixture.forge.source(pull?.ref ?? pr(0), signal)).toEqual({ state: 'present', source: pull });
   });
 
   it('sees a pull request where its branch is, also when that moved while it was closed', async () => {
-    const bench = await start();
-    const { number } = await open(bench, 'one');
-    await bench.repository.closePullRequest(number);
-    const commit = await bench.repository.pushFiles('one', { 'b.txt': 'b' });
-    await bench.repository.reopenPullRequest(number);
-    const answer = await bench.forge.source(pr(number), signal);
+    const fixture = await start();
+    const { number } = await open(fixture, 'one');
+    await fixture.repository.closePullRequest(number);
+    const commit = await fixture.repository.pushFiles('one', { 'b.txt': 'b' });
+    await fixture.repository.reopenPullRequest(number);
+    const answer = await fixture.forge.source(pr(number), signal);
     expect(answer).toMatchObject({ state: 'present', source: { commit } });
-    const { items } = await bench.forge.sources(signal);
+    const { items } = await fixture.forge.sources(signal);
     expect(items.find(({ ref }) => ref.kind === 'pr')).toEqual(answer.state === 'present' ? answer.source : undefined);
   });
 
   it('says gone of a pull request that was deleted', async () => {
-    const bench = await start();
-    const { number } = await open(bench, 'one');
-    await bench.repository.send('DELETE', `/issues/${number}`);
-    expect(await bench.forge.source(pr(number), signal)).toEqual({ state: 'gone' });
-    expect(await pullsOf(bench)).toEqual({ count: 0, complete: true, faults: [] });
+    const fixture = await start();
+    const { number } = await open(fixture, 'one');
+    await fixture.repository.send('DELETE', `/issues/${number}`);
+    expect(await fixture.forge.source(pr(number), signal)).toEqual({ state: 'gone' });
+    expect(await pullsOf(fixture)).toEqual({ count: 0, complete: true, faults: [] });
   });
 
   it('touches a pull request with every comment, also within a second', async () => {
-    const bench = await start();
-    const { number } = await open(bench, 'one');
+    const fixture = await start();
+    const { number } = await open(fixture, 'one');
     const touched = new Set<string | undefined>();
     for (let count = 0; count < 4; count += 1) {
-      const answer = await bench.forge.source(pr(number), signal);
+      const answer = await fixture.forge.source(pr(number), signal);
       touched.add(answer.state === 'present' ? answer.source.pull?.touched : undefined);
-      await bench.repository.addComment(number, 'hello');
+      await fixture.repository.addComment(number, 'hello');
     }
     expect(touched.size).toBe(4);
   });

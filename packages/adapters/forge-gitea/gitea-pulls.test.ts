@@ -2,41 +2,41 @@ import { type CommitSha, commitSha, type SourceRef } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
-import { emptyList } from './gitea-front.fake.ts';
-import { type Bench, GiteaWorkshop } from './gitea-workshop.fake.ts';
+import { GiteaHarness, type RepositoryFixture } from './gitea-harness.fake.ts';
+import { emptyList } from './gitea-proxy.fake.ts';
 
 const { signal } = new AbortController();
 const patience = { timeout: 60_000, interval: 50 };
 
 describeWith(gitea, 'a pull request of Gitea', () => {
-  let workshop: GiteaWorkshop;
+  let harness: GiteaHarness;
   beforeAll(async () => {
-    workshop = await GiteaWorkshop.start();
+    harness = await GiteaHarness.start();
   });
-  afterAll(() => workshop.stop());
+  afterAll(() => harness.stop());
 
-  /** A bench with one pull request, on a branch `feature` with one file. */
+  /** A fixture with one pull request, on a branch `feature` with one file. */
   const start = async () => {
-    const bench = await workshop.createBench();
-    onTestFinished(() => bench[Symbol.asyncDispose]());
-    const { repository, forge } = bench;
+    const fixture = await harness.createFixture();
+    onTestFinished(() => fixture[Symbol.asyncDispose]());
+    const { repository, forge } = fixture;
     const commit = commitSha(await repository.pushFiles('feature', { 'a.txt': 'a' }));
     const { number } = await repository.openPullRequest('feature');
     const ref: SourceRef = { kind: 'pr', name: String(number) };
     return {
-      ...bench,
+      ...fixture,
       ref,
       number,
       commit,
       pulls: forge.pulls,
-      push: (files: Files, onto?: string) => push(bench, number, files, onto),
+      push: (files: Files, onto?: string) => push(fixture, number, files, onto),
     };
   };
 
   type Files = Readonly<Record<string, string | undefined>>;
 
   /** A push that the forge has noted in the history of the pull request. */
-  const push = async ({ repository }: Bench, number: number, files: Files, onto?: string): Promise<CommitSha> => {
+  const push = async ({ repository }: RepositoryFixture, number: number, files: Files, onto?: string): Promise<CommitSha> => {
     const commit = await repository.pushFiles('feature', files, onto === undefined ? {} : { onto });
     const isNoted = async (): Promise<boolean> => {
       const path = `/issues/${number}/timeline?limit=50&page=`;
@@ -52,11 +52,11 @@ describeWith(gitea, 'a pull request of Gitea', () => {
 
   describe('and what was commanded', () => {
     it('costs one request while nobody commands anything', async () => {
-      const { repository, front, pulls, ref, number } = await start();
+      const { repository, proxy, pulls, ref, number } = await start();
       await repository.addComment(number, 'Looks /good');
-      front.takeApiRequests();
+      proxy.takeApiRequests();
       expect(await pulls.commands(ref, signal)).toEqual({ items: [], complete: true, faults: [] });
-      expect(front.takeApiRequests()).toHaveLength(1);
+      expect(proxy.takeApiRequests()).toHaveLength(1);
     });
 
     it('is for no commit any more once a push was forced', async () => {
@@ -83,7 +83,7 @@ describeWith(gitea, 'a pull request of Gitea', () => {
       await repository.addComment(number, '/deploy');
       const comments = Array.from({ length: 130 }, (_, index) => ({ path: 'a.txt', new_position: 1, body: `remark ${index}` }));
       await repository
-        .as(workshop.bob)
+        .as(harness.bob)
         .send('POST', `/pulls/${number}/reviews`, { event: 'COMMENT', body: 'Many remarks', comments });
       const next = await push({ 'b.txt': 'b' });
       await repository.addComment(number, '/deploy again');
@@ -93,7 +93,7 @@ describeWith(gitea, 'a pull request of Gitea', () => {
     it('is unknown when Eph may not ask who may write, and says what to do', async () => {
       const { repository, pulls, ref, number } = await start();
       await repository.addComment(number, '/deploy');
-      await repository.addCollaborator(workshop.bot, 'write');
+      await repository.addCollaborator(harness.bot, 'write');
       expect(await pulls.commands(ref, signal)).toMatchObject({
         items: [],
         complete: false,
@@ -102,9 +102,9 @@ describeWith(gitea, 'a pull request of Gitea', () => {
     });
 
     it.each(['/comments', '/pulls/', '/timeline', '/permission'])('is unknown when the forge stumbles at %s', async (part) => {
-      const { repository, front, pulls, ref, number } = await start();
+      const { repository, proxy, pulls, ref, number } = await start();
       await repository.addComment(number, '/deploy');
-      front.substitute = (line) => (line.includes(part) ? { status: 500 } : undefined);
+      proxy.substitute = (line) => (line.includes(part) ? { status: 500 } : undefined);
       expect(await pulls.commands(ref, signal)).toMatchObject({
         items: [],
         complete: false,
@@ -122,10 +122,10 @@ describeWith(gitea, 'a pull request of Gitea', () => {
       ['/timeline', emptyList],
       ['/timeline', nowhere],
     ])('leave unknown what was commanded, at %s', async (part, substitute) => {
-      const { repository, front, pulls, ref, number } = await start();
+      const { repository, proxy, pulls, ref, number } = await start();
       expect(await pulls.commands(ref, signal)).toMatchObject({ items: [], complete: true });
       await repository.addComment(number, '/deploy');
-      front.substitute = (line) => (line.includes(part) ? substitute : undefined);
+      proxy.substitute = (line) => (line.includes(part) ? substitute : undefined);
       expect(await pulls.commands(ref, signal)).toMatchObject({
         items: [],
         complete: false,
@@ -135,32 +135,32 @@ describeWith(gitea, 'a pull request of Gitea', () => {
 
     it('are believed where there are reviews and no comments, however they are counted', async () => {
       const { repository, pulls, ref, number } = await start();
-      await repository.as(workshop.bob).addReview(number, 'COMMENT', 'Looks good');
+      await repository.as(harness.bob).addReview(number, 'COMMENT', 'Looks good');
       const { id } = await repository.addComment(number, '/deploy');
       await repository.deleteComment(id);
       expect(await pulls.commands(ref, signal)).toMatchObject({ items: [], complete: true });
     });
 
     it('leave unknown who approved', async () => {
-      const { repository, front, pulls, ref, number, commit } = await start();
+      const { repository, proxy, pulls, ref, number, commit } = await start();
       expect(await pulls.approvals(ref, commit, signal)).toMatchObject({ items: [], complete: true });
-      await repository.as(workshop.bob).addReview(number, 'APPROVED');
-      front.substitute = (line) => (line.includes('/reviews') ? emptyList : undefined);
+      await repository.as(harness.bob).addReview(number, 'APPROVED');
+      proxy.substitute = (line) => (line.includes('/reviews') ? emptyList : undefined);
       expect(await pulls.approvals(ref, commit, signal)).toMatchObject({ items: [], complete: false });
     });
 
     it('leave unknown what changes', async () => {
-      const { front, forge, pulls, ref } = await start();
+      const { proxy, forge, pulls, ref } = await start();
       const answer = await forge.source(ref, signal);
       if (answer.state !== 'present') throw new Error('it is gone');
-      front.substitute = (line) => (line.includes('/files') ? emptyList : undefined);
+      proxy.substitute = (line) => (line.includes('/files') ? emptyList : undefined);
       expect(await pulls.changedPaths(answer.source, signal)).toMatchObject({ items: [], complete: false });
     });
 
     it('move no time', async () => {
-      const { front, pulls, ref } = await start();
+      const { proxy, pulls, ref } = await start();
       await pulls.addLabel(ref, 'preview', signal);
-      front.substitute = (line) => (line.includes('/timeline') ? emptyList : undefined);
+      proxy.substitute = (line) => (line.includes('/timeline') ? emptyList : undefined);
       await expect(pulls.labelledAt(ref, 'preview', signal)).rejects.toMatchObject({ code: 'forge.incomplete' });
       expect(await pulls.labelledAt(ref, 'none', signal)).toBeUndefined();
     });
@@ -169,7 +169,7 @@ describeWith(gitea, 'a pull request of Gitea', () => {
   describe('and who approved it', () => {
     it('is nobody who thought better of it, was overruled, or may only read', async () => {
       const { repository, pulls, ref, number, commit } = await start();
-      const { bob, alice, mallory } = workshop;
+      const { bob, alice, mallory } = harness;
       const approvers = async () => (await pulls.approvals(ref, commit, signal)).items.map(({ author }) => author);
       for (const person of [alice, bob, mallory]) await repository.as(person).addReview(number, 'APPROVED');
       expect(await approvers()).toEqual([alice.name, bob.name]);
@@ -183,7 +183,7 @@ describeWith(gitea, 'a pull request of Gitea', () => {
 
     it('is bound to the commit, also when the branch comes back to it', async () => {
       const { repository, pulls, ref, number, commit, push } = await start();
-      await repository.as(workshop.bob).addReview(number, 'APPROVED');
+      await repository.as(harness.bob).addReview(number, 'APPROVED');
       const next = await push({ 'b.txt': 'b' });
       const count = async (at: CommitSha) => (await pulls.approvals(ref, at, signal)).items.length;
       expect([await count(commit), await count(next)]).toEqual([1, 0]);

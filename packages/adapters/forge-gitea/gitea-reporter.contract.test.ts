@@ -6,8 +6,8 @@ import type { Report } from '@eph/engine/report/reporter';
 import { afterAll, beforeAll } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
+import { GiteaHarness } from './gitea-harness.fake.ts';
 import { createGiteaReporter } from './gitea-reporter.ts';
-import { GiteaWorkshop } from './gitea-workshop.fake.ts';
 
 const renderComment = ({ view, environment }: Report): string => renderMarkdown(view, { marker: commentMarker(environment) });
 
@@ -17,14 +17,14 @@ const withOwnName = (report: Report): Report => ({
   view: { ...report.view, name: environmentName(`shop-calm-bay-${Number.parseInt(report.environment, 16) + 1000}`) },
 });
 
-const createHarness = async (workshop: GiteaWorkshop): Promise<CommentReporterHarness> => {
-  const bench = await workshop.createBench();
-  const { repository, forge, front } = bench;
+const createHarness = async (harness: GiteaHarness): Promise<CommentReporterHarness> => {
+  const fixture = await harness.createFixture();
+  const { repository, forge, proxy } = fixture;
   const changes: string[] = [];
   let pushes = 0;
   const push = async (branch: string): Promise<CommitSha> => {
     pushes += 1;
-    return commitSha(await repository.as(workshop.alice).pushFiles(branch, { 'a.txt': String(pushes) }));
+    return commitSha(await repository.as(harness.alice).pushFiles(branch, { 'a.txt': String(pushes) }));
   };
   return {
     project: forge.project,
@@ -35,7 +35,7 @@ const createHarness = async (workshop: GiteaWorkshop): Promise<CommentReporterHa
     async openPull() {
       const branch = `feature-${pushes + 1}`;
       const commit = await push(branch);
-      const { number } = await repository.as(workshop.alice).openPullRequest(branch);
+      const { number } = await repository.as(harness.alice).openPullRequest(branch);
       return { source: { kind: 'pr', name: String(number) }, commit };
     },
     async push({ source }) {
@@ -46,33 +46,33 @@ const createHarness = async (workshop: GiteaWorkshop): Promise<CommentReporterHa
       return comments.map(({ id, body }) => ({ id: String(id), body }));
     },
     shown: (report) => renderComment(withOwnName(report)),
-    comment: async ({ source }, body) => String((await repository.as(workshop.mallory).addComment(Number(source.name), body)).id),
+    comment: async ({ source }, body) => String((await repository.as(harness.mallory).addComment(Number(source.name), body)).id),
     remove: (_pull, id) => repository.deleteComment(Number(id)),
     async bury({ source }) {
       for (let count = 0; count < 55; count += 1) await repository.addComment(Number(source.name), `${count}`);
     },
     writes() {
-      changes.push(...front.takeApiRequests().filter((line) => /^(?!GET).*\/comments\b/.test(line)));
+      changes.push(...proxy.takeApiRequests().filter((line) => /^(?!GET).*\/comments\b/.test(line)));
       return Promise.resolve(changes.length);
     },
     disconnect: () => {
-      front.isCut = true;
+      proxy.isCut = true;
       return Promise.resolve();
     },
     reconnect: () => {
-      front.isCut = false;
+      proxy.isCut = false;
       return Promise.resolve();
     },
-    [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
   };
 };
 
 describeWith(gitea, 'comments on pull requests of Gitea', () => {
-  let workshop: GiteaWorkshop;
+  let harness: GiteaHarness;
   beforeAll(async () => {
-    workshop = await GiteaWorkshop.start();
+    harness = await GiteaHarness.start();
   });
-  afterAll(() => workshop.stop());
+  afterAll(() => harness.stop());
 
-  describeCommentReporter(() => createHarness(workshop));
+  describeCommentReporter(() => createHarness(harness));
 });

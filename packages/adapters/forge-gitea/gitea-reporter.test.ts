@@ -5,22 +5,22 @@ import { createView } from '@eph/engine/report/view.fake';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
+import { type FixtureOptions, GiteaHarness } from './gitea-harness.fake.ts';
 import { createGiteaReporter, type GiteaReporterOptions } from './gitea-reporter.ts';
-import { type BenchOptions, GiteaWorkshop } from './gitea-workshop.fake.ts';
 
 const { signal } = new AbortController();
 
 describeWith(gitea, 'reports on Gitea', () => {
-  let workshop: GiteaWorkshop;
+  let harness: GiteaHarness;
   beforeAll(async () => {
-    workshop = await GiteaWorkshop.start();
+    harness = await GiteaHarness.start();
   });
-  afterAll(() => workshop.stop());
+  afterAll(() => harness.stop());
 
-  const start = async (options: BenchOptions = {}, reporting: Partial<GiteaReporterOptions> = {}) => {
-    const bench = await workshop.createBench(options);
-    onTestFinished(() => bench[Symbol.asyncDispose]());
-    const { repository, forge } = bench;
+  const start = async (options: FixtureOptions = {}, reporting: Partial<GiteaReporterOptions> = {}) => {
+    const fixture = await harness.createFixture(options);
+    onTestFinished(() => fixture[Symbol.asyncDispose]());
+    const { repository, forge } = fixture;
     const commit = commitSha(await repository.pushFiles('feature', { 'a.txt': 'a' }));
     const { number } = await repository.openPullRequest('feature');
     const createReporter = (): Reporter =>
@@ -47,7 +47,7 @@ describeWith(gitea, 'reports on Gitea', () => {
       return found ?? [];
     };
     const pull: Report['source'] = { kind: 'pr', name: String(number) };
-    return { ...bench, commit, number, pull, createReporter, reporter: createReporter(), reportOn, statuses };
+    return { ...fixture, commit, number, pull, createReporter, reporter: createReporter(), reportOn, statuses };
   };
 
   const context = 'eph/shop-calm-bay-1234';
@@ -69,24 +69,24 @@ describeWith(gitea, 'reports on Gitea', () => {
   });
 
   it('cost nothing while nothing changes, and write nothing again after a start', async () => {
-    const { front, createReporter, reporter, reportOn, pull } = await start();
+    const { proxy, createReporter, reporter, reportOn, pull } = await start();
     await reporter.ensure(reportOn(pull), signal);
-    front.takeApiRequests();
+    proxy.takeApiRequests();
     await reporter.ensure(reportOn(pull), signal);
-    expect(front.takeApiRequests()).toEqual([]);
+    expect(proxy.takeApiRequests()).toEqual([]);
     await createReporter().ensure(reportOn(pull), signal);
-    expect(front.takeApiRequests().filter((line) => !line.startsWith('GET'))).toEqual([]);
+    expect(proxy.takeApiRequests().filter((line) => !line.startsWith('GET'))).toEqual([]);
     await reporter.ensure(reportOn(pull, { phase: 'Degraded' }), signal);
-    expect(front.takeApiRequests().map((line) => line.split(' ')[0])).toEqual(['PATCH', 'GET', 'POST']);
+    expect(proxy.takeApiRequests().map((line) => line.split(' ')[0])).toEqual(['PATCH', 'GET', 'POST']);
   });
 
   it('that were anticipated are looked up once, and only looked up before they are there', async () => {
     // No time passes here: a look is not too old on a slow machine.
-    const { front, repository, reporter, reportOn, pull, number } = await start({}, { now: () => 0 });
-    front.takeApiRequests();
+    const { proxy, repository, reporter, reportOn, pull, number } = await start({}, { now: () => 0 });
+    proxy.takeApiRequests();
     const asked: string[] = [];
     const listings = () => {
-      asked.push(...front.takeApiRequests());
+      asked.push(...proxy.takeApiRequests());
       return asked.filter((line) => /^GET .*\/comments\b/.test(line));
     };
     reporter.anticipate?.(reportOn(pull, { phase: 'Progressing' }), signal);
@@ -137,9 +137,9 @@ describeWith(gitea, 'reports on Gitea', () => {
     const { repository, reporter, reportOn, pull, number } = await start();
     await reporter.ensure(reportOn(pull), signal);
     await repository.send('PATCH', '', { private: true });
-    await repository.send('DELETE', `/collaborators/${workshop.bot.name}`);
+    await repository.send('DELETE', `/collaborators/${harness.bot.name}`);
     await expect(reporter.ensure(reportOn(pull, { phase: 'Degraded' }), signal)).rejects.toMatchObject({ code: 'report.failed' });
-    await repository.addCollaborator(workshop.bot, 'admin');
+    await repository.addCollaborator(harness.bot, 'admin');
     await reporter.ensure(reportOn(pull, { phase: 'Degraded' }), signal);
     expect(await repository.readComments(number)).toMatchObject([{ body: expect.stringContaining('Degraded') }]);
   });
@@ -147,13 +147,13 @@ describeWith(gitea, 'reports on Gitea', () => {
   it.each(['PATCH', 'POST'])(
     'are told again when the answer to a %s got lost and things are as they were before it',
     async (method) => {
-      const { repository, front, reporter, reportOn, statuses, pull, number } = await start();
+      const { repository, proxy, reporter, reportOn, statuses, pull, number } = await start();
       await reporter.ensure(reportOn(pull), signal);
-      front.losesAnswer = (line) => line.startsWith(method);
+      proxy.losesAnswer = (line) => line.startsWith(method);
       await expect(reporter.ensure(reportOn(pull, { phase: 'Degraded' }), signal)).rejects.toMatchObject({
         code: 'report.failed',
       });
-      front.losesAnswer = () => false;
+      proxy.losesAnswer = () => false;
       await reporter.ensure(reportOn(pull), signal);
       expect(await repository.readComments(number)).toMatchObject([{ body: expect.stringContaining('Ready') }]);
       expect(await statuses()).toMatchObject([{ context, status: 'success' }]);
@@ -161,7 +161,7 @@ describeWith(gitea, 'reports on Gitea', () => {
   );
 
   it('say which right is missing', async () => {
-    const token = await workshop.server.api.as(workshop.bot).createToken('too-narrow', ['write:repository', 'write:issue']);
+    const token = await harness.server.api.as(harness.bot).createToken('too-narrow', ['write:repository', 'write:issue']);
     const { reporter, reportOn, pull } = await start({ token });
     await expect(reporter.ensure(reportOn(pull), signal)).rejects.toMatchObject({
       code: 'report.failed',

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
-import { GiteaFront } from './gitea-front.fake.ts';
-import { type Bench, GiteaWorkshop } from './gitea-workshop.fake.ts';
+import { GiteaHarness, type RepositoryFixture } from './gitea-harness.fake.ts';
+import { GiteaProxy } from './gitea-proxy.fake.ts';
 import { createOwnerLook } from './owner-look.ts';
 
 const { signal } = new AbortController();
@@ -13,51 +13,51 @@ const searches = expect.stringMatching(/^GET \/repos\/issues\/search\?/);
 
 /** Three repositories with a pull request each, of which the first is private and has one from a fork as well. */
 describeWith(gitea, 'a pass over the repositories of an organisation of Gitea', () => {
-  let workshop: GiteaWorkshop;
-  let front: GiteaFront;
-  let benches: readonly [Bench, Bench, Bench];
+  let harness: GiteaHarness;
+  let proxy: GiteaProxy;
+  let fixtures: readonly [RepositoryFixture, RepositoryFixture, RepositoryFixture];
   let shop: GiteaRepository;
   let fork: GiteaRepository;
   /** By our watch; Gitea has its own. */
   let now = Date.now();
 
   beforeAll(async () => {
-    workshop = await GiteaWorkshop.start();
-    front = await GiteaFront.start(workshop.server.port);
+    harness = await GiteaHarness.start();
+    proxy = await GiteaProxy.start(harness.server.port);
     const clocked = { now: () => now, random: Math.random, log: silentLog };
-    const shared = createOwnerLook({ ...clocked, baseUrl: front.url, token: workshop.bot.token }, 'acme');
-    const createBench = () => workshop.createBench({ shared, now: () => now });
-    benches = [await createBench(), await createBench(), await createBench()];
-    for (const { repository } of benches) {
+    const shared = createOwnerLook({ ...clocked, baseUrl: proxy.url, token: harness.bot.token }, 'acme');
+    const createFixture = () => harness.createFixture({ shared, now: () => now });
+    fixtures = [await createFixture(), await createFixture(), await createFixture()];
+    for (const { repository } of fixtures) {
       for (const label of ['preview', 'demo']) await repository.createLabel(label);
       await repository.pushFiles('topic', { 'a.txt': 'a' });
       await repository.openPullRequest('topic');
     }
-    shop = benches[0].repository;
+    shop = fixtures[0].repository;
     await shop.createBranch('next');
-    fork = await shop.as(workshop.mallory).fork();
+    fork = await shop.as(harness.mallory).fork();
     await fork.pushFiles('foreign', { 'b.txt': 'b' });
-    await shop.as(workshop.mallory).openPullRequest('mallory:foreign');
+    await shop.as(harness.mallory).openPullRequest('mallory:foreign');
     await shop.send('PATCH', '', { private: true });
   }, 300_000);
   afterAll(async () => {
-    for (const bench of benches) await bench[Symbol.asyncDispose]();
-    await front[Symbol.asyncDispose]();
-    await workshop.stop();
+    for (const fixture of fixtures) await fixture[Symbol.asyncDispose]();
+    await proxy[Symbol.asyncDispose]();
+    await harness.stop();
   });
 
   /** Which repositories were read, and what was asked for all of them. */
   const pass = async () => {
     now += 1;
     const asOf = now;
-    for (const each of [front, ...benches.map((bench) => bench.front)]) each.takeApiRequests();
-    const readings = await Promise.all(benches.map(({ forge }) => forge.sources(signal, asOf)));
-    const read = benches.flatMap((bench, index) => (bench.front.takeApiRequests().length === 0 ? [] : [index]));
-    return { readings, read, looks: front.takeApiRequests() };
+    for (const each of [proxy, ...fixtures.map((fixture) => fixture.proxy)]) each.takeApiRequests();
+    const readings = await Promise.all(fixtures.map(({ forge }) => forge.sources(signal, asOf)));
+    const read = fixtures.flatMap((fixture, index) => (fixture.proxy.takeApiRequests().length === 0 ? [] : [index]));
+    return { readings, read, looks: proxy.takeApiRequests() };
   };
 
   const settle = async () => {
-    for (const { repository } of benches) workshop.setUpdated(repository, new Date(Date.now() - 3_600_000));
+    for (const { repository } of fixtures) harness.setUpdated(repository, new Date(Date.now() - 3_600_000));
     await expect.poll(async () => (await pass()).read, patience).toEqual([]);
   };
 
@@ -65,7 +65,7 @@ describeWith(gitea, 'a pass over the repositories of an organisation of Gitea', 
     await settle();
     const { readings, read, looks } = await pass();
     expect({ read, looks }).toEqual({ read: [], looks: [searches] });
-    const afresh = await Promise.all(benches.map(({ forge }) => forge.sources(signal)));
+    const afresh = await Promise.all(fixtures.map(({ forge }) => forge.sources(signal)));
     expect(readings.map(({ complete, mark }) => ({ complete, mark }))).toEqual(
       afresh.map(({ mark }) => ({ complete: true, mark })),
     );
@@ -79,8 +79,8 @@ describeWith(gitea, 'a pass over the repositories of an organisation of Gitea', 
     'makes it a draft': () => shop.editPullRequest(1, { title: 'WIP: Another' }),
     'changes the base': () => shop.editPullRequest(1, { base: 'next' }),
     'writes a comment': () => shop.addComment(1, '/deploy'),
-    'writes a review': () => shop.as(workshop.bob).addReview(1, 'COMMENT', 'Why?'),
-    approves: () => shop.as(workshop.bob).addReview(1, 'APPROVED'),
+    'writes a review': () => shop.as(harness.bob).addReview(1, 'COMMENT', 'Why?'),
+    approves: () => shop.as(harness.bob).addReview(1, 'APPROVED'),
     pushes: () => shop.pushFiles('topic', { 'a.txt': 'b' }),
     'pushes with force': () => shop.pushFiles('topic', { 'c.txt': 'c' }, { onto: 'main' }),
     'pushes to the fork': () => fork.pushFiles('foreign', { 'b.txt': 'c' }),
@@ -115,10 +115,10 @@ describeWith(gitea, 'a pass over the repositories of an organisation of Gitea', 
       { status: 200, body: '[]' },
       { status: 200, headers: { 'x-total-count': '7' }, body: '[]' },
     ]) {
-      front.substitute = () => substitute;
+      proxy.substitute = () => substitute;
       expect((await pass()).read).toEqual([0, 1, 2]);
     }
-    front.substitute = () => undefined;
+    proxy.substitute = () => undefined;
     expect((await pass()).read).toEqual([]);
   });
 });

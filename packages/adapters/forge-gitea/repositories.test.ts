@@ -4,7 +4,7 @@ import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaUser } from '../../../test/parts/gitea-api.ts';
 import type { GiteaServer } from '../../../test/parts/gitea-server.ts';
-import { GiteaFront } from './gitea-front.fake.ts';
+import { GiteaProxy } from './gitea-proxy.fake.ts';
 import { readRepositories } from './repositories.ts';
 
 const { signal } = new AbortController();
@@ -34,11 +34,11 @@ describeWith(gitea, 'the repositories of an organisation of Gitea', () => {
   }, 300_000);
   afterAll(() => server.stop());
 
-  const read = async (owner: string, change: (front: GiteaFront) => void = () => undefined) => {
-    const front = await GiteaFront.start(server.port);
-    onTestFinished(() => front[Symbol.asyncDispose]());
-    change(front);
-    const options = { baseUrl: front.url, token: bot.token, now: Date.now, random: Math.random, log: silentLog };
+  const read = async (owner: string, change: (proxy: GiteaProxy) => void = () => undefined) => {
+    const proxy = await GiteaProxy.start(server.port);
+    onTestFinished(() => proxy[Symbol.asyncDispose]());
+    change(proxy);
+    const options = { baseUrl: proxy.url, token: bot.token, now: Date.now, random: Math.random, log: silentLog };
     return await readRepositories(options, owner, signal);
   };
 
@@ -60,8 +60,8 @@ describeWith(gitea, 'the repositories of an organisation of Gitea', () => {
     ['is empty', { status: 200, headers: { 'x-total-count': String(total + 2) }, body: '{"ok":true,"data":[]}' }],
     ['makes no sense', { status: 200, body: '{"ok":' }],
   ])('are not all known where a page %s', async (_case, answer) => {
-    const reading = await read('acme', (front) => {
-      front.substitute = (line) => (line.endsWith('page=2') ? answer : undefined);
+    const reading = await read('acme', (proxy) => {
+      proxy.substitute = (line) => (line.endsWith('page=2') ? answer : undefined);
     });
     expect(reading).toMatchObject({ complete: false, faults: [{}] });
   });

@@ -5,18 +5,18 @@ import { describe } from 'vitest';
 import type { MergeRequestAt, Person } from '../../../test/parts/gitlab/person.ts';
 import { Origin } from '../forge-git/origin.fake.ts';
 import { fullName } from '../forge-git/refs.ts';
-import { connectionsTo, createWorkshop, path } from './gitlab-workshop.fake.ts';
+import { connectionsTo, createFixture, path } from './gitlab-fixture.fake.ts';
 
 /** Commits are made in a repository of this machine and pushed from there. */
 const createForgeHarness = async (): Promise<ForgeHarness> => {
-  const [workshop, origin] = [await createWorkshop({ isEmpty: true }), await Origin.create()];
-  const { gitlab, alice } = workshop;
+  const [fixture, origin] = [await createFixture({ isEmpty: true }), await Origin.create()];
+  const { gitlab, alice } = fixture;
   const address = `${gitlab.url.replace('://', `://alice:${gitlab.personalToken(alice)}@`)}/${path}.git`;
   const push = async (...refspecs: readonly string[]): Promise<void> => {
     await origin.git('push', '--quiet', '--force', address, ...refspecs);
   };
   return {
-    forge: workshop.forge,
+    forge: fixture.forge,
     async push(ref, files) {
       const commit = await origin.push(ref, files);
       await push(`${fullName(ref)}:${fullName(ref)}`);
@@ -29,15 +29,15 @@ const createForgeHarness = async (): Promise<ForgeHarness> => {
     delete: (ref) => push(`:${fullName(ref)}`),
     ...connectionsTo(gitlab),
     async [Symbol.asyncDispose]() {
-      await workshop[Symbol.asyncDispose]();
+      await fixture[Symbol.asyncDispose]();
       await origin[Symbol.asyncDispose]();
     },
   };
 };
 
 const createPullsHarness = async (): Promise<PullsHarness> => {
-  const workshop = await createWorkshop();
-  const { gitlab, forge, alice, bob, mallory } = workshop;
+  const fixture = await createFixture();
+  const { gitlab, forge, alice, bob, mallory } = fixture;
   const people = { author: alice, maintainer: bob, stranger: mallory };
   const forkPath = 'mallory/shop';
   const forkId = await mallory.fork(path, forkPath);
@@ -94,7 +94,7 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
       commit: (branch, files) => commit(mallory, forkPath, branch, files),
       openPullRequest: ({ head, title }) => open(mallory, forkPath, head, title),
     },
-    [Symbol.asyncDispose]: () => workshop[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
   };
 };
 

@@ -1,15 +1,15 @@
 import { type ProjectId, projectId, type Source, silentLog, sourceKey } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
+import { createFixture, path, takeApiRequests } from './gitlab-fixture.fake.ts';
 import { createGitlabForge, type GitlabForge, type GitlabForgeOptions } from './gitlab-forge.ts';
-import { createWorkshop, path, takeApiRequests } from './gitlab-workshop.fake.ts';
 
 const { signal } = new AbortController();
 const project: ProjectId = projectId('shop');
 const sha = 'b'.repeat(40);
 
 /** GitLab with so many merge requests that nobody pushed anything for, and a forge that looks at them alone. */
-const createWorld = async (count: number, options: Partial<GitlabForgeOptions> = {}) => {
+const setUp = async (count: number, options: Partial<GitlabForgeOptions> = {}) => {
   const gitlab = await GitlabEmulator.start();
   const alice = gitlab.person('alice');
   await alice.createProject(path);
@@ -36,7 +36,7 @@ const names = (items: readonly Source[]): readonly string[] => items.map(({ ref 
 
 describe('a pass over merge requests', () => {
   it('is one conditional request when nothing changed, and gives the very same reading', async () => {
-    const { gitlab, forge } = await createWorld(250);
+    const { gitlab, forge } = await setUp(250);
     await using _gitlab = gitlab;
     const first = await forge.sources(signal);
     expect([first.complete, first.items.length, gitlab.requests.total.requests]).toEqual([true, 250, 3]);
@@ -48,7 +48,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('notices what happens on any page', async () => {
-    const { gitlab, alice, forge, at } = await createWorld(250);
+    const { gitlab, alice, forge, at } = await setUp(250);
     await using _gitlab = gitlab;
     const marks = new Set([(await forge.sources(signal)).mark]);
     const expectChange = async (act: () => unknown, count: number) => {
@@ -69,7 +69,7 @@ describe('a pass over merge requests', () => {
 
   it('looks at all pages now and then, whatever the first one says', async () => {
     let now = Date.now();
-    const { gitlab, forge } = await createWorld(150, { now: () => now });
+    const { gitlab, forge } = await setUp(150, { now: () => now });
     await using _gitlab = gitlab;
     await forge.sources(signal);
     gitlab.requests.clear();
@@ -79,7 +79,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('is refused, not empty, once the token is revoked, and goes on with a new one', async () => {
-    const { gitlab, token, forge } = await createWorld(3);
+    const { gitlab, token, forge } = await setUp(3);
     await using _gitlab = gitlab;
     await forge.sources(signal);
     gitlab.revoke(token);
@@ -90,7 +90,7 @@ describe('a pass over merge requests', () => {
 
   it('is doubtful when the project is deleted or closed to the token, and so is each of them', async () => {
     for (const act of ['deleteProject', 'setVisibility'] as const) {
-      const { gitlab, alice } = await createWorld(3);
+      const { gitlab, alice } = await setUp(3);
       await using _gitlab = gitlab;
       alice.setVisibility(path, 'public');
       const forge = createForge(gitlab, gitlab.personalToken(gitlab.person('visitor')), { kinds: ['pr'] });
@@ -107,7 +107,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('follows a project that was moved; changes wait until Eph is told', async () => {
-    const { gitlab, alice, forge } = await createWorld(3);
+    const { gitlab, alice, forge } = await setUp(3);
     await using _gitlab = gitlab;
     await forge.sources(signal);
     alice.renameProject(path, 'acme/store');
@@ -121,7 +121,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('waits for GitLab when it has asked for too much', async () => {
-    const { gitlab, forge } = await createWorld(3);
+    const { gitlab, forge } = await setUp(3);
     await using _gitlab = gitlab;
     gitlab.rateLimit.options = { limit: 2, periodSeconds: 3_600 };
     await forge.sources(signal);
@@ -133,7 +133,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('destroys nothing in a storm of broken answers: what is complete is true', async () => {
-    const { gitlab, forge } = await createWorld(150);
+    const { gitlab, forge } = await setUp(150);
     await using _gitlab = gitlab;
     gitlab.failures.add({ failure: { kind: 'empty-page' }, probability: 0.1 });
     gitlab.failures.add({ failure: { kind: 'truncated', ending: 'clean' }, probability: 0.1 });
@@ -148,8 +148,8 @@ describe('a pass over merge requests', () => {
 
 describe('a pass over everything', () => {
   it('adds branches and tags, which come by Git and cost nothing of what the API grants', async () => {
-    await using workshop = await createWorkshop();
-    const { alice, gitlab, forge } = workshop;
+    await using fixture = await createFixture();
+    const { alice, gitlab, forge } = fixture;
     await alice.push(path, 'feature', { 'a.txt': 'a' });
     await alice.tag(path, 'v1', 'main');
     await alice.openMergeRequest(path, { source: 'feature' });
@@ -161,8 +161,8 @@ describe('a pass over everything', () => {
   });
 
   it('leaves out what nobody looks for', async () => {
-    await using workshop = await createWorkshop({ kinds: ['tag', 'pr'] });
-    const { alice, forge } = workshop;
+    await using fixture = await createFixture({ kinds: ['tag', 'pr'] });
+    const { alice, forge } = fixture;
     await alice.tag(path, 'v1', 'main');
     expect(names((await forge.sources(signal)).items)).toEqual(['tag:v1']);
     expect(await forge.source({ kind: 'branch', name: 'main' }, signal)).toMatchObject({ state: 'present' });

@@ -5,8 +5,8 @@ import { renderMarkdown } from '@eph/engine/report/markdown';
 import type { Report } from '@eph/engine/report/reporter';
 import { describe } from 'vitest';
 import type { LoggedRequest } from '../../../test/parts/emulation/request-log.ts';
+import { connectionsTo, createFixture, path } from './gitlab-fixture.fake.ts';
 import { createGitlabReporter } from './gitlab-reporter.ts';
-import { connectionsTo, createWorkshop, path } from './gitlab-workshop.fake.ts';
 
 const shown = (report: Report): string => renderMarkdown(report.view, { marker: commentMarker(report.environment) });
 
@@ -16,7 +16,7 @@ const isNoteWrite = ({ method, path: target, failure }: LoggedRequest): boolean 
 
 describe('notes on merge requests of GitLab', () => {
   describeCommentReporter(async () => {
-    const { forge, gitlab, alice, ...workshop } = await createWorkshop();
+    const { forge, gitlab, alice, ...fixture } = await createFixture();
     let opened = 0;
     const at = ({ source }: { readonly source: { readonly name: string } }) => ({ project: path, iid: Number(source.name) });
     return {
@@ -39,7 +39,7 @@ describe('notes on merge requests of GitLab', () => {
       },
       writes: async () => gitlab.requests.entries.filter(isNoteWrite).length,
       ...connectionsTo(gitlab),
-      [Symbol.asyncDispose]: () => workshop[Symbol.asyncDispose](),
+      [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
     };
   });
 });

@@ -2,8 +2,8 @@ import { projectId, silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
 import type { SharedLook } from '../forge-http/shared-look.ts';
+import { createFixture, path as shop, takeApiRequests } from './gitlab-fixture.fake.ts';
 import { createGitlabForge, type GitlabForge } from './gitlab-forge.ts';
-import { createWorkshop, path as shop, takeApiRequests } from './gitlab-workshop.fake.ts';
 import { createGroupLook } from './group-look.ts';
 
 const { signal } = new AbortController();
@@ -11,7 +11,7 @@ const sha = 'b'.repeat(40);
 const minute = 60_000;
 
 /** So many projects in a group and in one below it, each with merge requests, and forges that share one look at the group. */
-const createWorld = async (count: number, group = 'acme', skewMs = 0) => {
+const setUp = async (count: number, group = 'acme', skewMs = 0) => {
   let now = Date.parse('2026-03-02T12:00:00Z');
   const gitlab = await GitlabEmulator.start({ now: () => now + skewMs });
   onTestFinished(() => gitlab[Symbol.asyncDispose]());
@@ -55,7 +55,7 @@ const createForge = (shared: Parameters<typeof createGroupLook>[0], path: string
 
 describe('a pass over the projects of a group', () => {
   it('is one request when nothing changed, and gives the very same readings', async () => {
-    const { pass, wait } = await createWorld(30);
+    const { pass, wait } = await setUp(30);
     const first = await pass();
     expect(first.requests).toHaveLength(31);
     expect(first.readings.every(({ complete, items }) => complete && items.length === 2)).toBe(true);
@@ -68,7 +68,7 @@ describe('a pass over the projects of a group', () => {
   });
 
   it.each([0, 60 * minute, -60 * minute])('sees what happens to any of them, whatever the time is there: %d', async (skewMs) => {
-    const { alice, paths, gitlab, pass, wait } = await createWorld(30, 'acme', skewMs);
+    const { alice, paths, gitlab, pass, wait } = await setUp(30, 'acme', skewMs);
     const at = { project: paths[7] ?? '', iid: 1 };
     const acts: readonly (() => unknown)[] = [
       () => alice.label(at, 'preview'),
@@ -93,7 +93,7 @@ describe('a pass over the projects of a group', () => {
   });
 
   it('reads everything afresh for whoever does not say as of when, and everything after ten minutes', async () => {
-    const { gitlab, forges, pass, wait } = await createWorld(4);
+    const { gitlab, forges, pass, wait } = await setUp(4);
     await pass();
     takeApiRequests(gitlab);
     for (const forge of forges) await forge.sources(signal);
@@ -103,7 +103,7 @@ describe('a pass over the projects of a group', () => {
   });
 
   it('reads every project where the look fails, and what it missed is seen by the next', async () => {
-    const { gitlab, alice, paths, pass, wait } = await createWorld(4);
+    const { gitlab, alice, paths, pass, wait } = await setUp(4);
     await pass();
     alice.label({ project: paths[1] ?? '', iid: 2 }, 'preview');
     for (const failure of [{ kind: 'status', status: 502 }, { kind: 'reset' }, { kind: 'truncated', ending: 'clean' }] as const) {
@@ -126,7 +126,7 @@ describe('a pass over the projects of a group', () => {
   it.each(['alice', 'other'])(
     'reads every project where there is no group %s to look at, and asks for it once',
     async (group) => {
-      const { pass, wait } = await createWorld(4, group);
+      const { pass, wait } = await setUp(4, group);
       expect((await pass()).requests).toHaveLength(5);
       wait(minute);
       expect((await pass()).requests).toHaveLength(4);
@@ -134,7 +134,7 @@ describe('a pass over the projects of a group', () => {
   );
 
   it('reads a project that was moved, which the look calls by another path', async () => {
-    const { alice, paths, pass, wait } = await createWorld(4);
+    const { alice, paths, pass, wait } = await setUp(4);
     alice.renameProject(paths[0] ?? '', 'acme/renamed');
     await pass();
     wait(minute / 2);
@@ -144,7 +144,7 @@ describe('a pass over the projects of a group', () => {
   });
 
   it('is incomplete, and nothing is thrown, when it is stopped', async () => {
-    const { gitlab, forges, wait } = await createWorld(1);
+    const { gitlab, forges, wait } = await setUp(1);
     gitlab.failures.add({ failure: { kind: 'no-answer' } });
     const stopping = new AbortController();
     const reading = forges[0]?.sources(stopping.signal, wait(0));
@@ -157,8 +157,8 @@ describe('a pass over the projects of a group', () => {
 describe('a merge request whose branch moved', () => {
   it('is read, also if its date stayed as it was', async () => {
     const unchanged: SharedLook = { isUnchanged: async () => true };
-    await using workshop = await createWorkshop({ shared: unchanged });
-    const { alice, forge, gitlab } = workshop;
+    await using fixture = await createFixture({ shared: unchanged });
+    const { alice, forge, gitlab } = fixture;
     await alice.push(shop, 'feature', { 'a.txt': 'a' });
     await alice.openMergeRequest(shop, { source: 'feature' });
     await forge.sources(signal, Date.now());

@@ -1,7 +1,7 @@
 import type { SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { ScriptedForge } from '../forge-http/scripted-forge.fake.ts';
-import { createWorkshop, path } from './gitlab-workshop.fake.ts';
+import { createFixture, path } from './gitlab-fixture.fake.ts';
 import { createScriptedGitlab } from './scripted-gitlab.fake.ts';
 
 const { signal } = new AbortController();
@@ -46,8 +46,8 @@ describe.each(names)('%s', (_, name) => {
   });
 
   it('is asked for and wished for without harm', async () => {
-    await using workshop = await createWorkshop();
-    const { alice, forge } = workshop;
+    await using fixture = await createFixture();
+    const { alice, forge } = fixture;
     const commit = await alice.push(path, 'work', { 'a.txt': 'a' });
     await alice.openMergeRequest(path, { source: 'work' });
     const ref: SourceRef = { kind: 'pr', name: '1' };

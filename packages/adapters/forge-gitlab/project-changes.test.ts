@@ -2,8 +2,8 @@ import { commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
 import { ScriptedForge } from '../forge-http/scripted-forge.fake.ts';
+import { createFixture, path } from './gitlab-fixture.fake.ts';
 import { createGitlabForge, type GitlabForgeOptions } from './gitlab-forge.ts';
-import { createWorkshop, path } from './gitlab-workshop.fake.ts';
 
 const { signal } = new AbortController();
 const first: SourceRef = { kind: 'pr', name: '1' };
@@ -11,7 +11,7 @@ const at = { project: path, iid: 1 };
 const hour = 3_600_000;
 
 /** GitLab with so many merge requests, by its own watch, and a forge that looks at them alone. */
-const createWorld = async (count: number, now: () => number) => {
+const setUp = async (count: number, now: () => number) => {
   const gitlab = await GitlabEmulator.start({ now });
   const alice = gitlab.person('alice');
   await alice.createProject(path);
@@ -36,7 +36,7 @@ const createForge = (baseUrl: string, token: string, options: Partial<GitlabForg
 
 describe('a token that is revoked between two pages', () => {
   it('leaves the list incomplete, and everything unknown', async () => {
-    const { gitlab, token, forge } = await createWorld(250, Date.now);
+    const { gitlab, token, forge } = await setUp(250, Date.now);
     await using _gitlab = gitlab;
     gitlab.failures.add({ failure: { kind: 'status', status: 401, body: '{}' }, match: { path: /[?&]page=2(?:&|$)/ } });
     expect(await forge.sources(signal)).toMatchObject({
@@ -55,7 +55,7 @@ describe('a token that is revoked between two pages', () => {
 describe('labels that were toggled a thousand times', () => {
   it('are what they are in the end, since when they were put there last', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
-    const { gitlab, alice, forge } = await createWorld(1, () => nowMs);
+    const { gitlab, alice, forge } = await setUp(1, () => nowMs);
     await using _gitlab = gitlab;
     for (let round = 0; round < 1_000; round += 1) {
       const label = round % 2 === 0 ? 'preview' : 'preview:keep';
@@ -90,8 +90,8 @@ describe('watches that disagree', () => {
   });
 
   it('say nothing about which commit a command was written for', async () => {
-    await using workshop = await createWorkshop({ now: () => Date.now() + 3 * hour });
-    const { alice, bob, forge } = workshop;
+    await using fixture = await createFixture({ now: () => Date.now() + 3 * hour });
+    const { alice, bob, forge } = fixture;
     const commit = commitSha(await alice.push(path, 'work', { 'a.txt': 'a' }));
     await alice.openMergeRequest(path, { source: 'work' });
     bob.comment(at, '/deploy');
@@ -104,7 +104,7 @@ describe('watches that disagree', () => {
 describe('a merge request that is changed between two looks', () => {
   it('is never the same as before, whatever was changed and changed back', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
-    const { gitlab, alice, forge } = await createWorld(3, () => nowMs);
+    const { gitlab, alice, forge } = await setUp(3, () => nowMs);
     await using _gitlab = gitlab;
     const bob = gitlab.person('bob');
     alice.invite(path, bob, 'maintainer');

@@ -16,16 +16,16 @@ const complete = (...items: readonly Pull[]): Listing<Pull> => ({ complete: true
 const incomplete: Listing<Pull> = { complete: false, items: [here], refusal: senseless('A page is missing.') };
 
 const create = (shared: SharedLook | undefined) => {
-  const world = { now: 1_000, listing: complete(here) };
+  const state = { now: 1_000, listing: complete(here) };
   const kept = createKeptListing<Pull>({
-    read: async () => world.listing,
+    read: async () => state.listing,
     shared,
     path: 'acme/shop',
     pathOf: ({ path }) => path,
     hasCommit: ({ commit }) => commit !== undefined,
-    now: () => world.now,
+    now: () => state.now,
   });
-  return { world, kept };
+  return { state, kept };
 };
 
 const always: SharedLook = { isUnchanged: async () => true };
@@ -33,7 +33,7 @@ const always: SharedLook = { isUnchanged: async () => true };
 describe('what was listed', () => {
   it('is handed out again for as long as nothing changed since its reading began', async () => {
     const asked: unknown[] = [];
-    const { world, kept } = create({
+    const { state, kept } = create({
       isUnchanged: async (...question) => {
         asked.push(question.slice(0, 3));
         return true;
@@ -41,7 +41,7 @@ describe('what was listed', () => {
     });
     expect(await kept.readUnchanged(900, signal)).toBeUndefined();
     const listing = await kept.read(signal);
-    world.now = 2_000;
+    state.now = 2_000;
     expect(await kept.readUnchanged(1_900, signal)).toBe(listing);
     expect(asked).toEqual([
       ['acme/shop', Number.NEGATIVE_INFINITY, 900],
@@ -57,9 +57,9 @@ describe('what was listed', () => {
     ['the repository is called otherwise by now', complete({ path: 'acme/store', commit: 'a' }), always],
     ['a commit is not known yet', complete(here, { path: 'acme/shop' }), always],
   ])('is not handed out again when %s', async (_case, listing, shared) => {
-    const { world, kept } = create(shared);
+    const { state, kept } = create(shared);
     await kept.read(signal);
-    world.listing = listing;
+    state.listing = listing;
     expect(await kept.read(signal)).toBe(listing);
     expect(await kept.readUnchanged(1_000, signal)).toBeUndefined();
   });

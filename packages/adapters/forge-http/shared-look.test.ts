@@ -84,10 +84,10 @@ const start = async ({ skewMs = 0, patienceMs = 60_000 } = {}) => {
   };
 };
 
-type World = Awaited<ReturnType<typeof start>>;
+type Setup = Awaited<ReturnType<typeof start>>;
 
 /** Two passes, so that nothing needs to be read. */
-const settle = async ({ pass, watch, takeRequests }: World, ...paths: readonly string[]) => {
+const settle = async ({ pass, watch, takeRequests }: Setup, ...paths: readonly string[]) => {
   expect(await pass(...paths)).toEqual(paths);
   watch.ms += minute / 2;
   expect(await pass(...paths)).toEqual([]);
@@ -97,120 +97,120 @@ const settle = async ({ pass, watch, takeRequests }: World, ...paths: readonly s
 
 describe('a shared look', () => {
   it('is one request for a pass over all repositories, of which none is read again as long as nothing changes', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop', 'acme/news', 'acme/web/mail');
+    const setup = await start();
+    await settle(setup, 'acme/shop', 'acme/news', 'acme/web/mail');
     for (let count = 0; count < 5; count += 1) {
-      world.watch.ms += minute / 2;
-      expect(await world.pass('acme/shop', 'acme/news', 'acme/web/mail')).toEqual([]);
+      setup.watch.ms += minute / 2;
+      expect(await setup.pass('acme/shop', 'acme/news', 'acme/web/mail')).toEqual([]);
     }
-    expect(world.takeRequests()).toBe(5);
+    expect(setup.takeRequests()).toBe(5);
   });
 
   it('tells which repositories changed, however their paths are written', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop', 'acme/news');
-    world.change('Acme/Shop');
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual(['acme/shop']);
-    expect(world.takeRequests()).toBe(1);
-    world.watch.ms += 2 * minute;
-    await world.pass('acme/shop', 'acme/news');
-    world.watch.ms += minute;
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual([]);
+    const setup = await start();
+    await settle(setup, 'acme/shop', 'acme/news');
+    setup.change('Acme/Shop');
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual(['acme/shop']);
+    expect(setup.takeRequests()).toBe(1);
+    setup.watch.ms += 2 * minute;
+    await setup.pass('acme/shop', 'acme/news');
+    setup.watch.ms += minute;
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual([]);
   });
 
   it.each([
     ['an hour ahead', 60 * minute],
     ['an hour behind', -60 * minute],
   ])('goes by the watch of the forge, also when that is %s', async (_case, skewMs) => {
-    const world = await start({ skewMs });
-    await settle(world, 'acme/shop', 'acme/news');
-    world.change('acme/news');
-    world.watch.ms += 1;
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual(['acme/news']);
+    const setup = await start({ skewMs });
+    await settle(setup, 'acme/shop', 'acme/news');
+    setup.change('acme/news');
+    setup.watch.ms += 1;
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual(['acme/news']);
   });
 
   it('sees a change of the very second in which the look before was answered', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop', 'acme/news');
-    world.watch.ms += 900;
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual([]);
-    world.change('acme/shop');
-    world.watch.ms += 10 * 1_000;
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual(['acme/shop']);
+    const setup = await start();
+    await settle(setup, 'acme/shop', 'acme/news');
+    setup.watch.ms += 900;
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual([]);
+    setup.change('acme/shop');
+    setup.watch.ms += 10 * 1_000;
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual(['acme/shop']);
   });
 
   it('sees a change that could be seen only half a minute after its date', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop');
-    const at = world.watch.ms;
-    world.watch.ms = at + minute / 2;
-    expect(await world.pass('acme/shop')).toEqual([]);
-    world.watch.ms = at;
-    world.change('acme/shop');
-    world.watch.ms = at + minute;
-    expect(await world.pass('acme/shop')).toEqual(['acme/shop']);
+    const setup = await start();
+    await settle(setup, 'acme/shop');
+    const at = setup.watch.ms;
+    setup.watch.ms = at + minute / 2;
+    expect(await setup.pass('acme/shop')).toEqual([]);
+    setup.watch.ms = at;
+    setup.change('acme/shop');
+    setup.watch.ms = at + minute;
+    expect(await setup.pass('acme/shop')).toEqual(['acme/shop']);
   });
 
   it('serves everybody who asks as of the time it began or before, at the same time and later', async () => {
-    const world = await start();
+    const setup = await start();
     const paths = Array.from({ length: 1_000 }, (_, index) => `acme/service-${index}`);
-    await settle(world, ...paths);
-    const asOf = world.watch.ms;
-    expect(new Set(await Promise.all(paths.map((path) => world.isUnchanged(path, asOf))))).toEqual(new Set([true]));
-    world.watch.ms += 10 * 1_000;
-    expect(await world.isUnchanged('acme/service-1', asOf)).toBe(true);
-    expect(world.takeRequests()).toBe(1);
+    await settle(setup, ...paths);
+    const asOf = setup.watch.ms;
+    expect(new Set(await Promise.all(paths.map((path) => setup.isUnchanged(path, asOf))))).toEqual(new Set([true]));
+    setup.watch.ms += 10 * 1_000;
+    expect(await setup.isUnchanged('acme/service-1', asOf)).toBe(true);
+    expect(setup.takeRequests()).toBe(1);
   });
 
   it('is not the answer for somebody who asks as of a time after it began', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop');
+    const setup = await start();
+    await settle(setup, 'acme/shop');
     const released = Promise.withResolvers<void>();
-    world.forge.script = async ({ target }) => {
-      const early = world.answer(target);
+    setup.forge.script = async ({ target }) => {
+      const early = setup.answer(target);
       await released.promise;
       return early;
     };
-    const first = world.isUnchanged('acme/shop');
-    await expect.poll(() => world.forge.requests.length).toBe(1);
-    world.watch.ms += 1_000;
-    world.change('acme/shop');
-    const second = world.isUnchanged('acme/shop');
-    world.behave();
+    const first = setup.isUnchanged('acme/shop');
+    await expect.poll(() => setup.forge.requests.length).toBe(1);
+    setup.watch.ms += 1_000;
+    setup.change('acme/shop');
+    const second = setup.isUnchanged('acme/shop');
+    setup.behave();
     released.resolve();
     expect([await first, await second]).toEqual([true, false]);
-    expect(world.takeRequests()).toBe(2);
+    expect(setup.takeRequests()).toBe(2);
   });
 });
 
 describe('in doubt', () => {
   it('a reading from before the first look counts as changed', async () => {
-    const world = await start();
-    world.readAt.set('acme/shop', world.watch.ms);
-    world.watch.ms += 1_000;
-    expect(await world.pass('acme/shop')).toEqual(['acme/shop']);
+    const setup = await start();
+    setup.readAt.set('acme/shop', setup.watch.ms);
+    setup.watch.ms += 1_000;
+    expect(await setup.pass('acme/shop')).toEqual(['acme/shop']);
   });
 
   it('a reading counts as changed after ten minutes, whatever looks say', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop');
+    const setup = await start();
+    await settle(setup, 'acme/shop');
     for (let count = 0; count < 8; count += 1) {
-      world.watch.ms += minute;
-      expect(await world.pass('acme/shop')).toEqual([]);
+      setup.watch.ms += minute;
+      expect(await setup.pass('acme/shop')).toEqual([]);
     }
-    world.watch.ms += minute;
-    expect(await world.pass('acme/shop')).toEqual(['acme/shop']);
+    setup.watch.ms += minute;
+    expect(await setup.pass('acme/shop')).toEqual(['acme/shop']);
   });
 
   it('everything counts as changed when nobody looked for ten minutes', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop', 'acme/news');
-    world.watch.ms += 9 * minute;
-    world.readAt.set('acme/shop', world.watch.ms);
-    world.watch.ms += 2 * minute;
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual(['acme/shop', 'acme/news']);
-    world.watch.ms += minute;
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual([]);
+    const setup = await start();
+    await settle(setup, 'acme/shop', 'acme/news');
+    setup.watch.ms += 9 * minute;
+    setup.readAt.set('acme/shop', setup.watch.ms);
+    setup.watch.ms += 2 * minute;
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual(['acme/shop', 'acme/news']);
+    setup.watch.ms += minute;
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual([]);
   });
 
   it.each([
@@ -222,122 +222,122 @@ describe('in doubt', () => {
     ['is not whole', (good: { headers: object }) => ({ headers: { ...good.headers, 'x-total': '7' }, body: [] })],
     ['lacks its second page', (good: { headers: object }) => ({ headers: { ...good.headers, 'x-next': '2' }, body: [] })],
   ])('everything counts as changed when the answer %s, and the next look covers the gap', async (_case, spoil) => {
-    const world = await start();
-    await settle(world, 'acme/shop', 'acme/news', 'acme/mail');
-    world.change('acme/shop');
-    world.watch.ms += 1;
-    world.forge.script = ({ target }) => spoil(world.answer(target));
-    expect(await world.pass('acme/news')).toEqual(['acme/news']);
-    world.watch.ms += 5 * minute;
-    world.behave();
-    expect(await world.pass('acme/shop', 'acme/news', 'acme/mail')).toEqual(['acme/shop']);
+    const setup = await start();
+    await settle(setup, 'acme/shop', 'acme/news', 'acme/mail');
+    setup.change('acme/shop');
+    setup.watch.ms += 1;
+    setup.forge.script = ({ target }) => spoil(setup.answer(target));
+    expect(await setup.pass('acme/news')).toEqual(['acme/news']);
+    setup.watch.ms += 5 * minute;
+    setup.behave();
+    expect(await setup.pass('acme/shop', 'acme/news', 'acme/mail')).toEqual(['acme/shop']);
   });
 
   it('a look that failed is not repeated for everybody who asks as of the same time', async () => {
-    const world = await start();
-    world.forge.script = () => ({ status: 502 });
-    await world.pass('acme/shop', 'acme/news', 'acme/mail');
-    expect(world.takeRequests()).toBe(1);
+    const setup = await start();
+    setup.forge.script = () => ({ status: 502 });
+    await setup.pass('acme/shop', 'acme/news', 'acme/mail');
+    expect(setup.takeRequests()).toBe(1);
   });
 
   it.each([404, 403])('a forge that answers with %d is asked again after ten minutes only', async (status) => {
-    const world = await start();
-    world.forge.script = () => ({ status });
+    const setup = await start();
+    setup.forge.script = () => ({ status });
     for (let count = 0; count < 9; count += 1) {
-      expect(await world.pass('acme/shop')).toEqual(['acme/shop']);
-      world.watch.ms += minute;
+      expect(await setup.pass('acme/shop')).toEqual(['acme/shop']);
+      setup.watch.ms += minute;
     }
-    expect(world.takeRequests()).toBe(1);
-    world.behave();
-    world.watch.ms += minute;
-    await settle(world, 'acme/shop');
+    expect(setup.takeRequests()).toBe(1);
+    setup.behave();
+    setup.watch.ms += minute;
+    await settle(setup, 'acme/shop');
   });
 
   it('a forge that takes too long is asked again after ten minutes only', async () => {
-    const world = await start({ patienceMs: 200 });
-    world.forge.script = () => ({ fault: 'hang' });
-    expect(await world.pass('acme/shop')).toEqual(['acme/shop']);
-    world.watch.ms += 9 * minute;
-    expect(await world.pass('acme/shop')).toEqual(['acme/shop']);
-    expect(world.takeRequests()).toBe(1);
-    world.watch.ms += minute;
-    await world.pass('acme/shop');
-    expect(world.takeRequests()).toBe(1);
+    const setup = await start({ patienceMs: 200 });
+    setup.forge.script = () => ({ fault: 'hang' });
+    expect(await setup.pass('acme/shop')).toEqual(['acme/shop']);
+    setup.watch.ms += 9 * minute;
+    expect(await setup.pass('acme/shop')).toEqual(['acme/shop']);
+    expect(setup.takeRequests()).toBe(1);
+    setup.watch.ms += minute;
+    await setup.pass('acme/shop');
+    expect(setup.takeRequests()).toBe(1);
   });
 
   it('everything counts as changed when more changed than five pages hold, until that is over', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop', 'acme/news');
-    for (let id = 0; id <= 5 * pageSize; id += 1) world.change('acme/shop', id);
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual(['acme/shop', 'acme/news']);
-    expect(world.takeRequests()).toBe(5);
-    world.watch.ms += 2 * minute;
-    await world.pass('acme/shop', 'acme/news');
-    world.watch.ms += minute;
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual([]);
+    const setup = await start();
+    await settle(setup, 'acme/shop', 'acme/news');
+    for (let id = 0; id <= 5 * pageSize; id += 1) setup.change('acme/shop', id);
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual(['acme/shop', 'acme/news']);
+    expect(setup.takeRequests()).toBe(5);
+    setup.watch.ms += 2 * minute;
+    await setup.pass('acme/shop', 'acme/news');
+    setup.watch.ms += minute;
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual([]);
   });
 
   it('reads all of five pages', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop', 'acme/news');
-    for (let id = 1; id < 5 * pageSize; id += 1) world.change('acme/shop', id);
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual(['acme/shop']);
+    const setup = await start();
+    await settle(setup, 'acme/shop', 'acme/news');
+    for (let id = 1; id < 5 * pageSize; id += 1) setup.change('acme/shop', id);
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual(['acme/shop']);
   });
 
   it('everything counts as changed when the watch of the forge is set back', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop', 'acme/news');
-    world.forgeWatch.skewMs = -60 * minute;
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual(['acme/shop', 'acme/news']);
-    world.watch.ms += minute;
-    await world.pass('acme/shop');
-    world.change('acme/news');
-    world.watch.ms += minute;
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual(['acme/news']);
+    const setup = await start();
+    await settle(setup, 'acme/shop', 'acme/news');
+    setup.forgeWatch.skewMs = -60 * minute;
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual(['acme/shop', 'acme/news']);
+    setup.watch.ms += minute;
+    await setup.pass('acme/shop');
+    setup.change('acme/news');
+    setup.watch.ms += minute;
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual(['acme/news']);
   });
 
   it.each([
     ['a minute', minute],
     ['an hour', 60 * minute],
   ])('everything counts as changed when our watch is set back by %s', async (_case, backMs) => {
-    const world = await start();
-    await settle(world, 'acme/shop', 'acme/news');
-    const { ms } = world.watch;
-    world.readAt.set('acme/shop', ms).set('acme/news', ms);
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual([]);
-    world.watch.ms -= backMs;
-    world.change('acme/shop');
-    expect(await world.pass('acme/shop', 'acme/news')).toEqual(['acme/shop', 'acme/news']);
-    expect(await world.isUnchanged('acme/shop', ms)).toBe(false);
+    const setup = await start();
+    await settle(setup, 'acme/shop', 'acme/news');
+    const { ms } = setup.watch;
+    setup.readAt.set('acme/shop', ms).set('acme/news', ms);
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual([]);
+    setup.watch.ms -= backMs;
+    setup.change('acme/shop');
+    expect(await setup.pass('acme/shop', 'acme/news')).toEqual(['acme/shop', 'acme/news']);
+    expect(await setup.isUnchanged('acme/shop', ms)).toBe(false);
   });
 });
 
 describe('somebody who goes away', () => {
   it('leaves the look to the others', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop');
+    const setup = await start();
+    await settle(setup, 'acme/shop');
     const released = Promise.withResolvers<void>();
-    world.forge.script = ({ target }) => released.promise.then(() => world.answer(target));
+    setup.forge.script = ({ target }) => released.promise.then(() => setup.answer(target));
     const leaving = new AbortController();
-    const left = world.shared.isUnchanged('acme/shop', world.watch.ms, world.watch.ms, leaving.signal);
-    const stayed = world.isUnchanged('acme/shop');
+    const left = setup.shared.isUnchanged('acme/shop', setup.watch.ms, setup.watch.ms, leaving.signal);
+    const stayed = setup.isUnchanged('acme/shop');
     leaving.abort(new Error('went away'));
     await expect(left).rejects.toThrow('went away');
     released.resolve();
     expect(await stayed).toBe(true);
-    expect(world.takeRequests()).toBe(1);
+    expect(setup.takeRequests()).toBe(1);
   });
 
   it('and was the last one leaves no answer behind', async () => {
-    const world = await start();
-    await settle(world, 'acme/shop');
-    world.forge.script = () => ({ fault: 'hang' });
+    const setup = await start();
+    await settle(setup, 'acme/shop');
+    setup.forge.script = () => ({ fault: 'hang' });
     const leaving = new AbortController();
-    const left = world.shared.isUnchanged('acme/shop', world.watch.ms, world.watch.ms, leaving.signal);
-    await expect.poll(() => world.forge.requests.length).toBe(1);
+    const left = setup.shared.isUnchanged('acme/shop', setup.watch.ms, setup.watch.ms, leaving.signal);
+    await expect.poll(() => setup.forge.requests.length).toBe(1);
     leaving.abort(new Error('went away'));
     await expect(left).rejects.toThrow('went away');
-    world.behave();
-    expect(await world.isUnchanged('acme/shop')).toBe(true);
+    setup.behave();
+    expect(await setup.isUnchanged('acme/shop')).toBe(true);
   });
 });

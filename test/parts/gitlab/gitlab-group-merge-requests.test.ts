@@ -5,7 +5,7 @@ const sha = 'a'.repeat(40);
 const list = '/groups/acme/merge_requests?scope=all&state=all&non_archived=false&order_by=updated_at';
 
 /** A group with projects in it and below it, and a project elsewhere; a second passes between each two of their merge requests. */
-const createWorld = async () => {
+const setUp = async () => {
   let now = Date.parse('2026-03-01T12:00:00Z');
   const gitlab = await GitlabEmulator.start({ now: () => now });
   onTestFinished(() => gitlab[Symbol.asyncDispose]());
@@ -32,7 +32,7 @@ const createWorld = async () => {
 
 describe('the merge requests of a group', () => {
   it('are those of all its projects and of the groups below, in whatever state, that changed at a time or later', async () => {
-    const { alice, ask, pass } = await createWorld();
+    const { alice, ask, pass } = await setUp();
     const since = pass(60_000);
     alice.close({ project: 'acme/one', iid: 2 });
     alice.close({ project: 'other/shop', iid: 1 });
@@ -45,7 +45,7 @@ describe('the merge requests of a group', () => {
   });
 
   it('come page by page, the last that changed first', async () => {
-    const { ask } = await createWorld();
+    const { ask } = await setUp();
     const pages = [await ask(`${list}&per_page=4`), await ask(`${list}&per_page=4&page=2`)];
     expect(pages.map(({ headers }) => headers.get('x-next-page'))).toEqual(['2', '']);
     const dates = pages.flatMap(({ body }) => body.map(({ updated_at: at }) => at));
@@ -54,14 +54,14 @@ describe('the merge requests of a group', () => {
   });
 
   it('leave out archived projects unless they are asked for', async () => {
-    const { alice, ask } = await createWorld();
+    const { alice, ask } = await setUp();
     alice.archive('acme/web/shop');
     const count = async (path: string) => (await ask(path)).body.length;
     expect([await count(list), await count('/groups/acme/merge_requests?scope=all')]).toEqual([6, 3]);
   });
 
   it('are not those of a user, nor for whoever may not see the group', async () => {
-    const { gitlab, ask } = await createWorld();
+    const { gitlab, ask } = await setUp();
     expect((await ask('/groups/alice/merge_requests')).status).toBe(404);
     expect((await ask(list, gitlab.personalToken(gitlab.person('stranger')))).status).toBe(404);
   });

@@ -8,22 +8,22 @@ import type { GiteaUser } from '../../../test/parts/gitea-api.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
 import type { GiteaServer } from '../../../test/parts/gitea-server.ts';
 import { createGiteaForge, type GiteaForge, type GiteaForgeOptions } from './gitea-forge.ts';
-import { GiteaFront } from './gitea-front.fake.ts';
+import { GiteaProxy } from './gitea-proxy.fake.ts';
 
 /** What Eph tells people to give to the token of its account. */
 const scopes = ['write:repository', 'write:issue', 'read:user'];
 
 /** A repository of its own for one test, the people around it, and what Eph sees of it. */
-export interface Bench extends AsyncDisposable {
+export interface RepositoryFixture extends AsyncDisposable {
   /** As the administrator of the server sees it. */
   readonly repository: GiteaRepository;
   readonly forge: GiteaForge;
-  readonly front: GiteaFront;
+  readonly proxy: GiteaProxy;
   readonly folder: string;
 }
 
 /** A real Gitea with the people that tests need. */
-export class GiteaWorkshop {
+export class GiteaHarness {
   readonly server: GiteaServer;
   /** May write. */
   readonly alice: GiteaUser;
@@ -40,7 +40,7 @@ export class GiteaWorkshop {
     [this.alice, this.bob, this.mallory, this.bot] = people;
   }
 
-  static async start(): Promise<GiteaWorkshop> {
+  static async start(): Promise<GiteaHarness> {
     const server = await gitea.start();
     try {
       const [alice, bob, mallory, bot] = [
@@ -51,7 +51,7 @@ export class GiteaWorkshop {
       ];
       const token = await server.api.as(bot).createToken('narrow', scopes);
       await server.createOrganisation('acme');
-      return new GiteaWorkshop(server, [alice, bob, mallory, { ...bot, token }]);
+      return new GiteaHarness(server, [alice, bob, mallory, { ...bot, token }]);
     } catch (error) {
       await server.stop();
       throw error;
@@ -63,17 +63,17 @@ export class GiteaWorkshop {
   }
 
   /** Empty, or with a branch `main` that holds `README.md`. */
-  async createBench({ isEmpty = false, ...options }: BenchOptions = {}): Promise<Bench> {
+  async createFixture({ isEmpty = false, ...options }: FixtureOptions = {}): Promise<RepositoryFixture> {
     this.#repositories += 1;
     const repository = await this.#createRepository(`shop-${this.#repositories}`, isEmpty);
     await repository.addCollaborator(this.alice, 'write');
     await repository.addCollaborator(this.bob, 'write');
     await repository.addCollaborator(this.bot, 'admin');
-    const front = await GiteaFront.start(this.server.port);
+    const proxy = await GiteaProxy.start(this.server.port);
     const folder = await mkdtemp(join(tmpdir(), 'eph-forge-gitea-'));
     const forge = createGiteaForge({
       project: projectId('shop'),
-      baseUrl: front.url,
+      baseUrl: proxy.url,
       owner: repository.owner,
       repository: repository.name,
       token: this.bot.token,
@@ -86,11 +86,11 @@ export class GiteaWorkshop {
     return {
       repository,
       forge,
-      front,
+      proxy,
       folder,
       async [Symbol.asyncDispose]() {
         await forge[Symbol.asyncDispose]();
-        await front[Symbol.asyncDispose]();
+        await proxy[Symbol.asyncDispose]();
         await rm(folder, { recursive: true, force: true });
       },
     };
@@ -115,6 +115,6 @@ export class GiteaWorkshop {
   }
 }
 
-export interface BenchOptions extends Partial<GiteaForgeOptions> {
+export interface FixtureOptions extends Partial<GiteaForgeOptions> {
   readonly isEmpty?: boolean;
 }

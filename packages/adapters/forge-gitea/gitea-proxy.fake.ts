@@ -17,7 +17,7 @@ export const emptyList: Substitute = {
 };
 
 /** Stands between a forge and its client, as proxies do: it counts requests, and can be cut off or give answers of its own. */
-export class GiteaFront implements AsyncDisposable {
+export class GiteaProxy implements AsyncDisposable {
   /** `GET /repos/acme/shop/pulls?page=1`: the method, and the path behind `/api/v1` where there is that. */
   readonly requests: string[] = [];
   isCut = false;
@@ -33,11 +33,11 @@ export class GiteaFront implements AsyncDisposable {
     this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
   }
 
-  static async start(port: number): Promise<GiteaFront> {
-    const front = new GiteaFront(port);
-    front.#server.listen(0, '127.0.0.1');
-    await once(front.#server, 'listening');
-    return front;
+  static async start(port: number): Promise<GiteaProxy> {
+    const proxy = new GiteaProxy(port);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
   }
 
   get url(): string {

@@ -68,10 +68,10 @@ export const until = async (what: string, check: () => Promise<boolean> | boolea
 };
 
 /** A provider over a folder of its own, which leaves neither processes nor files behind. */
-export class ProcessWorld implements AsyncDisposable {
+export class ProcessHarness implements AsyncDisposable {
   readonly folder: string;
   readonly #options: ProcessProviderOptions;
-  /** Made for this world alone. */
+  /** Made for this harness alone. */
   readonly #outer: string | undefined;
   provider: ProcessProvider;
 

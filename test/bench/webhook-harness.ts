@@ -63,7 +63,7 @@ class WatchedProvider extends FakeProvider {
   }
 }
 
-export interface HookedWorld {
+export interface WebhookHarness {
   readonly engine: Engine;
   readonly webhooks: Hono;
   readonly environments: number;
@@ -77,7 +77,7 @@ export interface HookedWorld {
 export const fullNameOf = (project: ProjectId): string => `acme/${project}`;
 
 /** The real loop and the real webhooks over environments of pull requests, all as they should be. */
-export const createHookedWorld = async (projects: number, each: number, secret: string): Promise<HookedWorld> => {
+export const createWebhookHarness = async (projects: number, each: number, secret: string): Promise<WebhookHarness> => {
   const ids = Array.from({ length: projects }, (_, index) => projectId(`shop-${index}`));
   const repositories = new Map(ids.map((id) => [id, new FakeRepository(id)]));
   for (const repository of repositories.values()) fill(repository, each);

@@ -9,7 +9,7 @@ import { createGitlabForge, type GitlabForge, type GitlabForgeOptions } from './
 export const path = 'acme/web/shop';
 
 /** A GitLab for one test, with a project, the people around it, and what Eph sees of it. */
-export interface Workshop extends AsyncDisposable {
+export interface GitlabFixture extends AsyncDisposable {
   readonly gitlab: GitlabEmulator;
   readonly forge: GitlabForge;
   readonly token: string;
@@ -22,12 +22,12 @@ export interface Workshop extends AsyncDisposable {
   readonly mallory: Person;
 }
 
-export interface WorkshopOptions extends Partial<GitlabForgeOptions> {
+export interface FixtureOptions extends Partial<GitlabForgeOptions> {
   readonly isEmpty?: boolean;
 }
 
 /** Empty, or with a branch `main` that holds `README.md`. */
-export const createWorkshop = async ({ isEmpty = false, ...options }: WorkshopOptions = {}): Promise<Workshop> => {
+export const createFixture = async ({ isEmpty = false, ...options }: FixtureOptions = {}): Promise<GitlabFixture> => {
   const gitlab = await GitlabEmulator.start();
   const [alice, bob, mallory] = [gitlab.person('alice'), gitlab.person('bob'), gitlab.person('mallory')];
   await alice.createProject(path, { visibility: 'public', ...(isEmpty ? {} : { files: { 'README.md': 'Read me.\n' } }) });
