@@ -17,7 +17,7 @@ import { atMost, type Figure, median, missing, reported } from './figure.ts';
 const rounds = 7;
 const restMs = 1_000;
 const askServiceEveryMs = 5;
-/** More often would be a load on Gitea that nobody else puts on it. */
+/** Polling more often would put load on Gitea that real clients do not. */
 const askGiteaEveryMs = 25;
 
 const spec = `version: "1.0"
@@ -33,8 +33,8 @@ createServer((_, response) => response.end('good')).listen(Number(process.env.PO
 `;
 
 /**
- * On a real Gitea: from the moment the label is there until the comment says that it is ready, over what a person would do: start it,
- * look, comment. Its webhooks leave at once, as the guide recommends; how long it takes otherwise is only reported.
+ * On a real Gitea: the time from the label to the comment that says Ready, divided by the time to start the service by hand, check it
+ * and comment. Gitea delivers webhooks immediately, as the guide recommends; the time with its default setting is only reported.
  */
 export const measureLabelToComment = async (): Promise<readonly Figure[]> => {
   const finding = gitea.find();
@@ -72,12 +72,12 @@ const compare = async (repository: GiteaRepository, folder: string): Promise<num
     const startTook = await startByHand(folder);
     const commentTook = await timed(async () => void (await repository.addComment(manual, `Ready, round ${round}`)));
     const number = await open(repository, `work-${round}`);
-    // Gitea tells ephd about all of this, too; the label comes when that is over.
+    // Gitea sends webhooks for all of this, too; the label is added once they are handled.
     await setTimeout(restMs);
     await repository.addLabels(number, 'preview');
     const labelTook = await timed(() => untilReported(repository, number, /\bReady\b/));
     await closeUntilRemoved(repository, number);
-    // The first round is the first for Git, Gitea and ephd, too.
+    // The first round fills the caches of Git, Gitea and ephd.
     if (round === 0) continue;
     ours.push(labelTook);
     byHand.push(startTook + commentTook);
@@ -122,7 +122,7 @@ const startHooked = async (server: GiteaServer, repository: GiteaRepository, fol
   return ephd;
 };
 
-/** In a folder that is already there, asking until it answers. */
+/** Starts the service in an existing folder and polls until it answers. */
 const startByHand = async (folder: string): Promise<number> => {
   const port = await reservePort();
   const start = performance.now();

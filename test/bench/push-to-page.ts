@@ -41,7 +41,7 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-/** Starting the service by hand in a checkout that is already there, and asking until it answers. */
+/** Starts the service by hand in an existing checkout and polls until it answers. */
 const startByHand = async (folder: string): Promise<number> => {
   const port = await freePort();
   const start = performance.now();

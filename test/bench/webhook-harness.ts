@@ -26,7 +26,7 @@ process:
     web: { command: run web }
 `;
 
-/** Keeps what it has observed until it changes, as providers do, and tells when something is applied. */
+/** Caches what it has observed until it changes, as real providers do, and calls `onEnsure` when something is applied. */
 class WatchedProvider extends FakeProvider {
   readonly #kept = new Map<ProjectId, Map<EnvironmentId, ObservedEnvironment>>();
   onEnsure = (): void => undefined;
@@ -67,16 +67,16 @@ export interface WebhookHarness {
   readonly engine: Engine;
   readonly webhooks: Hono;
   readonly environments: number;
-  /** A pull request that nobody has asked an environment for. */
+  /** A pull request that has no environment. */
   readonly quiet: SourceRef;
   readonly repository: FakeRepository;
-  /** The next call that applies something. */
+  /** Resolves with the time of the next call that applies something. */
   firstApply(): Promise<number>;
 }
 
 export const fullNameOf = (project: ProjectId): string => `acme/${project}`;
 
-/** The real loop and the real webhooks over environments of pull requests, all as they should be. */
+/** The real engine and the real webhook routes over environments of pull requests, all of them up to date. */
 export const createWebhookHarness = async (projects: number, each: number, secret: string): Promise<WebhookHarness> => {
   const ids = Array.from({ length: projects }, (_, index) => projectId(`shop-${index}`));
   const repositories = new Map(ids.map((id) => [id, new FakeRepository(id)]));

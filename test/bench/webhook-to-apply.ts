@@ -14,8 +14,8 @@ const warmUp = 300;
 const secret = 'a secret of the bench';
 
 /**
- * From the moment a webhook is sent until the first thing is applied, over the time until a handler that does nothing has answered the
- * same. A wake is for a whole repository, so it matters how many of the environments live in one.
+ * The time from sending a webhook to the first call that applies something, divided by the time in which an empty handler answers the
+ * same webhook. A webhook wakes a whole repository, so the number of environments per repository matters.
  */
 export const measureWebhookToApply = async (): Promise<readonly Figure[]> => [
   atMost('webhook-to-apply', await measure(100, 10), 3),
@@ -69,7 +69,7 @@ const timeToAnswer = async (server: Listening, delivery: Delivery): Promise<numb
   return performance.now() - start;
 };
 
-/** Neither pays for what the other has left to the collector. */
+/** So that neither measurement pays for the garbage of the other. */
 const collect = (): void => globalThis.gc?.({ type: 'minor', execution: 'sync' });
 
 interface Delivery {
@@ -77,7 +77,7 @@ interface Delivery {
   readonly headers: Readonly<Record<string, string | number>>;
 }
 
-/** What GitHub sends when a label is added; never the same twice, or it would be taken for a repetition. */
+/** What GitHub sends when a label is added. Each body differs, or ephd would drop it as a repetition. */
 const makeDelivery = (project: ProjectId, round: number): Delivery => {
   const body = JSON.stringify({
     ...webhookExample('pull_request', 'labeled'),

@@ -11,30 +11,30 @@ import type { Boundary } from './step-watch.ts';
 
 export interface HarnessResult {
   readonly kills: number;
-  /** How many times everything had to settle, and did. */
+  /** How many times ephd was given time to settle; `converged` counts how often it did. */
   readonly settles: number;
   readonly converged: number;
-  /** Where ephd was really stopped. */
+  /** Where ephd was actually killed. */
   readonly boundaries: readonly Boundary[];
   readonly orphans: readonly string[];
   readonly doubles: readonly string[];
   readonly wrongDeletions: readonly string[];
-  /** Anything else that must not happen. */
+  /** All other failures. */
   readonly faults: readonly string[];
   readonly history: readonly string[];
-  /** Kept because something went wrong. */
+  /** Kept for inspection after a failure. */
   readonly folder: string | undefined;
 }
 
 const settleWithinSeconds = 60;
-/** A step that is not reached is not part of this round; then ephd is killed wherever it is. */
+/** If the round does not reach the step within this time, ephd is killed wherever it is. */
 const boundaryWithinMs = 3_000;
 const historyLines = 120;
 
-/** Something is wrong that has been noted already. */
+/** Ends the run; the violation itself has been recorded already. */
 class InvariantViolated extends Error {}
 
-/** One repository and one ephd that is killed over and over while branches come, change and go. */
+/** Kills one ephd over and over while branches of its repository are created, updated and deleted. */
 export class ChaosHarness {
   readonly #harness: EphdHarness;
   readonly #observer: Observer;
@@ -44,7 +44,7 @@ export class ChaosHarness {
   readonly #faults: string[] = [];
   readonly #history: string[] = [];
   #orphans: readonly string[] = [];
-  /** What ran when everything was last at rest. */
+  /** The processes when everything had last settled, by component and commit. */
   #resting = new Map<string, number>();
   #kills = 0;
   #settles = 0;
@@ -56,10 +56,10 @@ export class ChaosHarness {
     this.#progress = progress;
   }
 
-  /** Stops at the first thing that is wrong, so that the history ends there. */
+  /** Stops at the first violation, so that the history ends there. */
   static async run(batches: readonly Batch[], progress: (kills: number) => void, signal: AbortSignal): Promise<HarnessResult> {
     const harness = await EphdHarness.create();
-    // A repository of which nothing is left at all is held back, and that is not what this is about.
+    // The deletion guard holds everything if a repository becomes empty, which is not under test here.
     await harness.repository.push('main', { README: 'what stays' });
     const chaos = new ChaosHarness(harness, progress);
     try {
@@ -108,7 +108,7 @@ export class ChaosHarness {
     const killed = this.#killAt(ephd, killPoint);
     const up = ephd.upOrEnded().then(() => performance.now());
     for (const { operation, atMs } of late) {
-      // What comes too late for this ephd happens while none is there.
+      // If ephd is killed before the operation is due, it happens while no ephd runs.
       await Promise.race([up.then((since) => sleep(Math.max(0, since + atMs - performance.now()))), killed]);
       await this.#perform(operation);
     }
@@ -150,7 +150,7 @@ export class ChaosHarness {
     this.#note(`push ${branch} ${commit.slice(0, 7)} (${operation.shape})`);
   }
 
-  /** Lets ephd work until the observed state is what Git says, and kills it then. */
+  /** Lets ephd work until the observed state matches Git, then kills it. */
   async #settle(signal: AbortSignal): Promise<void> {
     this.#settles += 1;
     const ephd = this.#launch();
@@ -162,35 +162,35 @@ export class ChaosHarness {
       differences = findDifferences(expected, await readObservedState(this.#harness, expected, ephd.pid));
       return differences.length === 0;
     };
-    await eventually('everything is what Git says', check, settleWithinSeconds).catch(async (error: unknown) => {
+    await eventually('the observed state matches Git', check, settleWithinSeconds).catch(async (error: unknown) => {
       this.#orphans = findOrphans(expected, await readObservedState(this.#harness, expected, ephd.pid));
       throw new Error(`${String(error)}\n${differences.join('\n')}`, { cause: error });
     });
     this.#converged += 1;
-    this.#note('everything is what Git says');
+    this.#note('the observed state matches Git');
     this.#observer.settled();
     this.#checkRestarts(expected);
     await ephd.kill();
-    this.#countKill('at rest');
+    this.#countKill('after settling');
     this.#check(signal);
   }
 
-  /** What ran at the last rest and is still wanted must be the very same process: a killed ephd is no reason to start it again. */
+  /** A process that is still wanted must be the same as after the last settling: killing ephd must not restart services. */
   #checkRestarts(expected: readonly Expected[]): void {
     const wanted = new Set(expected.map((one) => one.commit));
     const running = this.#harness.services().filter((one) => one.pid === one.session);
     const resting = new Map(running.map((one) => [`${one.component} at ${one.variables['EPH_COMMIT']}`, one.pid]));
     for (const [service, pid] of this.#resting)
       if (wanted.has(service.slice(service.lastIndexOf(' ') + 1)) && resting.get(service) !== pid)
-        this.#faults.push(`${service} was started again for no reason: process ${pid} became ${resting.get(service)}`);
+        this.#faults.push(`${service} was restarted without reason: process ${pid} became ${resting.get(service)}`);
     this.#resting = resting;
   }
 
-  /** The last branches go, and nothing may be left. */
+  /** Deletes the last branches; nothing may be left behind. */
   async #removeAll(signal: AbortSignal): Promise<void> {
     for (const branch of this.#expected.keys()) await this.#perform({ type: 'delete', branch });
     await this.#settle(signal);
-    this.#kills -= 1; // Not one of those that were asked for.
+    this.#kills -= 1; // Not one of the planned kills.
   }
 
   #countKill(where: string): void {

@@ -12,8 +12,8 @@ import { Observer } from './observer.ts';
 
 const never = new AbortController().signal;
 
-describe('chaos', () => {
-  it('converges, however ephd is killed', { timeout: 240_000 }, async () => {
+describe('a chaos run', () => {
+  it('converges whenever ephd is killed', { timeout: 240_000 }, async () => {
     const lines: string[] = [];
     const result = await runChaos({ kills: 10, seed: 7, workers: 1, print: (line) => lines.push(line), signal: never });
     expect(result, lines.join('\n')).toEqual({
@@ -27,7 +27,7 @@ describe('chaos', () => {
     });
   });
 
-  it('can stop ephd exactly between two steps', async () => {
+  it('can kill ephd exactly between two steps', async () => {
     await using harness = await EphdHarness.create();
     await harness.repository.push('preview/one', app());
     const ephd = harness.launch({
@@ -38,7 +38,7 @@ describe('chaos', () => {
   });
 });
 
-describe('what chaos would find', () => {
+describe('a chaos run detects', () => {
   const settle = async (
     harness: EphdHarness,
   ): Promise<{ readonly expected: readonly Expected[]; readonly ephd: RunningEphd }> => {
@@ -48,7 +48,7 @@ describe('what chaos would find', () => {
     return { ephd, expected: [{ branch: 'preview/one', commit, components: ['web', 'api'], answers: true }] };
   };
 
-  it('nothing, when the observed state is what Git says', async () => {
+  it('nothing if the observed state matches Git', async () => {
     await using harness = await EphdHarness.create();
     const { expected, ephd } = await settle(harness);
     using observer = new Observer(harness);
@@ -57,12 +57,12 @@ describe('what chaos would find', () => {
     expect([...observer.doubles, ...observer.wrongDeletions]).toEqual([]);
   });
 
-  it('a process that nobody wants, and one that runs twice', async () => {
+  it('an orphaned process and a duplicate process', async () => {
     await using harness = await EphdHarness.create();
     const { expected, ephd } = await settle(harness);
     const web = harness.services().find((one) => one.component === 'web');
     expect(web).toBeDefined();
-    // In a session of its own, with the marks of a service: as if ephd had started it and forgotten.
+    // In a separate session, with the environment variables of a service: as if ephd had started and lost it.
     const stray = (variables: Readonly<Record<string, string>>): number | undefined =>
       spawn('sleep', ['1000'], { env: { ...web?.variables, ...variables }, detached: true, stdio: 'ignore' }).pid;
     const old = stray({ EPH_COMMIT: '0'.repeat(40) });
@@ -75,7 +75,7 @@ describe('what chaos would find', () => {
     expect(findDifferences(expected, observed)).toContainEqual(expect.stringContaining('has 2 processes for web'));
   });
 
-  it('a helper that outlived the ephd that started it', async () => {
+  it('a helper process that outlives its ephd', async () => {
     await using harness = await EphdHarness.create();
     const { expected, ephd } = await settle(harness);
     const helper = spawn('git', [`--git-dir=${harness.repository.path}`, 'cat-file', '--batch'], {
@@ -86,7 +86,7 @@ describe('what chaos would find', () => {
     helper.stdin.end();
   });
 
-  it('an environment that is lost although its branch was there all the time', async () => {
+  it('an environment that is removed although its branch exists', async () => {
     await using harness = await EphdHarness.create();
     await settle(harness);
     using observer = new Observer(harness);
@@ -97,7 +97,7 @@ describe('what chaos would find', () => {
     expect([...observer.wrongDeletions]).toEqual([expect.stringContaining(`${name} of preview/one`)]);
   });
 
-  it('no wrong deletion when the branch itself went', async () => {
+  it('no wrong deletion if the branch was deleted', async () => {
     await using harness = await EphdHarness.create();
     const { ephd } = await settle(harness);
     using observer = new Observer(harness);

@@ -7,7 +7,7 @@ import { countSteps } from './step-counts.ts';
 export interface ChaosOptions {
   readonly kills: number;
   readonly seed: number;
-  /** How many repositories, each with an ephd of its own, at the same time. */
+  /** How many repositories are tested at the same time, each with its own ephd. */
   readonly workers: number;
   readonly print: (line: string) => void;
   readonly signal: AbortSignal;
@@ -25,7 +25,7 @@ export interface ChaosResult {
 
 const progressEvery = 10;
 
-/** Kills ephd over and over while branches come, change and go, and says whether Git was obeyed all the same. */
+/** Kills ephd over and over while branches are created, updated and deleted, and checks that it converges every time. */
 export const runChaos = async ({ kills, seed, workers, print, signal }: ChaosOptions): Promise<ChaosResult> => {
   const started = performance.now();
   const boundaries = orderBoundaries(await countSteps(), seededRandom(seed));
@@ -41,7 +41,7 @@ export const runChaos = async ({ kills, seed, workers, print, signal }: ChaosOpt
   const shares = Array.from({ length: workers }, (_, worker) => Math.floor(kills / workers) + (worker < kills % workers ? 1 : 0));
   const results = await Promise.all(
     shares.map((share, worker) => {
-      // Each worker has randomness of its own: how fast the others are must not change what happens in it.
+      // A random generator per worker: the speed of the others must not change the plan of this one.
       const random = seededRandom(seed * 1_000 + worker);
       return ChaosHarness.run(
         planRun({ boundaries: shareBoundaries(boundaries, worker, workers), kills: share, random }),
@@ -66,7 +66,7 @@ export const runChaos = async ({ kills, seed, workers, print, signal }: ChaosOpt
 };
 
 const printFaults = (worker: number, result: HarnessResult, seed: number, print: (line: string) => void): void => {
-  print(`\nworker ${worker}, seed ${seed}, its folder is kept in ${result.folder}\n`);
+  print(`\nworker ${worker}, seed ${seed}, folder kept in ${result.folder}\n`);
   for (const line of result.history) print(line);
   for (const one of result.orphans) print(`orphan: ${one}`);
   for (const one of result.doubles) print(`double: ${one}`);

@@ -4,16 +4,16 @@ import type { EnvironmentView } from '@eph/contract';
 import type { EphdHarness } from '../e2e/ephd-harness.ts';
 import { descendsFrom, readProcessesNaming, type ServiceProcess } from '../e2e/service-processes.ts';
 
-/** What Git says about one branch, and therefore what should run. */
+/** What should run for one branch, according to Git. */
 export interface Expected {
   readonly branch: string;
   readonly commit: string;
   readonly components: readonly string[];
-  /** Whether the gateway leads to it: a worker does not listen. */
+  /** Whether the gateway routes to it: a worker does not listen. */
   readonly answers: boolean;
 }
 
-/** Who an environment is, as its folder says. */
+/** The identity of an environment, as recorded in its folder. */
 export interface Identity {
   readonly id: string;
   readonly branch: string;
@@ -21,14 +21,14 @@ export interface Identity {
   readonly createdAt: string;
 }
 
-/** The observed state, from all sides: what runs, what is on disk, what ephd says, what the gateway answers. */
+/** What runs, what is on disk, what the API of ephd reports and what the gateway answers. */
 export interface ObservedState {
   readonly processes: readonly ServiceProcess[];
   readonly identities: readonly Identity[];
   readonly environments: readonly EnvironmentView[];
-  /** Processes that an earlier ephd started to help it, and that should have ended with it: Git, for instance. */
+  /** Helper processes, such as Git, that an earlier ephd started and that should have ended with it. */
   readonly leftovers: readonly string[];
-  /** The commit that answered, by branch. */
+  /** The commit that answers, by branch. */
   readonly answers: ReadonlyMap<string, string>;
 }
 
@@ -77,7 +77,7 @@ const readIdentity = (path: string): Identity | undefined => {
   }
 };
 
-/** Every way in which the observed state is not what Git says, as sentences. None: it has converged. */
+/** Every difference between the observed state and Git, as sentences. Empty if it has converged. */
 export const findDifferences = (expected: readonly Expected[], observed: ObservedState): readonly string[] => [
   ...expected.flatMap((one) => findShortcomings(one, observed)),
   ...findOrphans(expected, observed),
@@ -101,7 +101,7 @@ const findShortcomings = ({ branch, commit, components, answers }: Expected, obs
   return faults;
 };
 
-/** What exists and belongs to nothing that Git asks for. */
+/** What exists without a branch that asks for it. */
 export const findOrphans = (expected: readonly Expected[], observed: ObservedState): readonly string[] => {
   const wanted = new Map(expected.map((one) => [one.branch, one]));
   const ids = new Map(observed.identities.map((one) => [one.id, one.branch]));
@@ -123,7 +123,7 @@ export const findOrphans = (expected: readonly Expected[], observed: ObservedSta
   ];
 };
 
-/** Each start of a service is a session; whoever leads it stands for all its processes. */
+/** Each start of a service is a session; its leader represents all its processes. */
 const leaders = (processes: readonly ServiceProcess[]): readonly ServiceProcess[] =>
   processes.filter((one) => one.pid === one.session);
 

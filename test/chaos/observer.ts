@@ -6,15 +6,15 @@ import { findDoubles, type Identity, readIdentities } from './observed-state.ts'
 
 const checkEveryMs = 150;
 
-/** Watches all the time, also while ephd is down, for what must never be the case, not even for a moment. */
+/** Checks invariants that must hold at every moment, also while ephd is down. */
 export class Observer implements Disposable {
   readonly doubles = new Set<string>();
   readonly wrongDeletions = new Set<string>();
   readonly #harness: EphdHarness;
   readonly #timer: NodeJS.Timeout;
-  /** Environments that must stay, by branch: their branch has been there ever since. */
+  /** Environments that must stay, by branch: the branch has existed all the time. */
   readonly #pinned = new Map<string, Identity>();
-  /** Deleted since everything was last at rest: whether the environment of a new branch of that name is a new one depends on timing. */
+  /** Branches deleted since everything last settled: whether a new branch of that name gets a new environment depends on timing. */
   readonly #unsettled = new Set<string>();
 
   constructor(harness: EphdHarness) {
@@ -32,7 +32,7 @@ export class Observer implements Disposable {
     this.#unsettled.add(branch);
   }
 
-  /** Everything is as Git says: from now on whatever is there counts. */
+  /** Call once the observed state matches Git: every environment counts from now on. */
   settled(): void {
     this.#unsettled.clear();
     this.check();
@@ -40,7 +40,7 @@ export class Observer implements Disposable {
 
   check(): void {
     if (!existsSync(join(this.#harness.dataFolder, 'process'))) return;
-    // The list of processes is not read in one moment: only two that both live now did live at once.
+    // The process list is not read atomically: two processes ran at the same time only if both are alive now.
     for (const [one, other] of findDoubles(this.#harness.services()))
       if (isAlive(one) && isAlive(other)) this.doubles.add(`${describe(one)} and ${describe(other)} do the same work`);
     this.#compare(readIdentities(this.#harness.dataFolder));

@@ -3,7 +3,7 @@ import type { Boundaries } from './boundaries.ts';
 import { shuffle } from './seeded-random.ts';
 import type { Boundary } from './step-watch.ts';
 
-/** What a branch asks for: a page, a page with a service behind it, or something that does not listen. */
+/** The services of a branch: a page, a page with a service behind it, or a worker that does not listen. */
 export const shapes = { page: oneService, pair: twoServices, worker } satisfies Readonly<Record<string, Services>>;
 export type Shape = keyof typeof shapes;
 
@@ -11,12 +11,12 @@ export type Operation =
   | { readonly type: 'push'; readonly branch: string; readonly shape: Shape }
   | { readonly type: 'delete'; readonly branch: string };
 
-/** When ephd is killed: some time after it was launched or came up, or exactly before or after a step. */
+/** When ephd is killed: some time after launch or after it is up, or exactly before or after a step. */
 export type KillPoint =
   | { readonly kind: 'time'; readonly after: 'launch' | 'up'; readonly ms: number }
   | { readonly kind: 'boundary'; readonly boundary: Boundary };
 
-/** One run of ephd: what happens to branches in it, and when it is cut off. */
+/** One run of ephd: the operations on branches during it, and when it is killed. */
 export interface Round {
   readonly operations: readonly {
     readonly operation: Operation /** After ephd is up; 0: before it is launched. */;
@@ -25,7 +25,7 @@ export interface Round {
   readonly killPoint: KillPoint;
 }
 
-/** Some rounds, after which everything is allowed to settle and is looked at; ephd is killed once more while it rests. */
+/** Some rounds, after which everything settles and is checked; then ephd is killed once more. */
 export type Batch = readonly Round[];
 
 export interface PlanOptions {
@@ -34,14 +34,13 @@ export interface PlanOptions {
   readonly random: () => number;
 }
 
-/** What may happen to branches. */
 const branchChanges = ['create', 'update', 'delete'] as const;
 type BranchChange = (typeof branchChanges)[number];
 
 const killsPerBatch = 5;
 const branches = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((letter) => `preview/${letter}`);
 const mostAtOnce = 5;
-/** As many as the deletion guard lets go at once: with more, it would rightly wait for an operator. */
+/** As many as the deletion guard allows at once: with more, ephd would wait for an operator. */
 const deletionsPerBatch = 5;
 const latestKillMs = { launch: 1_000, up: 2_000 };
 const latestOperationMs = 1_000;
@@ -81,7 +80,7 @@ export const planRun = ({ boundaries, kills, random }: PlanOptions): readonly Ba
   };
 
   const planRound = (killPoint: KillPoint): Round => {
-    // Some of everything, so that there is an occasion for the step at which ephd is to be stopped.
+    // One change of each kind, so that the step at which ephd is killed can happen.
     const chosen =
       killPoint.kind === 'boundary'
         ? shuffle(branchChanges, random)
@@ -100,7 +99,7 @@ export const planRun = ({ boundaries, kills, random }: PlanOptions): readonly Ba
   return batches;
 };
 
-/** At most so many of them, from beginning to end. */
+/** At most `most` items, evenly spaced. */
 const spread = <T>(items: readonly T[], most: number): readonly T[] => {
   const every = Math.max(1, items.length / most);
   return items.filter((_, index) => Math.floor(index / every) !== Math.floor((index - 1) / every)).slice(0, most);

@@ -5,15 +5,15 @@ import { eventually } from '../e2e/eventually.ts';
 import { app, twoServices } from '../e2e/sample-app.ts';
 import { recordSteps } from './interrupt.ts';
 
-/** Every step that ephd makes and how many times, in the order of the first time. */
+/** How often each step happens, in the order of first occurrence. */
 export interface StepCounts {
-  /** On the very first start over a data folder. */
+  /** On the first start over a data folder. */
   readonly firstStart: ReadonlyMap<string, number>;
   /** On a later start, and in the lifecycle of an environment with two components. */
   readonly lifecycle: ReadonlyMap<string, number>;
 }
 
-/** Runs once through everything that will be interrupted, undisturbed. */
+/** Runs ephd once without interruption and records its steps. */
 export const countSteps = async (): Promise<StepCounts> => {
   await using harness = await EphdHarness.create();
   const firstStart = join(harness.folder, 'first-start');

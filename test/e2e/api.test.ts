@@ -36,7 +36,7 @@ describe('the API', () => {
     });
   });
 
-  it('answers every question about it in the shape it promises', async () => {
+  it('answers every request about it as its schema promises', async () => {
     const at = `/api/v1/environments/${environment.id}`;
     expect(await harness.read(`${at}/status`, statusSchema)).toMatchObject({ phase: 'Ready' });
     expect((await harness.read(`${at}/why`, whySchema)).lines.join(' ')).toContain('preview/one matches preview/**');
@@ -63,7 +63,7 @@ describe('the API', () => {
     }
   });
 
-  it('says where every value comes from', async () => {
+  it('shows the origin of every value', async () => {
     const { components, configuration } = await harness.read(`/api/v1/environments/${environment.id}/config`, configViewSchema);
     expect(configuration).toEqual({ state: 'none', commit: null, fault: null });
     const web = components.find((one) => one.name === 'web');
@@ -76,7 +76,7 @@ describe('the API', () => {
     expect(web?.values.every((one) => one.origin.layer === 'default' || one.origin.line !== null)).toBe(true);
   });
 
-  it('says what is wrong with a file before it is pushed', async () => {
+  it('validates a file before it is pushed', async () => {
     const validate = async (body: string): Promise<ValidationView> => {
       const answer = await harness.api('/api/v1/config/validate?file=my.yaml', { method: 'POST', body });
       expect(answer.status).toBe(200);
@@ -95,17 +95,17 @@ describe('the API', () => {
     });
     const open = await validate(`${sound}security: { environment_access: { default: protected } }\n`);
     expect(open).toMatchObject({ valid: false, violations: [expect.stringContaining('my.yaml:5')] });
-    // The rest of it is not read, so the connection cannot serve another request.
+    // ephd does not read the rest of the body, so the connection cannot serve another request.
     const huge = { method: 'POST', headers: { connection: 'close' }, body: 'x'.repeat(2_000_000) };
     expect((await harness.api('/api/v1/config/validate', huge)).status).toBe(413);
   });
 
-  it('hands out the schema for editors', async () => {
+  it('serves the schema for editors', async () => {
     const { status, body } = await harness.api('/schemas/eph.schema.json');
     expect([status, JSON.parse(body)]).toEqual([200, JSON.parse(JSON.stringify(specJsonSchema()))]);
   });
 
-  it('hands out logs, and goes on with what is written from now on', async () => {
+  it('serves logs and follows them', async () => {
     const tail = await harness.api(`/api/v1/environments/${environment.id}/logs?component=web`);
     expect(tail.headers['content-type']).toContain('text/event-stream');
     expect(parseEvents(tail.body)).toEqual([{ component: 'web', line: `answering for ${environment.commit}` }]);
@@ -117,7 +117,7 @@ describe('the API', () => {
     follow.close();
   });
 
-  it('says what health and metrics it has', async () => {
+  it('serves health and metrics', async () => {
     const health = JSON.parse((await harness.api('/healthz')).body);
     expect(health).toMatchObject({
       status: 'ok',
@@ -147,19 +147,19 @@ describe('the API', () => {
     ['/api/v1/nothing', 404],
     ['/api/v1/events?limit=many', 400],
     ['/api/v1/events?limit=-1', 400],
-  ])('refuses %s with %i and a sentence', async (path, status) => {
+  ])('refuses %s with %i and a message', async (path, status) => {
     const answer = await harness.api(path);
     expect(answer.status).toBe(status);
     expect(errorSchema.parse(JSON.parse(answer.body)).error.message.length).toBeGreaterThan(10);
   });
 
-  it('refuses logs of a component that is not there, and a release of what is not held', async () => {
+  it('refuses logs of an unknown component and a release of an environment that is not held', async () => {
     const logs = await harness.api(`/api/v1/environments/${environment.id}/logs?component=db`);
     expect([logs.status, logs.body.includes('web')]).toEqual([404, true]);
     expect((await harness.api(`/api/v1/environments/${environment.id}/release`, { method: 'POST' })).status).toBe(409);
   });
 
-  it('does not answer strangers', async () => {
+  it('refuses requests of other sites', async () => {
     for (const host of [
       'evil.example',
       'evil.example:7070',
@@ -179,7 +179,7 @@ describe('the API', () => {
     expect((await harness.api('/api/v1/environments', { headers: { host: `localhost:${harness.apiPort}` } })).status).toBe(200);
   });
 
-  it('the gateway reveals nothing of what it does not have', async () => {
+  it('the gateway reveals nothing about names it does not route', async () => {
     const [unknown, api] = [
       await harness.visit('shop-other-name-1234'),
       await harness.visit('x', { headers: { host: `127.0.0.1:${harness.gatewayPort}` } }),
@@ -191,8 +191,8 @@ describe('the API', () => {
   });
 });
 
-describe('a project behind an address', () => {
-  it('is looked at as soon as the hook is called', async () => {
+describe('a project with a remote repository', () => {
+  it('is read as soon as the hook is called', async () => {
     await using harness = await EphdHarness.create();
     await harness.start({ projects: [`file://${harness.repository.path}`] });
     await eventually('the first pass is over', async () => (await harness.api('/readyz')).status === 200);
@@ -223,7 +223,7 @@ class LogStream {
           text = text.slice(at + 2);
         }
       });
-      // Closing it in the middle is what a reader does who has seen enough.
+      // A client may close the stream at any time.
       response.on('error', () => undefined);
     });
     this.#request.on('error', () => undefined);

@@ -7,12 +7,12 @@ import { eventually } from './eventually.ts';
 import { app, oneService, run, type Services } from './sample-app.ts';
 
 const scripts = {
-  /** Ends at once and leaves a server behind that nobody watches. */
+  /** Exits immediately and leaves an unsupervised server behind. */
   'fork-away.mjs': `
     import { spawn } from 'node:child_process';
     spawn(process.execPath, ['answer.mjs'], { detached: true, stdio: 'ignore' }).unref();
   `,
-  /** Writes as fast as it can, and answers. */
+  /** Logs as fast as it can, and answers. */
   'flood.mjs': `
     import { writeSync } from 'node:fs';
     import './answer.mjs';
@@ -24,7 +24,7 @@ const scripts = {
     console.error('no database here');
     process.exitCode = 3;
   `,
-  /** Does not care for TERM. */
+  /** Ignores SIGTERM. */
   'stubborn.mjs': `
     import './answer.mjs';
     process.on('SIGTERM', () => undefined);
@@ -36,7 +36,7 @@ const service = (program: string, rest: Readonly<Record<string, unknown>> = {}):
 });
 
 describe('a service that misbehaves', () => {
-  it('by never getting ready says so, on its page too, and an update by it leaves the old version serving', async () => {
+  it('by never becoming ready is shown as such, and an update to it leaves the old version serving', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const never = { web: { command: run('idle.mjs'), ready: { http: '/', timeout: '1s' } } };
@@ -54,7 +54,7 @@ describe('a service that misbehaves', () => {
     expect(JSON.parse((await harness.visit(healthy.name)).body)).toMatchObject({ commit: first });
   });
 
-  it('by ending at once is started again and shows its last words', async () => {
+  it('by exiting immediately is restarted, and its last log lines are shown', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     await harness.repository.push('preview/crash', app(service('crash.mjs'), scripts));
@@ -68,7 +68,7 @@ describe('a service that misbehaves', () => {
     await harness.untilReady('preview/crash', mended);
   });
 
-  it('by forking away is told, and what it left behind is ended', async () => {
+  it('by daemonizing is reported, and the processes it left behind are killed', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     await harness.repository.push('preview/fork', app(service('fork-away.mjs'), scripts));
@@ -78,7 +78,7 @@ describe('a service that misbehaves', () => {
     expect(harness.services()).toEqual([]);
   });
 
-  it('by flooding its log fills neither the disk nor the attention of ephd', async () => {
+  it('by flooding its log neither fills the disk nor slows ephd down', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const [loud, quiet] = [
@@ -95,7 +95,7 @@ describe('a service that misbehaves', () => {
     expect(body.match(/^data: /gm)).toHaveLength(3);
   });
 
-  it('by ignoring TERM is ended all the same', async () => {
+  it('by ignoring SIGTERM is killed', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const commit = await harness.repository.push('preview/stubborn', app(service('stubborn.mjs'), scripts));
@@ -105,7 +105,7 @@ describe('a service that misbehaves', () => {
     expect(harness.services()).toEqual([]);
   });
 
-  it('by being killed is started again', async () => {
+  it('by being killed is restarted', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const commit = await harness.repository.push('preview/one', app());

@@ -7,7 +7,7 @@ const bomb = [
   ...'bcdefghij'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[index]}`).join(', ')}]`),
 ].join('\n');
 
-/** What may stand in `eph.yaml`, and a word of what is said about it. */
+/** Contents of `eph.yaml`, and a word that the condition must contain. */
 const hostile: Readonly<Record<string, readonly [content: string | Uint8Array, says: RegExp]>> = {
   malformed: ['version: "1.0"\nname: [\n', /eph\.yaml:\d+:\d+/],
   empty: ['', /empty/],
@@ -22,7 +22,7 @@ const hostile: Readonly<Record<string, readonly [content: string | Uint8Array, s
 };
 
 describe('an eph.yaml that cannot be used', () => {
-  it('is a clear condition on its own environment; the others are untouched', async () => {
+  it('sets a condition on its own environment; the others are not affected', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const good = await harness.repository.push('preview/good', app());
@@ -44,7 +44,7 @@ describe('an eph.yaml that cannot be used', () => {
     expect(harness.services().map((one) => one.pid)).toEqual([pid]);
   });
 
-  it('waits for what it refers to and nobody has, and says what there is instead', async () => {
+  it('waits for a reference that does not resolve, and lists what exists', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     await harness.repository.push('preview/one', app({ web: { command: 'true', env: { A: 'outputs/wbe/url' } } }));
@@ -54,7 +54,7 @@ describe('an eph.yaml that cannot be used', () => {
     expect(harness.services()).toEqual([]);
   });
 
-  it('leaves the version before it serving, and the next commit mends it', async () => {
+  it('leaves the previous version serving, and the next commit fixes it', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const first = await harness.repository.push('preview/one', app());
@@ -68,7 +68,7 @@ describe('an eph.yaml that cannot be used', () => {
     expect(JSON.parse((await harness.visit(name)).body)).toMatchObject({ commit: third });
   });
 
-  it('is not needed where no trigger asks for it', async () => {
+  it('does not matter if no trigger matches', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     await harness.repository.push('main', { README: 'nothing here' });

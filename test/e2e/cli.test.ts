@@ -22,7 +22,7 @@ interface Outcome {
   readonly err: string;
 }
 
-/** A real `eph` in a process of its own; `until` ends it, as Ctrl-C would, once its output says enough. */
+/** A real `eph` in a separate process; once `until` accepts its output, it is interrupted as Ctrl-C would. */
 const eph = async (harness: EphdHarness, args: readonly string[], until?: (out: string) => boolean): Promise<Outcome> => {
   const env = { PATH: process.env['PATH'], HOME: harness.folder, EPH_SERVER: `http://127.0.0.1:${harness.apiPort}` };
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -30,7 +30,7 @@ const eph = async (harness: EphdHarness, args: readonly string[], until?: (out: 
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text;
     if (until?.(out) !== true) return;
-    until = undefined; // A second Ctrl-C would not be a polite one.
+    until = undefined; // A second Ctrl-C would end it immediately.
     child.kill('SIGINT');
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -40,7 +40,7 @@ const eph = async (harness: EphdHarness, args: readonly string[], until?: (out: 
   return { code, out, err };
 };
 
-describe('eph, asking a real ephd', () => {
+describe('eph with a real ephd', () => {
   let harness: EphdHarness;
   let environment: EnvironmentView;
 
@@ -64,7 +64,7 @@ describe('eph, asking a real ephd', () => {
     expect(environments.map((one) => one.source.name).toSorted()).toEqual(['preview/broken', 'preview/one']);
   });
 
-  it('shows the status of one, and tells scripts how it is', async () => {
+  it('shows the status of one environment, with an exit code for scripts', async () => {
     const ready = await eph(harness, ['status', environment.name]);
     expect([ready.code, ready.out.includes('Ready'), ready.out.includes('web')]).toEqual([0, true, true]);
     const failed = await eph(harness, ['status', 'preview/broken']);
@@ -74,14 +74,14 @@ describe('eph, asking a real ephd', () => {
     );
   });
 
-  it('watches the status until told to stop', async () => {
+  it('watches the status until interrupted', async () => {
     const { code, out } = await eph(harness, ['status', '--watch', '--interval', '0.1'], (text) =>
       text.includes(environment.name),
     );
     expect([code, out.includes('Ready')]).toEqual([0, true]);
   });
 
-  it('says why', async () => {
+  it('explains why an environment exists', async () => {
     expect((await eph(harness, ['why', environment.name])).out).toContain('preview/one matches preview/**');
     expect(whySchema.parse(JSON.parse((await eph(harness, ['why', environment.name, '--json'])).out)).name).toBe(
       environment.name,
@@ -94,7 +94,7 @@ describe('eph, asking a real ephd', () => {
     const following = eph(harness, ['logs', '--follow', environment.name], (out) => out.includes('good-morning')).finally(() => {
       over = true;
     });
-    // Said again until it is heard: when the follower begins to listen cannot be seen from here.
+    // Repeated until it appears: the test cannot see when the follower begins to listen.
     await eventually(
       'the line has come',
       async () => (await harness.visit(environment.name, { path: '/say/good-morning' })).status === 200 && over,
@@ -111,11 +111,11 @@ describe('eph, asking a real ephd', () => {
     expect((await eph(harness, ['plan'])).code).toBe(0);
   });
 
-  it('opens', async () => {
+  it('prints the address of an environment', async () => {
     expect(await eph(harness, ['open', environment.name])).toMatchObject({ code: 0, out: `${environment.url}\n` });
   });
 
-  it('tells its version and that of ephd', async () => {
+  it('shows its version and that of ephd', async () => {
     expect((await eph(harness, ['version'])).out).toMatch(/^eph \d+\.\d+\.\d+\n$/);
     expect((await eph(harness, ['version', '--ephd'])).out).toMatch(/^eph .*\nephd \d+\.\d+\.\d+\n$/);
   });
@@ -133,7 +133,7 @@ describe('eph, asking a real ephd', () => {
 });
 
 describe('eph release', () => {
-  it('lets go what the deletion guard holds', async () => {
+  it('releases what the deletion guard holds', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     await harness.repository.push('main', { README: 'what stays' });

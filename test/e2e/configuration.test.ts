@@ -5,7 +5,7 @@ import { EphdHarness } from './ephd-harness.ts';
 import { app } from './sample-app.ts';
 
 describe('the configuration of ephd', () => {
-  it('is refused with every fault at once', async () => {
+  it('is rejected with all faults at once', async () => {
     await using harness = await EphdHarness.create();
     const config = join(harness.folder, 'ephd.yaml');
     await writeFile(
@@ -33,7 +33,7 @@ describe('the configuration of ephd', () => {
     expect(stderr).toContain('--project');
   });
 
-  it('comes from a file, which variables and flags overrule', async () => {
+  it('comes from a file; variables and flags override it', async () => {
     await using harness = await EphdHarness.create();
     const config = join(harness.folder, 'ephd.yaml');
     await writeFile(config, 'log_level: silent\ngateway: { port: 1 }\nprojects: [{ name: store, location: shop.git }]\n');

@@ -24,13 +24,13 @@ const whyNot = (): string | undefined => {
   }
 };
 
-/** Takes whatever is left. */
+/** Fills the rest of the disk. */
 const fill = (file: string): void => {
   for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
     try {
       for (;;) appendFileSync(file, Buffer.alloc(bytes));
     } catch {
-      // Full, for pieces of this size.
+      // The disk is full for writes of this size.
     }
   }
 };
@@ -40,13 +40,13 @@ const obstacle = whyNot();
 describe.skipIf(obstacle !== undefined)(
   `a full disk${obstacle === undefined ? '' : ` [skipped, a small file system cannot be mounted: ${obstacle}]`}`,
   () => {
-    it('is a clear condition, harms nothing that runs, and is forgotten when there is space again', {
+    it('sets a condition, does not affect what runs, and clears once there is space again', {
       timeout: 120_000,
     }, async () => {
       await using harness = await EphdHarness.create();
       mkdirSync(harness.dataFolder);
       using _disk = mount(harness.dataFolder);
-      // Services are found through the data folder: they have to go before it does.
+      // Services are found through the data folder, so they must be stopped before it is removed.
       await using _services = { [Symbol.asyncDispose]: () => harness.halt() };
       const ephd = await harness.start();
       const first = await harness.repository.push('preview/one', app());
@@ -63,7 +63,7 @@ describe.skipIf(obstacle !== undefined)(
       await harness.until('preview/one', 'says that the disk is full', (one) => /space|full/i.test(one.summary));
       expect(JSON.parse((await harness.visit(name)).body)).toMatchObject({ commit: first, pid: before?.pid });
 
-      // A restart on the full disk finds what runs.
+      // A restart on the full disk finds the running services.
       await ephd.kill();
       await harness.start();
       await eventually('the gateway finds it again', async () => (await harness.visit(name)).status === 200);

@@ -15,7 +15,7 @@ export interface RequestOptions {
   readonly body?: string;
 }
 
-/** What people and programs can see of an ephd from outside: its API and its gateway. */
+/** The API and the gateway of an ephd, as its clients see them. */
 export class EphdClient {
   readonly apiPort: number;
   readonly gatewayPort: number;
@@ -29,7 +29,7 @@ export class EphdClient {
     return send(this.apiPort, { ...options, path });
   }
 
-  /** An answer of the API that has the shape it promises. */
+  /** Reads and validates an answer of the API. */
   async read<T>(path: string, schema: { parse(value: unknown): T }): Promise<T> {
     const { status, body } = await this.api(path);
     if (status !== 200) throw new Error(`${path} answered ${status}: ${body}`);
@@ -44,7 +44,7 @@ export class EphdClient {
     return this.read(`/api/v1/environments/${nameOrId}`, environmentSchema);
   }
 
-  /** Asks an environment through the gateway, by its name or alias. */
+  /** Sends a request to an environment through the gateway, by its name or alias. */
   visit(name: string, options: RequestOptions = {}): Promise<Answer> {
     return send(this.gatewayPort, { ...options, headers: { host: `${name}.localhost:${this.gatewayPort}`, ...options.headers } });
   }
@@ -66,7 +66,7 @@ export class EphdClient {
     return this.until(ref, `ready at ${commit}`, (one) => one.phase === 'Ready' && one.commit === commit, seconds);
   }
 
-  /** Only an ephd that has read everything once can say that something is not there. */
+  /** Waits for readiness too: before its first complete reading, ephd does not know which environments exist. */
   untilGone(ref: string, seconds?: number): Promise<boolean> {
     const look = async (): Promise<boolean> =>
       (await this.api('/readyz')).status === 200 && !(await this.environments()).some((one) => one.source.name === ref);

@@ -11,7 +11,7 @@ import { endServiceProcesses, readProcessesNaming, readServiceProcesses, type Se
 
 export type StartOptions = Partial<EphdOptions>;
 
-/** One repository, one data folder and the ephd over them, in a folder of their own. Disposing leaves no process and no file. */
+/** One repository, one data folder and an ephd, in a temporary folder. Disposing leaves no process and no file. */
 export class EphdHarness extends EphdClient implements AsyncDisposable {
   readonly folder: string;
   readonly dataFolder: string;
@@ -35,7 +35,7 @@ export class EphdHarness extends EphdClient implements AsyncDisposable {
     return new EphdHarness(folder, repository, { apiPort: await reservePort(), gatewayPort: await reservePort() });
   }
 
-  /** Starts ephd and returns at once. */
+  /** Returns at once; `start` waits until ephd is up. */
   launch(options: StartOptions = {}): RunningEphd {
     const { dataFolder, apiPort, gatewayPort } = this;
     const ephd = new RunningEphd({ projects: [this.repository.path], dataFolder, apiPort, gatewayPort, ...options });
@@ -47,12 +47,12 @@ export class EphdHarness extends EphdClient implements AsyncDisposable {
     return this.launch(options).up();
   }
 
-  /** What runs for environments of this harness, whether or not ephd knows. */
+  /** All processes of its environments, whether or not ephd knows them. */
   services(): readonly ServiceProcess[] {
     return existsSync(join(this.dataFolder, 'process')) ? readServiceProcesses(this.dataFolder) : [];
   }
 
-  /** Its report stands in the notes of the repository: ephd has nothing more to write there. */
+  /** Waits until the report is in the notes of the repository, after which ephd writes nothing more there. */
   async untilReported(commit: string, word: string): Promise<void> {
     const readNote = (): Promise<string> => this.repository.git(['notes', '--ref=eph', 'show', commit]).catch(() => '');
     await eventually(`the note of ${commit} says ${word}`, async () => (await readNote()).includes(word));
@@ -63,11 +63,11 @@ export class EphdHarness extends EphdClient implements AsyncDisposable {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Ends every process and keeps the folder. */
+  /** Kills every process and keeps the folder. */
   async halt(): Promise<void> {
     await Promise.all(this.#started.map((ephd) => ephd.kill()));
     if (existsSync(join(this.dataFolder, 'process'))) endServiceProcesses(this.dataFolder);
-    // A Git that ephd was waiting for ends by itself, and would put back parts of a folder that is removed too early.
+    // A Git process of the killed ephd may still write, and would recreate parts of a folder that is removed too early.
     await eventually('the helpers of ephd have ended', () => readProcessesNaming(this.folder).length === 0);
   }
 }

@@ -10,11 +10,11 @@ import { reservePort } from './reserved-ports.ts';
 
 const hookSecret = 'a secret of webhooks';
 
-describe('the life of an environment on GitHub', () => {
+describe('the lifecycle of an environment on GitHub', () => {
   it.each([
     ['as an App, with webhooks', true],
     ['with a personal token, without webhooks', false],
-  ])('is wished for by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, asApp) => {
+  ])('is triggered by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, asApp) => {
     await using github = await GithubEmulator.start();
     await using harness = await EphdHarness.create();
     github.createUser('alice');
@@ -48,7 +48,7 @@ describe('the life of an environment on GitHub', () => {
 });
 
 describe('a whole organisation', () => {
-  it('is watched, with all of its repositories that the patterns let in', { timeout: 120_000 }, async () => {
+  it('is watched, with all repositories that match the patterns', { timeout: 120_000 }, async () => {
     await using github = await GithubEmulator.start();
     await using harness = await EphdHarness.create();
     github.createUser('alice');
@@ -79,7 +79,7 @@ describe('a whole organisation', () => {
   });
 });
 
-/** An App that is installed where the shop is. */
+/** An App that is installed for the repository `shop`. */
 const registerApp = (github: GithubEmulator) => {
   const app = github.createApp();
   app.install('acme');

@@ -12,7 +12,7 @@ import { reservePort } from './reserved-ports.ts';
 const project = 'acme/team/shop';
 const secret = 'a secret of webhooks';
 
-describe('the life of an environment on GitLab', () => {
+describe('the lifecycle of an environment on GitLab', () => {
   const start = async (gitlab: GitlabEmulator, harness: EphdHarness, hooked: boolean) => {
     const alice = gitlab.person('alice');
     await alice.createProject(project, { files: { 'README.md': 'a shop' } });
@@ -38,7 +38,7 @@ describe('the life of an environment on GitLab', () => {
   it.each([
     ['with webhooks', true],
     ['without', false],
-  ])('is wished for by a label and reported in one note, %s', { timeout: 180_000 }, async (_, hooked) => {
+  ])('is triggered by a label and reported in one note, %s', { timeout: 180_000 }, async (_, hooked) => {
     await using gitlab = await GitlabEmulator.start();
     await using harness = await EphdHarness.create();
     const { forge } = await start(gitlab, harness, hooked);
@@ -46,7 +46,7 @@ describe('the life of an environment on GitLab', () => {
     await eventually('GitLab shows the one environment', () => environmentStates(gitlab).join() === 'available');
   });
 
-  it('ends with the stop button of GitLab, which takes the label away', { timeout: 180_000 }, async () => {
+  it('ends with the stop button of GitLab, which makes Eph remove the label', { timeout: 180_000 }, async () => {
     await using gitlab = await GitlabEmulator.start();
     await using harness = await EphdHarness.create();
     const { alice, forge } = await start(gitlab, harness, false);

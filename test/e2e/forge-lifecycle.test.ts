@@ -10,15 +10,15 @@ import { expectFullLifecycle, type ForgeHarness, wakingAfterEachStep } from './f
 import { labelledApp, plainApp, textsOf } from './labelled-app.ts';
 import { reservePort } from './reserved-ports.ts';
 
-describe('the life of an environment on plain Git', () => {
-  it('is wished for by a branch, and reported in notes', async () => {
+describe('the lifecycle of an environment on plain Git', () => {
+  it('is triggered by a branch and reported in notes', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     await expectFullLifecycle(harness, plainGit(harness), plainApp);
   });
 });
 
-/** A branch is asked for by pushing it under `preview/`, and its reports are notes. */
+/** Pushing a branch under `preview/` requests an environment; reports are Git notes. */
 const plainGit = ({ repository }: EphdHarness): ForgeHarness => ({
   async open(files) {
     let commit = await repository.push('work', files);
@@ -49,7 +49,7 @@ const plainGit = ({ repository }: EphdHarness): ForgeHarness => ({
   },
 });
 
-describeWith(gitea, 'the life of an environment on Gitea', () => {
+describeWith(gitea, 'the lifecycle of an environment on Gitea', () => {
   let server: GiteaServer;
 
   beforeAll(async () => {
@@ -60,7 +60,7 @@ describeWith(gitea, 'the life of an environment on Gitea', () => {
   it.each([
     ['with webhooks', true],
     ['without', false],
-  ])('is wished for by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, hooked) => {
+  ])('is triggered by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, hooked) => {
     await using harness = await EphdHarness.create();
     const name = `shop-${hooked ? 'hooked' : 'polled'}`;
     const repository = await server.createRepository(server.admin.name, name, { 'README.md': 'a shop' });

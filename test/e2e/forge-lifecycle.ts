@@ -3,11 +3,11 @@ import type { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import type { Files } from './sample-repository.ts';
 
-/** One change on its way, on whatever forge: what people do to it and what they see there. */
+/** A pull request, merge request or branch, depending on the forge. */
 export interface Change {
-  /** How ephd calls its source. */
+  /** The name of its source in ephd. */
   readonly source: string;
-  /** Asks for an environment. */
+  /** Requests an environment. */
   request(): Promise<void>;
   withdraw(): Promise<void>;
   /** Returns the commit. */
@@ -15,16 +15,16 @@ export interface Change {
   setDraft(draft: boolean): Promise<void>;
   close(): Promise<void>;
   reopen(): Promise<void>;
-  /** What Eph has written about it. */
+  /** The reports that Eph has written. */
   reports(): Promise<readonly string[]>;
 }
 
 export interface ForgeHarness {
-  /** Opens a change with these files; nobody has asked for an environment yet. Returns it with its commit. */
+  /** Opens a change with these files, without requesting an environment. */
   open(files: Files): Promise<{ readonly change: Change; readonly commit: string }>;
 }
 
-/** The whole life of an environment, the same wherever the change lives. */
+/** The same lifecycle on every forge. */
 export const expectFullLifecycle = async (harness: EphdHarness, forge: ForgeHarness, app: () => Files): Promise<void> => {
   const { change, commit: first } = await forge.open(app());
   const { source } = change;
@@ -40,7 +40,7 @@ export const expectFullLifecycle = async (harness: EphdHarness, forge: ForgeHarn
   expect((await harness.environment(environment.id)).name).toBe(environment.name);
 
   await change.setDraft(true);
-  // The commit shows that ephd has looked since.
+  // The new commit shows that ephd has read the change since.
   const third = await change.push(app());
   await harness.untilReady(source, third);
   expect((await harness.environment(environment.id)).name).toBe(environment.name);
@@ -68,7 +68,7 @@ const untilReported = (change: Change, says: (text: string) => boolean): Promise
     return says(reports[0] ?? '') ? true : undefined;
   });
 
-/** Without webhooks the next pass finds out; it may be two minutes away, so it is asked for. */
+/** Without webhooks only the next pass sees a change, up to two minutes later; this wakes ephd after each step instead. */
 export const wakingAfterEachStep = (harness: EphdHarness, forge: ForgeHarness): ForgeHarness => {
   const then = async <T>(step: Promise<T>): Promise<T> => {
     const result = await step;

@@ -5,8 +5,8 @@ import { app, worker } from './sample-app.ts';
 
 const branches = Array.from({ length: 20 }, (_, index) => `preview/b${index}`);
 
-describe('many branches that go at once', () => {
-  it('take only as many environments with them as the bound allows; an operator releases the rest', async () => {
+describe('many branches deleted at once', () => {
+  it('remove only as many environments as the bound allows; an operator releases the rest', async () => {
     await using harness = await EphdHarness.create();
     const ephd = await harness.start();
     await harness.repository.push('main', { README: 'what stays' });
@@ -31,7 +31,7 @@ describe('many branches that go at once', () => {
     const why = await harness.api(`/api/v1/environments/${first?.id}/why`);
     expect(why.body).toContain('until an operator releases it');
 
-    // All or nothing after a restart: one that is restarted over and over must not remove a few each time.
+    // All or nothing after a restart: an ephd that restarts repeatedly must not remove a few each time.
     await ephd.kill();
     await harness.start();
     await eventually(
@@ -46,7 +46,7 @@ describe('many branches that go at once', () => {
     expect(harness.services()).toEqual([]);
   }, 120_000);
 
-  it('and come back keep their environments', async () => {
+  it('and pushed again keep their environments', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const commits = new Map<string, string>();

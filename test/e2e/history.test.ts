@@ -23,8 +23,8 @@ const health = async (harness: EphdHarness): Promise<Health> => JSON.parse((awai
 const eventTypes = async (harness: EphdHarness): Promise<readonly string[]> =>
   (await harness.read('/api/v1/events', eventListSchema)).events.map((one) => one.type);
 
-/** A whole life, with the gateway answering in the middle. */
-const liveAndLetDie = async (harness: EphdHarness, branch: string): Promise<void> => {
+/** A full lifecycle, with a request through the gateway. */
+const runLifecycle = async (harness: EphdHarness, branch: string): Promise<void> => {
   const commit = await harness.repository.push(branch, app(oneService));
   const { name } = await harness.untilReady(branch, commit);
   expect((await harness.visit(name)).status).toBe(200);
@@ -34,7 +34,7 @@ const liveAndLetDie = async (harness: EphdHarness, branch: string): Promise<void
 };
 
 describe('history in the data folder', () => {
-  it('may be deleted at any time: nothing else is lost', async () => {
+  it('may be deleted at any time without other losses', async () => {
     await using harness = await EphdHarness.create();
     const ephd = await harness.start();
     const commit = await harness.repository.push('preview/one', app());
@@ -63,12 +63,12 @@ describeWith(postgres, 'history in PostgreSQL', () => {
   });
   afterAll(() => server.stop());
 
-  it('is there after a restart, and with it who leads', async () => {
+  it('survives a restart, after which ephd leads again', async () => {
     await using harness = await EphdHarness.create();
     const env = { DATABASE_URL: await server.createDatabase() };
     const ephd = await harness.start({ env });
     await eventually('it leads', async () => (await health(harness)).leadership.state === 'leading');
-    await liveAndLetDie(harness, 'preview/one');
+    await runLifecycle(harness, 'preview/one');
     await ephd.stop();
     await harness.start({ env });
     await eventually('it leads again', async () => (await health(harness)).leadership.state === 'leading');
@@ -78,7 +78,7 @@ describeWith(postgres, 'history in PostgreSQL', () => {
     expect(JSON.stringify(ephd.lines)).not.toContain(new URL(env.DATABASE_URL).password);
   });
 
-  it('may be unreachable at the start, come, go and come back: environments do not notice', { timeout: 120_000 }, async () => {
+  it('may be unreachable at the start and later: environments are not affected', { timeout: 120_000 }, async () => {
     await using harness = await EphdHarness.create();
     const env = { DATABASE_URL: await server.createDatabase() };
     await server.halt();
@@ -88,7 +88,7 @@ describeWith(postgres, 'history in PostgreSQL', () => {
       leadership: { state: 'degraded' },
       history: { reachable: false, message: expect.stringContaining('PostgreSQL') },
     });
-    await liveAndLetDie(harness, 'preview/one');
+    await runLifecycle(harness, 'preview/one');
     expect((await harness.api('/api/v1/events')).status).toBe(503);
 
     await server.resume();
@@ -98,7 +98,7 @@ describeWith(postgres, 'history in PostgreSQL', () => {
 
     await server.halt();
     await eventually('the loss is seen', async () => !(await health(harness)).history.reachable);
-    await liveAndLetDie(harness, 'preview/two');
+    await runLifecycle(harness, 'preview/two');
     await server.resume();
     await eventually('history is back', async () => (await health(harness)).history.reachable);
     const lives = async (): Promise<number> =>
@@ -107,7 +107,7 @@ describeWith(postgres, 'history in PostgreSQL', () => {
     expect((await health(harness)).history.lost).toBe(0);
   });
 
-  it('makes one of two ephd lead; the other takes over when it is killed', { timeout: 120_000 }, async () => {
+  it('elects one of two ephd as leader; the other takes over when it is killed', { timeout: 120_000 }, async () => {
     await using first = await EphdHarness.create();
     await using second = await EphdHarness.create();
     const env = { DATABASE_URL: await server.createDatabase() };
@@ -128,7 +128,7 @@ describeWith(postgres, 'history in PostgreSQL', () => {
     await leader.kill();
     await eventually('the second leads', async () => (await health(second)).leadership.state === 'leading', 60);
     console.log(`the standby led ${((performance.now() - killed) / 1000).toFixed(1)} s after the leader was killed`);
-    // Processes belong to the machine they run on: the new leader makes the environment on its own.
+    // Processes belong to their machine: the new leader starts the environment itself.
     await second.untilReady('preview/one', commit);
     expect(second.services()).toHaveLength(1);
   });

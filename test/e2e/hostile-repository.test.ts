@@ -7,7 +7,7 @@ import { eventually } from './eventually.ts';
 import { app, oneService, run, spec } from './sample-app.ts';
 
 describe('names of branches', () => {
-  it('may hold whatever Git allows', async () => {
+  it('may contain whatever Git allows', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const canary = join(harness.folder, 'canary');
@@ -34,7 +34,7 @@ describe('names of branches', () => {
     expect((await harness.environments()).map((one) => one.source.name).toSorted()).toEqual(branches.slice(4).toSorted());
   });
 
-  it('that Git does not allow are reported, and cost nobody anything', async () => {
+  it('that Git does not allow are reported and affect no other branch', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const commit = await harness.repository.push('preview/good', app());
@@ -45,7 +45,7 @@ describe('names of branches', () => {
     expect(harness.services()).toHaveLength(1);
   });
 
-  it('that become the same alias: the first keeps it, the other inherits it', async () => {
+  it('that map to the same alias: the first keeps it, the other gets it afterwards', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const first = await harness.repository.push('preview/a.b', app());
@@ -63,7 +63,7 @@ describe('names of branches', () => {
     expect((await harness.visit('shop-preview-a-b')).headers.location).toContain(newer.name);
   });
 
-  it('that become the same name: both get one of their own', async () => {
+  it('that map to the same name: each gets a unique one', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const named = { 'eph.yaml': spec(oneService, { environment: { name_template: '{project}-{ref_name}' } }) };
@@ -81,8 +81,8 @@ describe('names of branches', () => {
   });
 });
 
-describe('what a repository carries', () => {
-  it('links that leave the checkout are refused, whoever they are', async () => {
+describe('a hostile repository', () => {
+  it('cannot link to files outside the checkout', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const good = await harness.repository.push('preview/good', app());
@@ -103,7 +103,7 @@ describe('what a repository carries', () => {
     expect(harness.services()).toHaveLength(1);
   });
 
-  it('hooks, filters and programs of its configuration are never run', async () => {
+  it('cannot make ephd run its hooks, filters or configured programs', async () => {
     await using harness = await EphdHarness.create();
     const canary = join(harness.folder, 'canary');
     const script = join(harness.folder, 'evil.sh');
@@ -140,7 +140,7 @@ describe('what a repository carries', () => {
     );
     const { name } = await harness.untilReady('preview/one', commit);
     expect((await harness.visit(name)).status).toBe(200);
-    // The report is the one thing that ephd writes there.
+    // The report is all that ephd writes there.
     await harness.untilReported(commit, 'Ready');
     await harness.repository.delete('preview/one');
     await harness.untilGone('preview/one');

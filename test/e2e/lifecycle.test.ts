@@ -5,8 +5,8 @@ import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { app, twoServices } from './sample-app.ts';
 
-describe('the life of an environment', () => {
-  it('comes with its branch, follows it without a failed request, and goes with it', async () => {
+describe('the lifecycle of an environment', () => {
+  it('begins with its branch, follows it without a failed request, and ends with it', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
 
@@ -39,7 +39,7 @@ describe('the life of an environment', () => {
     expect((await harness.visit('shop-preview-one')).status).toBe(404);
   });
 
-  it('begins and ends with a push from a clone, too', async () => {
+  it('also begins and ends with a push from a clone', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const commit = await harness.repository.push('main', app());
@@ -57,7 +57,7 @@ describe('the life of an environment', () => {
   });
 });
 
-/** Four clients that never pause; the function returned stops them and hands out every answer they got. */
+/** Starts four clients that send requests without pause; the returned function stops them and returns every answer. */
 const askAllTheTime = (harness: EphdHarness, name: string): (() => Promise<Awaited<ReturnType<EphdHarness['visit']>>[]>) => {
   let stopping = false;
   const client = async (): Promise<Awaited<ReturnType<EphdHarness['visit']>>[]> => {

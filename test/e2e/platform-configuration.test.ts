@@ -66,7 +66,7 @@ class PlatformHarness implements AsyncDisposable {
 const newsApp: Files = { ...app(), 'eph.yaml': spec(oneService, { name: 'news' }) };
 
 describe('the configuration repository', () => {
-  it('gives every layer its say, and a change updates exactly what it concerns', async () => {
+  it('applies every layer, and a change updates exactly the affected environments', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile(greeting('from the platform')));
@@ -91,7 +91,7 @@ describe('the configuration repository', () => {
     await setup.untilGreets(news.name, 'from the new platform');
   });
 
-  it('lets the developer win over the platform and the operator win over the developer', async () => {
+  it('gives the developer precedence over the platform, and the operator precedence over the developer', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     const web = { command: run('answer.mjs'), env: { GREETING: 'from the developer' } };
@@ -119,7 +119,7 @@ describe('the configuration repository', () => {
     });
   });
 
-  it('that is broken changes nothing: the last good reading stays in force, and the fault names file and line', async () => {
+  it('that is broken changes nothing: the last good reading stays in effect, and the fault names file and line', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile(greeting('good')));
@@ -134,7 +134,7 @@ describe('the configuration repository', () => {
     expect(marked.phase).toBe('Ready');
     expect(harness.services()).toEqual(before);
 
-    // A new commit goes on with what was good.
+    // A new commit is deployed with the last good configuration.
     await harness.untilReady('preview/a', await harness.repository.push('preview/a', app()));
     expect(await setup.greetingAt(name)).toBe('good');
 
@@ -143,7 +143,7 @@ describe('the configuration repository', () => {
     await harness.until('preview/a', 'no longer marked', (one) => setup.condition(one, 'ConfigurationStale') === undefined);
   });
 
-  it('that is broken when ephd starts leaves what runs as it is, and nothing new is made', async () => {
+  it('that is broken when ephd starts leaves running environments alone, and no new one is created', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile(greeting('good')));
@@ -165,7 +165,7 @@ describe('the configuration repository', () => {
     await harness.until('preview/a', 'ready', (one) => one.phase === 'Ready');
   });
 
-  it('without a file for the cluster is a stall that says what to add', async () => {
+  it('without a file for the cluster stalls environments and says what to add', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.platform.push('main', { 'README.md': 'nothing here' });
@@ -192,7 +192,7 @@ describe('the configuration repository', () => {
     await setup.untilGreets(name, 'back');
   });
 
-  it('with one bad file holds up no other project', async () => {
+  it('with one bad file affects no other project', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile(greeting('one')));
@@ -212,7 +212,7 @@ describe('the configuration repository', () => {
 });
 
 describe('variables of the server', () => {
-  it('reach the service that names them, and a secret reaches nobody else', async () => {
+  it('reach the services that name them, and secrets appear nowhere else', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     const secret = 'sesame-open-4711';
@@ -231,7 +231,7 @@ describe('variables of the server', () => {
     expect(await readEverything(harness.dataFolder)).not.toContain(secret);
   });
 
-  it('are only those that the operator gave', async () => {
+  it('are only those that the operator configured', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile());
@@ -244,7 +244,7 @@ describe('variables of the server', () => {
 });
 
 describe('policy', () => {
-  it('holds back what would be one environment too many until there is room', async () => {
+  it('holds back an environment over the limit until another is removed', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile());
@@ -258,7 +258,7 @@ describe('policy', () => {
     await harness.untilReady('preview/b', commit);
   });
 
-  it('of the cluster binds every project, and names who set it', async () => {
+  it('of the cluster applies to every project, and its source is shown', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile({ policy: { replicas: 2 } }));
@@ -269,8 +269,8 @@ describe('policy', () => {
   });
 });
 
-describe('what this version does not do yet', () => {
-  it('is shown beside an environment that works without it', async () => {
+describe('a setting that this version does not support', () => {
+  it('is shown on the environment if it works without it', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile());
@@ -284,7 +284,7 @@ describe('what this version does not do yet', () => {
     expect(setup.condition(ready, 'Unsupported')?.message).toMatch(/environment\.idle_timeout.*advanced\.regions/s);
   });
 
-  it('and was to protect the environment keeps it from being started', async () => {
+  it('prevents the start of the environment if it asks for protection', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile());
@@ -300,7 +300,7 @@ describe('what this version does not do yet', () => {
 });
 
 describe('references across environments', () => {
-  it('reach outputs of another environment and of the platform, and follow them', async () => {
+  it('resolve to outputs of another environment and of the platform, and follow changes', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
     await setup.configure(clusterFile({ platform: { outputs: { keycloak: { issuerUrl: 'https://login.test' } } } }));
@@ -324,7 +324,7 @@ describe('references across environments', () => {
   });
 });
 
-/** Every byte that ephd keeps, except what Git brought. */
+/** The contents of every file in the data folder, except the Git objects. */
 const readEverything = async (folder: string): Promise<string> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());

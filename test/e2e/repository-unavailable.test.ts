@@ -12,21 +12,21 @@ const faultsOf = async (harness: EphdHarness): Promise<string> => {
 };
 
 describe('a repository that cannot be read', () => {
-  it('costs nothing: environments go on, health says so, and all is well when it is back', async () => {
+  it('does not affect environments; health reports it until the repository is back', async () => {
     await using harness = await EphdHarness.create();
     const ephd = await harness.start();
     const commit = await harness.repository.push('preview/one', app());
     const { name, createdAt } = await harness.untilReady('preview/one', commit);
     const before = harness.services().map((one) => one.pid);
 
-    // Git makes folders anew for whatever it is writing at that moment, and the way back would be blocked.
+    // A Git process that is writing would recreate the folder, and the repository could not be moved back.
     await harness.untilReported(commit, 'Ready');
     await harness.repository.hide();
     await harness.api('/hooks/git', { method: 'POST' });
     await eventually('health names the repository', async () => (await faultsOf(harness)).includes('shop'));
     expect((await harness.visit(name)).status).toBe(200);
 
-    // Not even a restart, which remembers nothing, takes the missing answer for an empty one.
+    // Even after a restart, without any memory, a missing answer is not taken for an empty one.
     await ephd.kill();
     await harness.start();
     await eventually('health names the repository', async () => (await faultsOf(harness)).includes('shop'));
@@ -40,7 +40,7 @@ describe('a repository that cannot be read', () => {
     expect(harness.services().map((one) => one.pid)).toEqual(before);
   });
 
-  it('an empty repository in its place takes away no more than the deletion guard allows', async () => {
+  it('and is replaced by an empty one removes no more environments than the deletion guard allows', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     for (let index = 0; index < 6; index += 1) await harness.repository.push(`preview/b${index}`, app());
@@ -61,7 +61,7 @@ describe('a repository that cannot be read', () => {
     expect(harness.services().length).toBeGreaterThan(0);
   });
 
-  it('a branch whose objects have not arrived yet waits for them; the others do not', async () => {
+  it('in part, because objects of one branch are missing, delays only that branch', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const good = await harness.repository.push('preview/good', app());
@@ -69,7 +69,7 @@ describe('a repository that cannot be read', () => {
     const elsewhere = await SampleRepository.create(join(harness.folder, 'elsewhere'), 'shop');
     const late = await elsewhere.push('preview/late', { ...app(), only: 'here' });
 
-    // The ref first and the objects later: what a broken push or a copied folder looks like.
+    // The ref first and the objects later, as after a broken push or while a folder is copied.
     await writeFile(join(harness.repository.path, 'refs/heads/preview/late'), `${late}\n`);
     await eventually('health names the branch', async () => (await faultsOf(harness)).includes('late'));
     const changed = await harness.repository.push('preview/good', app());

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Below the range from which the system serves outgoing connections and above the one from which ephd serves its services: a port
- * from here is still free when a killed ephd comes back to it.
+ * Below the range that the system uses for outgoing connections and above the one that ephd assigns to services, so that a port from
+ * here is still free when a killed ephd is started again.
  */
 const range = { first: 30_000, last: 32_767 };
 
-/** Tests run side by side, and the port of an ephd that was just killed looks free: so ports are also reserved by name. */
+/** Tests run in parallel, and the port of a killed ephd looks free; so ports are also reserved with a file each. */
 const reservations = join(tmpdir(), 'eph-reserved-ports');
 const reserved = new Set<string>();
 
@@ -26,7 +26,7 @@ const reserve = (path: string): boolean => {
   try {
     writeFileSync(path, String(process.pid), { flag: 'wx' });
   } catch {
-    // Taken: for good while its owner lives, and free for the next attempt once it does not.
+    // Taken while its owner lives; otherwise free for the next attempt.
     if (!isAlive(path)) rmSync(path, { force: true });
     return false;
   }
@@ -43,7 +43,7 @@ const isAlive = (path: string): boolean => {
   try {
     return process.kill(Number(readFileSync(path, 'utf8')), 0);
   } catch {
-    // No such process, or the reservation was given up a moment ago.
+    // No such process, or the reservation was just released.
     return false;
   }
 };

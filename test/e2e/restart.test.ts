@@ -12,7 +12,7 @@ const pids = (harness: EphdHarness): readonly number[] =>
     .toSorted((a, b) => a - b);
 
 describe('a restarted ephd', () => {
-  it.each(['kill', 'stop'] as const)('finds the services again after %s, and starts none of them again', async (end) => {
+  it.each(['kill', 'stop'] as const)('finds the running services after %s and restarts none of them', async (end) => {
     await using harness = await EphdHarness.create();
     const ephd = await harness.start();
     const [pair, lone] = [
@@ -34,7 +34,7 @@ describe('a restarted ephd', () => {
     expect(pids(harness)).toEqual(before);
   });
 
-  it('catches up with what happened while it was away', async () => {
+  it('catches up with changes made while it was down', async () => {
     await using harness = await EphdHarness.create();
     const ephd = await harness.start();
     const [stays, changes] = [
@@ -62,7 +62,7 @@ describe('a restarted ephd', () => {
     expect(names.toSorted()).toEqual(['preview/changes', 'preview/comes', 'preview/stays']);
   });
 
-  it('keeps every name although the server key is lost', async () => {
+  it('keeps every name even if the server key is lost', async () => {
     await using harness = await EphdHarness.create();
     const ephd = await harness.start();
     const commit = await harness.repository.push('preview/one', app());
@@ -76,8 +76,8 @@ describe('a restarted ephd', () => {
   });
 });
 
-describe('what is taken already', () => {
-  it('the data folder: the second ephd says who has it', async () => {
+describe('a resource in use', () => {
+  it('the data folder: the second ephd names the process that uses it', async () => {
     await using harness = await EphdHarness.create();
     await using other = await EphdHarness.create();
     const { pid } = await harness.start();
@@ -88,7 +88,7 @@ describe('what is taken already', () => {
     expect((await harness.api('/healthz')).status).toBe(200);
   });
 
-  it.each(['apiPort', 'gatewayPort'] as const)('the %s: a sentence says which', async (port) => {
+  it.each(['apiPort', 'gatewayPort'] as const)('the %s: the message names it', async (port) => {
     await using harness = await EphdHarness.create();
     const server = createServer().listen(harness[port], '127.0.0.1');
     onTestFinished(() => void server.close());

@@ -6,7 +6,7 @@ import type { Violation } from './verifier.ts';
 
 const web = componentName('web');
 
-/** Every way in which the world is not what the forge says, past all its faults. None: it has converged. */
+/** Every difference between the environments and the true state of the forge. Empty if they have converged. */
 export const findDifferences = async (
   harness: ForgeChaosHarness,
   deletedReports: ReadonlySet<number>,
@@ -18,7 +18,7 @@ export const findDifferences = async (
     ...wanted.flatMap((number) => compareEnvironment(harness, number, living.get(number))),
     ...[...living.keys()]
       .filter((number) => !wanted.includes(number))
-      .map((number) => `the environment of pull request ${number} is left`),
+      .map((number) => `the environment of pull request ${number} was not removed`),
     ...compareDeployed(
       fixture.deployed(),
       wanted.map((number) => verifier.commitOf(number)),
@@ -34,7 +34,7 @@ export const findDifferences = async (
   );
   const reportDifferences = (await Promise.all(comparisons)).flat();
   return [
-    ...differences.map((message) => ({ invariant: 'the world converges', message }) as const),
+    ...differences.map((message) => ({ invariant: 'environments converge', message }) as const),
     ...reportDifferences.map((message) => ({ invariant: 'one report per pull request', message }) as const),
   ];
 };
@@ -73,11 +73,11 @@ const compareReports = async (
   const written = await fixture.reports(number);
   const last = id === undefined ? undefined : reports.get(id);
   if (written.length > 1) return [`pull request ${number} has ${written.length} reports`];
-  if (last === undefined) return isWanted || written.length > 0 ? [`nobody reported on pull request ${number}`] : [];
+  if (last === undefined) return isWanted || written.length > 0 ? [`pull request ${number} has no report`] : [];
   const phase = isWanted ? 'Ready' : 'Removed';
   if (last.view.phase !== phase) return [`pull request ${number} was last reported as ${last.view.phase}, not ${phase}`];
   const [report] = written;
-  if (isReportDeleted) return report === undefined ? [] : [`pull request ${number} shows a report again that somebody deleted`];
+  if (isReportDeleted) return report === undefined ? [] : [`pull request ${number} shows a report that a user deleted`];
   if (report === undefined) return [`pull request ${number} shows no report`];
   return report.body === renderComment(last) ? [] : [`pull request ${number} shows another report than the last`];
 };

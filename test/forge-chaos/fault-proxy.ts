@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { type FailureRule, Failures } from '../parts/emulation/failures.ts';
 import { type Answer, failing, LoopbackServer, type Outcome, type Received } from '../parts/emulation/loopback-server.ts';
 
-/** Stands before a real server, and fails as an emulated one does. */
+/** A proxy in front of a real server that injects the same faults as the emulators. */
 export class FaultProxy implements AsyncDisposable {
   readonly failures: Failures;
   requests = 0;
@@ -40,7 +40,7 @@ export class FaultProxy implements AsyncDisposable {
 
   #ask({ method, target, headers, body }: Received): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      // What comes back must be as long as it says, and readable.
+      // The body must be uncompressed and of the length that its header says.
       const asked = { ...headers, connection: 'close', 'accept-encoding': 'identity' };
       const behind = request({ host: '127.0.0.1', port: this.#port, method, path: target, headers: asked }, (answer) => {
         const names = Object.entries(answer.headers).filter(([name]) => !hopByHop.has(name));
@@ -57,11 +57,11 @@ const noAnswer: Answer = { status: 502, headers: {}, body: Buffer.alloc(0) };
 
 const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length']);
 
-/** Whether the server behind hears of a request at all. */
+/** Whether the request reaches the server at all. */
 const isForwarded = (rule: FailureRule | undefined): boolean =>
   rule === undefined || rule.takesEffect === true || ['truncated', 'empty-page', 'slow'].includes(rule.failure.kind);
 
-/** Lists lose what is in them, and say that there is nothing. */
+/** Replaces a list by an empty one. */
 const emptied = (answer: Answer): Answer => {
   const isList = answer.status === 200 && answer.body[0] === '['.charCodeAt(0);
   return isList ? { ...answer, headers: { ...answer.headers, 'x-total-count': '0' }, body: Buffer.from('[]') } : answer;

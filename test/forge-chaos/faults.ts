@@ -1,14 +1,14 @@
 import type { Failure } from '../parts/emulation/failures.ts';
 
-/** What happens to answers, and to which share of them. */
+/** A failure, and the share of answers that it affects. */
 export interface Fault<F> {
   readonly failure: F;
   readonly share: number;
-  /** The request takes effect and only its answer is lost. */
+  /** The request takes effect; only its answer is lost. */
   readonly takesEffect?: boolean;
 }
 
-/** One in ten fails… */
+/** One answer in ten fails. */
 const failing: readonly Fault<Failure>[] = [
   { failure: { kind: 'reset' }, share: 0.02 },
   { failure: { kind: 'reset' }, share: 0.02, takesEffect: true },
@@ -20,17 +20,17 @@ const failing: readonly Fault<Failure>[] = [
   { failure: { kind: 'slow', delayMs: 5 }, share: 0.002 },
 ];
 
-/** …and one in twenty arrives, but not all of it. */
+/** One answer in twenty is truncated. */
 const truncated: readonly Fault<Failure>[] = [
   { failure: { kind: 'truncated', ending: 'broken' }, share: 0.015 },
   { failure: { kind: 'truncated', ending: 'clean' }, share: 0.015 },
   { failure: { kind: 'empty-page' }, share: 0.02 },
 ];
 
-/** What every forge does. Each adds what only it does, until one in ten fails. */
+/** Faults of every forge. Each fixture adds its own, up to one failure in ten. */
 export const commonFaults = [...failing, ...truncated];
 
-/** As rules of which the first that falls counts: what is left for a later one is less than all. */
+/** The first rule that matches wins, so the probability of each rule is relative to what the rules before it leave. */
 export const toRules = <F>(
   faults: readonly Fault<F>[],
 ): readonly { readonly failure: F; readonly probability: number; readonly takesEffect: boolean }[] => {

@@ -20,14 +20,14 @@ import { Verifier } from './verifier.ts';
 
 const shop = projectId('shop');
 
-/** The real engine and a real adapter, over a forge that is spoken to through sockets; only time and the infrastructure are made up. */
+/** The real engine and a real adapter, connected to a forge over sockets; only the clock and the infrastructure are fakes. */
 export class ForgeChaosHarness implements AsyncDisposable {
   readonly clock: ManualClock;
   readonly fixture: ForgeFixture;
   readonly verifier: Verifier;
   readonly engine: Engine;
   readonly infrastructure = createFakeInfrastructure();
-  /** The last that was delivered, by environment. */
+  /** The last delivered report, by environment. */
   readonly reports = new Map<EnvironmentId, Report>();
   readonly #stops: Stops;
 
@@ -112,7 +112,6 @@ export class ForgeChaosHarness implements AsyncDisposable {
     await this.fixture[Symbol.asyncDispose]();
   }
 
-  /** As a webhook does. */
   wake(): void {
     this.engine.wakeProject(shop);
   }
@@ -121,12 +120,11 @@ export class ForgeChaosHarness implements AsyncDisposable {
     return [...this.reports.values()].some((report) => renderComment(report) === comment);
   }
 
-  /** Lets the loop run for a while: everything that falls due is looked at. */
   async advance(seconds: number): Promise<void> {
     await letTimePass(this.engine, this.clock, seconds);
   }
 
-  /** An operator looks at what is held back and lets go of what nobody wants. */
+  /** Acts as the operator who releases held deletions of environments that are not wanted. */
   releaseUnwanted(): void {
     for (const { held, id, ref } of this.engine.environments())
       if (held && !this.verifier.wants(Number(ref.name))) this.engine.release(id);

@@ -26,21 +26,21 @@ export interface ForgeChaosResult {
   readonly faults: number;
   readonly pulls: number;
   readonly removals: number;
-  /** How often failures stopped, and how often the world became what the forge says. */
+  /** How often faults were stopped to let Eph settle; `converged` counts how often it did. */
   readonly settles: number;
   readonly converged: number;
   readonly violations: readonly Violation[];
-  /** What happened last, for users. */
+  /** The last steps, for the error output. */
   readonly history: readonly string[];
 }
 
 const settleEvery = 250;
 const historyLines = 60;
-/** A report that failed over and over comes back at the latest after the longest pause of the queue. */
+/** A report that failed repeatedly is retried after the longest backoff of the queue at the latest. */
 const settleWithinSeconds = 3_000;
 const progressEvery = 1_000;
 
-/** Users work in a repository whose forge fails and lies by omission; what Eph makes of it is compared with the truth. */
+/** Simulates users of a forge that fails and truncates answers, and compares what Eph does with the true state. */
 export const runForgeChaos = async (options: ForgeChaosOptions): Promise<ForgeChaosResult> => {
   const { forge, steps, seed, plant = 'none', print, signal } = options;
   const started = performance.now();
@@ -84,9 +84,9 @@ export const runForgeChaos = async (options: ForgeChaosOptions): Promise<ForgeCh
   return { steps: taken, requests, faults, pulls: pulls.length, removals, settles, converged, violations, history };
 };
 
-/** Some time passes, somebody does something, and Eph may hear of it at once; often it is in the middle of its work then. */
+/** Advances the clock, performs one user action and perhaps wakes Eph, often while Eph is still reconciling. */
 const takeStep = async (harness: ForgeChaosHarness, users: Users, random: Random): Promise<string> => {
-  // Forges tell the time in seconds: what happens within one has no order.
+  // Forges report times in whole seconds: events within one second have no order.
   harness.clock.advance(2_000 + random.below(6_000));
   const turns = random.chance(0.4) ? random.below(30) : undefined;
   if (turns === undefined) await harness.engine.idle();

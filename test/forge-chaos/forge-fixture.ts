@@ -2,14 +2,13 @@ import type { Reporter } from '@eph/engine/report/reporter';
 import type { Forge } from '@eph/engine/source/forge';
 import type { TriggerKind } from './triggers.ts';
 
-/** What a forge is started with. */
 export interface FixtureOptions {
   readonly seed: number;
   readonly now: () => number;
   readonly random: () => number;
 }
 
-/** A pull request as it really is, whatever anybody is told about it. */
+/** The true state of a pull request, whatever the API answers. */
 export interface PullState {
   readonly isOpen: boolean;
   readonly isDraft: boolean;
@@ -22,7 +21,7 @@ export interface WrittenReport {
   readonly body: string;
 }
 
-/** A forge with one repository: what people do to it and see in it, and what Eph gets of it. */
+/** A forge with one repository: the actions and views of its users, and the adapter and reporter of Eph. */
 export interface ForgeFixture extends AsyncDisposable {
   readonly forge: Forge;
   readonly reporter: Reporter;
@@ -34,17 +33,17 @@ export interface ForgeFixture extends AsyncDisposable {
   close(number: number): Promise<void> | void;
   reopen(number: number): Promise<void> | void;
   setDraft(number: number, isDraft: boolean): Promise<void> | void;
-  comment(number: number, text: string, by: 'a member' | 'a stranger'): Promise<void> | void;
+  comment(number: number, text: string, by: 'member' | 'non-member'): Promise<void> | void;
   deleteComment(number: number, id: number): Promise<void> | void;
-  /** Where forges have a stop button for what they list as deployed; false when there is nothing to stop. */
+  /** Presses the stop button of a deployment, where the forge has one; false if there is nothing to stop. */
   pressStop?(number: number): boolean;
 
   pullState(number: number): PullState;
-  /** What commits ask for in their `eph.yaml`; undefined of one that is just being pushed. */
+  /** The trigger in `eph.yaml` at this commit; undefined while the commit is being pushed. */
   triggerOf(commit: string): TriggerKind | undefined;
   /** The comments that Eph wrote. */
   reports(number: number): Promise<readonly WrittenReport[]> | readonly WrittenReport[];
-  /** The commits of what the forge itself lists as deployed; undefined of one that keeps no such list. */
+  /** The commits that the forge itself lists as deployed; undefined if it keeps no such list. */
   deployed(): readonly string[] | undefined;
 
   readonly requests: number;

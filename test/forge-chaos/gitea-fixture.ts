@@ -20,10 +20,10 @@ const ownFaults: readonly Fault<Failure>[] = [
   { failure: { kind: 'status', status: 429, headers: { 'retry-after': '1' }, body: 'Retry later\n' }, share: 0.012 },
 ];
 
-/** Pushes come to the history of a pull request a moment later. */
+/** Gitea adds a push to the timeline of a pull request asynchronously. */
 const [recordedWithinMs, pollEveryMs] = [60_000, 20];
 
-/** A real server; what is true of its pull requests is what people did to them. */
+/** A real server; the true state of its pull requests is computed from the actions of users. */
 export const startGitea = async ({ seed, now, random }: FixtureOptions): Promise<ForgeFixture> => {
   const server = await gitea.start();
   const [alice, mallory, bot] = [
@@ -45,7 +45,7 @@ export const startGitea = async ({ seed, now, random }: FixtureOptions): Promise
 
   const pullState = (number: number): PullState => {
     const pull = pulls.get(number);
-    if (pull === undefined) throw new Error(`nobody opened pull request ${number}`);
+    if (pull === undefined) throw new Error(`there is no pull request ${number}`);
     return pull;
   };
   const change = (number: number, changes: Partial<PullState>): void =>
@@ -69,7 +69,7 @@ export const startGitea = async ({ seed, now, random }: FixtureOptions): Promise
     now,
     random,
     log: silentLog,
-    // The clock stands still while anybody waits.
+    // The manual clock does not advance during a wait.
     gate: createGate({ shown: 'Gitea', now, random, log: silentLog, patienceMs: 0 }),
   });
 
@@ -110,14 +110,14 @@ export const startGitea = async ({ seed, now, random }: FixtureOptions): Promise
       change(number, { isDraft });
     },
     async comment(number, text, by) {
-      await repository.as(by === 'a member' ? alice : mallory).addComment(number, text);
+      await repository.as(by === 'member' ? alice : mallory).addComment(number, text);
     },
     deleteComment: (_number, id) => repository.deleteComment(id),
 
     pullState,
     triggerOf: (commit) => commits.get(commit),
     reports: async (number) => (await repository.readComments(number)).filter(({ user }) => user.login === bot.name),
-    // It keeps no such list.
+    // Gitea keeps no such list.
     deployed: () => undefined,
 
     get requests() {
@@ -140,7 +140,7 @@ export const startGitea = async ({ seed, now, random }: FixtureOptions): Promise
   };
 };
 
-/** What is commanded before belongs to the commit before. */
+/** Waits until Gitea has recorded the push; a command given before would count for the previous commit. */
 const untilRecorded = async (repository: GiteaRepository, number: number, commit: string): Promise<void> => {
   const until = Date.now() + recordedWithinMs;
   for (let page = 1; Date.now() < until; ) {
@@ -151,5 +151,5 @@ const untilRecorded = async (repository: GiteaRepository, number: number, commit
     page = isLast ? 1 : page + 1;
     if (isLast) await pause(pollEveryMs);
   }
-  throw new Error(`Gitea did not note ${commit} on pull request ${number}`);
+  throw new Error(`Gitea did not record ${commit} on pull request ${number}`);
 };

@@ -14,7 +14,7 @@ const ownFaults: readonly Fault<Failure>[] = [
   { failure: { kind: 'no-answer' }, share: 0.002 },
 ];
 
-/** So long a request waits for an answer that does not come; it is real time. */
+/** In real time: how long a request waits for an answer that never comes. */
 const timeoutMs = 500;
 
 export const startGithub = async ({ seed, now, random }: FixtureOptions): Promise<ForgeFixture> => {
@@ -43,7 +43,7 @@ export const startGithub = async ({ seed, now, random }: FixtureOptions): Promis
     random,
     log: silentLog,
     timeoutMs,
-    // The clock stands still while anybody waits.
+    // The manual clock does not advance during a wait.
     patienceMs: 0,
   });
 
@@ -76,7 +76,7 @@ export const startGithub = async ({ seed, now, random }: FixtureOptions): Promis
       }
     },
     comment(number, text, by) {
-      repository.pullRequest(number).comment(text, { by: by === 'a member' ? 'alice' : 'mallory' });
+      repository.pullRequest(number).comment(text, { by: by === 'member' ? 'alice' : 'mallory' });
     },
     deleteComment: (number, id) => repository.pullRequest(number).deleteComment(id, { by: 'alice' }),
 

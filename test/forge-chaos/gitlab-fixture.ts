@@ -47,7 +47,7 @@ export const startGitlab = async ({ seed, now, random }: FixtureOptions): Promis
     now,
     random,
     log: silentLog,
-    // The clock stands still while anybody waits.
+    // The manual clock does not advance during a wait.
     gate: createGate({ shown: 'GitLab', now, random, log: silentLog, patienceMs: 0 }),
   });
 
@@ -67,7 +67,7 @@ export const startGitlab = async ({ seed, now, random }: FixtureOptions): Promis
     close: (number) => alice.close(at(number)),
     reopen: (number) => alice.reopen(at(number)),
     setDraft: (number, isDraft) => (isDraft ? alice.markDraft(at(number)) : alice.markReady(at(number))),
-    comment: (number, text, by) => void (by === 'a member' ? alice : mallory).comment(at(number), text),
+    comment: (number, text, by) => void (by === 'member' ? alice : mallory).comment(at(number), text),
     deleteComment: (number, id) => alice.deleteComment(at(number), id),
     pressStop(number) {
       const names = gitlab.read

@@ -1,16 +1,16 @@
 import { completeReading } from '@eph/contract';
 import type { Forge } from '@eph/engine/source/forge';
 
-/** A fault put in on purpose, around the adapter: a run that does not find it proves nothing. */
+/** A fault planted around the adapter: a run that does not find it proves nothing. */
 export type Plant = (forge: Forge) => Forge;
 
-/** Takes what could be read of a list for all of it. */
+/** Treats a partial list as complete. */
 const treatPartialAsComplete: Plant = (forge) => ({
   ...forge,
   sources: async (signal) => completeReading((await forge.sources(signal)).items),
 });
 
-/** Takes an outage for a deletion. */
+/** Treats an outage as a deletion. */
 const treatUnknownAsGone: Plant = (forge) => ({
   ...forge,
   source: async (ref, signal) => {
@@ -19,7 +19,7 @@ const treatUnknownAsGone: Plant = (forge) => ({
   },
 });
 
-/** Asks for comments, and takes silence for nobody having said a thing. */
+/** Treats unreadable comments as the absence of commands. */
 const treatUnreadAsNoCommands: Plant = (forge) => {
   const { pulls } = forge;
   if (pulls === undefined) return forge;

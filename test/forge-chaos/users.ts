@@ -5,9 +5,9 @@ import type { Verifier } from './verifier.ts';
 
 interface UserAction {
   readonly what: string;
-  /** How often it is done, compared with the others. */
+  /** Relative to the other actions. */
   readonly weight: number;
-  /** To one of those; of the closed ones only the last are still remembered. */
+  /** The pull requests it applies to; of the closed ones only the most recent. */
   readonly to: 'open' | 'closed';
   readonly perform: (number: number) => Promise<void> | void;
 }
@@ -15,9 +15,9 @@ interface UserAction {
 const [fewestOpen, mostOpen] = [4, 14];
 const remembered = 8;
 
-/** Everybody who works in the repository, and what they do next. */
+/** Performs random actions of users on the repository. */
 export class Users {
-  /** Whose report somebody deleted after it was finished: one that is still being written may come again. */
+  /** Pull requests whose finished report a user deleted; a report that Eph is still writing may reappear. */
   readonly deletedReports = new Set<number>();
   readonly #isFinished: (report: string) => boolean;
   readonly #fixture: ForgeFixture;
@@ -43,8 +43,8 @@ export class Users {
         perform: (number) => fixture.setDraft(number, !fixture.pullState(number).isDraft),
       },
       { what: 'command', weight: 14, to: 'open', perform: (number) => this.#command(number) },
-      { what: 'command as a stranger', weight: 4, to: 'open', perform: (one) => fixture.comment(one, command, 'a stranger') },
-      { what: 'comment on', weight: 4, to: 'open', perform: (number) => fixture.comment(number, 'Looks good.', 'a member') },
+      { what: 'command as a non-member', weight: 4, to: 'open', perform: (one) => fixture.comment(one, command, 'non-member') },
+      { what: 'comment on', weight: 4, to: 'open', perform: (number) => fixture.comment(number, 'Looks good.', 'member') },
       { what: 'delete the report of', weight: 1, to: 'open', perform: (number) => this.#deleteReport(number) },
       { what: 'think about', weight: 10, to: 'open', perform: () => undefined },
       ...(fixture.pressStop === undefined
@@ -53,7 +53,7 @@ export class Users {
     ];
   }
 
-  /** Does one thing and says what. */
+  /** Performs one action and returns its description. */
   async act(): Promise<string> {
     const count = this.#those('open').length;
     const isOpening = count < fewestOpen || (count < mostOpen && this.#random.chance(0.12));
@@ -100,7 +100,7 @@ export class Users {
   }
 
   async #command(number: number): Promise<void> {
-    await this.#fixture.comment(number, command, 'a member');
+    await this.#fixture.comment(number, command, 'member');
     this.#verifier.commanded(number);
   }
 

@@ -4,10 +4,10 @@ import type { ForgeFixture, PullState } from './forge-fixture.ts';
 import { label } from './triggers.ts';
 
 export type Invariant =
-  | 'nothing is destroyed that is wanted'
+  | 'no wanted environment is destroyed'
   | 'a complete reading is complete'
-  | 'what is said to be gone is gone'
-  | 'the world converges'
+  | 'a source reported as gone is gone'
+  | 'environments converge'
   | 'one report per pull request';
 
 export interface Violation {
@@ -15,31 +15,31 @@ export interface Violation {
   readonly message: string;
 }
 
-/** From so few to none, adapters believe a list without asking twice: each source is read again before anything goes. */
+/** Adapters accept a drop from this many to zero without confirmation: each source is read again before anything is removed. */
 const acceptedDrop = 2;
 
 /**
- * Knows what is true, and compares it with what the adapter says and with what the engine does. Users act while both are at work, so
- * whatever was true at any moment since a question was asked is a true answer to it.
+ * Knows the true state and compares it with what the adapter returns and what the engine does. Users act at the same time, so an
+ * answer is correct if it was true at any moment since the request.
  */
 export class Verifier {
   readonly violations: Violation[] = [];
   removals = 0;
   readonly #fixture: ForgeFixture;
-  /** Counts what people did; between two acts everything stays as it is. */
+  /** Counts user actions; nothing changes between two of them. */
   #moment = 0;
-  /** What something is being done to this very moment: it is as it was, or as it will be. */
+  /** Pull requests with an action in progress: both the old and the new state are correct answers. */
   readonly #ongoing: (number | 'all')[] = [];
-  /** How each pull request is since the last act on it. */
+  /** Each pull request after the last action on it. */
   readonly #states = new Map<number, { readonly isOpen: boolean; readonly isWanted: boolean }>();
-  /** When each was last closed, and when it last wanted no environment, up to that act. */
+  /** The last moment at which each was closed, and at which it wanted no environment. */
   readonly #closedAt = new Map<number, number>();
   readonly #unwantedAt = new Map<number, number>();
-  /** The commit that a member last commanded. */
+  /** The commit at which a member last gave the command. */
   readonly #commanded = new Map<number, string>();
-  /** Whose environment somebody stopped where the forge shows it. */
+  /** Pull requests whose environment a user stopped in the forge. */
   readonly #stopped = new Set<number>();
-  /** When its source was last asked for. */
+  /** When each source was last requested. */
   readonly #askedAt = new Map<number, number>();
   #lastCount = 0;
 
@@ -55,7 +55,7 @@ export class Verifier {
     this.violations.push({ invariant, message });
   }
 
-  /** Gives back how to say that it is done. */
+  /** Returns a function that ends the action. */
   beginAction(on: number | 'all'): () => void {
     this.#ongoing.push(on);
     return () => {
@@ -76,15 +76,15 @@ export class Verifier {
     this.#stopped.add(number);
   }
 
-  /** The next environment is another, which nobody stopped yet. */
+  /** The next environment of this pull request is a new one, which no user has stopped. */
   removalReported(number: number): void {
     this.#stopped.delete(number);
   }
 
-  /** Eph takes an environment down, as one of the people would. */
+  /** Eph removes the label itself after a user stopped the environment. */
   async takingDown<T>(number: number, takeDown: () => Promise<T>): Promise<T> {
     if (!this.#stopped.has(number))
-      this.addViolation('nothing is destroyed that is wanted', `nobody stopped pull request ${number}`);
+      this.addViolation('no wanted environment is destroyed', `nobody stopped pull request ${number}`);
     const done = this.beginAction(number);
     try {
       return await takeDown();
@@ -94,7 +94,7 @@ export class Verifier {
     }
   }
 
-  /** After everything that people did to a pull request. */
+  /** Call after every user action. */
   actionDone(number: number): void {
     const before = this.#states.get(number);
     if (before?.isOpen === false) this.#closedAt.set(number, this.#moment);
@@ -118,13 +118,13 @@ export class Verifier {
     }
   }
 
-  /** What its environment is made of: what was commanded stays where it was, whatever is pushed. */
+  /** The commit of its environment: a command applies to one commit, whatever is pushed later. */
   commitOf(number: number): string {
     const { commit } = this.#fixture.pullState(number);
     return this.#fixture.triggerOf(commit) === 'command' ? (this.#commanded.get(number) ?? commit) : commit;
   }
 
-  /** The same forge, with everything it says compared to the truth. */
+  /** Wraps a forge and compares its answers with the true state. */
   watch(forge: Forge): Forge {
     return {
       ...forge,
@@ -150,7 +150,7 @@ export class Verifier {
     const number = Number(ref.name);
     const asked = this.#askedAt.get(number) ?? this.#moment;
     if (this.#isSettled(number) && this.wants(number) && !wasAfter(this.#unwantedAt, number, asked))
-      this.addViolation('nothing is destroyed that is wanted', `the environment of pull request ${number} is removed`);
+      this.addViolation('no wanted environment is destroyed', `the environment of pull request ${number} is removed`);
   }
 
   #compareReading({ items, complete }: Reading<Source>, began: number): void {
@@ -176,10 +176,10 @@ export class Verifier {
     const number = Number(name);
     const pull = this.#fixture.pullState(number);
     if (answer.state === 'gone' && this.#isSettled(number) && pull.isOpen && !wasAfter(this.#closedAt, number, began))
-      this.addViolation('what is said to be gone is gone', `pull request ${number} is open`);
+      this.addViolation('a source reported as gone is gone', `pull request ${number} is open`);
     if (answer.state === 'present' && this.#isQuietSince(began) && !matches(answer.source, pull))
       this.addViolation(
-        'what is said to be gone is gone',
+        'a source reported as gone is gone',
         `pull request ${number} is not as it was read: ${JSON.stringify(pull)}`,
       );
   }
