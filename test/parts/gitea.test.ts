@@ -17,7 +17,7 @@ interface Delivery {
   readonly body: string;
 }
 
-/** Keeps what is delivered to its address. */
+/** Records the webhooks that it receives. */
 const startListener = async (): Promise<{ readonly url: string; readonly deliveries: readonly Delivery[] }> => {
   const deliveries: Delivery[] = [];
   const server = createServer((request, response) => {

@@ -74,7 +74,7 @@ describe('finding a program that comes from a Go module', () => {
   });
 });
 
-/** A module proxy made of files, with the clock in it. */
+/** A module proxy in the file system that serves the module `clock`. */
 const createProxy = async (folder: string): Promise<void> => {
   for (const [path, content] of Object.entries(sources)) {
     await mkdir(join(folder, 'source', dirname(path)), { recursive: true });
@@ -99,7 +99,7 @@ const readSum = (folder: string): string => {
   return (JSON.parse(answer.toString()) as { readonly Sum: string }).Sum;
 };
 
-/** As on a machine that has the clock nowhere, and whose module proxy has nothing else. */
+/** As on a machine without the module, whose module proxy serves nothing else. */
 const prepare = async (): Promise<{ readonly folder: string; readonly wanted: GoProgram }> => {
   const folder = await createFolder();
   await createProxy(folder);

@@ -6,7 +6,7 @@ const shop = { owner: 'acme', repo: 'shop' };
 const activities = 'GET /repos/{owner}/{repo}/activity';
 const noCommit = '0'.repeat(40);
 
-/** A repository whose clock goes on by a second with everything that happens. */
+/** A repository whose clock advances by a second with every event. */
 const start = async () => {
   let now = Date.parse('2026-01-05T09:00:00Z');
   const github = await GithubEmulator.start({ now: () => now });

@@ -37,7 +37,7 @@ describe('a conditional request', () => {
     expect(remaining(changed.headers)).toBe(4998);
     expect(github.requests.of('pulls/list')).toMatchObject({ requests: 4, points: 1 });
     pull.unlabel('preview');
-    // As before to the second, which is all that GitHub tells.
+    // Equal to the second, which is the precision of GitHub.
     await expect(octokit.request(pulls, conditional)).rejects.toMatchObject({ status: 304 });
     now += 1000;
     pull.label('preview');

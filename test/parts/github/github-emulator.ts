@@ -111,7 +111,7 @@ export class GithubEmulator implements AsyncDisposable {
     for (const name of members) organization.members.set(person(this.#github, name).id, 'member');
   }
 
-  /** Changes what a person is in an organisation. */
+  /** Changes the role of a user in an organisation. */
   setMember(organization: string, login: string, role: 'admin' | 'member' | 'none'): void {
     const account = this.#github.account(organization);
     if (account?.type !== 'Organization') throw new Error(`There is no organisation ${organization}.`);
@@ -170,17 +170,17 @@ export class GithubEmulator implements AsyncDisposable {
     token.revoked = true;
   }
 
-  /** Every token of every installation; Apps have to ask for new ones. */
+  /** Revokes every installation token; Apps have to request new ones. */
   revokeInstallationTokens(): void {
     for (const token of this.#credentials.all) if (token.kind === 'installation') token.revoked = true;
   }
 
-  /** What did not fit GitHub's description since the last call; it no longer fails the test. */
+  /** The violations of GitHub's description since the last call; they no longer fail the test. */
   takeViolations(): readonly Violation[] {
     return this.#conformance.take();
   }
 
-  /** Ends it and removes its files; fails if something did not fit GitHub's description. */
+  /** Stops it and removes its files; throws if anything violated GitHub's description. */
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -198,7 +198,7 @@ export class GithubEmulator implements AsyncDisposable {
 
   #watch(serving: Promise<void>): void {
     serving.catch((error: unknown) => {
-      // A client that hangs up in the middle of its own request is no mistake of the emulator.
+      // A client that disconnects during its own request is not a fault of the emulator.
       if (this.#stopped || isHangUp(error)) return;
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#conformance.refuse({ kind: 'answer', where: 'the server', faults: [text] });
@@ -210,7 +210,7 @@ const isHangUp = (error: unknown): boolean => error instanceof Error && 'code' i
 
 const newToken = (prefix: string): string => `${prefix}_${randomBytes(18).toString('hex')}`;
 
-/** In the shape of GitHub's, and never the same twice. */
+/** Unique, in the format of GitHub. */
 const requestIds = (random: () => number): (() => string) => {
   const part = (digits: number): string =>
     Math.floor(random() * 16 ** digits)

@@ -107,7 +107,7 @@ describe('an App', () => {
     github.createRepository('acme/shop', { private: true });
     const app = github.createApp();
     const installation = app.install('acme');
-    // With the bare token: the client for Apps tries again for seconds before it believes a 401.
+    // With the token itself: the client for Apps retries for seconds before it accepts a 401.
     const octokit = octokitFor(github, await newToken(github, app, installation));
     const read = () => octokit.request(getRepository, shop);
 

@@ -43,7 +43,7 @@ beforeEach(async () => {
   work = join(folder, String((clones += 1)));
 });
 
-/** As somebody with nothing but a token does it. */
+/** Authenticates with a token only. */
 const git = async (...args: readonly string[]): Promise<string> => {
   const env = { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' };
   const who = ['-c', 'user.name=alice', '-c', 'user.email=alice@example.com'];

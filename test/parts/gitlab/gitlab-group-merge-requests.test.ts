@@ -4,7 +4,7 @@ import { GitlabEmulator } from './gitlab-emulator.ts';
 const sha = 'a'.repeat(40);
 const list = '/groups/acme/merge_requests?scope=all&state=all&non_archived=false&order_by=updated_at';
 
-/** A group with projects in it and below it, and a project elsewhere; a second passes between each two of their merge requests. */
+/** A group with projects in it and below it, and a project elsewhere; their merge requests are created a second apart. */
 const setUp = async () => {
   let now = Date.parse('2026-03-01T12:00:00Z');
   const gitlab = await GitlabEmulator.start({ now: () => now });

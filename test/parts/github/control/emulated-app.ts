@@ -5,7 +5,7 @@ import { person } from './person.ts';
 
 export interface AppOptions {
   readonly slug?: string;
-  /** In GitHub's words; what Eph asks for if left out. */
+  /** In GitHub's terms; the permissions that Eph needs if left out. */
   readonly permissions?: AppPermissions;
   readonly webhook?: { readonly url: string; readonly secret?: string };
   readonly events?: readonly string[];
@@ -66,7 +66,7 @@ export class EmulatedApp {
     return new EmulatedApp(github, app, keys.privateKey);
   }
 
-  /** The login of what it writes. */
+  /** The login of its bot account. */
   get login(): string {
     return this.#app.bot.login;
   }
@@ -117,7 +117,7 @@ export class EmulatedInstallation {
     this.#github.version += 1;
   }
 
-  /** Takes one repository out of a chosen list. */
+  /** Removes one repository from a selected list. */
   removeRepository(id: number): void {
     this.#installation.selected?.delete(id);
     this.#github.version += 1;
@@ -129,7 +129,7 @@ export class EmulatedInstallation {
   }
 }
 
-/** Making a key takes a while, and no test needs two different ones. */
+/** Key generation is slow, and no test needs two keys. */
 const generateKeys = (): NonNullable<typeof keys> => {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { publicKey, privateKey: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString() };

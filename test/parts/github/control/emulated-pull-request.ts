@@ -17,7 +17,7 @@ export interface SeenComment {
   readonly reactions: readonly string[];
 }
 
-/** A pull request in the hands of people: what they do to it, and what they see. */
+/** A pull request as its users see and change it. */
 export class EmulatedPullRequest {
   readonly number: number;
   readonly #github: GithubState;

@@ -48,12 +48,12 @@ export interface SeenDeployment {
   readonly sha: string;
   readonly transient: boolean;
   readonly production: boolean;
-  /** The last word; `undefined` before there was one. */
+  /** The latest status; `undefined` if there is none. */
   readonly state: DeploymentState | undefined;
   readonly environmentUrl: string | undefined;
 }
 
-/** A repository in the hands of people: what they do to it, and what they see. */
+/** A repository as its users see and change it. */
 export class EmulatedRepository {
   readonly id: number;
   readonly #github: GithubState;
@@ -142,7 +142,7 @@ export class EmulatedRepository {
     return new EmulatedRepository(this.#github, fork);
   }
 
-  /** Gives a person a role, or takes it away. */
+  /** Grants a role to a user, or revokes it. */
   grant(login: string, role: Role | 'none'): void {
     const user = person(this.#github, login);
     if (role === 'none') this.#repository.collaborators.delete(user.id);
@@ -175,13 +175,13 @@ export class EmulatedRepository {
     deleteRepository(this.#github, this.#repository, person(this.#github, by));
   }
 
-  /** What some other program says about a commit. */
+  /** A commit status set by another program. */
   setStatus(sha: string, state: StatusState, { by, context = 'ci' }: By & { readonly context?: string } = {}): void {
     const creator = person(this.#github, by);
     addStatus(this.#github, this.#repository, { sha, state, context, description: null, targetUrl: null, creator });
   }
 
-  /** From now on, what happens to branches is listed this much later; `Infinity` for never. */
+  /** Delays the listing of branch activities from now on; `Infinity` for never. */
   delayActivities(ms: number): void {
     this.#repository.activityDelayMs = ms;
   }
@@ -200,7 +200,7 @@ export class EmulatedRepository {
     return network.writeRepository(String(this.id), defaultBranch, refs);
   }
 
-  /** The last word of every context. */
+  /** The latest status of every context. */
   statuses(sha: string): readonly SeenStatus[] {
     return latestStatuses(this.#repository, sha).map(({ context, state, description, targetUrl }) => ({
       context,

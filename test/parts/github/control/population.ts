@@ -17,7 +17,7 @@ export interface Population {
   readonly labels?: (pullRequest: number, repository: number) => readonly string[];
 }
 
-/** Fills an account. Every commit is real, and none of them touches a disk until it is read. */
+/** Fills an account. Commits are real, but not written to disk until they are read. */
 export const populate = (github: GithubState, population: Population): void => {
   const owner = github.account(population.owner) ?? github.addAccount(population.owner, 'Organization');
   const by = person(github);

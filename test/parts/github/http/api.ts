@@ -21,7 +21,7 @@ export interface ApiRequest {
   readonly url: URL;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Failures that only the one who makes the answer can bring about. */
+  /** Failures that must be applied while the answer is rendered. */
   readonly emptyPage: boolean;
   readonly incompleteResults: boolean;
 }
@@ -36,7 +36,7 @@ export interface ApiParts {
   readonly enterprise: boolean;
 }
 
-/** A request on its way to an answer. */
+/** A request being processed. */
 interface Asked extends ApiRequest {
   readonly match: Match;
   readonly viewer: Viewer;
@@ -109,7 +109,7 @@ export class GithubApi {
     return isRead ? this.#read(asked) : this.#writer.reply(asked, await this.#handle(asked));
   }
 
-  /** Answers from what is known about the state where it can: an unchanged list is not even rendered. */
+  /** Answers from the version of the state where possible: an unchanged list is not even rendered. */
   async #read(asked: Asked): Promise<Reply> {
     const { github } = this.#parts;
     const token = asked.headers.authorization ?? '';
@@ -125,7 +125,7 @@ export class GithubApi {
       return this.#writer.notModified(asked, known.etag, known.modifiedAt);
 
     const reply = this.#writer.reply(asked, await this.#handle(asked));
-    // Searches and the state of the budget have no tag.
+    // Searches and the rate limit status have no entity tag.
     if (reply.status !== 200 || asked.match.route?.budget !== 'core') return reply;
     const etag = EntityTags.of(token, reply.body);
     const { modifiedAt } = reply;
@@ -183,7 +183,7 @@ export class GithubApi {
     if (owner === undefined || repo === undefined) return undefined;
     const { github } = this.#parts;
     const present = github.repository(owner, repo);
-    // An App looks for its installation in repositories that it cannot see otherwise.
+    // An App may look up its installation in repositories that it cannot see otherwise.
     const isForApps = match.route?.access.kind === 'app';
     if (present !== undefined && isForApps) return undefined;
     if (present !== undefined && maySee(viewer, present)) return present;
@@ -201,14 +201,13 @@ export class GithubApi {
       const status = error.violation.kind === 'request' ? 400 : 500;
       return this.#writer.problem(request, viewer, match, new Problem(status, error.message));
     }
-    // The emulator itself is wrong, and the test must not go on as if GitHub had failed.
+    // A bug of the emulator, which must fail the test instead of looking like a failure of GitHub.
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const where = `${request.method} ${request.url.pathname}`;
     const bug = this.#parts.conformance.refuse({ kind: 'answer', where, faults: [text] });
     return this.#writer.problem(request, viewer, match, new Problem(500, bug.message));
   }
 
-  /** Refusals are described too. */
   #replyToProblem(request: ApiRequest, viewer: Viewer | undefined, match: Match | undefined, problem: Problem): Reply {
     const reply = this.#writer.problem(request, viewer, match, problem);
     if (match === undefined) return reply;

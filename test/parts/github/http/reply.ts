@@ -28,7 +28,7 @@ interface Answered extends Named {
 
 const limitDocumentation = 'https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api';
 
-/** Adds what every answer of GitHub carries, and takes the points for it. */
+/** Adds the common headers of GitHub and charges the rate limit. */
 export class ReplyWriter {
   readonly #github: GithubState;
   readonly #limits: RateLimits;
@@ -54,7 +54,7 @@ export class ReplyWriter {
     });
   }
 
-  /** Free for those who show who they are. */
+  /** A 304 is free for authenticated clients. */
   notModified(asked: Answered, etag: string, modifiedAt: number | undefined): Reply {
     const modified = modifiedAt === undefined ? {} : { 'last-modified': new Date(modifiedAt).toUTCString() };
     const points = asked.viewer.kind === 'anonymous' ? 1 : 0;

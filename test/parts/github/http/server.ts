@@ -21,7 +21,7 @@ export interface ServerParts {
   readonly nextRequestId: () => string;
 }
 
-/** A port that is bound before anybody knows what it will serve: addresses are part of the answers. */
+/** Binds the port before there is a handler, since answers contain the address. */
 export class Listener {
   readonly port: number;
   readonly #server: Server;
@@ -33,7 +33,7 @@ export class Listener {
 
   static async bind(): Promise<Listener> {
     const server = createServer();
-    // A client that keeps connections open must not meet one that is just being closed.
+    // A client must not reuse a kept-alive connection that is just being closed.
     server.keepAliveTimeout = 120_000;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -53,7 +53,7 @@ export class Listener {
   }
 }
 
-/** Puts the API on a socket, and spoils its answers on command. */
+/** Serves the API and injects failures into its answers. */
 export class ApiServer {
   readonly #parts: ServerParts;
   readonly #stopping = new AbortController();
@@ -212,7 +212,7 @@ const sendHalf = (response: ServerResponse, reply: Reply, ending: 'broken' | 'cl
     return;
   }
   response.writeHead(reply.status, { ...reply.headers, 'content-length': String(reply.body.length) });
-  // Broken off only after the half has left, or the client would see a plain reset.
+  // Destroyed only after the first half was sent, or the client would see a plain reset.
   response.write(half, () => response.socket?.destroySoon());
 };
 

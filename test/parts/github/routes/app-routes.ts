@@ -7,7 +7,7 @@ import { permits, reaches } from '../state/viewer.ts';
 import { appView, installationView, tokenView } from '../views/app-view.ts';
 import { listedRepositoryView } from '../views/repository-view.ts';
 
-/** An App with its own token, and what it turns that token into. */
+/** Routes of an App that authenticates as itself, and its installation tokens. */
 export const appRoutes = (tokenLifeMs: number, newToken: () => string): readonly Route[] => [
   route('apps/get-authenticated', { kind: 'app' }, (call) =>
     ok({ ...appView(call.github, appOf(call)), installations_count: installationsOf(call.github, appOf(call)).length }),

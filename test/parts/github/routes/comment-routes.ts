@@ -90,7 +90,7 @@ const checkBody = (body: string): void => {
     throw invalid('IssueComment', 'body', 'custom', `body is too long (maximum is ${longestBody} characters)`);
 };
 
-/** One's own comments, or everybody's with the right to write. */
+/** Authors may change their own comments, users with write access all of them. */
 const checkMayChange = (comment: Comment, repository: Repository, actor: Account): void => {
   if (comment.author === actor || actor.type === 'Bot' || atLeast(roleOf(actor, repository), 'write')) return;
   throw new Problem(403, 'Must have admin rights to Repository.');

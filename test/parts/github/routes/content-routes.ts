@@ -102,7 +102,7 @@ export const contentRoutes: readonly Route[] = [
     const ticket = randomUUID();
     const prefix = `${fullName(repository).replace('/', '-')}-${commit.slice(0, 7)}`;
     github.archiveTickets.set(ticket, { network: repository.network, commit, prefix, expiresAt: github.now() + ticketLifeMs });
-    // Another host: clients do not send their token along, so the address carries a ticket.
+    // Another host: clients do not send their token there, so the URL contains a ticket.
     const location = `${github.urls.archives}/${fullName(repository)}/legacy.tar.gz/${commit}?token=${ticket}`;
     return empty(302, { location });
   }),

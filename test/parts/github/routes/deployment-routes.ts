@@ -108,7 +108,7 @@ export const deploymentRoutes: readonly Route[] = [
 
 const find = (repository: Repository, id: number): Deployment => found(repository.deployments.get(id));
 
-/** A branch that lacks commits of the default branch is brought up to date instead of being deployed, unless told otherwise. */
+/** Unless disabled, the default branch is merged into a branch that lacks its commits, instead of deploying. */
 const mergeIfBehind = (github: GithubState, repository: Repository, ref: string, by: Account): Answer | undefined => {
   const head = repository.refs.get(branchRef(ref));
   const newest = repository.refs.get(branchRef(repository.defaultBranch));
@@ -118,7 +118,7 @@ const mergeIfBehind = (github: GithubState, repository: Repository, ref: string,
   return { kind: 'json', status: 202, body: { message }, headers: {} };
 };
 
-/** Without a list, every status that was ever reported for the commit has to be green. */
+/** Without a list, every status of the commit has to be successful. */
 const checkContexts = (repository: Repository, sha: string, ref: string, required: readonly string[] | undefined): void => {
   const statuses = latestStatuses(repository, sha);
   const runs = [...repository.checkRuns.values()].filter((run) => run.sha === sha);

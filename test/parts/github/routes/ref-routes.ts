@@ -8,7 +8,7 @@ import { commitView, refView, tagObjectView } from '../views/git-view.ts';
 import { repositoryUrl } from '../views/repository-view.ts';
 import { encodePath, nodeId } from '../views/text.ts';
 
-/** As Git itself judges them, in short. */
+/** A simplified version of Git's rules for ref names. */
 // oxlint-disable-next-line no-control-regex -- control characters are exactly what a ref name must not hold
 const badRef = /(^|\/)\.|\.\.|@\{|[\u0000-\u0020~^:?*[\\\u007f]|\/$|\/\/|\.lock(\/|$)|\.$/;
 

@@ -122,7 +122,7 @@ const changes = (wish: CheckRunWish, now: number): Partial<CheckRun> => {
     ...(wish.external_id === undefined ? {} : { externalId: wish.external_id }),
     ...(wish.details_url === undefined ? {} : { detailsUrl: wish.details_url }),
     ...(wish.status === undefined && !isCompleted ? {} : { status }),
-    // The description knows `stale` as a wish too, which GitHub never shows again.
+    // The description also allows `stale` in requests, which GitHub never returns.
     ...(wish.conclusion === undefined ? {} : { conclusion: wish.conclusion as CheckConclusion }),
     ...(isCompleted ? { completedAt } : {}),
     ...(output === undefined

@@ -2,7 +2,7 @@ import type { Activity } from './activity.ts';
 import type { GithubState } from './github-state.ts';
 import type { Repository } from './repository.ts';
 
-/** Tags are not noted. */
+/** Activities of tags are not recorded. */
 export const recordActivity = (
   github: GithubState,
   repository: Repository,

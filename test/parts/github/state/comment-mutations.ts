@@ -36,7 +36,7 @@ const announce = (
   github.emit({ kind: 'issue_comment', action, issue, comment, previousBody, repository: issue.repository, sender });
 };
 
-/** One of each kind per person; asking again finds the first. */
+/** One of each kind per user; adding it again returns the first. */
 export const ensureReaction = (
   github: GithubState,
   subject: Issue | Comment,

@@ -11,7 +11,7 @@ export const addStatus = (github: GithubState, repository: Repository, spec: Omi
   return status;
 };
 
-/** The last word of every context about a commit. */
+/** The latest status of every context of a commit. */
 export const latestStatuses = (repository: Repository, sha: string): readonly CommitStatus[] => {
   const latest = new Map<string, CommitStatus>();
   for (const status of repository.statuses) if (status.sha === sha) latest.set(status.context, status);
@@ -70,8 +70,7 @@ export const addDeploymentStatus = (
 };
 
 /**
- * What a new success does to its elders: those of the same environment that were successful become inactive, except transient and
- * production ones.
+ * After a success, earlier successful deployments of the same environment become inactive, except transient and production ones.
  */
 export const deactivateOthers = (github: GithubState, repository: Repository, deployment: Deployment, by: Account): void => {
   for (const other of repository.deployments.values()) {

@@ -3,16 +3,16 @@ import type { App, Token } from './app.ts';
 import type { GithubState } from './github-state.ts';
 import type { Viewer } from './viewer.ts';
 
-/** Why somebody was not let in, in GitHub's words. */
+/** Why authentication failed, in GitHub's words. */
 export interface Refusal {
   readonly refused: string;
 }
 
 const longestJwtSeconds = 600;
-/** GitHub forgives a clock that runs ahead by a little. */
+/** The clock skew that GitHub tolerates. */
 const clockToleranceSeconds = 60;
 
-/** Every token that was ever handed out, and how a header becomes a viewer. */
+/** Issues tokens and authenticates requests. */
 export class Credentials {
   readonly #github: GithubState;
   readonly #tokens = new Map<string, Token>();

@@ -10,7 +10,7 @@ export type PullRequestChange =
   | { readonly action: 'synchronize'; readonly before: string; readonly after: string }
   | { readonly action: 'edited'; readonly changes: Readonly<Record<string, unknown>> };
 
-/** Something that GitHub tells with a webhook, with the state as it was at that moment. */
+/** An event that GitHub sends as a webhook, with the state at that moment. */
 export type GithubEvent = { readonly repository: Repository; readonly sender: Account } & (
   | { readonly kind: 'pull_request'; readonly pull: PullRequest; readonly change: PullRequestChange }
   | { readonly kind: 'pull_request_review'; readonly pull: PullRequest; readonly review: Review }

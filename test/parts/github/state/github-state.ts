@@ -13,7 +13,7 @@ export interface Urls {
   readonly archives: string;
 }
 
-/** Lets its bearer fetch one archive, for a few minutes. */
+/** Grants access to one archive for a few minutes. */
 export interface ArchiveTicket {
   readonly network: GitNetwork;
   readonly commit: string;
@@ -98,7 +98,7 @@ export class GithubState {
     this.touch(repository);
   }
 
-  /** Moves it to another name; the old one leads here from now on. */
+  /** Renames or transfers it; the old name redirects here from now on. */
   moveRepository(repository: Repository, owner: Account, name: string): void {
     const before = fullName(repository).toLowerCase();
     this.#byName.delete(before);
@@ -115,7 +115,7 @@ export class GithubState {
     this.#byName.delete(fullName(repository).toLowerCase());
   }
 
-  /** Says that something under this repository changed. Forks show their parent, and pull requests show their fork. */
+  /** Call after every change under this repository. Answers about forks include their parent, pull requests their fork. */
   touch(repository: Repository): void {
     this.version += 1;
     for (const related of [repository, repository.parent, ...repository.forks])

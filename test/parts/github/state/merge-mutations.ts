@@ -14,7 +14,7 @@ export const mergePull = (github: GithubState, pull: PullRequest, by: Account): 
   return commit;
 };
 
-/** What a deployment does that was not told to leave the branch alone. */
+/** The automatic merge of a deployment. */
 export const mergeDefaultBranch = (github: GithubState, repository: Repository, branch: string, by: Account): void => {
   const from = branchHead(repository, repository.defaultBranch);
   const message = `Merge ${repository.defaultBranch} into ${branch}`;

@@ -5,7 +5,7 @@ import type { GithubState } from './github-state.ts';
 import { closeIssue, recordEvent, touchIssue } from './issue-mutations.ts';
 import { branchRef, pullRequests, type Repository } from './repository.ts';
 
-/** Moves, creates or (without a commit) deletes a ref, and all that follows from it for activities, pull requests and webhooks. */
+/** Moves, creates or (without a commit) deletes a ref, and updates activities, pull requests and webhooks. */
 export const updateRef = (
   github: GithubState,
   repository: Repository,
@@ -34,7 +34,6 @@ export const updateRef = (
   if (refType === 'branch') followBranch(github, repository, ref, after, forced, by);
 };
 
-/** Of a move that is more than one forward. */
 const activityType = (before: string | undefined, after: string | undefined, forced: boolean): ActivityType | undefined => {
   if (before === undefined) return 'branch_creation';
   if (after === undefined) return 'branch_deletion';

@@ -28,14 +28,14 @@ export const createRepository = (github: GithubState, spec: NewRepository): Repo
   return repository;
 };
 
-/** Puts a branch there before anybody watches: no webhook tells of it. */
+/** Creates a branch without a webhook. */
 export const addBranch = (github: GithubState, repository: Repository, name: string, sha: string, by: Account): void => {
   const ref = branchRef(name);
   repository.refs.set(ref, sha);
   recordActivity(github, repository, { type: 'branch_creation', ref, before: undefined, after: sha, actor: by });
 };
 
-/** With the branches and tags of its parent, and none of its pull requests or of what happened to its branches. */
+/** Copies the branches and tags of its parent, but neither pull requests nor activities. */
 export const forkRepository = (github: GithubState, parent: Repository, owner: Account, name: string): Repository => {
   const spec = { owner, name, private: parent.private, defaultBranch: parent.defaultBranch };
   const fork = blankRepository(github, spec, parent);

@@ -99,7 +99,7 @@ export const organizationReference = (github: GithubState, account: Account): Sh
   };
 };
 
-/** Not to be trusted for decisions on GitHub either: membership that is hidden from the viewer looks like none. */
+/** As on GitHub, unreliable for decisions: a membership that is hidden from the viewer looks like none. */
 export const associationOf = (author: Account, repository: Repository): Shape<'author-association'> => {
   if (repository.owner === author) return 'OWNER';
   if (repository.owner.members.has(author.id)) return 'MEMBER';
@@ -121,7 +121,7 @@ export const permissionFlags = (
   pull: role !== undefined,
 });
 
-/** What the old four-step scale makes of a role. */
+/** Maps a role to the older scale of four permissions. */
 export const permissionView = (
   github: GithubState,
   user: Account,

@@ -27,7 +27,7 @@ const simpleStatusView = (github: GithubState, repository: Repository, status: C
   updated_at: iso(status.at),
 });
 
-/** The worst of the last words; `pending` where nobody said anything. */
+/** The worst of the latest statuses; `pending` without any. */
 export const combinedState = (statuses: readonly CommitStatus[]): 'failure' | 'pending' | 'success' => {
   if (statuses.some(({ state }) => state === 'error' || state === 'failure')) return 'failure';
   return statuses.length > 0 && statuses.every(({ state }) => state === 'success') ? 'success' : 'pending';

@@ -11,7 +11,7 @@ const unsigned = { verified: false, reason: 'unsigned', signature: null, payload
 
 const signatureView = ({ name, email, atMs }: ReadSignature) => ({ name, email, date: iso(atMs) });
 
-/** As `git/commits` shows it: what Git has, and nothing of people. */
+/** As `git/commits` shows it: the Git commit, without GitHub users. */
 export const gitCommitView = (github: GithubState, repository: Repository, commit: ReadCommit): Shape<'git-commit'> => {
   const url = repositoryUrl(github, repository);
   const html = repositoryHtmlUrl(github, repository);

@@ -10,7 +10,7 @@ import { iso, isoOrNull, nodeId } from './text.ts';
 export const issueUrl = (github: GithubState, issue: Issue): string =>
   `${repositoryUrl(github, issue.repository)}/issues/${issue.number}`;
 
-/** Where people read it; the same number leads to pull requests. */
+/** The web page; it redirects to the pull request of the same number. */
 export const issueHtmlUrl = (github: GithubState, issue: Issue): string =>
   `${repositoryHtmlUrl(github, issue.repository)}/${issue.kind === 'pull' ? 'pull' : 'issues'}/${issue.number}`;
 

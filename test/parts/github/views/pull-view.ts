@@ -83,7 +83,7 @@ const endView = (github: GithubState, repository: Repository | undefined, owner:
   repo: repository === undefined ? null : repositoryView(github, repository),
 });
 
-/** What only one pull request shows, and webhooks too: the size of the change, which Git has to count. */
+/** Shown only for a single pull request and in webhooks: the size of the change, which Git has to compute. */
 export const fullPullView = async (github: GithubState, pull: PullRequest): Promise<Sent<Shape<'pull-request'>>> => {
   const { network } = pull.repository;
   const base = network.mergeBase(pull.baseSha, pull.headSha);
