@@ -28,7 +28,7 @@ const cursor = (link: string | undefined, rel: string): string | undefined =>
   new RegExp(`<([^>]+)>; rel="${rel}"`).exec(link ?? '')?.[1];
 
 describe('the activities of a repository', () => {
-  it('are what happened to its branches, newest first, with commits, times and people', async () => {
+  it('list the events of its branches, newest first, with commits, times and users', async () => {
     await using town = await start();
     const { repository, push, pass, list } = town;
     const main = repository.refs.get('refs/heads/main');
@@ -50,7 +50,7 @@ describe('the activities of a repository', () => {
     ]);
   });
 
-  it('include what is done through the API, by whoever does it', async () => {
+  it('include changes through the API by any user', async () => {
     await using town = await start();
     const { github, repository, push, list } = town;
     const sha = push('feature', '1');
@@ -69,7 +69,7 @@ describe('the activities of a repository', () => {
     ]);
   });
 
-  it('belong to one repository: a fork begins without any', async () => {
+  it('belong to one repository: a fork starts without any', async () => {
     await using town = await start();
     const { github, repository, push, told } = town;
     push('feature', '1');
@@ -82,7 +82,7 @@ describe('the activities of a repository', () => {
     expect(await told()).not.toContain('branch_creation refs/heads/patch');
   });
 
-  it('can be asked for by branch, kind, person and time', async () => {
+  it('can be filtered by branch, kind, user and time', async () => {
     await using town = await start();
     const { pass, push, told } = town;
     push('feature', '1', { by: 'ada' });
@@ -106,7 +106,7 @@ describe('the activities of a repository', () => {
     ]);
   });
 
-  it.each(['asc', 'desc'] as const)('come in pages from entry to entry (%s), whatever is added meanwhile', async (direction) => {
+  it.each(['asc', 'desc'] as const)('are paginated by cursor (%s), whatever is added meanwhile', async (direction) => {
     await using town = await start();
     const { octokit, push } = town;
     const all = Array.from({ length: 5 }, (_, index) => push('feature', String(index)));
@@ -124,7 +124,7 @@ describe('the activities of a repository', () => {
     expect((await octokit.request(cursor(back.headers.link, 'prev') ?? '')).data).toEqual(first.data);
   });
 
-  it('refuse a cursor that is none, two at once, and parameters that GitHub does not have', async () => {
+  it('refuse an invalid cursor, two cursors, and unknown parameters', async () => {
     await using town = await start();
     const { github, octokit, push, list } = town;
     push('feature', '1');
@@ -138,7 +138,7 @@ describe('the activities of a repository', () => {
     expect(github.takeViolations()).toHaveLength(3);
   });
 
-  it('are for those who may read the contents', async () => {
+  it('require permission to read contents', async () => {
     await using town = await start();
     const { github } = town;
     const app = github.createApp({ permissions: { issues: 'read' } });
@@ -147,7 +147,7 @@ describe('the activities of a repository', () => {
     await expect(octokitFor(github).request(activities, shop)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('cost nothing while they are the same, and are never the same only because nothing happened since', async () => {
+  it('cost nothing while unchanged, and change when they fall out of the time period', async () => {
     await using town = await start();
     const { github, octokit, pass, push } = town;
     push('feature', '1');
@@ -160,7 +160,7 @@ describe('the activities of a repository', () => {
     expect((await octokit.request(activities, conditional)).data).toEqual([]);
   });
 
-  it('may be listed late or never, with the time at which they happened', async () => {
+  it('may be listed late or never, with the time of the event', async () => {
     await using town = await start();
     const { repository, pass, push, list, told } = town;
     repository.delayActivities(60_000);
@@ -174,7 +174,7 @@ describe('the activities of a repository', () => {
     expect(await list({ ref: 'feature' })).toHaveLength(1);
   });
 
-  it('can come empty on command', async () => {
+  it('can be empty because of an injected failure', async () => {
     await using town = await start();
     town.github.failures.add({ failure: { kind: 'empty-page' }, match: { operation: 'repos/list-activities' }, times: 1 });
     expect(await town.list()).toEqual([]);

@@ -31,7 +31,7 @@ const setUp = async () => {
 };
 
 describe('the merge requests of a group', () => {
-  it('are those of all its projects and of the groups below, in whatever state, that changed at a time or later', async () => {
+  it('are those of all its projects and subgroups, in any state, updated since a given time', async () => {
     const { alice, ask, pass } = await setUp();
     const since = pass(60_000);
     alice.close({ project: 'acme/one', iid: 2 });
@@ -44,7 +44,7 @@ describe('the merge requests of a group', () => {
     expect((await ask(`${list}&updated_after=${pass(1).toISOString()}`)).body).toEqual([]);
   });
 
-  it('come page by page, the last that changed first', async () => {
+  it('are paginated, most recently updated first', async () => {
     const { ask } = await setUp();
     const pages = [await ask(`${list}&per_page=4`), await ask(`${list}&per_page=4&page=2`)];
     expect(pages.map(({ headers }) => headers.get('x-next-page'))).toEqual(['2', '']);
@@ -53,14 +53,14 @@ describe('the merge requests of a group', () => {
     expect(new Set(dates).size).toBe(6);
   });
 
-  it('leave out archived projects unless they are asked for', async () => {
+  it('exclude archived projects unless requested', async () => {
     const { alice, ask } = await setUp();
     alice.archive('acme/web/shop');
     const count = async (path: string) => (await ask(path)).body.length;
     expect([await count(list), await count('/groups/acme/merge_requests?scope=all')]).toEqual([6, 3]);
   });
 
-  it('are not those of a user, nor for whoever may not see the group', async () => {
+  it('do not exist for a user namespace or a hidden group', async () => {
     const { gitlab, ask } = await setUp();
     expect((await ask('/groups/alice/merge_requests')).status).toBe(404);
     expect((await ask(list, gitlab.personalToken(gitlab.person('stranger')))).status).toBe(404);
