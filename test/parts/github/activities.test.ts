@@ -20,8 +20,8 @@ const start = async () => {
     return repository.push(branch, { 'a.txt': text }, options);
   };
   const list = async (query: object = {}) => (await octokit.request(activities, { ...shop, ...query })).data;
-  const told = async (query: object = {}) => (await list(query)).map((one) => `${one.activity_type} ${one.ref}`);
-  return { github, repository, octokit, pass, push, list, told, [Symbol.asyncDispose]: () => github.stop() };
+  const summaries = async (query: object = {}) => (await list(query)).map((one) => `${one.activity_type} ${one.ref}`);
+  return { github, repository, octokit, pass, push, list, summaries, [Symbol.asyncDispose]: () => github.stop() };
 };
 
 const cursor = (link: string | undefined, rel: string): string | undefined =>
@@ -29,8 +29,8 @@ const cursor = (link: string | undefined, rel: string): string | undefined =>
 
 describe('the activities of a repository', () => {
   it('list the events of its branches, newest first, with commits, times and users', async () => {
-    await using town = await start();
-    const { repository, push, pass, list } = town;
+    await using setup = await start();
+    const { repository, push, pass, list } = setup;
     const main = repository.refs.get('refs/heads/main');
     const first = push('feature', '1', { by: 'ada' });
     const second = push('feature', '2', { by: 'ada' });
@@ -51,8 +51,8 @@ describe('the activities of a repository', () => {
   });
 
   it('include changes through the API by any user', async () => {
-    await using town = await start();
-    const { github, repository, push, list } = town;
+    await using setup = await start();
+    const { github, repository, push, list } = setup;
     const sha = push('feature', '1');
     const app = github.createApp({ slug: 'eph' });
     const installed = octokitForApp(github, app, app.install('acme'));
@@ -70,8 +70,8 @@ describe('the activities of a repository', () => {
   });
 
   it('belong to one repository: a fork starts without any', async () => {
-    await using town = await start();
-    const { github, repository, push, told } = town;
+    await using setup = await start();
+    const { github, repository, push, summaries } = setup;
     push('feature', '1');
     const fork = repository.fork('mallory');
     const octokit = octokitFor(github, github.createToken({ by: 'mallory' }));
@@ -79,36 +79,36 @@ describe('the activities of a repository', () => {
     expect((await inFork()).data).toEqual([]);
     fork.push('patch', { x: '1' }, { by: 'mallory' });
     expect((await inFork()).data).toMatchObject([{ ref: 'refs/heads/patch', actor: { login: 'mallory' } }]);
-    expect(await told()).not.toContain('branch_creation refs/heads/patch');
+    expect(await summaries()).not.toContain('branch_creation refs/heads/patch');
   });
 
   it('can be filtered by branch, kind, user and time', async () => {
-    await using town = await start();
-    const { pass, push, told } = town;
+    await using setup = await start();
+    const { pass, push, summaries } = setup;
     push('feature', '1', { by: 'ada' });
     pass(3 * 24 * 3_600_000);
     push('feature', '2', { by: 'Grace' });
     push('feature-2', '1', { by: 'ada' });
     for (const ref of ['feature', 'refs/heads/feature'])
-      expect(await told({ ref })).toEqual(['push refs/heads/feature', 'branch_creation refs/heads/feature']);
-    expect(await told({ ref: 'nowhere' })).toEqual([]);
-    expect(await told({ activity_type: 'push' })).toEqual(['push refs/heads/feature']);
-    expect(await told({ activity_type: 'merge_queue_merge' })).toEqual([]);
-    expect(await told({ actor: 'grace' })).toEqual(['push refs/heads/feature']);
-    expect(await told({ actor: 'nobody' })).toEqual([]);
-    expect(await told({ time_period: 'day', actor: 'ada' })).toEqual(['branch_creation refs/heads/feature-2']);
-    expect(await told({ time_period: 'week' })).toHaveLength(4);
+      expect(await summaries({ ref })).toEqual(['push refs/heads/feature', 'branch_creation refs/heads/feature']);
+    expect(await summaries({ ref: 'nowhere' })).toEqual([]);
+    expect(await summaries({ activity_type: 'push' })).toEqual(['push refs/heads/feature']);
+    expect(await summaries({ activity_type: 'merge_queue_merge' })).toEqual([]);
+    expect(await summaries({ actor: 'grace' })).toEqual(['push refs/heads/feature']);
+    expect(await summaries({ actor: 'nobody' })).toEqual([]);
+    expect(await summaries({ time_period: 'day', actor: 'ada' })).toEqual(['branch_creation refs/heads/feature-2']);
+    expect(await summaries({ time_period: 'week' })).toHaveLength(4);
     pass(24 * 3_600_000);
-    expect(await told({ time_period: 'day' })).toEqual([]);
-    expect(await told({ direction: 'asc', ref: 'feature' })).toEqual([
+    expect(await summaries({ time_period: 'day' })).toEqual([]);
+    expect(await summaries({ direction: 'asc', ref: 'feature' })).toEqual([
       'branch_creation refs/heads/feature',
       'push refs/heads/feature',
     ]);
   });
 
   it.each(['asc', 'desc'] as const)('are paginated by cursor (%s), whatever is added meanwhile', async (direction) => {
-    await using town = await start();
-    const { octokit, push } = town;
+    await using setup = await start();
+    const { octokit, push } = setup;
     const all = Array.from({ length: 5 }, (_, index) => push('feature', String(index)));
     const first = await octokit.request(activities, { ...shop, ref: 'feature', per_page: 2, direction });
     const seen = first.data.map(({ after }) => after);
@@ -125,8 +125,8 @@ describe('the activities of a repository', () => {
   });
 
   it('refuse an invalid cursor, two cursors, and unknown parameters', async () => {
-    await using town = await start();
-    const { github, octokit, push, list } = town;
+    await using setup = await start();
+    const { github, octokit, push, list } = setup;
     push('feature', '1');
     const { headers } = await octokit.request(activities, { ...shop, per_page: 1 });
     const after = new URL(cursor(headers.link, 'next') ?? '').searchParams.get('after') ?? '';
@@ -139,8 +139,8 @@ describe('the activities of a repository', () => {
   });
 
   it('require permission to read contents', async () => {
-    await using town = await start();
-    const { github } = town;
+    await using setup = await start();
+    const { github } = setup;
     const app = github.createApp({ permissions: { issues: 'read' } });
     const installation = app.install('acme');
     await expect(octokitForApp(github, app, installation).request(activities, shop)).rejects.toMatchObject({ status: 403 });
@@ -148,8 +148,8 @@ describe('the activities of a repository', () => {
   });
 
   it('cost nothing while unchanged, and change when they fall out of the time period', async () => {
-    await using town = await start();
-    const { github, octokit, pass, push } = town;
+    await using setup = await start();
+    const { github, octokit, pass, push } = setup;
     push('feature', '1');
     const { headers } = await octokit.request(activities, { ...shop, time_period: 'day' });
     const conditional = { ...shop, time_period: 'day', headers: { 'if-none-match': headers.etag } } as const;
@@ -161,11 +161,11 @@ describe('the activities of a repository', () => {
   });
 
   it('may be listed late or never, with the time of the event', async () => {
-    await using town = await start();
-    const { repository, pass, push, list, told } = town;
+    await using setup = await start();
+    const { repository, pass, push, list, summaries } = setup;
     repository.delayActivities(60_000);
     push('feature', '1');
-    expect(await told({ ref: 'feature' })).toEqual([]);
+    expect(await summaries({ ref: 'feature' })).toEqual([]);
     pass(60_000);
     expect(await list({ ref: 'feature' })).toMatchObject([{ timestamp: '2026-01-05T09:00:01Z' }]);
     repository.delayActivities(Number.POSITIVE_INFINITY);
@@ -175,9 +175,9 @@ describe('the activities of a repository', () => {
   });
 
   it('can be empty because of an injected failure', async () => {
-    await using town = await start();
-    town.github.failures.add({ failure: { kind: 'empty-page' }, match: { operation: 'repos/list-activities' }, times: 1 });
-    expect(await town.list()).toEqual([]);
-    expect(await town.list()).toHaveLength(1);
+    await using setup = await start();
+    setup.github.failures.add({ failure: { kind: 'empty-page' }, match: { operation: 'repos/list-activities' }, times: 1 });
+    expect(await setup.list()).toEqual([]);
+    expect(await setup.list()).toHaveLength(1);
   });
 });
