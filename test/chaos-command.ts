@@ -1,13 +1,13 @@
-/** A command that runs for a while and says how it went. */
+/** A long-running command that prints its result. */
 export interface ChaosCommand<Options> {
   readonly help: string;
-  /** Throws what is wrong with the arguments, for people. */
+  /** Throws an error with a readable message if the arguments are invalid. */
   readonly parse: () => Options | 'help';
   /** Resolves with the exit status; may throw once the signal is aborted. */
   readonly run: (options: Options, signal: AbortSignal) => Promise<number>;
 }
 
-/** Exit status 2: the command was not understood; 130: Ctrl-C. */
+/** Exit status 2: invalid arguments; 130: Ctrl-C. */
 export const runCommand = async <Options>({ help, parse, run }: ChaosCommand<Options>): Promise<number> => {
   let options: Options | 'help';
   try {

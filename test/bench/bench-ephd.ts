@@ -9,8 +9,8 @@ import { type EnvironmentView, environmentListSchema } from '@eph/contract';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A folder with a bare repository, and an ephd that can be started over it again and again. */
-export class BenchSite implements Disposable {
+/** A temporary folder for a bare repository and the configuration of an ephd. */
+export class BenchFolder implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'eph-bench-'));
   readonly origin = join(this.folder, 'shop.git');
   readonly config = join(this.folder, 'ephd.yaml');

@@ -13,18 +13,18 @@ const repositories = 2_000;
 const pullRequestsEach = 10;
 const projectsOfGroup = 200;
 const rounds = 3;
-/** As many as the gate of an identity lets through. */
+/** The number of concurrent requests that the gate of one identity allows. */
 const atOnce = 16;
 
 export const measureForgeIdle = async (): Promise<readonly Figure[]> => [...(await measureGithub()), await measureGroup()];
 
-/** A pass over two thousand repositories of GitHub in which nothing has changed: what it costs there, and what it costs here. */
+/** A pass over two thousand unchanged repositories: rate limit points and requests at GitHub, memory and time in Eph. */
 const measureGithub = async (): Promise<readonly Figure[]> => {
-  // What an installation gets in a large organisation.
+  // The rate limit of an installation in a large organisation.
   await using github = await GithubEmulator.start({ rateLimit: { core: 12_500 } });
   github.populate({ owner, repositories, pullRequestsEach, labels: (pull) => (pull === 1 ? ['preview'] : []) });
   const names = Array.from({ length: repositories }, (_, index) => `service-${String(index + 1).padStart(4, '0')}`);
-  // First, so that what the emulator keeps for itself is there before the memory of the forges is measured.
+  // First, so that the emulator has filled its own caches before the memory of the forges is measured.
   const askPlainly = await createPlainReader(github, names);
   await askPlainly();
   const before = heldBytes(github);
@@ -73,9 +73,9 @@ const readAll = async (forges: readonly GithubForge[]): Promise<void> => {
   if (found !== repositories * pullRequestsEach) throw new Error(`${found} pull requests were found`);
 };
 
-/** A pass over the projects of a group of GitLab, which can be asked for all of them at once. */
+/** A pass over the projects of a GitLab group, where one request covers all of them. */
 const measureGroup = async (): Promise<Figure> => {
-  // Long before the first look, so that nothing changed just now.
+  // Long before the first pass, so that no change is recent.
   let ago = 3_600_000;
   await using gitlab = await GitlabEmulator.start({ now: () => Date.now() - ago });
   const alice = gitlab.person('alice');
@@ -115,7 +115,7 @@ const createGroupForges = (gitlab: GitlabEmulator, paths: readonly string[]): re
 /** How many merge requests have a label. */
 const passOver = async (forges: readonly GitlabForge[]): Promise<number> => {
   const { signal } = new AbortController();
-  // A look serves all who ask as of the same time, so no two passes may begin in the same millisecond.
+  // One group reading serves every request as of the same time, so two passes must not begin in the same millisecond.
   await delay(2);
   const asOf = Date.now();
   let found = 0;
@@ -130,7 +130,7 @@ const passOver = async (forges: readonly GitlabForge[]): Promise<number> => {
   return labelled;
 };
 
-/** The least that anybody can do: one `fetch` per repository with the tag of the answer before. */
+/** The baseline: one `fetch` per repository with the `ETag` of the previous answer. */
 const createPlainReader = async (github: GithubEmulator, names: readonly string[]): Promise<() => Promise<void>> => {
   const authorization = `token ${github.createToken({ by: 'octocat' })}`;
   const urlOf = (name: string): string =>
@@ -149,7 +149,7 @@ const createPlainReader = async (github: GithubEmulator, names: readonly string[
     });
 };
 
-/** So many at the same time, one after the other in each row. */
+/** Runs at most `atOnce` at the same time. */
 const forEach = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
   const left = items.values();
   const row = async (): Promise<void> => {

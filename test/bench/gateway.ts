@@ -7,7 +7,7 @@ import { atLeast, type Figure, median, missing, reported } from './figure.ts';
 const rounds = 3;
 const secondsPerRound = 3;
 
-/** A server of the bench in a process of its own: prints its port once it listens. */
+/** Starts a server of the benchmark in a separate process, which prints its port once it listens. */
 const startServer = async (role: string, ...args: string[]): Promise<{ readonly port: number; stop(): Promise<void> }> => {
   const child = fork(new URL('gateway-server.program.ts', import.meta.url), [role, ...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -34,7 +34,7 @@ const requestsPerSecond = async (port: number): Promise<number> => {
   return result.requests.average;
 };
 
-/** Requests per second over the same upstream, in turn, so that a busy moment hits all of them. */
+/** Requests per second over the same upstream. The servers take turns, so that a load spike affects all of them. */
 export const measureGateway = async (): Promise<readonly Figure[]> => {
   const upstream = await startServer('upstream');
   const gateway = await startServer('gateway', String(upstream.port));

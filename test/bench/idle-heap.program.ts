@@ -2,7 +2,7 @@ import { readConfig } from '../../apps/ephd/config.ts';
 import { createLog } from '../../apps/ephd/log.ts';
 import { startEphd } from '../../apps/ephd/wiring.ts';
 
-/** Starts ephd in this process, waits until it rests, and prints the bytes its heap holds after a collection. */
+/** Starts ephd in this process, waits until it is idle, and prints the bytes its heap holds after a collection. */
 const config = readConfig(['--config', process.argv[2] ?? '', '--log-level', 'silent'], process.env);
 if (config === 'help' || globalThis.gc === undefined) throw new Error('run with --expose-gc and a configuration file');
 const ephd = await startEphd(config, process.env, createLog('silent'));

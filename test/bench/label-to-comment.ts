@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { findQuietPort } from '../e2e/quiet-ports.ts';
+import { reservePort } from '../e2e/reserved-ports.ts';
 import { RunningEphd } from '../e2e/running-ephd.ts';
 import { type GiteaOptions, gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
@@ -17,7 +17,7 @@ import { atMost, type Figure, median, missing, reported } from './figure.ts';
 const rounds = 7;
 const restMs = 1_000;
 const askServiceEveryMs = 5;
-/** More often would be a load on Gitea that nobody else puts on it. */
+/** Polling more often would put load on Gitea that real clients do not. */
 const askGiteaEveryMs = 25;
 
 const spec = `version: "1.0"
@@ -33,8 +33,8 @@ createServer((_, response) => response.end('good')).listen(Number(process.env.PO
 `;
 
 /**
- * On a real Gitea: from the moment the label is there until the comment says that it is ready, over what a person would do: start it,
- * look, comment. Its webhooks leave at once, as the guide recommends; how long it takes otherwise is only reported.
+ * On a real Gitea: the time from the label to the comment that says Ready, divided by the time to start the service by hand, check it
+ * and comment. Gitea delivers webhooks immediately, as the guide recommends; the time with its default setting is only reported.
  */
 export const measureLabelToComment = async (): Promise<readonly Figure[]> => {
   const finding = gitea.find();
@@ -72,12 +72,12 @@ const compare = async (repository: GiteaRepository, folder: string): Promise<num
     const startTook = await startByHand(folder);
     const commentTook = await timed(async () => void (await repository.addComment(manual, `Ready, round ${round}`)));
     const number = await open(repository, `work-${round}`);
-    // Gitea tells ephd about all of this, too; the label comes when that is over.
+    // Gitea sends webhooks for all of this, too; the label is added once they are handled.
     await setTimeout(restMs);
     await repository.addLabels(number, 'preview');
     const labelTook = await timed(() => untilReported(repository, number, /\bReady\b/));
     await closeUntilRemoved(repository, number);
-    // The first round is the first for Git, Gitea and ephd, too.
+    // The first round fills the caches of Git, Gitea and ephd.
     if (round === 0) continue;
     ours.push(labelTook);
     byHand.push(startTook + commentTook);
@@ -102,7 +102,7 @@ const untilReported = (repository: GiteaRepository, number: number, words: RegEx
 
 const startHooked = async (server: GiteaServer, repository: GiteaRepository, folder: string): Promise<RunningEphd> => {
   const config = join(folder, 'ephd.yaml');
-  const [hookPort, apiPort, gatewayPort] = [await findQuietPort(), await findQuietPort(), await findQuietPort()];
+  const [hookPort, apiPort, gatewayPort] = [await reservePort(), await reservePort(), await reservePort()];
   const forge = { type: 'gitea', url: server.url, token: { from: 'GITEA_TOKEN' }, webhook_secret: { from: 'GITEA_HOOK' } };
   const location = `${repository.owner}/${repository.name}`;
   await writeFile(
@@ -122,9 +122,9 @@ const startHooked = async (server: GiteaServer, repository: GiteaRepository, fol
   return ephd;
 };
 
-/** In a folder that is already there, asking until it answers. */
+/** Starts the service in an existing folder and polls until it answers. */
 const startByHand = async (folder: string): Promise<number> => {
-  const port = await findQuietPort();
+  const port = await reservePort();
   const start = performance.now();
   const child = spawn(process.execPath, ['web.mjs'], {
     cwd: folder,

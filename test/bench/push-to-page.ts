@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { BenchSite, startEphd, until } from './bench-ephd.ts';
+import { BenchFolder, startEphd, until } from './bench-ephd.ts';
 import { atMost, type Figure, median } from './figure.ts';
 
 const rounds = 9;
@@ -41,7 +41,7 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-/** Starting the service by hand in a checkout that is already there, and asking until it answers. */
+/** Starts the service by hand in an existing checkout and polls until it answers. */
 const startByHand = async (folder: string): Promise<number> => {
   const port = await freePort();
   const start = performance.now();
@@ -59,21 +59,21 @@ const startByHand = async (folder: string): Promise<number> => {
 
 /** From the moment `git push` is done until the page answers through the gateway. */
 export const measurePushToPage = async (): Promise<readonly Figure[]> => {
-  using site = new BenchSite();
-  const copy = join(site.folder, 'copy');
+  using bench = new BenchFolder();
+  const copy = join(bench.folder, 'copy');
   mkdirSync(copy);
-  site.git(site.folder, ['init', '--quiet', '--bare', '--initial-branch=main', site.origin]);
-  site.git(copy, ['init', '--quiet', '--initial-branch=main']);
+  bench.git(bench.folder, ['init', '--quiet', '--bare', '--initial-branch=main', bench.origin]);
+  bench.git(copy, ['init', '--quiet', '--initial-branch=main']);
   writeFileSync(join(copy, 'eph.yaml'), spec);
   writeFileSync(join(copy, 'web.mjs'), service);
-  site.git(copy, ['add', '--all']);
-  site.git(copy, ['commit', '--quiet', '--message', 'shop']);
-  site.git(copy, ['push', '--quiet', site.origin, 'main']);
+  bench.git(copy, ['add', '--all']);
+  bench.git(copy, ['commit', '--quiet', '--message', 'shop']);
+  bench.git(copy, ['push', '--quiet', bench.origin, 'main']);
   const ephd = await startEphd([
     '--project',
-    site.origin,
+    bench.origin,
     '--data',
-    join(site.folder, 'data'),
+    join(bench.folder, 'data'),
     '--port',
     '0',
     '--gateway-port',
@@ -84,11 +84,11 @@ export const measurePushToPage = async (): Promise<readonly Figure[]> => {
   try {
     for (let round = 0; round < rounds; round += 1) {
       const name = `preview-${round}`;
-      site.git(copy, ['push', '--quiet', site.origin, `HEAD:refs/heads/preview/${round}`]);
+      bench.git(copy, ['push', '--quiet', bench.origin, `HEAD:refs/heads/preview/${round}`]);
       const start = performance.now();
       await until('the page', () => answersWell(ephd.gatewayPort, `${name}.localhost`), 5);
       pushes.push(performance.now() - start);
-      site.git(copy, ['push', '--quiet', site.origin, '--delete', `preview/${round}`]);
+      bench.git(copy, ['push', '--quiet', bench.origin, '--delete', `preview/${round}`]);
       await until('removal', async () => (await ephd.environments()).length === 0);
       baselines.push(await startByHand(copy));
     }

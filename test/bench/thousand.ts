@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BenchSite, startEphd, until } from './bench-ephd.ts';
+import { BenchFolder, startEphd, until } from './bench-ephd.ts';
 import { atMost, type Figure, median, reported } from './figure.ts';
 
 const count = 1_000;
@@ -31,7 +31,7 @@ const idleHeap = (config: string): number => {
 
 /** A thousand real environments: how soon a restarted ephd has found them again, and what each costs it in memory. */
 export const measureThousand = async (): Promise<readonly Figure[]> => {
-  using site = new BenchSite();
+  using site = new BenchFolder();
   const copy = join(site.folder, 'copy');
   mkdirSync(copy);
   site.git(site.folder, ['init', '--quiet', '--bare', '--initial-branch=main', site.origin]);

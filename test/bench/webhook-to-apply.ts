@@ -6,7 +6,7 @@ import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { webhookExample } from '../parts/github/webhooks/webhook-examples.ts';
 import { atMost, type Figure, median, reported } from './figure.ts';
-import { createHookedWorld, fullNameOf, type HookedWorld } from './hooked-world.ts';
+import { createWebhookHarness, fullNameOf, type WebhookHarness } from './webhook-harness.ts';
 
 const batches = 5;
 const perBatch = 300;
@@ -14,8 +14,8 @@ const warmUp = 300;
 const secret = 'a secret of the bench';
 
 /**
- * From the moment a webhook is sent until the first thing is applied, over the time until a handler that does nothing has answered the
- * same. A wake is for a whole repository, so it matters how many of the environments live in one.
+ * The time from sending a webhook to the first call that applies something, divided by the time in which an empty handler answers the
+ * same webhook. A webhook wakes a whole repository, so the number of environments per repository matters.
  */
 export const measureWebhookToApply = async (): Promise<readonly Figure[]> => [
   atMost('webhook-to-apply', await measure(100, 10), 3),
@@ -23,16 +23,16 @@ export const measureWebhookToApply = async (): Promise<readonly Figure[]> => [
 ];
 
 const measure = async (projects: number, environmentsEach: number): Promise<number> => {
-  const world = await createHookedWorld(projects, environmentsEach, secret);
-  await using ours = await listen(world.webhooks);
+  const harness = await createWebhookHarness(projects, environmentsEach, secret);
+  await using ours = await listen(harness.webhooks);
   await using theirs = await listen(new Hono().post('/webhooks/github', (c) => c.body(null, 202)));
   let round = 0;
   const runBatch = async (count: number): Promise<number> => {
     const applied: number[] = [];
     const answered: number[] = [];
     for (const last = round + count; round < last; round += 1) {
-      const delivery = makeDelivery(world.repository.project, round);
-      applied.push(await timeToApply(world, ours, delivery));
+      const delivery = makeDelivery(harness.repository.project, round);
+      applied.push(await timeToApply(harness, ours, delivery));
       answered.push(await timeToAnswer(theirs, delivery));
     }
     return percentile(applied, 0.99) / percentile(answered, 0.99);
@@ -40,15 +40,15 @@ const measure = async (projects: number, environmentsEach: number): Promise<numb
   await runBatch(warmUp);
   const ratios: number[] = [];
   for (let batch = 0; batch < batches; batch += 1) ratios.push(await runBatch(perBatch));
-  await world.engine.close();
+  await harness.engine.close();
   return median(ratios);
 };
 
-const timeToApply = async (world: HookedWorld, server: Listening, delivery: Delivery): Promise<number> => {
-  const { engine, repository, quiet } = world;
+const timeToApply = async (harness: WebhookHarness, server: Listening, delivery: Delivery): Promise<number> => {
+  const { engine, repository, quiet } = harness;
   const { pullRequests } = repository;
   pullRequests.label(quiet, 'preview');
-  const applied = world.firstApply();
+  const applied = harness.firstApply();
   collect();
   const start = performance.now();
   const sent = send(server, delivery);
@@ -58,7 +58,7 @@ const timeToApply = async (world: HookedWorld, server: Listening, delivery: Deli
   pullRequests.unlabel(quiet, 'preview');
   engine.wakeProject(repository.project);
   await engine.idle();
-  if (engine.environments().length !== world.environments) throw new Error('the environment of the last round is still there');
+  if (engine.environments().length !== harness.environments) throw new Error('the environment of the last round is still there');
   return took;
 };
 
@@ -69,7 +69,7 @@ const timeToAnswer = async (server: Listening, delivery: Delivery): Promise<numb
   return performance.now() - start;
 };
 
-/** Neither pays for what the other has left to the collector. */
+/** So that neither measurement pays for the garbage of the other. */
 const collect = (): void => globalThis.gc?.({ type: 'minor', execution: 'sync' });
 
 interface Delivery {
@@ -77,7 +77,7 @@ interface Delivery {
   readonly headers: Readonly<Record<string, string | number>>;
 }
 
-/** What GitHub sends when a label is added; never the same twice, or it would be taken for a repetition. */
+/** What GitHub sends when a label is added. Each body differs, or ephd would drop it as a repetition. */
 const makeDelivery = (project: ProjectId, round: number): Delivery => {
   const body = JSON.stringify({
     ...webhookExample('pull_request', 'labeled'),

@@ -1,18 +1,18 @@
-import type { Rehearsal } from './rehearsal.ts';
 import { shuffle } from './seeded-random.ts';
+import type { StepCounts } from './step-counts.ts';
 import type { Boundary } from './step-watch.ts';
 
-/** Where ephd is to be stopped, in this order. */
+/** Where to kill ephd, in this order. */
 export interface Boundaries {
-  /** Around steps that are made only on the first start over a data folder. One that was passed does not come back. */
+  /** Around steps that happen only on the first start over a data folder; once passed, they do not happen again. */
   readonly firstStart: readonly Boundary[];
-  readonly life: readonly Boundary[];
+  readonly lifecycle: readonly Boundary[];
 }
 
 const mostOccurrences = 4;
 
-/** Both sides of every step. One that is made several times is stopped at one of the first of them. */
-export const orderBoundaries = ({ firstStart, life }: Rehearsal, random: () => number): Boundaries => {
+/** Both sides of every step. For a step that happens several times, one of the first occurrences is chosen. */
+export const orderBoundaries = ({ firstStart, lifecycle }: StepCounts, random: () => number): Boundaries => {
   const bothSides = ([step, count]: readonly [string, number]): readonly Boundary[] =>
     (['before', 'after'] as const).map((side) => ({
       step,
@@ -20,14 +20,14 @@ export const orderBoundaries = ({ firstStart, life }: Rehearsal, random: () => n
       occurrence: 1 + Math.floor(random() * Math.min(count, mostOccurrences)),
     }));
   return {
-    firstStart: [...firstStart].filter(([step]) => !life.has(step)).flatMap(bothSides),
-    // Sorted first: the order in which steps were seen depends on how fast the machine was.
-    life: shuffle([...life].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(bothSides), random),
+    firstStart: [...firstStart].filter(([step]) => !lifecycle.has(step)).flatMap(bothSides),
+    // Sorted first: the order in which steps were recorded depends on the speed of the machine.
+    lifecycle: shuffle([...lifecycle].toSorted(([a], [b]) => (a < b ? -1 : 1)).flatMap(bothSides), random),
   };
 };
 
-/** What one of several towns gets of them. */
-export const dealBoundaries = ({ firstStart, life }: Boundaries, town: number, towns: number): Boundaries => {
-  const isDealt = (_: Boundary, index: number): boolean => index % towns === town;
-  return { firstStart: firstStart.filter(isDealt), life: life.filter(isDealt) };
+/** The share of one worker. */
+export const shareBoundaries = ({ firstStart, lifecycle }: Boundaries, worker: number, workers: number): Boundaries => {
+  const isShared = (_: Boundary, index: number): boolean => index % workers === worker;
+  return { firstStart: firstStart.filter(isShared), lifecycle: lifecycle.filter(isShared) };
 };

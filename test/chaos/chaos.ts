@@ -1,14 +1,14 @@
-import { dealBoundaries, orderBoundaries } from './boundaries.ts';
+import { orderBoundaries, shareBoundaries } from './boundaries.ts';
+import { ChaosHarness, type HarnessResult } from './chaos-harness.ts';
 import { planRun } from './plan.ts';
-import { rehearse } from './rehearsal.ts';
 import { seededRandom } from './seeded-random.ts';
-import { Town, type TownResult } from './town.ts';
+import { countSteps } from './step-counts.ts';
 
 export interface ChaosOptions {
   readonly kills: number;
   readonly seed: number;
-  /** How many repositories, each with an ephd of its own, at the same time. */
-  readonly towns: number;
+  /** How many repositories are tested at the same time, each with its own ephd. */
+  readonly workers: number;
   readonly print: (line: string) => void;
   readonly signal: AbortSignal;
 }
@@ -25,31 +25,35 @@ export interface ChaosResult {
 
 const progressEvery = 10;
 
-/** Kills ephd over and over while branches come, change and go, and says whether Git was obeyed all the same. */
-export const runChaos = async ({ kills, seed, towns, print, signal }: ChaosOptions): Promise<ChaosResult> => {
+/** Kills ephd over and over while branches are created, updated and deleted, and checks that it converges every time. */
+export const runChaos = async ({ kills, seed, workers, print, signal }: ChaosOptions): Promise<ChaosResult> => {
   const started = performance.now();
-  const boundaries = orderBoundaries(await rehearse(), seededRandom(seed));
+  const boundaries = orderBoundaries(await countSteps(), seededRandom(seed));
   signal.throwIfAborted();
-  const count = boundaries.firstStart.length + boundaries.life.length;
-  print(`${count} step boundaries, ${kills} kills, ${towns} towns, seed ${seed}`);
+  const count = boundaries.firstStart.length + boundaries.lifecycle.length;
+  print(`${count} step boundaries, ${kills} kills, ${workers} workers, seed ${seed}`);
   let killed = 0;
   const progress = (): void => {
     killed += 1;
     if (killed % progressEvery === 0 && killed <= kills)
       print(`${killed} of ${kills} kills, ${Math.round((performance.now() - started) / 1000)} s`);
   };
-  const shares = Array.from({ length: towns }, (_, town) => Math.floor(kills / towns) + (town < kills % towns ? 1 : 0));
+  const shares = Array.from({ length: workers }, (_, worker) => Math.floor(kills / workers) + (worker < kills % workers ? 1 : 0));
   const results = await Promise.all(
-    shares.map((share, town) => {
-      // Each town has randomness of its own: how fast the others are must not change what happens in it.
-      const random = seededRandom(seed * 1_000 + town);
-      return Town.live(planRun({ boundaries: dealBoundaries(boundaries, town, towns), kills: share, random }), progress, signal);
+    shares.map((share, worker) => {
+      // A random generator per worker: the speed of the others must not change the plan of this one.
+      const random = seededRandom(seed * 1_000 + worker);
+      return ChaosHarness.run(
+        planRun({ boundaries: shareBoundaries(boundaries, worker, workers), kills: share, random }),
+        progress,
+        signal,
+      );
     }),
   );
-  const met = new Set(results.flatMap((one) => one.boundaries.map(({ side, step }) => `${side} ${step}`)));
-  print(`stopped at ${met.size} of ${count} step boundaries`);
-  for (const [town, result] of results.entries()) if (result.folder !== undefined) printFaults(town, result, seed, print);
-  const sum = (count: (one: TownResult) => number): number => results.reduce((total, one) => total + count(one), 0);
+  const reached = new Set(results.flatMap((one) => one.boundaries.map(({ side, step }) => `${side} ${step}`)));
+  print(`stopped at ${reached.size} of ${count} step boundaries`);
+  for (const [worker, result] of results.entries()) if (result.folder !== undefined) printFaults(worker, result, seed, print);
+  const sum = (count: (one: HarnessResult) => number): number => results.reduce((total, one) => total + count(one), 0);
   return {
     kills: sum((one) => one.kills),
     settles: sum((one) => one.settles),
@@ -61,8 +65,8 @@ export const runChaos = async ({ kills, seed, towns, print, signal }: ChaosOptio
   };
 };
 
-const printFaults = (town: number, result: TownResult, seed: number, print: (line: string) => void): void => {
-  print(`\ntown ${town}, seed ${seed}, its folder is kept in ${result.folder}\n`);
+const printFaults = (worker: number, result: HarnessResult, seed: number, print: (line: string) => void): void => {
+  print(`\nworker ${worker}, seed ${seed}, folder kept in ${result.folder}\n`);
   for (const line of result.history) print(line);
   for (const one of result.orphans) print(`orphan: ${one}`);
   for (const one of result.doubles) print(`double: ${one}`);

@@ -6,10 +6,10 @@ const stepWatch = new URL('./step-watch.ts', import.meta.url).href;
 export const interruptAt = (dataFolder: string, boundary: Boundary): readonly string[] =>
   preload(interrupt, dataFolder, boundary);
 
-/** Arguments for Node that make the program write the steps it makes to a file, one per line. */
+/** Arguments for Node that make the program write its steps to a file, one per line. */
 export const recordSteps = (dataFolder: string, file: string): readonly string[] => preload(record, dataFolder, file);
 
-/** The same call, made in another process before its program is loaded. */
+/** Makes another process call this function before its program is loaded. */
 const preload = <Args extends readonly unknown[]>({ name }: (...args: Args) => void, ...args: Args): readonly string[] => {
   const code = `import { ${name} } from '${stepWatch}'; ${name}(${args.map((one) => JSON.stringify(one)).join(', ')});`;
   return ['--import', `data:text/javascript,${encodeURIComponent(code)}`];

@@ -4,21 +4,22 @@ import { parseArgs } from 'node:util';
 import { parseWhole, runCommand } from '../chaos-command.ts';
 import { runChaos } from './chaos.ts';
 
-const help = `Kills ephd (kill -9) over and over, at random moments and at every step boundary, while branches come, change and go.
+const help = `Kills ephd (kill -9) over and over, at random times and at every step boundary,
+while branches are created, updated and deleted.
 
   npm run chaos -- --kills 200 --seed 7
 
-  --kills <number>   how many (200)
-  --seed <number>    decides what happens when; without it a fresh one is taken and printed
-  --towns <number>   repositories with an ephd each, at the same time (one per processor, at most 4)
+  --kills <number>   number of kills (200)
+  --seed <number>    makes a run repeatable; without it a random seed is used and printed
+  --workers <number> repositories tested at the same time, each with its own ephd (one per processor, at most 4)
 
-Exit status: 0 it converged every time and nothing was wrong, 1 a fault, 2 the command was not understood, 130 Ctrl-C.`;
+Exit status: 0 converged every time without a fault, 1 fault, 2 invalid arguments, 130 Ctrl-C.`;
 
-const parse = (): { readonly kills: number; readonly seed: number; readonly towns: number } | 'help' => {
+const parse = (): { readonly kills: number; readonly seed: number; readonly workers: number } | 'help' => {
   const options = {
     kills: { type: 'string' },
     seed: { type: 'string' },
-    towns: { type: 'string' },
+    workers: { type: 'string' },
     help: { type: 'boolean' },
   } as const;
   const { values } = parseArgs({ options });
@@ -26,7 +27,7 @@ const parse = (): { readonly kills: number; readonly seed: number; readonly town
   return {
     kills: parseWhole(values.kills, 200),
     seed: parseWhole(values.seed, randomInt(1, 1_000_000)),
-    towns: parseWhole(values.towns, Math.min(4, availableParallelism())),
+    workers: parseWhole(values.workers, Math.min(4, availableParallelism())),
   };
 };
 

@@ -4,33 +4,33 @@ import { seededRandom } from './seeded-random.ts';
 import type { Boundary } from './step-watch.ts';
 
 const boundary = (step: string): Boundary => ({ step, side: 'before', occurrence: 1 });
-const boundaries = { firstStart: [boundary('a'), boundary('b'), boundary('c')], life: ['d', 'e', 'f', 'g'].map(boundary) };
+const boundaries = { firstStart: [boundary('a'), boundary('b'), boundary('c')], lifecycle: ['d', 'e', 'f', 'g'].map(boundary) };
 const plan = (seed: number, kills = 100): readonly (readonly Round[])[] =>
   planRun({ boundaries, kills, random: seededRandom(seed) });
 
 describe('the plan of a chaos run', () => {
-  it('is the same for the same seed and another for another', () => {
+  it('depends on the seed alone', () => {
     expect(plan(7)).toEqual(plan(7));
     expect(plan(7)).not.toEqual(plan(8));
   });
 
-  it.each([1, 2, 5, 10, 99, 100])('kills %i times: once in every round and once at every rest', (kills) => {
-    const stretches = plan(7, kills);
-    expect(stretches.flat().length + stretches.length).toBe(kills);
+  it.each([1, 2, 5, 10, 99, 100])('kills %i times: once in every round and once after every batch', (kills) => {
+    const batches = plan(7, kills);
+    expect(batches.flat().length + batches.length).toBe(kills);
   });
 
-  it('stops at every boundary, and at those of the first start first and in their order', () => {
+  it('kills at every boundary, beginning with those of the first start in their order', () => {
     const stops = plan(7)
       .flat()
-      .flatMap(({ moment }) => (moment.kind === 'boundary' ? [moment.boundary.step] : []));
+      .flatMap(({ killPoint }) => (killPoint.kind === 'boundary' ? [killPoint.boundary.step] : []));
     expect(stops.slice(0, 3)).toEqual(['a', 'b', 'c']);
     expect(new Set(stops)).toEqual(new Set(['a', 'b', 'c', 'd', 'e', 'f', 'g']));
   });
 
-  it('deletes only branches that exist, and between two rests never more than the deletion guard lets go', () => {
+  it('deletes only existing branches, and per batch no more than the deletion guard allows', () => {
     const alive = new Set<string>();
-    for (const stretch of plan(7, 500)) {
-      const operations = stretch.flatMap((round) => round.operations.map((one) => one.operation));
+    for (const batch of plan(7, 500)) {
+      const operations = batch.flatMap((round) => round.operations.map((one) => one.operation));
       expect(operations.filter((one) => one.type === 'delete').length).toBeLessThanOrEqual(5);
       const impossible = operations.filter(({ type, branch }) => (type === 'push' ? !alive.add(branch) : !alive.delete(branch)));
       expect(impossible).toEqual([]);

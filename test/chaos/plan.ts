@@ -3,7 +3,7 @@ import type { Boundaries } from './boundaries.ts';
 import { shuffle } from './seeded-random.ts';
 import type { Boundary } from './step-watch.ts';
 
-/** What a branch asks for: a page, a page with a service behind it, or something that does not listen. */
+/** The services of a branch: a page, a page with a service behind it, or a worker that does not listen. */
 export const shapes = { page: oneService, pair: twoServices, worker } satisfies Readonly<Record<string, Services>>;
 export type Shape = keyof typeof shapes;
 
@@ -11,22 +11,22 @@ export type Operation =
   | { readonly type: 'push'; readonly branch: string; readonly shape: Shape }
   | { readonly type: 'delete'; readonly branch: string };
 
-/** When ephd is killed: some time after it was launched or came up, or exactly before or after a step. */
-export type Moment =
+/** When ephd is killed: some time after launch or after it is up, or exactly before or after a step. */
+export type KillPoint =
   | { readonly kind: 'time'; readonly after: 'launch' | 'up'; readonly ms: number }
   | { readonly kind: 'boundary'; readonly boundary: Boundary };
 
-/** One life of ephd: what happens to branches in it, and when it is cut off. */
+/** One run of ephd: the operations on branches during it, and when it is killed. */
 export interface Round {
   readonly operations: readonly {
     readonly operation: Operation /** After ephd is up; 0: before it is launched. */;
     readonly atMs: number;
   }[];
-  readonly moment: Moment;
+  readonly killPoint: KillPoint;
 }
 
-/** Some rounds, after which everything is allowed to settle and is looked at; ephd is killed once more while it rests. */
-export type Stretch = readonly Round[];
+/** Some rounds, after which everything settles and is checked; then ephd is killed once more. */
+export type Batch = readonly Round[];
 
 export interface PlanOptions {
   readonly boundaries: Boundaries;
@@ -34,44 +34,43 @@ export interface PlanOptions {
   readonly random: () => number;
 }
 
-/** What may happen to branches. */
-const wishes = ['come', 'change', 'go'] as const;
-type Wish = (typeof wishes)[number];
+const branchChanges = ['create', 'update', 'delete'] as const;
+type BranchChange = (typeof branchChanges)[number];
 
-const killsPerStretch = 5;
+const killsPerBatch = 5;
 const branches = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((letter) => `preview/${letter}`);
 const mostAtOnce = 5;
-/** As many as the deletion guard lets go at once: with more, it would rightly wait for an operator. */
-const deletionsPerStretch = 5;
+/** As many as the deletion guard allows at once: with more, ephd would wait for an operator. */
+const deletionsPerBatch = 5;
 const latestKillMs = { launch: 1_000, up: 2_000 };
 const latestOperationMs = 1_000;
 
 /** A pure function of its options: the same seed and the same boundaries give the same plan. */
-export const planRun = ({ boundaries, kills, random }: PlanOptions): readonly Stretch[] => {
+export const planRun = ({ boundaries, kills, random }: PlanOptions): readonly Batch[] => {
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
   const alive = new Set<string>();
-  const stretches: Stretch[] = [];
+  const batches: Batch[] = [];
   let deletions = 0;
   let stops = 0;
 
   const anyShape = (): Shape => pick(Object.keys(shapes) as Shape[]);
-  const planOperation = (wish: Wish): Operation => {
+  const planOperation = (change: BranchChange): Operation => {
     const free = branches.filter((one) => !alive.has(one));
-    if (alive.size === 0 || (wish === 'come' && alive.size < mostAtOnce)) {
+    if (alive.size === 0 || (change === 'create' && alive.size < mostAtOnce)) {
       const branch = pick(free);
       alive.add(branch);
       return { type: 'push', branch, shape: anyShape() };
     }
     const branch = pick([...alive]);
-    if (wish !== 'go' || alive.size === 1 || deletions === deletionsPerStretch)
+    if (change !== 'delete' || alive.size === 1 || deletions === deletionsPerBatch)
       return { type: 'push', branch, shape: anyShape() };
     alive.delete(branch);
     deletions += 1;
     return { type: 'delete', branch };
   };
 
-  const planMoment = (): Moment => {
-    const boundary = boundaries.life[stops % boundaries.life.length];
+  const planKillPoint = (): KillPoint => {
+    const boundary = boundaries.lifecycle[stops % boundaries.lifecycle.length];
     if (boundary === undefined || random() < 0.3) {
       const after = random() < 0.3 ? 'launch' : 'up';
       return { kind: 'time', after, ms: Math.round(random() * latestKillMs[after]) };
@@ -80,27 +79,27 @@ export const planRun = ({ boundaries, kills, random }: PlanOptions): readonly St
     return { kind: 'boundary', boundary };
   };
 
-  const planRound = (moment: Moment): Round => {
-    // Some of everything, so that there is an occasion for the step at which ephd is to be stopped.
+  const planRound = (killPoint: KillPoint): Round => {
+    // One change of each kind, so that the step at which ephd is killed can happen.
     const chosen =
-      moment.kind === 'boundary'
-        ? shuffle(wishes, random)
-        : Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(wishes));
+      killPoint.kind === 'boundary'
+        ? shuffle(branchChanges, random)
+        : Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(branchChanges));
     const times = chosen.map(() => (random() < 0.5 ? 0 : Math.round(random() * latestOperationMs))).toSorted((a, b) => a - b);
-    const operations = chosen.map((wish, index) => ({ operation: planOperation(wish), atMs: times[index] ?? 0 }));
-    return { operations, moment };
+    const operations = chosen.map((change, index) => ({ operation: planOperation(change), atMs: times[index] ?? 0 }));
+    return { operations, killPoint };
   };
 
   const first = spread(boundaries.firstStart, Math.floor(kills / 4));
-  if (first.length > 0) stretches.push(first.map((boundary) => planRound({ kind: 'boundary', boundary })));
-  for (let left = kills - (first.length > 0 ? first.length + 1 : 0); left > 0; left -= killsPerStretch) {
+  if (first.length > 0) batches.push(first.map((boundary) => planRound({ kind: 'boundary', boundary })));
+  for (let left = kills - (first.length > 0 ? first.length + 1 : 0); left > 0; left -= killsPerBatch) {
     deletions = 0;
-    stretches.push(Array.from({ length: Math.min(left, killsPerStretch) - 1 }, () => planRound(planMoment())));
+    batches.push(Array.from({ length: Math.min(left, killsPerBatch) - 1 }, () => planRound(planKillPoint())));
   }
-  return stretches;
+  return batches;
 };
 
-/** At most so many of them, from beginning to end. */
+/** At most `most` items, evenly spaced. */
 const spread = <T>(items: readonly T[], most: number): readonly T[] => {
   const every = Math.max(1, items.length / most);
   return items.filter((_, index) => Math.floor(index / every) !== Math.floor((index - 1) / every)).slice(0, most);

@@ -4,15 +4,15 @@ import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /**
- * Stops ephd exactly between two steps. A step is one effect on the world outside the process: a file written, renamed or
- * removed, a process started or signalled, a statement of the database. The functions of Node that cause them are wrapped from outside
- * before ephd is loaded, so ephd itself has no switch for this and runs the same code as ever.
+ * A point exactly before or after a step. A step is one effect outside the process: a file written, renamed or removed, a process
+ * started or signalled, a database statement. The functions of Node that cause them are wrapped before ephd is loaded, so ephd needs no
+ * test switch and runs its normal code.
  */
 export interface Boundary {
   /** As `record` wrote it. */
   readonly step: string;
   readonly side: 'before' | 'after';
-  /** The how many-th time the step is made since ephd started. */
+  /** Counted since the start of ephd, from 1. */
   readonly occurrence: number;
 }
 
@@ -36,7 +36,7 @@ export const record = (dataFolder: string, file: string): void => {
 
 type Effect = (this: unknown, ...args: readonly unknown[]) => unknown;
 type Visit = (step: string, side: Boundary['side']) => void;
-/** The name of the step that a call is, or nothing if it has no effect worth stopping at. */
+/** The name of the step that a call makes, or undefined if it has no relevant effect. */
 type Describe = (args: readonly unknown[], self: unknown) => string | undefined;
 
 const onFiles = ['writeFile', 'rename', 'rm', 'mkdir', 'symlink', 'chmod', 'ftruncate', 'fsync'];
@@ -98,7 +98,7 @@ const describeSpawn: Describe = ([command, args]) => {
 
 const firstWords = (text: string): string => text.split(/\s+/, 3).join(' ');
 
-/** What is different each time becomes a word, so that the same step has the same name. */
+/** Replaces variable parts with placeholders, so that the same step always has the same name. */
 const generalise = (path: string, dataFolder: string): string =>
   path
     .slice(dataFolder.length + 1)

@@ -18,41 +18,43 @@ import {
   whySchema,
 } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { app, twoServices } from './sample-app.ts';
-import { Site } from './site.ts';
 
 describe('the API', () => {
-  let site: Site;
+  let harness: EphdHarness;
   let environment: EnvironmentView;
 
   beforeAll(async () => {
-    site = await Site.create();
-    await site.start();
-    environment = await site.untilReady('preview/one', await site.repository.push('preview/one', app(twoServices)));
+    harness = await EphdHarness.create();
+    await harness.start();
+    environment = await harness.untilReady('preview/one', await harness.repository.push('preview/one', app(twoServices)));
   });
-  afterAll(() => site[Symbol.asyncDispose]());
+  afterAll(() => harness[Symbol.asyncDispose]());
 
   it.each(['id', 'name', 'alias'] as const)('shows an environment by its %s', async (key) => {
-    expect(await site.read(`/api/v1/environments/${environment[key]}`, environmentSchema)).toMatchObject({ id: environment.id });
+    expect(await harness.read(`/api/v1/environments/${environment[key]}`, environmentSchema)).toMatchObject({
+      id: environment.id,
+    });
   });
 
-  it('answers every question about it in the shape it promises', async () => {
+  it('answers every request about it as its schema promises', async () => {
     const at = `/api/v1/environments/${environment.id}`;
-    expect(await site.read(`${at}/status`, statusSchema)).toMatchObject({ phase: 'Ready' });
-    expect((await site.read(`${at}/why`, whySchema)).lines.join(' ')).toContain('preview/one matches preview/**');
-    const { events } = await site.read(`${at}/events`, eventListSchema);
+    expect(await harness.read(`${at}/status`, statusSchema)).toMatchObject({ phase: 'Ready' });
+    expect((await harness.read(`${at}/why`, whySchema)).lines.join(' ')).toContain('preview/one matches preview/**');
+    const { events } = await harness.read(`${at}/events`, eventListSchema);
     expect(events.map((one) => one.type)).toEqual(
       expect.arrayContaining(['environment.wanted', 'component.applied', 'status.changed']),
     );
-    expect((await site.read(`${at}/events?limit=1`, eventListSchema)).events).toHaveLength(1);
-    expect((await site.read('/api/v1/events', eventListSchema)).events.length).toBeGreaterThanOrEqual(events.length);
-    expect(await site.read('/api/v1/plan', planSchema)).toEqual({ plans: [], faults: [] });
-    expect((await site.read('/api/v1/version', versionSchema)).version).toMatch(/^\d+\.\d+\.\d+/);
+    expect((await harness.read(`${at}/events?limit=1`, eventListSchema)).events).toHaveLength(1);
+    expect((await harness.read('/api/v1/events', eventListSchema)).events.length).toBeGreaterThanOrEqual(events.length);
+    expect(await harness.read('/api/v1/plan', planSchema)).toEqual({ plans: [], faults: [] });
+    expect((await harness.read('/api/v1/version', versionSchema)).version).toMatch(/^\d+\.\d+\.\d+/);
   });
 
   it('shows components with their health, addresses and use', async () => {
-    const { components } = await site.read(`/api/v1/environments/${environment.id}`, environmentDetailSchema);
+    const { components } = await harness.read(`/api/v1/environments/${environment.id}`, environmentDetailSchema);
     expect(components).toHaveLength(2);
     for (const { current, upstream, outputs, parts, usage } of components) {
       expect(current).toMatchObject({ health: 'ready', commit: environment.commit });
@@ -64,13 +66,13 @@ describe('the API', () => {
   });
 
   it('measures nothing for the list', async () => {
-    const list = await site.api('/api/v1/environments');
+    const list = await harness.api('/api/v1/environments');
     expect(environmentListSchema.parse(JSON.parse(list.body)).environments).toHaveLength(1);
     expect(list.body).not.toMatch(/"(usage|parts)"/);
   });
 
-  it('says where every value comes from', async () => {
-    const { components, configuration } = await site.read(`/api/v1/environments/${environment.id}/config`, configViewSchema);
+  it('shows the origin of every value', async () => {
+    const { components, configuration } = await harness.read(`/api/v1/environments/${environment.id}/config`, configViewSchema);
     expect(configuration).toEqual({ state: 'none', commit: null, fault: null });
     const web = components.find((one) => one.name === 'web');
     const api = web?.values.find((one) => one.path.join('.') === 'env.API');
@@ -82,9 +84,9 @@ describe('the API', () => {
     expect(web?.values.every((one) => one.origin.layer === 'default' || one.origin.line !== null)).toBe(true);
   });
 
-  it('says what is wrong with a file before it is pushed', async () => {
+  it('validates a file before it is pushed', async () => {
     const validate = async (body: string): Promise<ValidationView> => {
-      const answer = await site.api('/api/v1/config/validate?file=my.yaml', { method: 'POST', body });
+      const answer = await harness.api('/api/v1/config/validate?file=my.yaml', { method: 'POST', body });
       expect(answer.status).toBe(200);
       return validationSchema.parse(JSON.parse(answer.body));
     };
@@ -101,47 +103,47 @@ describe('the API', () => {
     });
     const open = await validate(`${sound}security: { environment_access: { default: protected } }\n`);
     expect(open).toMatchObject({ valid: false, problems: [expect.stringContaining('my.yaml:5')] });
-    // The rest of it is not read, so the connection cannot serve another request.
+    // ephd does not read the rest of the body, so the connection cannot serve another request.
     const huge = { method: 'POST', headers: { connection: 'close' }, body: 'x'.repeat(2_000_000) };
-    expect((await site.api('/api/v1/config/validate', huge)).status).toBe(413);
+    expect((await harness.api('/api/v1/config/validate', huge)).status).toBe(413);
   });
 
-  it('hands out the schema for editors', async () => {
-    const { status, body } = await site.api('/schemas/eph.schema.json');
+  it('serves the schema for editors', async () => {
+    const { status, body } = await harness.api('/schemas/eph.schema.json');
     expect([status, JSON.parse(body)]).toEqual([200, JSON.parse(JSON.stringify(specJsonSchema()))]);
   });
 
-  it('hands out logs, and goes on with what is written from now on', async () => {
-    const tail = await site.api(`/api/v1/environments/${environment.id}/logs?component=web`);
+  it('serves logs and follows them', async () => {
+    const tail = await harness.api(`/api/v1/environments/${environment.id}/logs?component=web`);
     expect(tail.headers['content-type']).toContain('text/event-stream');
     const line = { component: 'web', part: expect.stringMatching(/./), text: `answering for ${environment.commit}` };
     expect(parseEvents(tail.body)).toMatchObject([line]);
     expect(Date.parse(parseEvents(tail.body)[0]?.at ?? '')).toBeLessThanOrEqual(Date.now());
 
-    const follow = new LogStream(site.apiPort, `/api/v1/environments/${environment.id}/logs?follow=true`);
+    const follow = new LogStream(harness.apiPort, `/api/v1/environments/${environment.id}/logs?follow=true`);
     await eventually('both tails have come', () => follow.lines.length === 2);
-    await site.visit(environment.name, { path: '/say/hello' });
+    await harness.visit(environment.name, { path: '/say/hello' });
     await eventually('the new line has come', () => follow.lines.some((one) => one.component === 'web' && one.text === 'hello'));
     follow.close();
 
     const since = async (time: string): Promise<readonly string[]> =>
-      parseEvents((await site.api(`/api/v1/environments/${environment.id}/logs?component=web&since=${time}`)).body).map(
+      parseEvents((await harness.api(`/api/v1/environments/${environment.id}/logs?component=web&since=${time}`)).body).map(
         ({ text }) => text,
       );
     expect(await since('1h')).toEqual([line.text, 'hello']);
     expect(await since(new Date(Date.now() + 5_000).toISOString())).toEqual([]);
   });
 
-  it('says what health and metrics it has', async () => {
-    const health = JSON.parse((await site.api('/healthz')).body);
+  it('serves health and metrics', async () => {
+    const health = JSON.parse((await harness.api('/healthz')).body);
     expect(health).toMatchObject({
       status: 'ok',
       leadership: { state: 'leading' },
       history: { reachable: true, lost: 0 },
       faults: {},
     });
-    expect((await site.api('/readyz')).status).toBe(200);
-    const { body, headers } = await site.api('/metrics');
+    expect((await harness.api('/readyz')).status).toBe(200);
+    const { body, headers } = await harness.api('/metrics');
     expect(headers['content-type']).toContain('text/plain');
     for (const family of [
       'eph_pass_duration_seconds',
@@ -162,65 +164,65 @@ describe('the API', () => {
     ['/api/v1/nothing', 404],
     ['/api/v1/events?limit=many', 400],
     ['/api/v1/events?limit=-1', 400],
-  ])('refuses %s with %i and a sentence', async (path, status) => {
-    const answer = await site.api(path);
+  ])('refuses %s with %i and a message', async (path, status) => {
+    const answer = await harness.api(path);
     expect(answer.status).toBe(status);
     expect(errorSchema.parse(JSON.parse(answer.body)).error.message.length).toBeGreaterThan(10);
   });
 
-  it('refuses logs of a component that is not there, and a release of what is not held', async () => {
-    const logs = await site.api(`/api/v1/environments/${environment.id}/logs?component=db`);
+  it('refuses logs of an unknown component and a release of an environment that is not held', async () => {
+    const logs = await harness.api(`/api/v1/environments/${environment.id}/logs?component=db`);
     expect([logs.status, logs.body.includes('web')]).toEqual([404, true]);
     for (const since of ['yesterday', '10', '', '2026-13-01', '2026']) {
-      const refused = await site.api(`/api/v1/environments/${environment.id}/logs?since=${since}`);
+      const refused = await harness.api(`/api/v1/environments/${environment.id}/logs?since=${since}`);
       expect([since, refused.status, refused.body.includes('10m')]).toEqual([since, 400, true]);
     }
-    expect((await site.api(`/api/v1/environments/${environment.id}/release`, { method: 'POST' })).status).toBe(409);
+    expect((await harness.api(`/api/v1/environments/${environment.id}/release`, { method: 'POST' })).status).toBe(409);
   });
 
-  it('does not answer strangers', async () => {
+  it('refuses requests of other sites', async () => {
     for (const host of [
       'evil.example',
       'evil.example:7070',
       'localhost.evil.example',
-      `${environment.name}.localhost:${site.apiPort}`,
+      `${environment.name}.localhost:${harness.apiPort}`,
     ]) {
-      expect((await site.api('/api/v1/environments', { headers: { host } })).status, host).toBe(403);
+      expect((await harness.api('/api/v1/environments', { headers: { host } })).status, host).toBe(403);
     }
     for (const origin of [
       'http://evil.example',
       'null',
-      `http://127.0.0.1:${site.gatewayPort}`,
-      `http://${environment.name}.localhost:${site.gatewayPort}`,
+      `http://127.0.0.1:${harness.gatewayPort}`,
+      `http://${environment.name}.localhost:${harness.gatewayPort}`,
     ]) {
-      expect((await site.api('/hooks/git', { method: 'POST', headers: { origin } })).status, origin).toBe(403);
+      expect((await harness.api('/hooks/git', { method: 'POST', headers: { origin } })).status, origin).toBe(403);
     }
-    expect((await site.api('/api/v1/environments', { headers: { host: `localhost:${site.apiPort}` } })).status).toBe(200);
+    expect((await harness.api('/api/v1/environments', { headers: { host: `localhost:${harness.apiPort}` } })).status).toBe(200);
   });
 
-  it('the gateway reveals nothing of what it does not have', async () => {
+  it('the gateway reveals nothing about names it does not route', async () => {
     const [unknown, api] = [
-      await site.visit('shop-other-name-1234'),
-      await site.visit('x', { headers: { host: `127.0.0.1:${site.gatewayPort}` } }),
+      await harness.visit('shop-other-name-1234'),
+      await harness.visit('x', { headers: { host: `127.0.0.1:${harness.gatewayPort}` } }),
     ];
     expect([unknown.status, api.status]).toEqual([404, 404]);
     expect(unknown.body).toBe(api.body);
-    const named = await site.visit('x', { headers: { host: 'elsewhere.example', 'x-eph-environment': environment.name } });
+    const named = await harness.visit('x', { headers: { host: 'elsewhere.example', 'x-eph-environment': environment.name } });
     expect(named).toMatchObject({ status: 200, headers: { 'x-robots-tag': 'noindex' } });
   });
 });
 
-describe('a project behind an address', () => {
-  it('is looked at as soon as the hook is called', async () => {
-    await using site = await Site.create();
-    await site.start({ projects: [`file://${site.repository.path}`] });
-    await eventually('the first pass is over', async () => (await site.api('/readyz')).status === 200);
-    const commit = await site.repository.push('preview/one', app());
-    const hook = await site.api('/hooks/git?project=shop', { method: 'POST' });
+describe('a project with a remote repository', () => {
+  it('is read as soon as the hook is called', async () => {
+    await using harness = await EphdHarness.create();
+    await harness.start({ projects: [`file://${harness.repository.path}`] });
+    await eventually('the first pass is over', async () => (await harness.api('/readyz')).status === 200);
+    const commit = await harness.repository.push('preview/one', app());
+    const hook = await harness.api('/hooks/git?project=shop', { method: 'POST' });
     expect([hook.status, JSON.parse(hook.body)]).toEqual([202, { woken: ['shop'] }]);
     // The next pass comes 27 seconds after the first one at the earliest.
-    await site.untilReady('preview/one', commit, 20);
-    expect((await site.api('/hooks/git?project=other', { method: 'POST' })).status).toBe(404);
+    await harness.untilReady('preview/one', commit, 20);
+    expect((await harness.api('/hooks/git?project=other', { method: 'POST' })).status).toBe(404);
   });
 });
 
@@ -242,7 +244,7 @@ class LogStream {
           text = text.slice(at + 2);
         }
       });
-      // Closing it in the middle is what a reader does who has seen enough.
+      // A client may close the stream at any time.
       response.on('error', () => undefined);
     });
     this.#request.on('error', () => undefined);

@@ -10,9 +10,9 @@ import {
   whySchema,
 } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { app, worker } from './sample-app.ts';
-import { Site } from './site.ts';
 
 const main = join(import.meta.dirname, '../../apps/eph/main.ts');
 
@@ -22,15 +22,15 @@ interface Outcome {
   readonly err: string;
 }
 
-/** A real `eph` in a process of its own; `until` ends it, as Ctrl-C would, once its output says enough. */
-const eph = async (site: Site, args: readonly string[], until?: (out: string) => boolean): Promise<Outcome> => {
-  const env = { PATH: process.env['PATH'], HOME: site.folder, EPH_SERVER: `http://127.0.0.1:${site.apiPort}` };
+/** A real `eph` in a separate process; once `until` accepts its output, it is interrupted as Ctrl-C would. */
+const eph = async (harness: EphdHarness, args: readonly string[], until?: (out: string) => boolean): Promise<Outcome> => {
+  const env = { PATH: process.env['PATH'], HOME: harness.folder, EPH_SERVER: `http://127.0.0.1:${harness.apiPort}` };
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text;
     if (until?.(out) !== true) return;
-    until = undefined; // A second Ctrl-C would not be a polite one.
+    until = undefined; // A second Ctrl-C would end it immediately.
     child.kill('SIGINT');
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -40,110 +40,117 @@ const eph = async (site: Site, args: readonly string[], until?: (out: string) =>
   return { code, out, err };
 };
 
-describe('eph, asking a real ephd', () => {
-  let site: Site;
+describe('eph with a real ephd', () => {
+  let harness: EphdHarness;
   let environment: EnvironmentView;
 
   beforeAll(async () => {
-    site = await Site.create();
-    await site.start();
-    environment = await site.untilReady('preview/one', await site.repository.push('preview/one', app()));
-    await site.repository.push('preview/broken', { 'eph.yaml': 'version: 2\n' });
-    await site.until('preview/broken', 'failed', (one) => one.phase === 'Failed');
+    harness = await EphdHarness.create();
+    await harness.start();
+    environment = await harness.untilReady('preview/one', await harness.repository.push('preview/one', app()));
+    await harness.repository.push('preview/broken', { 'eph.yaml': 'version: 2\n' });
+    await harness.until('preview/broken', 'failed', (one) => one.phase === 'Failed');
   });
-  afterAll(() => site[Symbol.asyncDispose]());
+  afterAll(() => harness[Symbol.asyncDispose]());
 
   it('lists environments', async () => {
-    const { code, out } = await eph(site, ['list']);
+    const { code, out } = await eph(harness, ['list']);
     expect(code).toBe(0);
     expect(out).toMatch(
-      new RegExp(`${environment.name} +Ready .*preview/one.* http://${environment.name}\\.localhost:${site.gatewayPort}`),
+      new RegExp(`${environment.name} +Ready .*preview/one.* http://${environment.name}\\.localhost:${harness.gatewayPort}`),
     );
     expect(out).not.toContain('\u001b[');
-    const { environments } = environmentListSchema.parse(JSON.parse((await eph(site, ['list', '--json'])).out));
+    const { environments } = environmentListSchema.parse(JSON.parse((await eph(harness, ['list', '--json'])).out));
     expect(environments.map((one) => one.source.name).toSorted()).toEqual(['preview/broken', 'preview/one']);
   });
 
-  it('shows the status of one, and tells scripts how it is', async () => {
-    const ready = await eph(site, ['status', environment.name]);
+  it('shows the status of one environment, with an exit code for scripts', async () => {
+    const ready = await eph(harness, ['status', environment.name]);
     expect([ready.code, ready.out.includes('Ready'), ready.out.includes('web')]).toEqual([0, true, true]);
-    const failed = await eph(site, ['status', 'preview/broken']);
+    const failed = await eph(harness, ['status', 'preview/broken']);
     expect([failed.code, failed.out.includes('eph.yaml')]).toEqual([6, true]);
-    expect(environmentSchema.parse(JSON.parse((await eph(site, ['status', '--json', environment.id])).out)).id).toBe(
+    expect(environmentSchema.parse(JSON.parse((await eph(harness, ['status', '--json', environment.id])).out)).id).toBe(
       environment.id,
     );
   });
 
-  it('watches the status until told to stop', async () => {
-    const { code, out } = await eph(site, ['status', '--watch', '--interval', '0.1'], (text) => text.includes(environment.name));
+  it('watches the status until interrupted', async () => {
+    const { code, out } = await eph(harness, ['status', '--watch', '--interval', '0.1'], (text) =>
+      text.includes(environment.name),
+    );
     expect([code, out.includes('Ready')]).toEqual([0, true]);
   });
 
-  it('says why', async () => {
-    expect((await eph(site, ['why', environment.name])).out).toContain('preview/one matches preview/**');
-    expect(whySchema.parse(JSON.parse((await eph(site, ['why', environment.name, '--json'])).out)).name).toBe(environment.name);
+  it('explains why an environment exists', async () => {
+    expect((await eph(harness, ['why', environment.name])).out).toContain('preview/one matches preview/**');
+    expect(whySchema.parse(JSON.parse((await eph(harness, ['why', environment.name, '--json'])).out)).name).toBe(
+      environment.name,
+    );
   });
 
   it('shows logs, and follows them', async () => {
-    expect((await eph(site, ['logs', environment.name])).out).toContain(`answering for ${environment.commit}`);
+    expect((await eph(harness, ['logs', environment.name])).out).toContain(`answering for ${environment.commit}`);
     let over = false;
-    const following = eph(site, ['logs', '--follow', environment.name], (out) => out.includes('good-morning')).finally(() => {
+    const following = eph(harness, ['logs', '--follow', environment.name], (out) => out.includes('good-morning')).finally(() => {
       over = true;
     });
-    // Said again until it is heard: when the follower begins to listen cannot be seen from here.
+    // Repeated until it appears: the test cannot see when the follower begins to listen.
     await eventually(
       'the line has come',
-      async () => (await site.visit(environment.name, { path: '/say/good-morning' })).status === 200 && over,
+      async () => (await harness.visit(environment.name, { path: '/say/good-morning' })).status === 200 && over,
     );
     expect(await following).toMatchObject({ code: 0, err: '' });
   });
 
   it('shows what happened and what would happen', async () => {
-    expect((await eph(site, ['events'])).out).toContain('environment.wanted');
+    expect((await eph(harness, ['events'])).out).toContain('environment.wanted');
     expect(
-      eventListSchema.parse(JSON.parse((await eph(site, ['events', environment.name, '--json'])).out)).events.length,
+      eventListSchema.parse(JSON.parse((await eph(harness, ['events', environment.name, '--json'])).out)).events.length,
     ).toBeGreaterThan(0);
-    expect(planSchema.parse(JSON.parse((await eph(site, ['plan', '--json'])).out)).faults).toEqual([]);
-    expect((await eph(site, ['plan'])).code).toBe(0);
+    expect(planSchema.parse(JSON.parse((await eph(harness, ['plan', '--json'])).out)).faults).toEqual([]);
+    expect((await eph(harness, ['plan'])).code).toBe(0);
   });
 
-  it('opens', async () => {
-    expect(await eph(site, ['open', environment.name])).toMatchObject({ code: 0, out: `${environment.url}\n` });
+  it('prints the address of an environment', async () => {
+    expect(await eph(harness, ['open', environment.name])).toMatchObject({ code: 0, out: `${environment.url}\n` });
   });
 
-  it('tells its version and that of ephd', async () => {
-    expect((await eph(site, ['version'])).out).toMatch(/^eph \d+\.\d+\.\d+\n$/);
-    expect((await eph(site, ['version', '--ephd'])).out).toMatch(/^eph .*\nephd \d+\.\d+\.\d+\n$/);
+  it('shows its version and that of ephd', async () => {
+    expect((await eph(harness, ['version'])).out).toMatch(/^eph \d+\.\d+\.\d+\n$/);
+    expect((await eph(harness, ['version', '--ephd'])).out).toMatch(/^eph .*\nephd \d+\.\d+\.\d+\n$/);
   });
 
   it('has an exit code for each kind of failure', async () => {
-    expect(await eph(site, ['status', 'nobody'])).toMatchObject({ code: 3, err: expect.stringContaining('nobody') });
-    expect(await eph(site, ['lsit'])).toMatchObject({ code: 2, err: expect.stringContaining('list') });
-    expect(await eph(site, ['release', environment.name])).toMatchObject({ code: 1, err: expect.stringContaining('not held') });
-    const unreachable = await eph(site, ['list', '--server', 'http://127.0.0.1:1']);
+    expect(await eph(harness, ['status', 'nobody'])).toMatchObject({ code: 3, err: expect.stringContaining('nobody') });
+    expect(await eph(harness, ['lsit'])).toMatchObject({ code: 2, err: expect.stringContaining('list') });
+    expect(await eph(harness, ['release', environment.name])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('not held'),
+    });
+    const unreachable = await eph(harness, ['list', '--server', 'http://127.0.0.1:1']);
     expect(unreachable).toMatchObject({ code: 4, err: expect.stringContaining('npm run ephd') });
   });
 });
 
 describe('eph release', () => {
-  it('lets go what the deletion guard holds', async () => {
-    await using site = await Site.create();
-    await site.start();
-    await site.repository.push('main', { README: 'what stays' });
+  it('releases what the deletion guard holds', async () => {
+    await using harness = await EphdHarness.create();
+    await harness.start();
+    await harness.repository.push('main', { README: 'what stays' });
     const branches = Array.from({ length: 6 }, (_, index) => `preview/b${index}`);
-    for (const branch of branches) await site.repository.push(branch, app(worker));
+    for (const branch of branches) await harness.repository.push(branch, app(worker));
     await eventually(
       'all are ready',
-      async () => (await site.environments()).filter((one) => one.phase === 'Ready').length === 6,
+      async () => (await harness.environments()).filter((one) => one.phase === 'Ready').length === 6,
     );
-    await site.repository.delete(...branches);
+    await harness.repository.delete(...branches);
     const { name } = await eventually('one is held', async () => {
-      const [first, ...others] = await site.environments();
+      const [first, ...others] = await harness.environments();
       return others.length === 0 && first?.summary.includes('held') === true ? first : undefined;
     });
-    expect((await eph(site, ['why', name])).out).toContain('eph release');
-    expect((await eph(site, ['release', name])).code).toBe(0);
-    await eventually('nothing is left', async () => (await site.environments()).length === 0);
-    expect(site.services()).toEqual([]);
+    expect((await eph(harness, ['why', name])).out).toContain('eph release');
+    expect((await eph(harness, ['release', name])).code).toBe(0);
+    await eventually('nothing is left', async () => (await harness.environments()).length === 0);
+    expect(harness.services()).toEqual([]);
   });
 });

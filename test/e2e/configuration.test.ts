@@ -1,18 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { EphdHarness } from './ephd-harness.ts';
 import { app } from './sample-app.ts';
-import { Site } from './site.ts';
 
 describe('the configuration of ephd', () => {
-  it('is refused with every fault at once', async () => {
-    await using site = await Site.create();
-    const config = join(site.folder, 'ephd.yaml');
+  it('is rejected with all faults at once', async () => {
+    await using harness = await EphdHarness.create();
+    const config = join(harness.folder, 'ephd.yaml');
     await writeFile(
       config,
       'workers: none\ngateway: { port: 99999, colour: red }\nprojects: [{ name: "Not A Label", location: "" }]\n',
     );
-    const { code, stderr } = await site.launch({ args: ['--config', config], env: { EPH_LOG_LEVEL: 'loud' } }).exited;
+    const { code, stderr } = await harness.launch({ args: ['--config', config], env: { EPH_LOG_LEVEL: 'loud' } }).exited;
     expect(code).toBe(1);
     for (const fault of [
       'ephd.yaml:1:1: workers: must be a whole number from 1 to 256',
@@ -27,24 +27,24 @@ describe('the configuration of ephd', () => {
   });
 
   it('needs a project', async () => {
-    await using site = await Site.create();
-    const { code, stderr } = await site.launch({ projects: [] }).exited;
+    await using harness = await EphdHarness.create();
+    const { code, stderr } = await harness.launch({ projects: [] }).exited;
     expect(code).toBe(1);
     expect(stderr).toContain('--project');
   });
 
-  it('comes from a file, which variables and flags overrule', async () => {
-    await using site = await Site.create();
-    const config = join(site.folder, 'ephd.yaml');
+  it('comes from a file; variables and flags override it', async () => {
+    await using harness = await EphdHarness.create();
+    const config = join(harness.folder, 'ephd.yaml');
     await writeFile(config, 'log_level: silent\ngateway: { port: 1 }\nprojects: [{ name: store, location: shop.git }]\n');
-    await site.launch({ projects: [], args: ['--config', config], env: { EPH_LOG_LEVEL: 'info' } }).up();
-    const commit = await site.repository.push('preview/one', app());
-    expect(await site.untilReady('preview/one', commit)).toMatchObject({ project: 'store' });
+    await harness.launch({ projects: [], args: ['--config', config], env: { EPH_LOG_LEVEL: 'info' } }).up();
+    const commit = await harness.repository.push('preview/one', app());
+    expect(await harness.untilReady('preview/one', commit)).toMatchObject({ project: 'store' });
   });
 
   it('is explained by --help', async () => {
-    await using site = await Site.create();
-    const ephd = site.launch({ args: ['--help'] });
+    await using harness = await EphdHarness.create();
+    const ephd = harness.launch({ args: ['--help'] });
     expect(await ephd.exited).toMatchObject({ code: 0, stderr: '' });
     expect(ephd.lines.map((line) => line.msg).join('\n')).toContain('--gateway-port');
   });

@@ -3,9 +3,9 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { app } from './sample-app.ts';
-import { Site } from './site.ts';
 
 const mount = (folder: string): Disposable => {
   execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', folder], { stdio: 'pipe' });
@@ -24,13 +24,13 @@ const whyNot = (): string | undefined => {
   }
 };
 
-/** Takes whatever is left. */
+/** Fills the rest of the disk. */
 const fill = (file: string): void => {
   for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
     try {
       for (;;) appendFileSync(file, Buffer.alloc(bytes));
     } catch {
-      // Full, for pieces of this size.
+      // The disk is full for writes of this size.
     }
   }
 };
@@ -40,41 +40,41 @@ const obstacle = whyNot();
 describe.skipIf(obstacle !== undefined)(
   `a full disk${obstacle === undefined ? '' : ` [skipped, a small file system cannot be mounted: ${obstacle}]`}`,
   () => {
-    it('is a clear condition, harms nothing that runs, and is forgotten when there is space again', {
+    it('sets a condition, does not affect what runs, and clears once there is space again', {
       timeout: 120_000,
     }, async () => {
-      await using site = await Site.create();
-      mkdirSync(site.dataFolder);
-      using _disk = mount(site.dataFolder);
-      // Services are found through the data folder: they have to go before it does.
-      await using _services = { [Symbol.asyncDispose]: () => site.halt() };
-      const ephd = await site.start();
-      const first = await site.repository.push('preview/one', app());
-      const { name } = await site.untilReady('preview/one', first);
-      const [before] = site.services();
+      await using harness = await EphdHarness.create();
+      mkdirSync(harness.dataFolder);
+      using _disk = mount(harness.dataFolder);
+      // Services are found through the data folder, so they must be stopped before it is removed.
+      await using _services = { [Symbol.asyncDispose]: () => harness.halt() };
+      const ephd = await harness.start();
+      const first = await harness.repository.push('preview/one', app());
+      const { name } = await harness.untilReady('preview/one', first);
+      const [before] = harness.services();
 
-      const filler = join(site.dataFolder, 'filler');
+      const filler = join(harness.dataFolder, 'filler');
       writeFileSync(filler, '');
       fill(filler);
-      const second = await site.repository.push('preview/two', app());
-      const full = await site.until('preview/two', 'says that the disk is full', (one) => /space|full/i.test(one.summary));
+      const second = await harness.repository.push('preview/two', app());
+      const full = await harness.until('preview/two', 'says that the disk is full', (one) => /space|full/i.test(one.summary));
       expect(full.phase).not.toBe('Ready');
-      const third = await site.repository.push('preview/one', app());
-      await site.until('preview/one', 'says that the disk is full', (one) => /space|full/i.test(one.summary));
-      expect(JSON.parse((await site.visit(name)).body)).toMatchObject({ commit: first, pid: before?.pid });
+      const third = await harness.repository.push('preview/one', app());
+      await harness.until('preview/one', 'says that the disk is full', (one) => /space|full/i.test(one.summary));
+      expect(JSON.parse((await harness.visit(name)).body)).toMatchObject({ commit: first, pid: before?.pid });
 
-      // A restart on the full disk finds what runs.
+      // A restart on the full disk finds the running services.
       await ephd.kill();
-      await site.start();
-      await eventually('the gateway finds it again', async () => (await site.visit(name)).status === 200);
-      expect(site.services().map((one) => one.pid)).toEqual([before?.pid]);
+      await harness.start();
+      await eventually('the gateway finds it again', async () => (await harness.visit(name)).status === 200);
+      expect(harness.services().map((one) => one.pid)).toEqual([before?.pid]);
 
       rmSync(filler);
-      await site.untilReady('preview/two', second, 60);
-      await site.untilReady('preview/one', third, 60);
-      await site.repository.delete('preview/one', 'preview/two');
-      await Promise.all([site.untilGone('preview/one'), site.untilGone('preview/two')]);
-      expect(site.services()).toEqual([]);
+      await harness.untilReady('preview/two', second, 60);
+      await harness.untilReady('preview/one', third, 60);
+      await harness.repository.delete('preview/one', 'preview/two');
+      await Promise.all([harness.untilGone('preview/one'), harness.untilGone('preview/two')]);
+      expect(harness.services()).toEqual([]);
     });
   },
 );

@@ -8,14 +8,14 @@ export interface Answer {
   readonly body: string;
 }
 
-export interface Ask {
+export interface RequestOptions {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** What people and programs can see of an ephd from outside: its API and its gateway. */
+/** The API and the gateway of an ephd, as its clients see them. */
 export class EphdClient {
   readonly apiPort: number;
   readonly gatewayPort: number;
@@ -25,11 +25,11 @@ export class EphdClient {
     this.gatewayPort = gatewayPort;
   }
 
-  api(path: string, options: Omit<Ask, 'path'> = {}): Promise<Answer> {
-    return ask(this.apiPort, { ...options, path });
+  api(path: string, options: Omit<RequestOptions, 'path'> = {}): Promise<Answer> {
+    return send(this.apiPort, { ...options, path });
   }
 
-  /** An answer of the API that has the shape it promises. */
+  /** Reads and validates an answer of the API. */
   async read<T>(path: string, schema: { parse(value: unknown): T }): Promise<T> {
     const { status, body } = await this.api(path);
     if (status !== 200) throw new Error(`${path} answered ${status}: ${body}`);
@@ -44,9 +44,9 @@ export class EphdClient {
     return this.read(`/api/v1/environments/${nameOrId}`, environmentSchema);
   }
 
-  /** Asks an environment through the gateway, by its name or alias. */
-  visit(name: string, options: Ask = {}): Promise<Answer> {
-    return ask(this.gatewayPort, { ...options, headers: { host: `${name}.localhost:${this.gatewayPort}`, ...options.headers } });
+  /** Sends a request to an environment through the gateway, by its name or alias. */
+  visit(name: string, options: RequestOptions = {}): Promise<Answer> {
+    return send(this.gatewayPort, { ...options, headers: { host: `${name}.localhost:${this.gatewayPort}`, ...options.headers } });
   }
 
   /** The environment of a branch or tag, as soon as `check` holds. */
@@ -66,7 +66,7 @@ export class EphdClient {
     return this.until(ref, `ready at ${commit}`, (one) => one.phase === 'Ready' && one.commit === commit, seconds);
   }
 
-  /** Only an ephd that has read everything once can say that something is not there. */
+  /** Waits for readiness too: before its first complete reading, ephd does not know which environments exist. */
   untilGone(ref: string, seconds?: number): Promise<boolean> {
     const look = async (): Promise<boolean> =>
       (await this.api('/readyz')).status === 200 && !(await this.environments()).some((one) => one.source.name === ref);
@@ -74,11 +74,11 @@ export class EphdClient {
   }
 }
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
-const ask = (port: number, { method = 'GET', path = '/', headers = {}, body = '' }: Ask): Promise<Answer> =>
+const send = (port: number, { method = 'GET', path = '/', headers = {}, body = '' }: RequestOptions): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const asking = request({ host: '127.0.0.1', port, method, path, headers: { ...headers } }, (response) => {
+    const sending = request({ host: '127.0.0.1', port, method, path, headers: { ...headers } }, (response) => {
       let answer = '';
       response.setEncoding('utf8').on('data', (text: string) => {
         answer += text;
@@ -86,7 +86,7 @@ const ask = (port: number, { method = 'GET', path = '/', headers = {}, body = ''
       response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answer }));
       response.once('error', reject);
     });
-    asking.setTimeout(patienceMs, () => asking.destroy(new Error(`no answer within ${patienceMs} ms: ${method} ${path}`)));
-    asking.once('error', reject);
-    asking.end(body);
+    sending.setTimeout(timeoutMs, () => sending.destroy(new Error(`no answer within ${timeoutMs} ms: ${method} ${path}`)));
+    sending.once('error', reject);
+    sending.end(body);
   });

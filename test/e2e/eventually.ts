@@ -1,4 +1,4 @@
-/** Looks again and again until there is something to see; fails with what was waited for instead of hanging. */
+/** Polls until `look` returns a value; fails with a message instead of hanging. */
 export const eventually = async <T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,

@@ -3,26 +3,26 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EmulatedRepository } from '../parts/github/control/emulated-repository.ts';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
-import { expectWholeLife, type ForgeHarness, passingAfterEachStep } from './forge-life.ts';
+import { EphdHarness } from './ephd-harness.ts';
+import { expectFullLifecycle, type ForgeHarness, wakingAfterEachStep } from './forge-lifecycle.ts';
 import { labelledApp, textsOf } from './labelled-app.ts';
-import { findQuietPort } from './quiet-ports.ts';
-import { Site } from './site.ts';
+import { reservePort } from './reserved-ports.ts';
 
 const hookSecret = 'a secret of webhooks';
 
-describe('the life of an environment on GitHub', () => {
+describe('the lifecycle of an environment on GitHub', () => {
   it.each([
     ['as an App, with webhooks', true],
     ['with a personal token, without webhooks', false],
-  ])('is wished for by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, asApp) => {
+  ])('is triggered by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, asApp) => {
     await using github = await GithubEmulator.start();
-    await using site = await Site.create();
+    await using harness = await EphdHarness.create();
     github.createUser('alice');
     github.createOrganization('acme');
     github.setMember('acme', 'alice', 'admin');
     const repository = github.createRepository('acme/shop', { files: { 'README.md': 'a shop' }, by: 'alice' });
-    const config = join(site.folder, 'ephd.yaml');
-    const hookPort = await findQuietPort();
+    const config = join(harness.folder, 'ephd.yaml');
+    const hookPort = await reservePort();
     const credentials = asApp
       ? registerApp(github)
       : { env: { TOKEN: github.createToken({ by: 'alice' }) }, forge: { token: { from: 'TOKEN' } } };
@@ -35,11 +35,11 @@ describe('the life of an environment on GitHub', () => {
         projects: [{ name: 'shop', forge: 'work', location: 'acme/shop' }],
       }),
     );
-    await site.start({ projects: [], args: ['--config', config], env: { ...credentials.env, HOOK: hookSecret } });
+    await harness.start({ projects: [], args: ['--config', config], env: { ...credentials.env, HOOK: hookSecret } });
     if (asApp) repository.addHook(`http://127.0.0.1:${hookPort}/webhooks/github`, { secret: hookSecret });
     const forge = onGithub(repository);
-    await expectWholeLife(site, asApp ? forge : passingAfterEachStep(site, forge), labelledApp);
-    const [environment] = await site.environments();
+    await expectFullLifecycle(harness, asApp ? forge : wakingAfterEachStep(harness, forge), labelledApp);
+    const [environment] = await harness.environments();
     const [pull] = repository.pullRequests();
     expect(pull?.comments().map(({ body }) => body)).toEqual([
       expect.stringContaining(`[Logs](<https://logs.example/shop/${environment?.name}>)`),
@@ -48,9 +48,9 @@ describe('the life of an environment on GitHub', () => {
 });
 
 describe('a whole organisation', () => {
-  it('is watched, with all of its repositories that the patterns let in', { timeout: 120_000 }, async () => {
+  it('is watched, with all repositories that match the patterns', { timeout: 120_000 }, async () => {
     await using github = await GithubEmulator.start();
-    await using site = await Site.create();
+    await using harness = await EphdHarness.create();
     github.createUser('alice');
     github.createOrganization('acme');
     github.setMember('acme', 'alice', 'admin');
@@ -58,7 +58,7 @@ describe('a whole organisation', () => {
       github.createRepository(name, { files: { 'README.md': name }, by: 'alice' }),
     );
     if (shop === undefined || secret === undefined) throw new Error('there are no repositories');
-    const config = join(site.folder, 'ephd.yaml');
+    const config = join(harness.folder, 'ephd.yaml');
     const { env, forge } = registerApp(github);
     await writeFile(
       config,
@@ -67,19 +67,19 @@ describe('a whole organisation', () => {
         organisations: [{ forge: 'work', owner: 'acme', exclude: ['secret-*'] }],
       }),
     );
-    await site.start({ projects: [], args: ['--config', config], env });
+    await harness.start({ projects: [], args: ['--config', config], env });
     for (const repository of [shop, secret]) {
       repository.push('work', textsOf(labelledApp()));
       repository.openPullRequest({ head: 'work', base: 'main', title: 'Work', labels: ['preview'] });
     }
-    await site.api('/hooks/git', { method: 'POST' });
-    const ready = await site.until('1', 'ready', (one) => one.phase === 'Ready');
+    await harness.api('/hooks/git', { method: 'POST' });
+    const ready = await harness.until('1', 'ready', (one) => one.phase === 'Ready');
     expect(ready.project).toBe('shop');
-    expect(await site.environments()).toHaveLength(1);
+    expect(await harness.environments()).toHaveLength(1);
   });
 });
 
-/** An App that is installed where the shop is. */
+/** An App that is installed for the repository `shop`. */
 const registerApp = (github: GithubEmulator) => {
   const app = github.createApp();
   app.install('acme');
@@ -95,8 +95,8 @@ const onGithub = (repository: EmulatedRepository): ForgeHarness => ({
       commit,
       change: {
         source: String(pull.number),
-        ask: () => done(() => pull.label('preview')),
-        takeBack: () => done(() => pull.unlabel('preview')),
+        request: () => done(() => pull.label('preview')),
+        withdraw: () => done(() => pull.unlabel('preview')),
         push: (changed) => Promise.resolve(repository.push('work', textsOf(changed))),
         setDraft: (draft) => done(() => (draft ? pull.convertToDraft() : pull.markReady())),
         close: () => done(() => pull.close()),

@@ -3,21 +3,21 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
 import type { Person } from '../parts/gitlab/person.ts';
+import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
-import { expectWholeLife, type ForgeHarness, passingAfterEachStep } from './forge-life.ts';
+import { expectFullLifecycle, type ForgeHarness, wakingAfterEachStep } from './forge-lifecycle.ts';
 import { labelledApp } from './labelled-app.ts';
-import { findQuietPort } from './quiet-ports.ts';
-import { Site } from './site.ts';
+import { reservePort } from './reserved-ports.ts';
 
 const project = 'acme/team/shop';
 const secret = 'a secret of webhooks';
 
-describe('the life of an environment on GitLab', () => {
-  const start = async (gitlab: GitlabEmulator, site: Site, hooked: boolean) => {
+describe('the lifecycle of an environment on GitLab', () => {
+  const start = async (gitlab: GitlabEmulator, harness: EphdHarness, hooked: boolean) => {
     const alice = gitlab.person('alice');
     await alice.createProject(project, { files: { 'README.md': 'a shop' } });
-    const config = join(site.folder, 'ephd.yaml');
-    const hookPort = await findQuietPort();
+    const config = join(harness.folder, 'ephd.yaml');
+    const hookPort = await reservePort();
     await writeFile(
       config,
       JSON.stringify({
@@ -29,34 +29,34 @@ describe('the life of an environment on GitLab', () => {
       }),
     );
     const env = { GITLAB_TOKEN: gitlab.projectToken(project, 'developer'), GITLAB_HOOK: secret };
-    await site.start({ projects: [], args: ['--config', config], env });
+    await harness.start({ projects: [], args: ['--config', config], env });
     if (hooked) alice.addWebhook(project, `http://127.0.0.1:${hookPort}/webhooks/gitlab`, secret);
     const forge = onGitlab(gitlab, alice);
-    return { alice, forge: hooked ? forge : passingAfterEachStep(site, forge) };
+    return { alice, forge: hooked ? forge : wakingAfterEachStep(harness, forge) };
   };
 
   it.each([
     ['with webhooks', true],
     ['without', false],
-  ])('is wished for by a label and reported in one note, %s', { timeout: 180_000 }, async (_, hooked) => {
+  ])('is triggered by a label and reported in one note, %s', { timeout: 180_000 }, async (_, hooked) => {
     await using gitlab = await GitlabEmulator.start();
-    await using site = await Site.create();
-    const { forge } = await start(gitlab, site, hooked);
-    await expectWholeLife(site, forge, labelledApp);
+    await using harness = await EphdHarness.create();
+    const { forge } = await start(gitlab, harness, hooked);
+    await expectFullLifecycle(harness, forge, labelledApp);
     await eventually('GitLab shows the one environment', () => environmentStates(gitlab).join() === 'available');
   });
 
-  it('ends with the stop button of GitLab, which takes the label away', { timeout: 180_000 }, async () => {
+  it('ends with the stop button of GitLab, which makes Eph remove the label', { timeout: 180_000 }, async () => {
     await using gitlab = await GitlabEmulator.start();
-    await using site = await Site.create();
-    const { alice, forge } = await start(gitlab, site, false);
+    await using harness = await EphdHarness.create();
+    const { alice, forge } = await start(gitlab, harness, false);
     const { change, commit } = await forge.open(labelledApp());
-    await change.ask();
-    const { name } = await site.untilReady(change.source, commit);
+    await change.request();
+    const { name } = await harness.untilReady(change.source, commit);
     await eventually('GitLab shows it', () => gitlab.read.deployments(project).length === 1);
     alice.pressStop(project, `review/${name}`);
-    await site.untilGone(change.source);
-    expect(site.services()).toEqual([]);
+    await harness.untilGone(change.source);
+    expect(harness.services()).toEqual([]);
     await eventually('GitLab shows none', () => environmentStates(gitlab).length === 0);
     expect(gitlab.read.mergeRequest({ project, iid: Number(change.source) }).labels).toEqual([]);
   });
@@ -72,8 +72,8 @@ const onGitlab = ({ read }: GitlabEmulator, person: Person): ForgeHarness => ({
       commit,
       change: {
         source: String(at.iid),
-        ask: async () => person.label(at, 'preview'),
-        takeBack: async () => person.unlabel(at, 'preview'),
+        request: async () => person.label(at, 'preview'),
+        withdraw: async () => person.unlabel(at, 'preview'),
         push: (changed) => person.push(project, 'work', changed),
         setDraft: async (draft) => person[draft ? 'markDraft' : 'markReady'](at),
         close: async () => person.close(at),

@@ -1,65 +1,65 @@
 import { describe, expect, it } from 'vitest';
+import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { app, worker } from './sample-app.ts';
-import { Site } from './site.ts';
 
 const branches = Array.from({ length: 20 }, (_, index) => `preview/b${index}`);
 
-describe('many branches that go at once', () => {
-  it('take only as many environments with them as the bound allows; an operator releases the rest', async () => {
-    await using site = await Site.create();
-    const ephd = await site.start();
-    await site.repository.push('main', { README: 'what stays' });
-    for (const branch of branches) await site.repository.push(branch, app(worker));
+describe('many branches deleted at once', () => {
+  it('remove only as many environments as the bound allows; an operator releases the rest', async () => {
+    await using harness = await EphdHarness.create();
+    const ephd = await harness.start();
+    await harness.repository.push('main', { README: 'what stays' });
+    for (const branch of branches) await harness.repository.push(branch, app(worker));
     await eventually(
       'all are ready',
-      async () => (await site.environments()).filter((one) => one.phase === 'Ready').length === 20,
+      async () => (await harness.environments()).filter((one) => one.phase === 'Ready').length === 20,
       60,
     );
-    expect(site.services()).toHaveLength(20);
+    expect(harness.services()).toHaveLength(20);
 
-    await site.repository.delete(...branches);
+    await harness.repository.delete(...branches);
     const held = await eventually('the rest is held', async () => {
-      const environments = await site.environments();
+      const environments = await harness.environments();
       const all = environments.every((one) => one.conditions.some(({ type, status }) => type === 'Held' && status === 'True'));
       return all && environments.length < 20 ? environments : undefined;
     });
     expect(held).toHaveLength(15);
-    expect(site.services()).toHaveLength(15);
-    expect((await site.api('/metrics')).body).toMatch(/^eph_held_deletions 15$/m);
+    expect(harness.services()).toHaveLength(15);
+    expect((await harness.api('/metrics')).body).toMatch(/^eph_held_deletions 15$/m);
     const [first] = held;
-    const why = await site.api(`/api/v1/environments/${first?.id}/why`);
+    const why = await harness.api(`/api/v1/environments/${first?.id}/why`);
     expect(why.body).toContain('until an operator releases it');
 
-    // All or nothing after a restart: one that is restarted over and over must not remove a few each time.
+    // All or nothing after a restart: an ephd that restarts repeatedly must not remove a few each time.
     await ephd.kill();
-    await site.start();
+    await harness.start();
     await eventually(
       'all are held again',
-      async () => (await site.environments()).filter((one) => one.summary.includes('held')).length === 15,
+      async () => (await harness.environments()).filter((one) => one.summary.includes('held')).length === 15,
     );
-    expect(site.services()).toHaveLength(15);
+    expect(harness.services()).toHaveLength(15);
 
     for (const { id } of held)
-      expect((await site.api(`/api/v1/environments/${id}/release`, { method: 'POST' })).status).toBe(204);
-    await eventually('nothing is left', async () => (await site.environments()).length === 0);
-    expect(site.services()).toEqual([]);
+      expect((await harness.api(`/api/v1/environments/${id}/release`, { method: 'POST' })).status).toBe(204);
+    await eventually('nothing is left', async () => (await harness.environments()).length === 0);
+    expect(harness.services()).toEqual([]);
   }, 120_000);
 
-  it('and come back keep their environments', async () => {
-    await using site = await Site.create();
-    await site.start();
+  it('and pushed again keep their environments', async () => {
+    await using harness = await EphdHarness.create();
+    await harness.start();
     const commits = new Map<string, string>();
-    for (const branch of branches.slice(0, 6)) commits.set(branch, await site.repository.push(branch, app(worker)));
-    for (const [branch, commit] of commits) await site.untilReady(branch, commit);
-    const before = new Map((await site.environments()).map((one) => [one.source.name, one.createdAt]));
-    await site.repository.delete(...commits.keys());
+    for (const branch of branches.slice(0, 6)) commits.set(branch, await harness.repository.push(branch, app(worker)));
+    for (const [branch, commit] of commits) await harness.untilReady(branch, commit);
+    const before = new Map((await harness.environments()).map((one) => [one.source.name, one.createdAt]));
+    await harness.repository.delete(...commits.keys());
     const held = await eventually('one is held', async () =>
-      (await site.environments()).find((one) => one.summary.includes('held')),
+      (await harness.environments()).find((one) => one.summary.includes('held')),
     );
     const { name } = held.source;
-    await site.repository.git(['update-ref', `refs/heads/${name}`, commits.get(name) ?? '']);
-    const back = await site.untilReady(name, commits.get(name) ?? '');
+    await harness.repository.git(['update-ref', `refs/heads/${name}`, commits.get(name) ?? '']);
+    const back = await harness.untilReady(name, commits.get(name) ?? '');
     expect(back.createdAt).toBe(before.get(name));
   });
 });

@@ -4,9 +4,9 @@ import { eventListSchema } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeWith } from '../parts/describe-with.ts';
 import { postgres, type RunningPostgres } from '../parts/postgres.ts';
+import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { app, oneService } from './sample-app.ts';
-import { Site } from './site.ts';
 
 interface Health {
   readonly leadership: {
@@ -18,41 +18,41 @@ interface Health {
   readonly history: { readonly reachable: boolean; readonly buffered: number; readonly lost: number; readonly message: string };
 }
 
-const health = async (site: Site): Promise<Health> => JSON.parse((await site.api('/healthz')).body) as Health;
+const health = async (harness: EphdHarness): Promise<Health> => JSON.parse((await harness.api('/healthz')).body) as Health;
 
-const eventTypes = async (site: Site): Promise<readonly string[]> =>
-  (await site.read('/api/v1/events', eventListSchema)).events.map((one) => one.type);
+const eventTypes = async (harness: EphdHarness): Promise<readonly string[]> =>
+  (await harness.read('/api/v1/events', eventListSchema)).events.map((one) => one.type);
 
-/** A whole life, with the gateway answering in the middle. */
-const liveAndLetDie = async (site: Site, branch: string): Promise<void> => {
-  const commit = await site.repository.push(branch, app(oneService));
-  const { name } = await site.untilReady(branch, commit);
-  expect((await site.visit(name)).status).toBe(200);
-  await site.repository.delete(branch);
-  await site.untilGone(branch);
-  expect(site.services()).toEqual([]);
+/** A full lifecycle, with a request through the gateway. */
+const runLifecycle = async (harness: EphdHarness, branch: string): Promise<void> => {
+  const commit = await harness.repository.push(branch, app(oneService));
+  const { name } = await harness.untilReady(branch, commit);
+  expect((await harness.visit(name)).status).toBe(200);
+  await harness.repository.delete(branch);
+  await harness.untilGone(branch);
+  expect(harness.services()).toEqual([]);
 };
 
 describe('history in the data folder', () => {
-  it('may be deleted at any time: nothing else is lost', async () => {
-    await using site = await Site.create();
-    const ephd = await site.start();
-    const commit = await site.repository.push('preview/one', app());
-    const { name, createdAt } = await site.untilReady('preview/one', commit);
-    const [before] = site.services();
-    for (const file of readdirSync(site.dataFolder).filter((one) => one.startsWith('history')))
-      rmSync(join(site.dataFolder, file));
+  it('may be deleted at any time without other losses', async () => {
+    await using harness = await EphdHarness.create();
+    const ephd = await harness.start();
+    const commit = await harness.repository.push('preview/one', app());
+    const { name, createdAt } = await harness.untilReady('preview/one', commit);
+    const [before] = harness.services();
+    for (const file of readdirSync(harness.dataFolder).filter((one) => one.startsWith('history')))
+      rmSync(join(harness.dataFolder, file));
 
-    const next = await site.repository.push('preview/two', app());
-    await site.untilReady('preview/two', next);
-    await eventually('history goes on', async () => (await eventTypes(site)).includes('environment.wanted'));
+    const next = await harness.repository.push('preview/two', app());
+    await harness.untilReady('preview/two', next);
+    await eventually('history goes on', async () => (await eventTypes(harness)).includes('environment.wanted'));
     await ephd.kill();
-    for (const file of readdirSync(site.dataFolder).filter((one) => one.startsWith('history')))
-      rmSync(join(site.dataFolder, file));
-    await site.start();
-    expect(await site.untilReady('preview/one', commit)).toMatchObject({ name, createdAt });
-    expect(site.services().map((one) => one.pid)).toContain(before?.pid);
-    expect((await health(site)).history).toMatchObject({ reachable: true });
+    for (const file of readdirSync(harness.dataFolder).filter((one) => one.startsWith('history')))
+      rmSync(join(harness.dataFolder, file));
+    await harness.start();
+    expect(await harness.untilReady('preview/one', commit)).toMatchObject({ name, createdAt });
+    expect(harness.services().map((one) => one.pid)).toContain(before?.pid);
+    expect((await health(harness)).history).toMatchObject({ reachable: true });
   });
 });
 
@@ -63,52 +63,53 @@ describeWith(postgres, 'history in PostgreSQL', () => {
   });
   afterAll(() => server.stop());
 
-  it('is there after a restart, and with it who leads', async () => {
-    await using site = await Site.create();
+  it('survives a restart, after which ephd leads again', async () => {
+    await using harness = await EphdHarness.create();
     const env = { DATABASE_URL: await server.createDatabase() };
-    const ephd = await site.start({ env });
-    await eventually('it leads', async () => (await health(site)).leadership.state === 'leading');
-    await liveAndLetDie(site, 'preview/one');
+    const ephd = await harness.start({ env });
+    await eventually('it leads', async () => (await health(harness)).leadership.state === 'leading');
+    await runLifecycle(harness, 'preview/one');
     await ephd.stop();
-    await site.start({ env });
-    await eventually('it leads again', async () => (await health(site)).leadership.state === 'leading');
-    expect(await eventTypes(site)).toEqual(
+    await harness.start({ env });
+    await eventually('it leads again', async () => (await health(harness)).leadership.state === 'leading');
+    expect(await eventTypes(harness)).toEqual(
       expect.arrayContaining(['environment.wanted', 'component.applied', 'environment.removed']),
     );
     expect(JSON.stringify(ephd.lines)).not.toContain(new URL(env.DATABASE_URL).password);
   });
 
-  it('may be unreachable at the start, come, go and come back: environments do not notice', { timeout: 120_000 }, async () => {
-    await using site = await Site.create();
+  it('may be unreachable at the start and later: environments are not affected', { timeout: 120_000 }, async () => {
+    await using harness = await EphdHarness.create();
     const env = { DATABASE_URL: await server.createDatabase() };
     await server.halt();
-    await site.start({ env });
-    await eventually('it works without', async () => (await health(site)).leadership.leading === true);
-    expect(await health(site)).toMatchObject({
+    await harness.start({ env });
+    await eventually('it works without', async () => (await health(harness)).leadership.leading === true);
+    expect(await health(harness)).toMatchObject({
       leadership: { state: 'degraded' },
       history: { reachable: false, message: expect.stringContaining('PostgreSQL') },
     });
-    await liveAndLetDie(site, 'preview/one');
-    expect((await site.api('/api/v1/events')).status).toBe(503);
+    await runLifecycle(harness, 'preview/one');
+    expect((await harness.api('/api/v1/events')).status).toBe(503);
 
     await server.resume();
-    await eventually('history is back', async () => (await health(site)).history.reachable);
-    await eventually('it leads', async () => (await health(site)).leadership.state === 'leading');
-    await eventually('what happened meanwhile was kept', async () => (await eventTypes(site)).includes('environment.removed'));
+    await eventually('history is back', async () => (await health(harness)).history.reachable);
+    await eventually('it leads', async () => (await health(harness)).leadership.state === 'leading');
+    await eventually('what happened meanwhile was kept', async () => (await eventTypes(harness)).includes('environment.removed'));
 
     await server.halt();
-    await eventually('the loss is seen', async () => !(await health(site)).history.reachable);
-    await liveAndLetDie(site, 'preview/two');
+    await eventually('the loss is seen', async () => !(await health(harness)).history.reachable);
+    await runLifecycle(harness, 'preview/two');
     await server.resume();
-    await eventually('history is back', async () => (await health(site)).history.reachable);
-    const lives = async (): Promise<number> => (await eventTypes(site)).filter((type) => type === 'environment.removed').length;
+    await eventually('history is back', async () => (await health(harness)).history.reachable);
+    const lives = async (): Promise<number> =>
+      (await eventTypes(harness)).filter((type) => type === 'environment.removed').length;
     await eventually('nothing of it was lost', async () => (await lives()) === 2);
-    expect((await health(site)).history.lost).toBe(0);
+    expect((await health(harness)).history.lost).toBe(0);
   });
 
-  it('makes one of two ephd lead; the other takes over when it is killed', { timeout: 120_000 }, async () => {
-    await using first = await Site.create();
-    await using second = await Site.create();
+  it('elects one of two ephd as leader; the other takes over when it is killed', { timeout: 120_000 }, async () => {
+    await using first = await EphdHarness.create();
+    await using second = await EphdHarness.create();
     const env = { DATABASE_URL: await server.createDatabase() };
     const projects = [first.repository.path];
     const leader = await first.start({ env, projects });
@@ -127,7 +128,7 @@ describeWith(postgres, 'history in PostgreSQL', () => {
     await leader.kill();
     await eventually('the second leads', async () => (await health(second)).leadership.state === 'leading', 60);
     console.log(`the standby led ${((performance.now() - killed) / 1000).toFixed(1)} s after the leader was killed`);
-    // Processes belong to the machine they run on: the new leader makes the environment on its own.
+    // Processes belong to their machine: the new leader starts the environment itself.
     await second.untilReady('preview/one', commit);
     expect(second.services()).toHaveLength(1);
   });

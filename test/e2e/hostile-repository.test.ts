@@ -2,15 +2,15 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { app, oneService, run, spec } from './sample-app.ts';
-import { Site } from './site.ts';
 
 describe('names of branches', () => {
-  it('may hold whatever Git allows', async () => {
-    await using site = await Site.create();
-    await site.start();
-    const canary = join(site.folder, 'canary');
+  it('may contain whatever Git allows', async () => {
+    await using harness = await EphdHarness.create();
+    await harness.start();
+    const canary = join(harness.folder, 'canary');
     const branches = [
       `preview/$(touch\${IFS}${canary.replaceAll('/', '')})`,
       'preview/`reboot`;halt&&true|false>x',
@@ -22,94 +22,94 @@ describe('names of branches', () => {
       'preview/a/deep/er/name.with.dots',
     ];
     const commits = new Map<string, string>();
-    for (const branch of branches) commits.set(branch, await site.repository.push(branch, app()));
+    for (const branch of branches) commits.set(branch, await harness.repository.push(branch, app()));
     for (const [branch, commit] of commits) {
-      const { name, alias } = await site.untilReady(branch, commit);
+      const { name, alias } = await harness.untilReady(branch, commit);
       expect(name).toMatch(/^[a-z0-9-]{1,63}$/);
       expect(alias).toMatch(/^[a-z0-9-]{1,63}$/);
-      expect(JSON.parse((await site.visit(name)).body), branch).toMatchObject({ ref: branch, commit });
+      expect(JSON.parse((await harness.visit(name)).body), branch).toMatchObject({ ref: branch, commit });
     }
-    await site.repository.delete(...branches.slice(0, 4));
-    for (const branch of branches.slice(0, 4)) await site.untilGone(branch);
-    expect((await site.environments()).map((one) => one.source.name).toSorted()).toEqual(branches.slice(4).toSorted());
+    await harness.repository.delete(...branches.slice(0, 4));
+    for (const branch of branches.slice(0, 4)) await harness.untilGone(branch);
+    expect((await harness.environments()).map((one) => one.source.name).toSorted()).toEqual(branches.slice(4).toSorted());
   });
 
-  it('that Git does not allow are reported, and cost nobody anything', async () => {
-    await using site = await Site.create();
-    await site.start();
-    const commit = await site.repository.push('preview/good', app());
-    await site.untilReady('preview/good', commit);
-    await writeFile(join(site.repository.path, 'refs/heads/preview/a..b'), `${commit}\n`);
-    await eventually('health names the ref', async () => (await site.api('/healthz')).body.includes('a..b'));
-    expect(await site.untilReady('preview/good', commit)).toMatchObject({ phase: 'Ready' });
-    expect(site.services()).toHaveLength(1);
+  it('that Git does not allow are reported and affect no other branch', async () => {
+    await using harness = await EphdHarness.create();
+    await harness.start();
+    const commit = await harness.repository.push('preview/good', app());
+    await harness.untilReady('preview/good', commit);
+    await writeFile(join(harness.repository.path, 'refs/heads/preview/a..b'), `${commit}\n`);
+    await eventually('health names the ref', async () => (await harness.api('/healthz')).body.includes('a..b'));
+    expect(await harness.untilReady('preview/good', commit)).toMatchObject({ phase: 'Ready' });
+    expect(harness.services()).toHaveLength(1);
   });
 
-  it('that become the same alias: the first keeps it, the other inherits it', async () => {
-    await using site = await Site.create();
-    await site.start();
-    const first = await site.repository.push('preview/a.b', app());
-    const older = await site.untilReady('preview/a.b', first);
-    const second = await site.repository.push('preview/a+b', app());
-    const newer = await site.untilReady('preview/a+b', second);
+  it('that map to the same alias: the first keeps it, the other gets it afterwards', async () => {
+    await using harness = await EphdHarness.create();
+    await harness.start();
+    const first = await harness.repository.push('preview/a.b', app());
+    const older = await harness.untilReady('preview/a.b', first);
+    const second = await harness.repository.push('preview/a+b', app());
+    const newer = await harness.untilReady('preview/a+b', second);
     expect([older.alias, newer.alias]).toEqual(['shop-preview-a-b', null]);
-    const redirect = await site.visit('shop-preview-a-b', { path: '/x?y' });
+    const redirect = await harness.visit('shop-preview-a-b', { path: '/x?y' });
     expect(redirect).toMatchObject({
       status: 307,
-      headers: { location: `http://${older.name}.localhost:${site.gatewayPort}/x?y` },
+      headers: { location: `http://${older.name}.localhost:${harness.gatewayPort}/x?y` },
     });
-    await site.repository.delete('preview/a.b');
-    await site.untilGone('preview/a.b');
-    expect((await site.visit('shop-preview-a-b')).headers.location).toContain(newer.name);
+    await harness.repository.delete('preview/a.b');
+    await harness.untilGone('preview/a.b');
+    expect((await harness.visit('shop-preview-a-b')).headers.location).toContain(newer.name);
   });
 
-  it('that become the same name: both get one of their own', async () => {
-    await using site = await Site.create();
-    await site.start();
+  it('that map to the same name: each gets a unique one', async () => {
+    await using harness = await EphdHarness.create();
+    await harness.start();
     const named = { 'eph.yaml': spec(oneService, { environment: { name_template: '{project}-{ref_name}' } }) };
     const [first, second] = [
-      await site.repository.push('preview/a.b', app(oneService, named)),
-      await site.repository.push('preview/a+b', app(oneService, named)),
+      await harness.repository.push('preview/a.b', app(oneService, named)),
+      await harness.repository.push('preview/a+b', app(oneService, named)),
     ];
-    const [one, two] = await Promise.all([site.untilReady('preview/a.b', first), site.untilReady('preview/a+b', second)]);
+    const [one, two] = await Promise.all([harness.untilReady('preview/a.b', first), harness.untilReady('preview/a+b', second)]);
     expect(new Set([one.name, two.name]).size).toBe(2);
     for (const [{ name }, commit] of [
       [one, first],
       [two, second],
     ] as const)
-      expect(JSON.parse((await site.visit(name)).body)).toMatchObject({ commit });
+      expect(JSON.parse((await harness.visit(name)).body)).toMatchObject({ commit });
   });
 });
 
-describe('what a repository carries', () => {
-  it('links that leave the checkout are refused, whoever they are', async () => {
-    await using site = await Site.create();
-    await site.start();
-    const good = await site.repository.push('preview/good', app());
+describe('a hostile repository', () => {
+  it('cannot link to files outside the checkout', async () => {
+    await using harness = await EphdHarness.create();
+    await harness.start();
+    const good = await harness.repository.push('preview/good', app());
     const inside = { web: { command: run('answer.mjs'), directory: 'sub' } };
-    await site.repository.push('preview/absolute', app(oneService, { out: { link: '/etc' } }));
-    await site.repository.push('preview/relative', app(oneService, { out: { link: '../../..' } }));
-    await site.repository.push('preview/directory', app(inside, { sub: { link: '..' } }));
-    await site.repository.push('preview/up', app({ web: { command: run('answer.mjs'), directory: '../..' } }));
+    await harness.repository.push('preview/absolute', app(oneService, { out: { link: '/etc' } }));
+    await harness.repository.push('preview/relative', app(oneService, { out: { link: '../../..' } }));
+    await harness.repository.push('preview/directory', app(inside, { sub: { link: '..' } }));
+    await harness.repository.push('preview/up', app({ web: { command: run('answer.mjs'), directory: '../..' } }));
     for (const branch of ['absolute', 'relative', 'directory', 'up']) {
-      const { summary, conditions } = await site.until(`preview/${branch}`, 'failed', (one) => one.phase === 'Failed');
+      const { summary, conditions } = await harness.until(`preview/${branch}`, 'failed', (one) => one.phase === 'Failed');
       expect(summary, branch).toMatch(/leaves/);
       expect(
         conditions.find((one) => one.type === 'Stalled'),
         branch,
       ).toMatchObject({ status: 'True' });
     }
-    await site.untilReady('preview/good', good);
-    expect(site.services()).toHaveLength(1);
+    await harness.untilReady('preview/good', good);
+    expect(harness.services()).toHaveLength(1);
   });
 
-  it('hooks, filters and programs of its configuration are never run', async () => {
-    await using site = await Site.create();
-    const canary = join(site.folder, 'canary');
-    const script = join(site.folder, 'evil.sh');
+  it('cannot make ephd run its hooks, filters or configured programs', async () => {
+    await using harness = await EphdHarness.create();
+    const canary = join(harness.folder, 'canary');
+    const script = join(harness.folder, 'evil.sh');
     await writeFile(script, `#!/bin/sh\necho "$0 $*" >> ${canary}\ncat\n`);
     await chmod(script, 0o755);
-    const hooks = join(site.repository.path, 'hooks');
+    const hooks = join(harness.repository.path, 'hooks');
     await mkdir(hooks, { recursive: true });
     for (const hook of [
       'post-checkout',
@@ -132,15 +132,18 @@ describe('what a repository carries', () => {
       'diff.external': script,
       'core.alternateRefsCommand': script,
     }))
-      await site.repository.git(['config', key, value]);
-    await site.start();
-    const commit = await site.repository.push('preview/one', app(oneService, { '.gitattributes': '* filter=evil diff=evil\n' }));
-    const { name } = await site.untilReady('preview/one', commit);
-    expect((await site.visit(name)).status).toBe(200);
-    // The report is the one thing that ephd writes there.
-    await site.untilReported(commit, 'Ready');
-    await site.repository.delete('preview/one');
-    await site.untilGone('preview/one');
+      await harness.repository.git(['config', key, value]);
+    await harness.start();
+    const commit = await harness.repository.push(
+      'preview/one',
+      app(oneService, { '.gitattributes': '* filter=evil diff=evil\n' }),
+    );
+    const { name } = await harness.untilReady('preview/one', commit);
+    expect((await harness.visit(name)).status).toBe(200);
+    // The report is all that ephd writes there.
+    await harness.untilReported(commit, 'Ready');
+    await harness.repository.delete('preview/one');
+    await harness.untilGone('preview/one');
     expect(existsSync(canary)).toBe(false);
   });
 });

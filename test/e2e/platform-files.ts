@@ -15,17 +15,17 @@ const document = (labels: Readonly<Record<string, string>>, data: unknown): stri
     2,
   );
 
-/** What holds for every component of the cluster; JSON is YAML. */
+/** Configuration of the whole cluster, as JSON, which is YAML. */
 export const clusterFile = (data: Readonly<Record<string, unknown>> = {}): Files => ({
   'test/env.yaml': document({ type: 'cluster' }, { environment: { name: 'test' }, ...data }),
 });
 
-/** What operators set for one project. */
+/** Overrides of the operator for one project. */
 export const projectFile = (repository: string, overrides: Readonly<Record<string, unknown>>, project = repository): Files => ({
   [`test/apps/${repository}/${project}/env.yaml`]: document({ type: 'project', repository, project }, { overrides }),
 });
 
-/** Every component of every project is greeted by the platform. */
+/** A default that sets `GREETING` for every component of every project. */
 export const greeting = (text: string): Readonly<Record<string, unknown>> => ({
   defaults: { Deployment: { env: { GREETING: text } } },
 });

@@ -8,9 +8,8 @@ export interface EphdOptions {
   readonly dataFolder: string;
   readonly apiPort: number;
   readonly gatewayPort: number;
-  /** Further arguments of ephd. */
   readonly args?: readonly string[];
-  /** On top of an environment that holds nothing but PATH and HOME. */
+  /** In addition to PATH and HOME; nothing else is inherited. */
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments of Node itself. */
   readonly nodeArgs?: readonly string[];
@@ -31,7 +30,7 @@ export interface EphdExit {
 const main = join(import.meta.dirname, '../../apps/ephd/main.ts');
 const upWithinSeconds = 30;
 
-/** A real ephd in a process of its own. */
+/** A real ephd in a separate process. */
 export class RunningEphd {
   readonly lines: EphdLine[] = [];
   readonly exited: Promise<EphdExit>;
@@ -39,7 +38,7 @@ export class RunningEphd {
   readonly #up = Promise.withResolvers<void>();
   readonly #listeners = new Set<(line: EphdLine) => void>();
 
-  /** Returns at once; `up` says when it can be used. */
+  /** Returns at once; await `up` before using it. */
   constructor({ projects, dataFolder, apiPort, gatewayPort, args = [], env = {}, nodeArgs = [] }: EphdOptions) {
     const flags = ['--data', dataFolder, '--port', String(apiPort), '--gateway-port', String(gatewayPort)];
     this.#child = spawn(
@@ -59,7 +58,7 @@ export class RunningEphd {
       this.#child.once('error', (error) => resolve({ code: null, signal: null, stderr: error.message }));
       this.#child.once('close', (code, signal) => resolve({ code, signal, stderr }));
     });
-    // Whoever is interested awaits `up`; a kill before that is no error of its own.
+    // Callers that care await `up`; being killed earlier is not an error in itself.
     this.#up.promise.catch(() => undefined);
     void this.exited.then(({ code, signal }) => this.#up.reject(new Error(`ephd ended with ${code ?? signal}: ${stderr}`)));
   }
@@ -85,13 +84,12 @@ export class RunningEphd {
     this.#listeners.add(listener);
   }
 
-  /** No chance to tidy up. */
+  /** SIGKILL: ephd cannot clean up. */
   kill(): Promise<EphdExit> {
     this.#child.kill('SIGKILL');
     return this.exited;
   }
 
-  /** Asks it to stop. */
   stop(): Promise<EphdExit> {
     this.#child.kill('SIGTERM');
     return this.exited;
@@ -109,7 +107,7 @@ const parseLine = (text: string): EphdLine => {
   try {
     return JSON.parse(text) as EphdLine;
   } catch {
-    // Whatever a library prints is worth keeping.
+    // Output of a library, which is kept too.
     return { msg: text };
   }
 };

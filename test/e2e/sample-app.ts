@@ -1,10 +1,10 @@
 import type { Files } from './sample-repository.ts';
 
-/** Programs that services run with the Node that runs the test: each commit carries them. */
+/** Programs in every commit; services run them with the Node that runs the test. */
 const programs = {
   /**
-   * Answers every request with what it knows of itself, as JSON. `/forwarded` asks the service that `API` points to, `/say/…` makes
-   * it write to its log.
+   * Answers every request with its own commit, ref and environment, as JSON. `/forwarded` calls the service at `API`, `/say/…` writes
+   * to the log.
    */
   'answer.mjs': `
     import { createServer } from 'node:http';
@@ -35,7 +35,7 @@ export const spec = (services: Services, rest: Readonly<Record<string, unknown>>
 /** One service that answers over HTTP. */
 export const oneService: Services = { web: { command: run('answer.mjs'), ready: { http: '/' } } };
 
-/** Two services; the one that gets the traffic uses the other through a reference. */
+/** Two services; the entry reaches the other through a reference. */
 export const twoServices: Services = {
   web: { command: run('answer.mjs'), entry: true, env: { API: 'outputs/api/url' } },
   api: { command: run('answer.mjs') },

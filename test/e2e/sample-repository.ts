@@ -10,8 +10,8 @@ export type FileContent = string | Uint8Array | { readonly link: string };
 export type Files = Readonly<Record<string, FileContent>>;
 
 /**
- * A real bare Git repository, made on the spot, out of reach of the developer's own configuration. Refs move in one step, as with a
- * push: a branch that is overwritten is never gone in between.
+ * A real bare Git repository, isolated from the Git configuration of the developer. Refs move atomically, as with a push: a branch that
+ * is overwritten never disappears in between.
  */
 export class SampleRepository {
   readonly path: string;
@@ -57,7 +57,7 @@ export class SampleRepository {
     return this.#run([`--git-dir=${this.path}`, ...args], input);
   }
 
-  /** Out of the way, as if its disk or server was gone. */
+  /** Moves it away, as if its disk or server were unavailable. */
   async hide(): Promise<void> {
     await rename(this.path, `${this.path}.hidden`);
   }
@@ -68,13 +68,13 @@ export class SampleRepository {
 
   async #run(args: readonly string[], input: string | Uint8Array = ''): Promise<string> {
     const env = { PATH: process.env['PATH'], HOME: this.#home, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
-    // Hooks that a test puts there are bait for ephd, not for us.
+    // Tests install hooks to check that ephd does not run them; the test itself must not run them either.
     const running = execute('git', ['-c', 'core.hooksPath=/dev/null', ...args], {
       env,
       cwd: this.#home,
       maxBuffer: 64 * 1024 * 1024,
     });
-    // A Git that ends early says why when it ends.
+    // If Git exits early, its exit status carries the error.
     running.child.stdin?.on('error', () => undefined).end(input);
     return (await running).stdout;
   }

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Layout } from '@eph/providers/process/layout';
 
-/** A process that runs for a component, found by what it carries in its own environment and not by what ephd says. */
+/** A process of a component, found through its environment variables, independently of ephd. */
 export interface ServiceProcess {
   readonly pid: number;
   readonly startTime: string;
-  /** Each start of an instance is a session of its own, which its leader names. */
+  /** Each start of an instance is a separate session, identified by the pid of its leader. */
   readonly session: number;
   readonly environment: string;
   readonly component: string;
@@ -27,19 +27,19 @@ export const readProcessesNaming = (folder: string): readonly { readonly pid: nu
     return command?.includes(folder) === true && readStat(pid) !== undefined ? [{ pid, command }] : [];
   });
 
-/** Whether a process is another one, or was started by it, however indirectly. */
+/** Whether a process is this ancestor or descends from it. */
 export const descendsFrom = (pid: number, ancestor: number): boolean => {
   for (let at: number | undefined = pid; at !== undefined && at > 0; at = readStat(at)?.parent) if (at === ancestor) return true;
   return false;
 };
 
-/** Ends them all at once; what they would start meanwhile is ended by the next round. */
+/** Kills them all; processes that they start meanwhile are killed in the next round. */
 export const endServiceProcesses = (dataFolder: string): void => {
   for (let left = readServiceProcesses(dataFolder); left.length > 0; left = readServiceProcesses(dataFolder))
     for (const { pid } of left) endProcess(pid);
 };
 
-/** Still the same process, not another that got its number. */
+/** Compares start times, since pids are reused. */
 export const isAlive = ({ pid, startTime }: ServiceProcess): boolean => readStat(pid)?.startTime === startTime;
 
 const readPids = (): readonly number[] =>
@@ -70,7 +70,7 @@ interface Stat {
 
 const readStat = (pid: number): Stat | undefined => {
   const text = readProc(pid, 'stat');
-  // The command name stands in parentheses and may hold anything, so fields are counted from behind it.
+  // The command name is in parentheses and may contain anything, so fields are counted after it.
   const fields = text?.slice(text.lastIndexOf(')') + 2).split(' ') ?? [];
   const [state = 'X', parent = '', , session = ''] = fields;
   if (state === 'Z' || state === 'X') return undefined;

@@ -1,45 +1,52 @@
 import type { CommitSha, EnvironmentId } from '@eph/contract';
 import { componentName } from '@eph/contract';
+import type { ForgeChaosHarness } from './forge-chaos-harness.ts';
 import { renderComment } from './reports.ts';
-import type { Town } from './town.ts';
-import type { Violation } from './witness.ts';
+import type { Violation } from './verifier.ts';
 
 const web = componentName('web');
 
-/** Every way in which the world is not what the forge says, past all its faults. None: it has converged. */
-export const findDifferences = async (town: Town, silenced: ReadonlySet<number>): Promise<readonly Violation[]> => {
-  const { hosting, witness, infrastructure } = town;
+/** Every difference between the environments and the true state of the forge. Empty if they have converged. */
+export const findDifferences = async (
+  harness: ForgeChaosHarness,
+  deletedReports: ReadonlySet<number>,
+): Promise<readonly Violation[]> => {
+  const { fixture, verifier, infrastructure } = harness;
   const living = new Map([...infrastructure.environments].map(([id, { identity }]) => [Number(identity.source.name), id]));
-  const wanted = witness.pulls.filter((number) => witness.wants(number));
+  const wanted = verifier.pulls.filter((number) => verifier.wants(number));
   const differences = [
-    ...wanted.flatMap((number) => compareEnvironment(town, number, living.get(number))),
+    ...wanted.flatMap((number) => compareEnvironment(harness, number, living.get(number))),
     ...[...living.keys()]
       .filter((number) => !wanted.includes(number))
-      .map((number) => `the environment of pull request ${number} is left`),
+      .map((number) => `the environment of pull request ${number} was not removed`),
     ...compareDeployed(
-      hosting.deployed(),
-      wanted.map((number) => witness.commitOf(number)),
+      fixture.deployed(),
+      wanted.map((number) => verifier.commitOf(number)),
     ),
   ];
-  const ids = new Map([...town.reports.values()].map(({ source, environment }) => [Number(source.name), environment]));
-  const comparisons = witness.pulls.map((number) =>
-    compareReports(town, number, { id: ids.get(number), isWanted: wanted.includes(number), isSilenced: silenced.has(number) }),
+  const ids = new Map([...harness.reports.values()].map(({ source, environment }) => [Number(source.name), environment]));
+  const comparisons = verifier.pulls.map((number) =>
+    compareReports(harness, number, {
+      id: ids.get(number),
+      isWanted: wanted.includes(number),
+      isReportDeleted: deletedReports.has(number),
+    }),
   );
-  const told = (await Promise.all(comparisons)).flat();
+  const reportDifferences = (await Promise.all(comparisons)).flat();
   return [
-    ...differences.map((message) => ({ invariant: 'the world converges', message }) as const),
-    ...told.map((message) => ({ invariant: 'one report per pull request', message }) as const),
+    ...differences.map((message) => ({ invariant: 'environments converge', message }) as const),
+    ...reportDifferences.map((message) => ({ invariant: 'one report per pull request', message }) as const),
   ];
 };
 
 const compareEnvironment = (
-  { witness, infrastructure }: Town,
+  { verifier, infrastructure }: ForgeChaosHarness,
   number: number,
   id: EnvironmentId | undefined,
 ): readonly string[] => {
   const environment = id === undefined ? undefined : infrastructure.environments.get(id);
   if (environment === undefined) return [`pull request ${number} has no environment`];
-  const commit = witness.commitOf(number);
+  const commit = verifier.commitOf(number);
   const serving: CommitSha | undefined = environment.slots.get(web)?.current?.component.commit;
   return serving === commit ? [] : [`pull request ${number} wants ${commit}, and ${serving ?? 'nothing'} answers`];
 };
@@ -55,22 +62,22 @@ const compareDeployed = (deployed: readonly string[] | undefined, wanted: readon
 };
 
 const compareReports = async (
-  { hosting, reports }: Town,
+  { fixture, reports }: ForgeChaosHarness,
   number: number,
   {
     id,
     isWanted,
-    isSilenced,
-  }: { readonly id: EnvironmentId | undefined; readonly isWanted: boolean; readonly isSilenced: boolean },
+    isReportDeleted,
+  }: { readonly id: EnvironmentId | undefined; readonly isWanted: boolean; readonly isReportDeleted: boolean },
 ): Promise<readonly string[]> => {
-  const written = await hosting.reports(number);
+  const written = await fixture.reports(number);
   const last = id === undefined ? undefined : reports.get(id);
   if (written.length > 1) return [`pull request ${number} has ${written.length} reports`];
-  if (last === undefined) return isWanted || written.length > 0 ? [`nobody reported on pull request ${number}`] : [];
+  if (last === undefined) return isWanted || written.length > 0 ? [`pull request ${number} has no report`] : [];
   const phase = isWanted ? 'Ready' : 'Removed';
   if (last.view.phase !== phase) return [`pull request ${number} was last reported as ${last.view.phase}, not ${phase}`];
   const [report] = written;
-  if (isSilenced) return report === undefined ? [] : [`pull request ${number} shows a report again that somebody deleted`];
+  if (isReportDeleted) return report === undefined ? [] : [`pull request ${number} shows a report that a user deleted`];
   if (report === undefined) return [`pull request ${number} shows no report`];
   return report.body === renderComment(last) ? [] : [`pull request ${number} shows another report than the last`];
 };

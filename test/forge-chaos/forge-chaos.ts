@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { mix, Random } from '../simulate/random.ts';
 import { findDifferences } from './differences.ts';
-import { startGitea } from './gitea-hosting.ts';
-import { startGithub } from './github-hosting.ts';
-import { startGitlab } from './gitlab-hosting.ts';
-import { People } from './people.ts';
+import { ForgeChaosHarness } from './forge-chaos-harness.ts';
+import { startGitea } from './gitea-fixture.ts';
+import { startGithub } from './github-fixture.ts';
+import { startGitlab } from './gitlab-fixture.ts';
 import { type PlantName, plants } from './plants.ts';
-import { Town } from './town.ts';
-import type { Violation } from './witness.ts';
+import { Users } from './users.ts';
+import type { Violation } from './verifier.ts';
 
-export const hostings = { github: startGithub, gitlab: startGitlab, gitea: startGitea } as const;
+export const fixtures = { github: startGithub, gitlab: startGitlab, gitea: startGitea } as const;
 
 export interface ForgeChaosOptions {
-  readonly forge: keyof typeof hostings;
+  readonly forge: keyof typeof fixtures;
   readonly steps: number;
   readonly seed: number;
   readonly plant?: PlantName;
@@ -26,80 +26,84 @@ export interface ForgeChaosResult {
   readonly faults: number;
   readonly pulls: number;
   readonly removals: number;
-  /** How often failures stopped, and how often the world became what the forge says. */
+  /** How often faults were stopped to let Eph settle; `converged` counts how often it did. */
   readonly settles: number;
   readonly converged: number;
   readonly violations: readonly Violation[];
-  /** What happened last, for people. */
+  /** The last steps, for the error output. */
   readonly history: readonly string[];
 }
 
 const settleEvery = 250;
 const historyLines = 60;
-/** A report that failed over and over comes back at the latest after the longest pause of the queue. */
+/** A report that failed repeatedly is retried after the longest backoff of the queue at the latest. */
 const settleWithinSeconds = 3_000;
 const progressEvery = 1_000;
 
-/** People work in a repository whose forge fails and lies by omission; what Eph makes of it is compared with the truth. */
+/** Simulates users of a forge that fails and truncates answers, and compares what Eph does with the true state. */
 export const runForgeChaos = async (options: ForgeChaosOptions): Promise<ForgeChaosResult> => {
   const { forge, steps, seed, plant = 'none', print, signal } = options;
   const started = performance.now();
-  await using town = await Town.start(hostings[forge], { seed, random: new Random(mix(seed, 2)), plant: plants[plant] });
-  const { hosting, witness } = town;
+  await using harness = await ForgeChaosHarness.start(fixtures[forge], {
+    seed,
+    random: new Random(mix(seed, 2)),
+    plant: plants[plant],
+  });
+  const { fixture, verifier } = harness;
   const random = new Random(mix(seed, 1));
-  const people = new People(hosting, witness, random, (report) => town.isDelivered(report));
+  const users = new Users(fixture, verifier, random, (report) => harness.isDelivered(report));
   const history: string[] = [];
   let [taken, settles, converged] = [0, 0, 0];
 
   const settle = async (): Promise<void> => {
-    hosting.endStorm();
+    fixture.stopFaults();
     settles += 1;
-    const differences = await untilSettled(town, people.silenced);
+    const differences = await untilSettled(harness, users.deletedReports);
     if (differences.length === 0) converged += 1;
-    witness.violations.push(...differences);
+    verifier.violations.push(...differences);
   };
 
-  hosting.startStorm();
-  while (taken < steps && witness.violations.length === 0) {
+  fixture.startFaults();
+  while (taken < steps && verifier.violations.length === 0) {
     signal.throwIfAborted();
-    history.push(`${taken} ${await takeStep(town, people, random)}`);
+    history.push(`${taken} ${await takeStep(harness, users, random)}`);
     if (history.length > historyLines) history.shift();
     taken += 1;
     if (taken % progressEvery === 0)
-      print(`${taken} of ${steps} steps, ${hosting.faults} faults, ${Math.round((performance.now() - started) / 1000)} s`);
-    if (taken % settleEvery !== 0 || witness.violations.length > 0) continue;
+      print(`${taken} of ${steps} steps, ${fixture.faults} faults, ${Math.round((performance.now() - started) / 1000)} s`);
+    if (taken % settleEvery !== 0 || verifier.violations.length > 0) continue;
     await settle();
-    hosting.startStorm();
+    fixture.startFaults();
   }
-  if (witness.violations.length === 0) {
-    await people.closeAll();
+  if (verifier.violations.length === 0) {
+    await users.closeAll();
     await settle();
   }
-  const { requests, faults } = hosting;
-  const { removals, violations, pulls } = witness;
+  const { requests, faults } = fixture;
+  const { removals, violations, pulls } = verifier;
   return { steps: taken, requests, faults, pulls: pulls.length, removals, settles, converged, violations, history };
 };
 
-/** Some time passes, somebody does something, and Eph may hear of it at once; often it is in the middle of its work then. */
-const takeStep = async (town: Town, people: People, random: Random): Promise<string> => {
-  // Forges tell the time in seconds: what happens within one has no order.
-  town.clock.advance(2_000 + random.below(6_000));
+/** Advances the clock, performs one user action and perhaps wakes Eph, often while Eph is still reconciling. */
+const takeStep = async (harness: ForgeChaosHarness, users: Users, random: Random): Promise<string> => {
+  // Forges report times in whole seconds: events within one second have no order.
+  harness.clock.advance(2_000 + random.below(6_000));
   const turns = random.chance(0.4) ? random.below(30) : undefined;
-  if (turns === undefined) await town.engine.idle();
+  if (turns === undefined) await harness.engine.idle();
   for (let turn = 0; turn < (turns ?? 0); turn += 1) await nextTurn();
-  const what = await people.act();
-  if (random.chance(0.5)) town.wake();
-  await town.engine.idle();
-  town.releaseUnwanted();
+  const what = await users.act();
+  if (random.chance(0.5)) harness.wake();
+  await harness.engine.idle();
+  harness.releaseUnwanted();
   return turns === undefined ? what : `${what}, meanwhile`;
 };
 
-const untilSettled = async (town: Town, silenced: ReadonlySet<number>): Promise<readonly Violation[]> => {
-  const until = town.clock.now() + settleWithinSeconds * 1000;
+const untilSettled = async (harness: ForgeChaosHarness, deletedReports: ReadonlySet<number>): Promise<readonly Violation[]> => {
+  const until = harness.clock.now() + settleWithinSeconds * 1000;
   for (;;) {
-    await town.live(20);
-    town.releaseUnwanted();
-    const differences = await findDifferences(town, silenced);
-    if (differences.length === 0 || town.clock.now() > until) return differences;
+    await harness.advance(20);
+    harness.releaseUnwanted();
+    const differences = await findDifferences(harness, deletedReports);
+    if (differences.length === 0 || harness.clock.now() > until) return differences;
   }
 };

@@ -1,21 +1,21 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { parseWhole, runCommand } from '../chaos-command.ts';
-import { type ForgeChaosOptions, hostings, runForgeChaos } from './forge-chaos.ts';
+import { type ForgeChaosOptions, fixtures, runForgeChaos } from './forge-chaos.ts';
 import { type PlantName, plants } from './plants.ts';
 
-const help = `Runs the real engine and a real adapter against a forge of which one answer in ten fails and one in twenty is cut short.
+const help = `Runs the real engine and a real adapter against a forge where one answer in ten fails and one in twenty is truncated.
 
   npm run forge-chaos -- --steps 10000 --seed 7 --forge github
-  npm run forge-chaos -- --steps 1000 --seed 7 --forge gitlab --plant outage-is-gone   with a fault put in on purpose, which has to be found
+  npm run forge-chaos -- --steps 1000 --seed 7 --forge gitlab --plant outage-is-gone   with a planted fault, which the run has to find
 
-  --steps <number>   how many (10000)
-  --seed <number>    decides what happens; without it a fresh one is taken and printed. Which answers fail also depends on the order
-                     in which requests arrive, and that on the machine
-  --forge <name>     ${Object.keys(hostings).join(', ')} (github); gitea is a real server behind a proxy, and slower
+  --steps <number>   number of steps (10000)
+  --seed <number>    seeds the run; without it a random seed is used and printed. Which answers fail also depends on the order in which
+                     requests arrive, so two runs of one seed may differ
+  --forge <name>     ${Object.keys(fixtures).join(', ')} (github); gitea is a real server behind a proxy, and slower
   --plant <name>     ${Object.keys(plants).join(', ')}
 
-Exit status: 0 nothing was destroyed wrongly or left behind, 1 something was, 2 the command was not understood, 130 Ctrl-C.`;
+Exit status: 0 no violation, 1 violation, 2 invalid arguments, 130 Ctrl-C.`;
 
 type Options = Omit<ForgeChaosOptions, 'print' | 'signal'>;
 
@@ -31,7 +31,7 @@ const parse = (): Options | 'help' => {
   return {
     steps: parseWhole(values.steps, 10_000),
     seed: parseWhole(values.seed, randomInt(1, 1_000_000)),
-    forge: oneOf<keyof typeof hostings>(hostings, values.forge ?? 'github'),
+    forge: oneOf<keyof typeof fixtures>(fixtures, values.forge ?? 'github'),
     plant: oneOf<PlantName>(plants, values.plant ?? 'none'),
   };
 };

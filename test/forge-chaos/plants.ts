@@ -1,17 +1,17 @@
 import { completeReading } from '@eph/contract';
 import type { Forge } from '@eph/engine/source/forge';
 
-/** A fault put in on purpose, around the adapter: a run that does not find it proves nothing. */
+/** A fault planted around the adapter: a run that does not find it proves nothing. */
 export type Plant = (forge: Forge) => Forge;
 
-/** Takes what could be read of a list for all of it. */
-const believeWhatArrived: Plant = (forge) => ({
+/** Treats a partial list as complete. */
+const treatPartialAsComplete: Plant = (forge) => ({
   ...forge,
   sources: async (signal) => completeReading((await forge.sources(signal)).items),
 });
 
-/** Takes an outage for a deletion. */
-const takeSilenceForGone: Plant = (forge) => ({
+/** Treats an outage as a deletion. */
+const treatUnknownAsGone: Plant = (forge) => ({
   ...forge,
   source: async (ref, signal) => {
     const answer = await forge.source(ref, signal);
@@ -19,8 +19,8 @@ const takeSilenceForGone: Plant = (forge) => ({
   },
 });
 
-/** Asks for comments, and takes silence for nobody having said a thing. */
-const takeSilenceForNoCommands: Plant = (forge) => {
+/** Treats unreadable comments as the absence of commands. */
+const treatUnreadAsNoCommands: Plant = (forge) => {
   const { pulls } = forge;
   if (pulls === undefined) return forge;
   const commands: typeof pulls.commands = async (...args) => completeReading((await pulls.commands(...args)).items);
@@ -29,9 +29,9 @@ const takeSilenceForNoCommands: Plant = (forge) => {
 
 export const plants = {
   none: (forge) => forge,
-  'truncated-is-complete': believeWhatArrived,
-  'outage-is-gone': takeSilenceForGone,
-  'outage-is-silence': takeSilenceForNoCommands,
+  'truncated-is-complete': treatPartialAsComplete,
+  'outage-is-gone': treatUnknownAsGone,
+  'outage-is-silence': treatUnreadAsNoCommands,
 } as const satisfies { readonly [name: string]: Plant };
 
 export type PlantName = keyof typeof plants;

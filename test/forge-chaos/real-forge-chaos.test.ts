@@ -3,8 +3,8 @@ import { describeWith } from '../parts/describe-with.ts';
 import { gitea } from '../parts/gitea.ts';
 import { runForgeChaos } from './forge-chaos.ts';
 
-describeWith(gitea, 'a real Gitea behind something that fails and cuts short', () => {
-  it('makes Eph destroy nothing wrongly and leave nothing behind', { timeout: 300_000 }, async () => {
+describeWith(gitea, 'a real Gitea behind a proxy that fails and truncates answers', () => {
+  it('makes Eph neither destroy a wanted environment nor leave one behind', { timeout: 300_000 }, async () => {
     const { signal } = new AbortController();
     const result = await runForgeChaos({ forge: 'gitea', steps: 40, seed: 7, print: () => undefined, signal });
     expect(result.violations, result.history.join('\n')).toEqual([]);

@@ -49,7 +49,7 @@ describe('the boundaries gate', () => {
     ]);
   });
 
-  it('passes where nothing is planted', async () => {
+  it('passes without planted violations', async () => {
     await using sandbox = await makeSandbox(['boundaries/clean'], await readSources('/package.json'));
     expect(await sandbox.run('boundaries')).toMatchObject({ exitCode: 0, stderr: '' });
   });
@@ -64,7 +64,7 @@ describe('the boundaries gate', () => {
     expect(importing.flat().filter((path) => imports.get(path) === 0)).toEqual([]);
   });
 
-  it('knows where programs begin, or no file would count as unreached', async () => {
+  it('knows the entry points of programs, without which it could not find dead files', async () => {
     const programs = ['apps/ephd/main.ts', 'apps/ephd/demo/main.ts', 'apps/eph/main.ts'];
     expect(await readSources('/main.ts')).toEqual(expect.arrayContaining(programs));
   });

@@ -28,12 +28,12 @@ describe('the dead-code gate', () => {
     ]);
   });
 
-  it('passes where nothing is planted', async () => {
+  it('passes without planted violations', async () => {
     await using sandbox = await makeSandbox(['dead-code/clean']);
     expect(await sandbox.run('dead-code')).toMatchObject({ exitCode: 0, stdout: '' });
   });
 
-  it('sees a stray file in any folder of the repository', async () => {
+  it('finds an unused file in any folder of the repository', async () => {
     const sources = (await readSources('.ts')).filter((path) => path.includes('/'));
     await using sandbox = await makeSandbox([], [...sources, ...(await readSources('/package.json'))]);
     const strays = [...new Set(sources.map(dirname))].map((folder) => join(folder, 'stray.ts'));

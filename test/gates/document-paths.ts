@@ -5,7 +5,7 @@ export const parsePaths = (markdown: string): readonly string[] => {
   return [...new Set([...linkTargets(prose), ...codeSpans(prose).filter(looksLikePath), ...blocks.flatMap(parseTree)])];
 };
 
-/** The npm scripts it tells people to run. */
+/** The npm scripts that it names. */
 export const parseScripts = (markdown: string): readonly string[] => [
   ...new Set([...markdown.matchAll(/\bnpm run ([a-z][a-z-]*)/g)].map(([, name = '']) => name)),
 ];
@@ -60,7 +60,7 @@ const parseTree = (block: string): readonly string[] => {
   return found;
 };
 
-/** Folders stand first; files may stand anywhere, with the star that marks a seam. */
+/** A folder comes first on its line; files may come anywhere, with the star that marks a seam. */
 const parseLine = (line: string): { readonly folders: readonly string[]; readonly files: readonly string[] } => {
   const words = line.trim().split(/\s+/);
   const explained = words.findIndex((word) => !word.endsWith('/'));

@@ -23,7 +23,7 @@ describe.each(['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md'])('%s', (docume
 });
 
 describe('a decision', () => {
-  it('says its context, the decision and the consequences', async () => {
+  it('has its context, the decision and the consequences', async () => {
     const decisions = (await readSources('.md')).filter((path) => path.startsWith('docs/adr/'));
     expect(decisions).not.toEqual([]);
     for (const path of decisions) {

@@ -15,7 +15,7 @@ describe('the formatting gate', () => {
     ]);
   });
 
-  it('passes where nothing is planted', async () => {
+  it('passes without planted violations', async () => {
     await using sandbox = await makeSandbox(['formatting/clean']);
     expect(await sandbox.run('formatting')).toMatchObject({ exitCode: 0 });
   });

@@ -44,7 +44,7 @@ describe('the lint gate', () => {
     expect(reported.toSorted()).toEqual(Object.entries(rules).map((entry) => entry.join(': ')));
   });
 
-  it('passes where nothing is planted', async () => {
+  it('passes without planted violations', async () => {
     await using sandbox = await makeSandbox(['lint/clean']);
     expect(await sandbox.run('lint')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('on 6 files') });
   });

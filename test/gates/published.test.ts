@@ -17,7 +17,7 @@ describe('what is published about eph.yaml', () => {
     expect(await read('docs/eph-yaml.md')).toBe(renderReferencePage());
   });
 
-  it('shows an example that is sound', async () => {
+  it('shows a valid example', async () => {
     const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(await read('docs/eph-yaml.md')) ?? [];
     const parsed = parseSpec(new TextEncoder().encode(example));
     expect(parsed.ok ? parsed.notices : parsed.faults.map(printFault)).toEqual([]);

@@ -31,7 +31,7 @@ export interface Sandbox extends AsyncDisposable {
 
 /**
  * A small repository with the real configuration, real files by name, and planted trees over them. Gates run in it as they run
- * at the root: paths in their rules mean the same, and no gate has to be told not to ignore plants.
+ * at the root: paths in their rules mean the same, and no gate needs a setting that includes planted files.
  */
 export const makeSandbox = async (trees: readonly string[], files: readonly string[] = []): Promise<Sandbox> => {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'eph-gate-')));
@@ -86,7 +86,7 @@ export const runCommand = async (file: string, args: readonly string[], folder: 
   });
 };
 
-/** Third-party modules are shared; our own resolve to the sandbox. */
+/** Third-party modules are shared; those of this repository resolve to the sandbox. */
 const linkModules = async (folder: string): Promise<void> => {
   const shared = join(repository, 'node_modules');
   const own = join(folder, 'node_modules');

@@ -18,7 +18,7 @@ describe('the types gate', () => {
     ]);
   });
 
-  it('passes where nothing is planted', async () => {
+  it('passes without planted violations', async () => {
     await using sandbox = await makeSandbox(['types/clean']);
     expect(await sandbox.run('types')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
   });

@@ -41,7 +41,7 @@ export const explainObstacle = (
   return undefined;
 };
 
-/** Debian's packages ask this file before they start a daemon; images for containers often bring one. */
+/** Debian packages run this file before they start a daemon; container images often include one. */
 const withoutServices = async (work: () => Promise<void>): Promise<void> => {
   const ours = !existsSync(policyPath) || readFileSync(policyPath, 'utf8') === policy;
   if (ours) writeFileSync(policyPath, policy, { mode: 0o755 });

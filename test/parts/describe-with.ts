@@ -8,7 +8,7 @@ declare module 'vitest' {
 }
 
 /**
- * A suite that needs a real part. Without it the suite is skipped and says what to type; with `EPH_PARTS=require`, as in CI, a
+ * A suite that needs a real part. Without it the suite is skipped and names the command that installs it; with `EPH_PARTS=require`, as in CI, a
  * missing part fails the run instead. Nothing is ever installed from here.
  */
 export const describeWith = (part: Part, title: string, suite: () => void): void => {

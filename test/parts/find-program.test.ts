@@ -18,7 +18,7 @@ const writeProgram = async (path: string, mode = 0o755): Promise<string> => {
 };
 
 describe('finding a program', () => {
-  it('prefers the PATH, then the well-known places, then the cache', async () => {
+  it('searches the PATH, then the well-known folders, then the cache', async () => {
     const folder = await createFolder();
     const env = { PATH: join(folder, 'path'), EPH_PARTS_CACHE: join(folder, 'cache') };
     const search = { program: 'server', places: [join(folder, 'known')] };
@@ -37,7 +37,7 @@ describe('finding a program', () => {
     expect(findProgram(search, { EPH_PARTS_CACHE: folder })).toBe(join(folder, '15/bin/server'));
   });
 
-  it('passes over folders and files that cannot be run', async () => {
+  it('ignores folders and files that are not executable', async () => {
     const folder = await createFolder();
     await mkdir(join(folder, 'a/server'), { recursive: true });
     await writeProgram(join(folder, 'b/server'), 0o644);
@@ -45,12 +45,12 @@ describe('finding a program', () => {
     expect(findProgram({ program: 'server', places: [] }, env)).toBeUndefined();
   });
 
-  it('says where it looked', () => {
+  it('reports where it searched', () => {
     const reason = describeSearch({ program: 'server', places: ['/opt/*/bin'] }, { XDG_CACHE_HOME: '/home/me/.cache' });
     expect(reason).toBe('no server on the PATH, in /opt/*/bin or /home/me/.cache/eph/parts/bin');
   });
 
-  it('keeps the cache where it is told to, outside the checkout by default', () => {
+  it('keeps the cache in the configured folder, by default outside the checkout', () => {
     expect(partsCache({ EPH_PARTS_CACHE: '/srv/parts' })).toBe('/srv/parts');
     expect(partsCache({ XDG_CACHE_HOME: '/var/cache/me' })).toBe('/var/cache/me/eph/parts');
     expect(partsCache({})).toMatch(/\.cache\/eph\/parts$/);
@@ -62,7 +62,7 @@ describe('a Debian package', () => {
     [{ hasApt: true, isRoot: true }, 'nothing'],
     [{ hasApt: true, isRoot: false }, 'needs root: sudo npm run parts -- --get postgres'],
     [{ hasApt: false, isRoot: true }, 'no apt-get here: install postgres your own way'],
-  ])('on a machine with %o: %s stands in the way', (machine, obstacle) => {
+  ])('on a machine with %o: %s prevents it', (machine, obstacle) => {
     expect(explainObstacle('postgres', 'postgresql', machine) ?? 'nothing').toContain(obstacle);
   });
 });

@@ -11,11 +11,11 @@ export interface Search {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Outside the checkout, so that a fresh clone does not build everything again. */
+/** Outside the checkout, so that a new clone does not rebuild everything. */
 export const partsCache = (env: Environment): string =>
   env['EPH_PARTS_CACHE'] ?? join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'eph', 'parts');
 
-/** Looks on the PATH, then in the well-known places, then in the parts cache. */
+/** Searches the PATH, then the well-known folders, then the parts cache. */
 export const findProgram = ({ program, places }: Search, env: Environment): string | undefined => {
   const onPath = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   const wellKnown = places.flatMap((place) => globSync(place).toSorted(byVersion).toReversed());
@@ -23,11 +23,11 @@ export const findProgram = ({ program, places }: Search, env: Environment): stri
   return [...onPath, ...wellKnown, cached].map((folder) => join(folder, program)).find(isExecutable);
 };
 
-/** For the reason when `findProgram` found nothing. */
+/** Where `findProgram` searched, for its error message. */
 export const describeSearch = ({ program, places }: Search, env: Environment): string =>
   `no ${program} on the PATH, in ${[...places, join(partsCache(env), 'bin')].join(' or ')}`;
 
-/** The first line a program prints about itself. Some say it on standard error. */
+/** The first line of the version output. Some programs print it to standard error. */
 export const readVersion = (program: string, flag: string): string => {
   const { stdout, stderr } = spawnSync(program, [flag], { encoding: 'utf8', timeout: 10_000 });
   return `${stdout}${stderr}`.split('\n')[0]?.trim() ?? '';
@@ -40,6 +40,6 @@ const isExecutable = (path: string): boolean => {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
   } catch {
-    return false; // Missing, or not ours to run: either way not found here.
+    return false; // Missing, or not executable by this user.
   }
 };

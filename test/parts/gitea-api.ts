@@ -4,7 +4,7 @@ export interface GiteaUser {
   readonly token: string;
 }
 
-/** The API of a server, used by one person. */
+/** The API of a server with the credentials of one user. */
 export class GiteaApi {
   readonly url: string;
   readonly user: GiteaUser;
@@ -25,7 +25,7 @@ export class GiteaApi {
     return fetch(`${this.url}/api/v1${path}`, { method, headers, body: text });
   }
 
-  /** What a good answer holds; everything else is an error. That it has the shape `T` is for the caller to know. */
+  /** The body of a successful answer; throws for any other. The caller is responsible for the type `T`. */
   async send<T = unknown>(method: string, path: string, body?: unknown, authorization?: string): Promise<T> {
     const response = await this.request(method, path, body, authorization);
     const text = await response.text();
@@ -49,6 +49,6 @@ export class GiteaApi {
   }
 }
 
-/** What Git sends; the secret is a password or a token. */
+/** The basic authentication header of Git; the secret is a password or a token. */
 export const basicAuthorization = (name: string, secret: string): string =>
   `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`;

@@ -6,7 +6,7 @@ import { basicAuthorization, type GiteaApi, type GiteaUser } from './gitea-api.t
 
 const execute = promisify(execFile);
 
-/** What the file holds afterwards; nothing, if it is to go. */
+/** The new content of a file; undefined deletes it. */
 export type FileChanges = Readonly<Record<string, string | undefined>>;
 
 export interface PushOptions {
@@ -43,14 +43,14 @@ export interface GiteaComment {
 export type StatusState = 'pending' | 'success' | 'error' | 'failure' | 'warning';
 export type ReviewEvent = 'APPROVED' | 'REQUEST_CHANGES' | 'COMMENT';
 
-/** A repository on a server, as one person sees it. Names of branches and labels may be anything that Gitea takes. */
+/** A repository on a server, with the credentials of one user. Branches and labels may have any name that Gitea accepts. */
 export class GiteaRepository {
   readonly owner: string;
   readonly name: string;
   readonly #api: GiteaApi;
   readonly #workFolder: string;
 
-  /** `workFolder` is for the copies that pushes come from. */
+  /** `workFolder` holds the clones for pushes. */
   constructor(api: GiteaApi, owner: string, name: string, workFolder: string) {
     this.#api = api;
     this.owner = owner;
@@ -74,7 +74,7 @@ export class GiteaRepository {
   /** Adds a commit with Git over HTTP, and returns it. The head of a pull request follows a moment later. */
   async pushFiles(branch: string, files: FileChanges, options: PushOptions = {}): Promise<string> {
     await mkdir(this.#workFolder, { recursive: true });
-    // One for each push, so that many can be under way.
+    // One per push, so that pushes can run concurrently.
     const copy = await mkdtemp(join(this.#workFolder, 'push-'));
     try {
       return await this.#push(copy, branch, files, options);
@@ -121,7 +121,7 @@ export class GiteaRepository {
     await this.send('POST', '/labels', { name, color: '#00aabb' });
   }
 
-  /** Gitea passes over names that the repository does not have as a label. */
+  /** Gitea ignores names that are not labels of the repository. */
   async addLabels(number: number, ...names: readonly string[]): Promise<void> {
     await this.send('POST', `/issues/${number}/labels`, { labels: names });
   }
@@ -153,12 +153,12 @@ export class GiteaRepository {
     await this.send('POST', `/statuses/${commit}`, { state, context });
   }
 
-  /** Nobody may approve a pull request of their own. */
+  /** Authors cannot approve their own pull requests. */
   async addReview(number: number, event: ReviewEvent, body = ''): Promise<void> {
     await this.send('POST', `/pulls/${number}/reviews`, { event, body });
   }
 
-  /** Owned by whoever makes it. */
+  /** Owned by the user who creates it. */
   async fork(): Promise<GiteaRepository> {
     await this.send('POST', '/forks', {});
     return new GiteaRepository(this.#api, this.#api.user.name, this.name, this.#workFolder);
@@ -204,7 +204,7 @@ export class GiteaRepository {
     return head.split('\n')[0] || undefined;
   }
 
-  /** Out of reach of the developer's own configuration. */
+  /** Isolated from the configuration of the developer. */
   async #git(folder: string, args: readonly string[], input = ''): Promise<string> {
     const env = {
       PATH: process.env['PATH'],
@@ -217,7 +217,7 @@ export class GiteaRepository {
       GIT_CONFIG_VALUE_0: `Authorization: ${basicAuthorization(this.#api.user.name, this.#api.user.token)}`,
     };
     const running = execute('git', [`--git-dir=${folder}`, ...args], { env });
-    // A Git that ends early says why when it ends.
+    // If Git exits early, its exit status carries the error.
     running.child.stdin?.on('error', () => undefined).end(input);
     return (await running).stdout;
   }

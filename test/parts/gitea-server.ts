@@ -14,12 +14,12 @@ export interface GiteaInstance {
   startAgain(): Promise<PartProcess>;
 }
 
-/** A forge for a test, empty but for its administrator. */
+/** A Gitea for tests that has only an administrator. */
 export class GiteaServer implements RunningPart {
   readonly folder: string;
   readonly port: number;
   readonly url: string;
-  /** Used by the administrator. */
+  /** With the credentials of the administrator. */
   readonly api: GiteaApi;
   readonly #instance: GiteaInstance;
   #process: PartProcess | undefined;
@@ -61,12 +61,12 @@ export class GiteaServer implements RunningPart {
     return repository;
   }
 
-  /** One that is there already, as the administrator sees it. */
+  /** An existing repository, with the credentials of the administrator. */
   repository(owner: string, name: string): GiteaRepository {
     return new GiteaRepository(this.api, owner, name, join(this.folder, 'copies'));
   }
 
-  /** Ends the server and keeps its data and port for `resume`. */
+  /** Stops the server and keeps its data and port for `resume`. */
   async halt(): Promise<void> {
     await this.#process?.stop();
     this.#process = undefined;

@@ -17,7 +17,7 @@ interface Delivery {
   readonly body: string;
 }
 
-/** Keeps what is delivered to its address. */
+/** Records the webhooks that it receives. */
 const startListener = async (): Promise<{ readonly url: string; readonly deliveries: readonly Delivery[] }> => {
   const deliveries: Delivery[] = [];
   const server = createServer((request, response) => {
@@ -47,7 +47,7 @@ describeWith(gitea, 'gitea', () => {
 
   afterAll(() => server.stop());
 
-  it('has pull requests with labels, whose commits come by Git', async () => {
+  it('has pull requests with labels and commits pushed with Git', async () => {
     const commit = await repository.pushFiles('feature/basket', { 'src/basket.txt': 'apples\n' });
     const { number } = await repository.openPullRequest('feature/basket', 'A basket');
     await repository.addLabels(number, 'preview', 'preview:48h');
@@ -81,14 +81,14 @@ describeWith(gitea, 'gitea', () => {
     expect(files.map(({ path }) => path)).toEqual(['README.md', 'a.txt']);
   });
 
-  it('takes many pushes at once', async () => {
+  it('accepts concurrent pushes', async () => {
     const branches = ['one', 'two', 'three', 'four'].map((name) => `many/${name}`);
     await Promise.all(branches.map((branch) => repository.pushFiles(branch, { 'name.txt': branch })));
     const found = await repository.send<{ readonly name: string }[]>('GET', '/branches');
     expect(found.map(({ name }) => name)).toEqual(expect.arrayContaining(branches));
   });
 
-  it('has people with rights of their own, forks, reviews, comments and statuses', async () => {
+  it('has users with different permissions, forks, reviews, comments and statuses', async () => {
     const [alice, mallory] = [await server.createUser('alice'), await server.createUser('mallory')];
     await repository.addCollaborator(alice, 'write');
     const fork = await repository.as(mallory).fork();
@@ -119,7 +119,7 @@ describeWith(gitea, 'gitea', () => {
     expect(await names('branches')).not.toContain('release/1');
   });
 
-  it('forgets a token that is revoked', async () => {
+  it('rejects a revoked token', async () => {
     const token = await server.api.createToken('short', ['read:repository']);
     const reader = server.api.as({ ...server.admin, token });
     expect((await reader.request('GET', '/repos/acme/shop/pulls')).status).toBe(200);
@@ -145,7 +145,7 @@ describeWith(gitea, 'gitea', () => {
     expect(JSON.parse(body)).toMatchObject({ action: 'label_updated', number, repository: { full_name: 'acme/shop' } });
   });
 
-  it('comes back with its data on the same port after a halt', async () => {
+  it('resumes with its data on the same port after a halt', async () => {
     await server.halt();
     expect(processesIn(server.folder)).toEqual([]);
     await expect(repository.readComments(1)).rejects.toThrow('fetch failed');
@@ -153,7 +153,7 @@ describeWith(gitea, 'gitea', () => {
     expect(await repository.readPullRequest(1)).toMatchObject({ number: 1 });
   });
 
-  it('runs beside another, and stopping it leaves no process and no folder', async () => {
+  it('runs next to another instance, and stopping it leaves no process and no folder', async () => {
     const other = await gitea.start();
     onTestFinished(() => other.stop());
     expect(other.port).not.toBe(server.port);

@@ -23,7 +23,7 @@ const program: GoProgram = {
 const adminName = 'eph-admin';
 
 export interface GiteaOptions {
-  /** The queues as Gitea comes with them: webhooks wait in them. */
+  /** With Gitea's default queues, in which webhooks wait. */
   readonly isUntuned: boolean;
 }
 
@@ -76,7 +76,7 @@ const startIn = async (folder: string, command: string, queues: string): Promise
   }
 };
 
-/** Only the server that belongs to the database knows the password. */
+/** Another server on the port would not accept the password. */
 const knows = async (port: number, authorization: string): Promise<boolean> => {
   try {
     return (await fetch(`http://127.0.0.1:${port}/api/v1/user`, { headers: { authorization } })).ok;
@@ -86,15 +86,15 @@ const knows = async (port: number, authorization: string): Promise<boolean> => {
 };
 
 /**
- * A queue on disk is looked at every two seconds at worst before a webhook leaves; one in memory hands it over at once, and a batch of
- * one waits for no others.
+ * Gitea polls a queue on disk every two seconds at worst before it sends a webhook; a queue in memory delivers immediately, and a batch
+ * of one does not wait for more.
  */
 const promptQueues = `[queue]
 TYPE = channel
 [queue.webhook_sender]
 BATCH_LENGTH = 1`;
 
-/** The limits are those that Gitea comes with; what nobody here looks at is off. */
+/** Limits are Gitea's defaults; features that no test uses are off. */
 const configuration = (folder: string, command: string, port: number, queues: string): string => `
 ${process.getuid?.() === 0 ? 'I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true' : ''}
 WORK_PATH = ${folder}
@@ -131,6 +131,6 @@ LEVEL = Info
 logger.router.MODE =
 `;
 
-/** A program of a release holds its templates; one from the module has them beside it. */
+/** A release binary embeds its templates; one built from the module reads them from its folder. */
 const staticRoot = (command: string): string =>
   existsSync(join(dirname(command), 'templates')) ? `STATIC_ROOT_PATH = ${dirname(command)}` : '';

@@ -49,7 +49,7 @@ const signal = new AbortController().signal;
 const silence = (): void => undefined;
 
 describe('finding a program that comes from a Go module', () => {
-  it('takes the one on the PATH if its version differs in the patch at most, else the one in the cache', async () => {
+  it('prefers the PATH if the version differs at most in the patch, otherwise the cache', async () => {
     const folder = await createFolder();
     const env = { PATH: join(folder, 'path'), EPH_PARTS_CACHE: join(folder, 'cache') };
     await writeScript(join(folder, 'cache/bin/clock'), 'echo clock version 1.2.0');
@@ -63,7 +63,7 @@ describe('finding a program that comes from a Go module', () => {
     });
   });
 
-  it('says where it looked, and what it found instead', async () => {
+  it('reports where it searched and what it found instead', async () => {
     const folder = await createFolder();
     const env = { PATH: join(folder, 'path'), EPH_PARTS_CACHE: join(folder, 'cache') };
     const search = `no clock on the PATH, in ${folder}/cache/go/clock-1.2.0-`;
@@ -74,7 +74,7 @@ describe('finding a program that comes from a Go module', () => {
   });
 });
 
-/** A module proxy made of files, with the clock in it. */
+/** A module proxy in the file system that serves the module `clock`. */
 const createProxy = async (folder: string): Promise<void> => {
   for (const [path, content] of Object.entries(sources)) {
     await mkdir(join(folder, 'source', dirname(path)), { recursive: true });
@@ -99,7 +99,7 @@ const readSum = (folder: string): string => {
   return (JSON.parse(answer.toString()) as { readonly Sum: string }).Sum;
 };
 
-/** As on a machine that has the clock nowhere, and whose module proxy has nothing else. */
+/** As on a machine without the module, whose module proxy serves nothing else. */
 const prepare = async (): Promise<{ readonly folder: string; readonly wanted: GoProgram }> => {
   const folder = await createFolder();
   await createProxy(folder);
@@ -115,7 +115,7 @@ const prepare = async (): Promise<{ readonly folder: string; readonly wanted: Go
 };
 
 describe.runIf(go !== '')('building a program from a Go module', { timeout: 180_000 }, () => {
-  it('puts it and its data in the cache once, also when two runs do it at once', async () => {
+  it('installs it and its data in the cache once, even if two runs are concurrent', async () => {
     const { folder, wanted } = await prepare();
     const get = (): Promise<void> => getGoProgram('clock', wanted, silence, signal);
     await Promise.all([get(), get()]);
@@ -127,21 +127,21 @@ describe.runIf(go !== '')('building a program from a Go module', { timeout: 180_
     expect(readFileSync(join(folder, 'cache/go', only, 'faces/round/face.txt'), 'utf8')).toBe('12 3 6 9\n');
   });
 
-  it('refuses a module that is not the pinned one', async () => {
+  it('refuses a module whose hash differs', async () => {
     const { folder, wanted } = await prepare();
     const other = { ...wanted, sum: `h1:${Buffer.alloc(32).toString('base64')}` };
     await expect(getGoProgram('clock', other, silence, signal)).rejects.toThrow('checksum mismatch');
     expect(readdirSync(join(folder, 'cache/go'))).toEqual([]);
   });
 
-  it('says which proxy does not have the module, and what to do', async () => {
+  it('reports which proxy lacks the module, and what to do', async () => {
     const { folder, wanted } = await prepare();
     await rm(join(folder, 'proxy'), { recursive: true });
     const sentence = `could not obtain clock.example/clock@v1.2.0 from file://${folder}/proxy (if this machine cannot reach that, set GOPROXY`;
     await expect(getGoProgram('clock', wanted, silence, signal)).rejects.toThrow(sentence);
   });
 
-  it('stops when it is told to, and leaves nothing', async () => {
+  it('stops when aborted, and leaves nothing behind', async () => {
     const { folder, wanted } = await prepare();
     const abort = new AbortController();
     const onProgress = (line: string): void => {
@@ -153,7 +153,7 @@ describe.runIf(go !== '')('building a program from a Go module', { timeout: 180_
 });
 
 describe('a Go that is too old', () => {
-  it('brings its successor, which is published as a module', async () => {
+  it('downloads a newer one, which is published as a module', async () => {
     const folder = await createFolder();
     const successor = join(folder, 'toolchain');
     for (const program of ['bin/go', 'pkg/tool/linux_amd64/compile']) {

@@ -16,16 +16,16 @@ export interface GoProgram {
   readonly module: string;
   /** Without the `v`. */
   readonly version: string;
-  /** What `go.sum` says of the module: whoever serves it, it is this one. */
+  /** The hash in `go.sum`, which every download must match. */
   readonly sum: string;
   /** The import path of the program. */
   readonly package: string;
   readonly tags: readonly string[];
   /** Values for variables of the program, such as the version it reports. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Parts of it are written in C. */
+  /** Needs cgo. */
   readonly needsC: boolean;
-  /** Folders of the module that it reads when it runs; they lie beside the program. */
+  /** Folders of the module that it reads at run time; they are copied next to the program. */
   readonly data: readonly string[];
   readonly versionFlag: string;
 }
@@ -44,8 +44,8 @@ export const findGoProgram = (wanted: GoProgram, env: Environment): Finding => {
 };
 
 /**
- * Builds the program into the parts cache. Two runs may do it at once: each builds in a folder of its own, and the first to finish
- * puts its folder in place in one step.
+ * Builds the program into the parts cache. Two runs may do so concurrently: each builds in its own folder, and the first to finish
+ * moves its folder into place atomically.
  */
 export const getGoProgram = async (
   part: string,
@@ -77,7 +77,7 @@ interface Build {
   readonly signal: AbortSignal;
 }
 
-/** A change of how it is built is another folder. */
+/** Depends on the build options, so that a change of them builds anew. */
 const cacheFolder = (wanted: GoProgram, env: Environment): string => {
   const recipe = createHash('sha256').update(JSON.stringify(wanted)).digest('hex').slice(0, 8);
   return join(partsCache(env), 'go', `${wanted.program}-${wanted.version}-${recipe}`);
@@ -89,12 +89,12 @@ const fits = (text: string, wanted: string): boolean => {
 };
 
 /**
- * Writes a module of our own that requires the wanted one, and returns where that lies: `go install` refuses modules that replace some
- * of their dependencies, and replacements hold only in the module at the top, so they are repeated there.
+ * Writes a module that requires the wanted one, and returns the folder of the latter: `go install` refuses modules that replace some
+ * of their dependencies, and replacements apply only in the main module, so they are repeated there.
  */
 const prepareModule = async ({ go, wanted, folder, signal }: Build): Promise<string> => {
   const version = `v${wanted.version}`;
-  // With the version of Go, only what the program needs is looked at; without, everything that any dependency ever named.
+  // With a Go version, Go loads only the modules that the program needs; without, the whole dependency graph.
   const goMod = `module eph.example/part\n\ngo ${leastGo}\n\nrequire ${wanted.module} ${version}\n`;
   await writeFile(join(folder, 'go.mod'), goMod);
   await writeFile(join(folder, 'go.sum'), `${wanted.module} ${version} ${wanted.sum}\n`);
@@ -121,7 +121,7 @@ interface ModuleAtVersion {
   readonly Version?: string;
 }
 
-/** Those by folders are left out: the folders are not in the module, and what they replace is published. */
+/** Without replacements by folders: the folders are not part of the module, and the replaced modules are published. */
 const readReplacements = async (go: string, goMod: string, folder: string): Promise<string[]> => {
   const { stdout } = await execute(go, ['mod', 'edit', '-json', goMod], { cwd: folder, env: goEnvironment() });
   const { Replace } = JSON.parse(stdout) as {
@@ -133,7 +133,7 @@ const readReplacements = async (go: string, goMod: string, folder: string): Prom
     .map(({ Old, New }) => `replace ${name(Old)} => ${name(New)}`);
 };
 
-/** Go's copies cannot be written to or removed; ours are ordinary files. */
+/** Files in Go's module cache are read-only; the copies are writable. */
 const copyFolder = async (from: string, to: string): Promise<void> => {
   for (const entry of await readdir(from, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -148,6 +148,6 @@ const putInPlace = async (built: string, target: string): Promise<void> => {
     await rename(built, target);
   } catch (error) {
     const lost = error instanceof Error && 'code' in error && (error.code === 'ENOTEMPTY' || error.code === 'EEXIST');
-    if (!lost) throw error; // Else another run was first, with the same thing.
+    if (!lost) throw error; // Otherwise another run installed the same build first.
   }
 };

@@ -8,13 +8,13 @@ import { findProgram, type Search } from './find-program.ts';
 
 const execute = promisify(execFile);
 
-/** What the newest of the pinned modules asks for in its `go.mod`. */
+/** The newest version that the `go.mod` of a pinned module requires. */
 export const leastGo = '1.26.2';
 const goSearch: Search = { program: 'go', places: ['/usr/lib/go-*/bin', '/usr/local/go/bin'] };
 
 type Progress = (line: string) => void;
 
-/** A part is built the same way whatever a developer has set for Go. Where modules come from and are kept stays theirs. */
+/** Ignores the Go settings of the developer, except for the module proxy and the caches. */
 export const goEnvironment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   GO111MODULE: 'on',
@@ -26,15 +26,15 @@ export const goEnvironment = (): NodeJS.ProcessEnv => ({
   GOARCH: undefined,
 });
 
-/** One that can build the parts as it is. */
+/** An installed Go that can build the parts. */
 export const findRecentGo = async (): Promise<string | undefined> => {
   const go = findProgram(goSearch, process.env);
   return go !== undefined && (await isRecent(go)) ? go : undefined;
 };
 
 /**
- * The path of a Go that can build the parts. One that is too old for that, as Debian 12 has it, can still download modules, and
- * every Go is published as a module: so it brings its successor.
+ * The path of a Go that can build the parts. A Go that is too old, as in Debian 12, can still download modules, and every Go
+ * release is published as a module: so the old one downloads a newer one.
  */
 export const ensureGo = async (part: string, progress: Progress, signal: AbortSignal): Promise<string> => {
   const present = findProgram(goSearch, process.env) ?? (await installGo(part, progress, signal));
@@ -53,7 +53,7 @@ export interface DownloadedModule {
   readonly goMod: string;
 }
 
-/** In Go's own cache of modules, and checked by Go: against the `go.sum` of the folder, if it has one, and the public record. */
+/** In Go's module cache, verified by Go against `go.sum` of the folder, if there is one, and the checksum database. */
 export const downloadModule = async (
   go: string,
   moduleAtVersion: string,
@@ -102,7 +102,7 @@ const downloadGo = async (go: string, signal: AbortSignal): Promise<string> => {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const version = `v0.0.1-go${leastGo}.${process.platform}-${architecture}`;
   const { folder } = await downloadModule(go, `golang.org/toolchain@${version}`, tmpdir(), signal);
-  // Go unpacks modules without the right to run anything in them.
+  // Go unpacks modules without execute permission.
   for (const programs of ['bin', join('pkg', 'tool')]) {
     const entries = await readdir(join(folder, programs), { recursive: true, withFileTypes: true });
     for (const entry of entries) if (entry.isFile()) await chmod(join(entry.parentPath, entry.name), 0o555);
@@ -110,7 +110,7 @@ const downloadGo = async (go: string, signal: AbortSignal): Promise<string> => {
   return join(folder, 'bin', 'go');
 };
 
-/** Asked for JSON, Go says why on standard output. */
+/** With `-json`, Go prints errors to standard output. */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   const stdout = 'stdout' in error && typeof error.stdout === 'string' ? error.stdout : '';

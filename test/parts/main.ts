@@ -23,7 +23,7 @@ const list = (): void => {
   }
 };
 
-/** True when the part is there afterwards. */
+/** True if the part is installed afterwards. */
 const get = async (part: Part, signal: AbortSignal): Promise<boolean> => {
   const before = part.find();
   if (before.found) {

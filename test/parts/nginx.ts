@@ -8,7 +8,7 @@ import { createPartFolder, startOnFreePort, startPartProcess } from './part-proc
 const search: Search = { program: 'nginx', places: ['/usr/sbin', '/usr/local/sbin'] };
 
 export interface NginxOptions {
-  /** The port on loopback that everything is passed on to. */
+  /** The upstream port on loopback. */
   readonly upstreamPort: number;
 }
 
@@ -51,7 +51,7 @@ export const nginx: Part<NginxOptions, RunningNginx> = {
   },
 };
 
-/** One worker, connections kept alive on both sides: the fastest it can honestly be for one core. */
+/** One worker and keep-alive on both sides: the fastest fair configuration for one core. */
 const configuration = (folder: string, port: number, upstreamPort: number): string => `
 daemon off;
 worker_processes 1;

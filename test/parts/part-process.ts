@@ -17,20 +17,20 @@ export interface CommandSpec {
   readonly args: readonly string[];
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Keeps our rights, for a program that lies where only we may read. */
+  /** Runs as the current user, for a program that only this user can read. */
   readonly asOurselves?: boolean;
 }
 
 export interface ProcessSpec extends CommandSpec {
-  /** A line of its output that says it can be used. */
+  /** Matches the line of its output that means it is ready. */
   readonly ready: RegExp;
-  /** For one that says so too early: asked after that line until it is true. It must not be taken in by another server on the port. */
+  /** For a program that prints the line too early: polled until true. It must detect another server on the same port. */
   readonly answers?: () => Promise<boolean>;
-  /** Asks for a fast and clean end. */
+  /** The signal for a fast, clean shutdown. */
   readonly stopSignal: NodeJS.Signals;
 }
 
-/** A folder that the process of a part may write to. */
+/** A folder that is writable for the process of a part. */
 export const createPartFolder = (name: string): string => {
   const folder = mkdtempSync(join(tmpdir(), `eph-${name}-`));
   const user = unprivilegedUser();
@@ -50,7 +50,7 @@ export const startPartProcess = async (spec: ProcessSpec): Promise<PartProcess> 
   }
 };
 
-/** Runs a command of a part to its end. */
+/** Runs a command of a part and waits for it. */
 export const runPartCommand = (spec: CommandSpec): Promise<void> =>
   new Promise((resolve, reject) => {
     const child = spawnBound(spec, 'SIGKILL');
@@ -62,7 +62,7 @@ export const runPartCommand = (spec: CommandSpec): Promise<void> =>
     });
   });
 
-/** Between choosing a free port and using it anyone may take it; then another is tried. */
+/** Another process may take a free port before it is used; then the next one is tried. */
 export const startOnFreePort = async <T>(start: (port: number) => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     const port = await findFreePort();
@@ -125,7 +125,8 @@ export class PartProcess {
 }
 
 /**
- * In a process group of its own, as an ordinary user even if we are root (PostgreSQL insists), and told to end if we are killed.
+ * In its own process group, as an unprivileged user even if this process is root (PostgreSQL requires that), and ended by the kernel if
+ * this process is killed.
  */
 const spawnBound = (spec: CommandSpec, signalIfWeDie: NodeJS.Signals): ChildProcess => {
   const user = spec.asOurselves === true ? undefined : unprivilegedUser();

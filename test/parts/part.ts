@@ -3,9 +3,9 @@
  * One file per part; `all-parts.ts` lists them.
  *
  * Contract
- * - `find` looks and touches nothing. Its reason says where it looked.
+ * - `find` changes nothing. Its reason names the places it searched.
  * - `get` is the only method that changes the machine, and only `npm run parts -- --get` calls it.
- * - `start` gives every caller an instance of its own, on loopback, with a folder and a port of its own, ready to be used.
+ * - `start` gives every caller a separate, ready instance on loopback, with its own folder and port.
  * - `stop` ends the instance and removes its folder: no process and no file is left. Stopping twice is harmless. If the test run is
  *   killed, the instance ends with it.
  */
@@ -28,5 +28,5 @@ export interface RunningPart {
   stop(): Promise<void>;
 }
 
-/** What a person types to have a part. */
+/** The command that installs a part. */
 export const getCommand = (...names: readonly string[]): string => `npm run parts -- --get ${names.join(' ')}`;

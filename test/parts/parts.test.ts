@@ -25,14 +25,14 @@ describeWith(postgres, 'postgres', () => {
     expect(existsSync(running.folder)).toBe(false);
   });
 
-  it('runs several at once, each on its own', async () => {
+  it('runs several independent instances', async () => {
     const [one, other] = await Promise.all([postgres.start(), postgres.start()]);
     onTestFinished(async () => void (await Promise.all([one.stop(), other.stop()])));
     expect(one.port).not.toBe(other.port);
     expect(one.folder).not.toBe(other.folder);
   });
 
-  it('comes back with its data on the same port after a halt', async () => {
+  it('resumes with its data on the same port after a halt', async () => {
     const running = await postgres.start();
     onTestFinished(() => running.stop());
     const first = await running.createDatabase();
@@ -60,7 +60,7 @@ describeWith(postgres, 'postgres', () => {
 });
 
 describeWith(nginx, 'nginx', () => {
-  it('passes requests on, and stopping it leaves no process and no folder', async () => {
+  it('proxies requests, and stopping it leaves no process and no folder', async () => {
     const upstream = createServer((_request, response) => response.end('from upstream')).listen(0, '127.0.0.1');
     await once(upstream, 'listening');
     onTestFinished(() => upstream.close().closeAllConnections());
@@ -73,7 +73,7 @@ describeWith(nginx, 'nginx', () => {
     await expect(fetch(running.url)).rejects.toThrow('fetch failed');
   });
 
-  it('leaves nothing when it cannot start, and says why', async () => {
+  it('leaves nothing behind if it cannot start, and reports why', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'eph-parts-test-'));
     await chmod(folder, 0o755);
     vi.stubEnv('TMPDIR', folder);
@@ -95,7 +95,7 @@ describe('npm run parts', () => {
     return { code, out };
   };
 
-  it('lists every part with where it is, or why it is missing and how to get it', async () => {
+  it('lists every part with its location, or why it is missing and how to get it', async () => {
     const { code, out } = await run('--list');
     expect(code).toBe(0);
     for (const part of allParts) {
@@ -105,7 +105,7 @@ describe('npm run parts', () => {
     }
   });
 
-  it('explains itself', async () => {
+  it('prints its help', async () => {
     expect(await run('--help')).toMatchObject({ code: 0, out: expect.stringContaining('--get all') });
   });
 
@@ -113,7 +113,7 @@ describe('npm run parts', () => {
     [['--get', 'oracle'], 'There is no part called oracle'],
     [['--get'], 'Which part?'],
     [['--git'], "Unknown option '--git'"],
-  ])('does not understand %j, and says what it knows', async (args, sentence) => {
+  ])('refuses %j and prints its usage', async (args, sentence) => {
     const { code, out } = await run(...args);
     expect(code).toBe(2);
     expect(out).toContain(sentence);

@@ -12,9 +12,9 @@ const needed = ['initdb', 'createdb'];
 const user = 'eph';
 
 export interface RunningPostgres extends RunningPart {
-  /** An empty database of its own, as a URL. */
+  /** The URL of a new, empty database. */
   createDatabase(): Promise<string>;
-  /** Ends the server and keeps its data and port for `resume`. */
+  /** Stops the server and keeps its data and port for `resume`. */
   halt(): Promise<void>;
   resume(): Promise<void>;
 }
@@ -46,7 +46,7 @@ function find(): Finding {
   return { found: true, where, version: readVersion(where, '--version') };
 }
 
-/** What is on the PATH is often a lone link; the other programs lie next to what it points to. */
+/** The program on the PATH is often a link; the other programs are next to its target. */
 const programFolder = (): string | undefined => {
   const program = findProgram(search, process.env);
   return program === undefined ? undefined : dirname(realpathSync(program));
@@ -57,7 +57,7 @@ const startIn = async (folder: string, programs: string): Promise<RunningPostgre
   const password = randomBytes(16).toString('hex');
   const passwordFile = join(folder, 'password');
   await writeFile(passwordFile, `${password}\n`);
-  // For the user that the server runs as; the folder around it lets in nobody else.
+  // Readable for the user that the server runs as; the parent folder keeps all others out.
   await chmod(passwordFile, 0o644);
   const login = ['--username', user, '--auth', 'scram-sha-256', '--pwfile', passwordFile];
   const speed = ['--no-sync', '--no-instructions', '--locale', 'C', '--encoding', 'UTF8'];
@@ -70,7 +70,7 @@ const startIn = async (folder: string, programs: string): Promise<RunningPostgre
       args: ['-D', data, ...settings(port)],
       folder,
       ready: /database system is ready to accept connections/,
-      // Fast shutdown: sessions are ended, not waited for.
+      // Fast shutdown: does not wait for sessions.
       stopSignal: 'SIGINT',
     });
   const first = await startOnFreePort(async (port) => ({ port, server: await startServer(port) }));
@@ -102,7 +102,7 @@ const startIn = async (folder: string, programs: string): Promise<RunningPostgre
   };
 };
 
-/** Nothing here has to survive a power cut. */
+/** Durability is not needed in tests. */
 const settings = (port: number): string[] =>
   Object.entries({
     listen_addresses: '127.0.0.1',

@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 
-/** Every process that works in a folder: the server and all its children. */
+/** Every process whose working directory is in this folder. */
 export const processesIn = (folder: string): string[] =>
   readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -8,6 +8,6 @@ export const processesIn = (folder: string): string[] =>
       try {
         return readlinkSync(`/proc/${pid}/cwd`).startsWith(folder);
       } catch {
-        return false; // It ended while we looked.
+        return false; // It ended meanwhile.
       }
     });

@@ -6,7 +6,7 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Runs a command that may take minutes, passes on every line it prints, and answers with its exit status. */
+/** Runs a long command, passes on every line it prints, and returns its exit status. */
 export const runWithProgress = (
   command: string,
   args: readonly string[],

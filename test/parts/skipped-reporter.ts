@@ -7,7 +7,7 @@ interface Skipped {
   tests: number;
 }
 
-/** Prints, after everything else, what was not tested because a part is missing. */
+/** Prints at the end which suites were skipped because of a missing part. */
 export default class SkippedReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const skipped = countSkipped(modules);

@@ -4,16 +4,16 @@ import { expect, onTestFinished } from 'vitest';
 
 export interface ScriptProcess {
   readonly pid: number | undefined;
-  /** What it printed so far. */
+  /** Its output so far. */
   readonly lines: readonly string[];
   /** Waits until it prints a line that matches, and returns it. */
   line(pattern: RegExp): Promise<string>;
   send(line: string): void;
-  /** Ends it as the operating system would, and waits until it is gone. */
+  /** Kills it with SIGKILL and waits for its end. */
   kill(): Promise<void>;
 }
 
-/** A few lines of JavaScript in a process of their own, which is killed at the end of the test at the latest. */
+/** Runs JavaScript in a separate process, which is killed at the end of the test at the latest. */
 export const startScript = (source: string): ScriptProcess => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['pipe', 'pipe', 'pipe'] });
   const lines: string[] = [];

@@ -2,30 +2,30 @@ import { spawn } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { ComponentName } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
+import { identity, never, ProcessHarness, run, until } from './process-harness.fake.ts';
 import type { ProcessIdentity } from './processes.ts';
 import type { ComponentRecord, InstanceRecord } from './records.ts';
 import { createProcesses } from './this-machine.ts';
 
 /** Rewrites what is on record about the process that serves. */
 const rewrite = (
-  world: ProcessWorld,
+  harness: ProcessHarness,
   name: ComponentName,
   change: (current: InstanceRecord) => Partial<InstanceRecord>,
 ): void => {
-  const path = world.layout.componentRecord(identity.id, name);
+  const path = harness.layout.componentRecord(identity.id, name);
   const file = JSON.parse(readFileSync(path, 'utf8')) as { record: ComponentRecord };
   const { current } = file.record;
   if (current === null) throw new Error('nothing serves');
   writeFileSync(path, JSON.stringify({ ...file, record: { ...file.record, current: { ...current, ...change(current) } } }));
 };
 
-const pids = async (world: ProcessWorld): Promise<number[]> => (await world.running()).map(({ pid }) => pid);
+const pids = async (harness: ProcessHarness): Promise<number[]> => (await harness.running()).map(({ pid }) => pid);
 
-const startService = async (world: ProcessWorld) => {
-  const wanted = world.component('web', 1, { command: run('answer.mjs') });
-  await world.provider.ensure(identity, wanted, never);
-  await world.untilReady(wanted);
+const startService = async (harness: ProcessHarness) => {
+  const wanted = harness.component('web', 1, { command: run('answer.mjs') });
+  await harness.provider.ensure(identity, wanted, never);
+  await harness.untilReady(wanted);
   return wanted;
 };
 
@@ -40,16 +40,16 @@ const startStranger = (): ProcessIdentity => {
 
 describe('a provider that starts again', () => {
   it('goes on with the services that it finds', async () => {
-    await using world = new ProcessWorld();
-    await startService(world);
-    const before = await pids(world);
-    await world.restart();
-    expect(await world.observe('web')).toMatchObject({ current: { health: 'ready' } });
-    expect(await pids(world)).toEqual(before);
+    await using harness = new ProcessHarness();
+    await startService(harness);
+    const before = await pids(harness);
+    await harness.restart();
+    expect(await harness.observe('web')).toMatchObject({ current: { health: 'ready' } });
+    expect(await pids(harness)).toEqual(before);
   });
 
   it('knows the times of log lines, except of those that were written while it was away', async () => {
-    await using world = new ProcessWorld();
+    await using world = new ProcessHarness();
     const command = 'while :; do echo tick; sleep 0.05; done';
     const wanted = world.component('web', 1, { command, ready: { kind: 'none' } });
     await world.provider.ensure(identity, wanted, never);
@@ -77,103 +77,103 @@ describe('a provider that starts again', () => {
   });
 
   it('starts a service again that ended while nobody looked', async () => {
-    await using world = new ProcessWorld();
-    const wanted = await startService(world);
-    const [before = 0] = await pids(world);
-    await world.restart(() => void process.kill(before, 'SIGKILL'));
-    expect((await world.observe('web'))?.current?.revision).toBe(wanted.revision);
-    await until('it runs again', async () => (await pids(world)).some((pid) => pid !== before));
-    await world.untilReady(wanted);
-    expect(await pids(world)).toHaveLength(1);
+    await using harness = new ProcessHarness();
+    const wanted = await startService(harness);
+    const [before = 0] = await pids(harness);
+    await harness.restart(() => void process.kill(before, 'SIGKILL'));
+    expect((await harness.observe('web'))?.current?.revision).toBe(wanted.revision);
+    await until('it runs again', async () => (await pids(harness)).some((pid) => pid !== before));
+    await harness.untilReady(wanted);
+    expect(await pids(harness)).toHaveLength(1);
   });
 
   it('starts a service again that it did not start itself and that ends later', async () => {
-    await using world = new ProcessWorld();
-    const wanted = await startService(world);
-    const [before = 0] = await pids(world);
-    await world.restart();
-    await world.observe('web');
+    await using harness = new ProcessHarness();
+    const wanted = await startService(harness);
+    const [before = 0] = await pids(harness);
+    await harness.restart();
+    await harness.observe('web');
     process.kill(before, 'SIGKILL');
-    await until('the end was noticed', async () => (await world.observe('web'))?.current?.health === 'failing');
-    await world.untilReady(wanted);
-    expect(await pids(world)).not.toContain(before);
+    await until('the end was noticed', async () => (await harness.observe('web'))?.current?.health === 'failing');
+    await harness.untilReady(wanted);
+    expect(await pids(harness)).not.toContain(before);
   });
 
   it('never adopts or ends a process that was given the number of one of its own', async () => {
-    await using world = new ProcessWorld();
-    const wanted = await startService(world);
-    const [service = 0] = await pids(world);
+    await using harness = new ProcessHarness();
+    const wanted = await startService(harness);
+    const [service = 0] = await pids(harness);
     const stranger = startStranger();
-    await world.restart(() => {
+    await harness.restart(() => {
       process.kill(service, 'SIGKILL');
-      rewrite(world, wanted.name, () => ({ process: { ...stranger, startTime: '12345' } }));
+      rewrite(harness, wanted.name, () => ({ process: { ...stranger, startTime: '12345' } }));
     });
-    const seen = await world.untilReady(wanted);
+    const seen = await harness.untilReady(wanted);
     expect(await fetch(seen.outputs.url ?? '').then(({ ok }) => ok)).toBe(true);
-    await world.provider.remove(identity, wanted.name, never);
+    await harness.provider.remove(identity, wanted.name, never);
     expect(createProcesses().readStartTime(stranger.pid)).toBe(stranger.startTime);
   });
 
   it('does not believe a record from before the machine went down', async () => {
-    await using world = new ProcessWorld();
-    const wanted = await startService(world);
-    const [service = 0] = await pids(world);
+    await using harness = new ProcessHarness();
+    const wanted = await startService(harness);
+    const [service = 0] = await pids(harness);
     const stranger = startStranger();
-    await world.restart(() => {
+    await harness.restart(() => {
       process.kill(service, 'SIGKILL');
-      rewrite(world, wanted.name, () => ({ process: { ...stranger, bootId: 'another boot' } }));
+      rewrite(harness, wanted.name, () => ({ process: { ...stranger, bootId: 'another boot' } }));
     });
-    await world.untilReady(wanted);
-    await world.provider.remove(identity, wanted.name, never);
+    await harness.untilReady(wanted);
+    await harness.provider.remove(identity, wanted.name, never);
     expect(createProcesses().readStartTime(stranger.pid)).toBe(stranger.startTime);
   });
 
   it('finds a service whose process is not on record, and does not start it twice', async () => {
-    await using world = new ProcessWorld();
-    const wanted = await startService(world);
-    const before = await pids(world);
-    await world.restart(() => rewrite(world, wanted.name, () => ({ process: null })));
-    await world.provider.ensure(identity, wanted, never);
-    expect(await world.observe('web')).toMatchObject({ current: { health: 'ready' }, next: null });
-    expect(await pids(world)).toEqual(before);
-    await world.provider.remove(identity, wanted.name, never);
-    expect(await pids(world)).toEqual([]);
+    await using harness = new ProcessHarness();
+    const wanted = await startService(harness);
+    const before = await pids(harness);
+    await harness.restart(() => rewrite(harness, wanted.name, () => ({ process: null })));
+    await harness.provider.ensure(identity, wanted, never);
+    expect(await harness.observe('web')).toMatchObject({ current: { health: 'ready' }, next: null });
+    expect(await pids(harness)).toEqual(before);
+    await harness.provider.remove(identity, wanted.name, never);
+    expect(await pids(harness)).toEqual([]);
   });
 
   it('carries out an intent that was never begun, once', async () => {
-    await using world = new ProcessWorld();
-    const wanted = await startService(world);
-    const [before = 0] = await pids(world);
-    await world.restart(() => {
+    await using harness = new ProcessHarness();
+    const wanted = await startService(harness);
+    const [before = 0] = await pids(harness);
+    await harness.restart(() => {
       process.kill(before, 'SIGKILL');
-      rewrite(world, wanted.name, () => ({ process: null }));
+      rewrite(harness, wanted.name, () => ({ process: null }));
     });
-    await world.observe('web');
-    await until('it runs', async () => (await pids(world)).some((pid) => pid !== before));
-    await world.untilReady(wanted);
-    expect(await pids(world)).toHaveLength(1);
+    await harness.observe('web');
+    await until('it runs', async () => (await pids(harness)).some((pid) => pid !== before));
+    await harness.untilReady(wanted);
+    expect(await pids(harness)).toHaveLength(1);
   });
 
   it('clears away what a dead service left behind before it starts it again', async () => {
-    await using world = new ProcessWorld();
-    const wanted = world.component('web', 1, { command: `setsid sleep 1000 & exec '${process.execPath}' answer.mjs` });
-    await world.provider.ensure(identity, wanted, never);
-    await world.untilReady(wanted);
-    const before = await world.running();
+    await using harness = new ProcessHarness();
+    const wanted = harness.component('web', 1, { command: `setsid sleep 1000 & exec '${process.execPath}' answer.mjs` });
+    await harness.provider.ensure(identity, wanted, never);
+    await harness.untilReady(wanted);
+    const before = await harness.running();
     const [leader] = before.filter(({ pid, session, memoryBytes }) => pid === session && memoryBytes > 10_000_000);
-    await world.restart(() => void process.kill(leader?.pid ?? 0, 'SIGKILL'));
-    await world.observe('web');
+    await harness.restart(() => void process.kill(leader?.pid ?? 0, 'SIGKILL'));
+    await harness.observe('web');
     await until('everything is new', async () => {
-      const now = await pids(world);
+      const now = await pids(harness);
       return now.length === 2 && before.every(({ pid }) => !now.includes(pid));
     });
-    expect(await world.untilReady(wanted)).toMatchObject({ next: null });
+    expect(await harness.untilReady(wanted)).toMatchObject({ next: null });
   });
 
   it('leaves services alone when it is closed', async () => {
-    await using world = new ProcessWorld();
-    await startService(world);
-    const before = await pids(world);
-    await world.restart(async () => expect(await pids(world)).toEqual(before));
+    await using harness = new ProcessHarness();
+    await startService(harness);
+    const before = await pids(harness);
+    await harness.restart(async () => expect(await pids(harness)).toEqual(before));
   });
 });

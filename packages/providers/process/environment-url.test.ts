@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
+import { identity, never, ProcessHarness, run, until } from './process-harness.fake.ts';
 
 it('a service that is started again sees where its environment is reached by then', async () => {
   let port = 1000;
-  await using world = new ProcessWorld({ urlOf: ({ name }) => `http://${name}.localhost:${port}` });
+  await using world = new ProcessHarness({ urlOf: ({ name }) => `http://${name}.localhost:${port}` });
   const wanted = world.component('web', 1, { command: run('answer.mjs'), secretEnv: { EPH_URL: [{ url: true }, '/x'] } });
   await world.provider.ensure(identity, wanted, never);
   const { outputs } = await world.untilReady(wanted);

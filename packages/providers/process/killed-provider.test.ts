@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { identity, never, ProcessWorld, run, until } from './process-world.fake.ts';
+import { identity, never, ProcessHarness, run, until } from './process-harness.fake.ts';
 
 const program = fileURLToPath(new URL('kill-loop.program.ts', import.meta.url));
 const kills = 8;
@@ -16,28 +16,28 @@ const runAndKill = async (folder: string, firstVersion: number, afterMs: number)
   await once(child, 'close');
 };
 
-const instancesRunning = async (world: ProcessWorld): Promise<string[]> =>
-  (await world.running()).filter(({ pid, session }) => pid === session).map(({ marker }) => marker ?? '');
+const instancesRunning = async (harness: ProcessHarness): Promise<string[]> =>
+  (await harness.running()).filter(({ pid, session }) => pid === session).map(({ marker }) => marker ?? '');
 
 describe('a provider that is killed', () => {
   it('at any moment leaves nothing that the next one does not find, and starts nothing twice', {
     timeout: 120_000,
   }, async () => {
-    await using world = new ProcessWorld();
+    await using harness = new ProcessHarness();
     for (let kill = 1; kill <= kills; kill += 1) {
-      await runAndKill(world.folder, kill * 1_000, 5 + Math.random() * 300);
-      const running = await instancesRunning(world);
+      await runAndKill(harness.folder, kill * 1_000, 5 + Math.random() * 300);
+      const running = await instancesRunning(harness);
       expect(new Set(running).size, 'one process per instance').toBe(running.length);
-      await world.restart();
-      expect(await world.provider.list({ all: true }, never)).toMatchObject({ complete: true, faults: [] });
-      const wanted = world.component('web', kill, { command: run('answer.mjs') });
-      await world.provider.ensure(identity, wanted, never);
-      await world.untilReady(wanted);
-      await world.provider.ensure(identity, wanted, never);
-      await until('only the wanted version runs', async () => (await instancesRunning(world)).length === 1);
-      expect(await world.observe('web')).toMatchObject({ current: { revision: wanted.revision }, next: null, retiring: false });
-      await world.provider[Symbol.asyncDispose]();
+      await harness.restart();
+      expect(await harness.provider.list({ all: true }, never)).toMatchObject({ complete: true, faults: [] });
+      const wanted = harness.component('web', kill, { command: run('answer.mjs') });
+      await harness.provider.ensure(identity, wanted, never);
+      await harness.untilReady(wanted);
+      await harness.provider.ensure(identity, wanted, never);
+      await until('only the wanted version runs', async () => (await instancesRunning(harness)).length === 1);
+      expect(await harness.observe('web')).toMatchObject({ current: { revision: wanted.revision }, next: null, retiring: false });
+      await harness.provider[Symbol.asyncDispose]();
     }
-    await world.restart();
+    await harness.restart();
   });
 });

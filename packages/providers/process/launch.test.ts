@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Launched, launch } from './launch.ts';
-import { until } from './process-world.fake.ts';
+import { until } from './process-harness.fake.ts';
 import { isRunning, type ProcessIdentity } from './processes.ts';
 import type { Service } from './service.ts';
 import { createProcesses } from './this-machine.ts';

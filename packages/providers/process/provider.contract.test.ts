@@ -1,14 +1,14 @@
 import { describeProvider, type ProviderHarness } from '@eph/engine/provider/provider.contract';
 import { describe } from 'vitest';
-import { ProcessWorld, run, until } from './process-world.fake.ts';
+import { ProcessHarness, run, until } from './process-harness.fake.ts';
 
 const programs = { 'gets ready': 'answer.mjs', 'never ready': 'idle.mjs', crashes: 'crash.mjs' } as const;
 
 const createHarness = (): Promise<ProviderHarness> => {
-  const world = new ProcessWorld();
+  const harness = new ProcessHarness();
   return Promise.resolve({
-    provider: () => world.provider,
-    restart: () => world.restart(),
+    provider: () => harness.provider,
+    restart: () => harness.restart(),
     values: ({ behaviour, commit }) => ({
       command: run(programs[behaviour]),
       env: { COMMIT: commit },
@@ -17,7 +17,7 @@ const createHarness = (): Promise<ProviderHarness> => {
     }),
     refusedValues: { command: [], env: {}, ready: { kind: 'carrier pigeon' }, readyTimeoutSeconds: -1 },
     until: (check) => until('what the suite waits for', check),
-    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose](),
   });
 };
 

@@ -53,7 +53,7 @@ describe('bare repository', () => {
     ]);
   });
 
-  it('resolves names and ids, and nothing that Git would compute', async () => {
+  it('resolves names and ids, but no revision expressions', async () => {
     const repository = await BareRepository.create(folder, 'names');
     const sha = await commitOn(repository, 'feature/x', { a: '1' });
     const tag = await repository.annotateTag('v1', sha, 'First\n\nof many');
@@ -72,7 +72,7 @@ describe('bare repository', () => {
     ]);
   });
 
-  it('takes commits of a fork and forgets deleted branches', async () => {
+  it('fetches commits of a fork and drops deleted branches', async () => {
     const upstream = await BareRepository.create(folder, 'upstream');
     const base = await commitOn(upstream, 'main', { a: '1' });
     const fork = await BareRepository.create(folder, 'fork');
@@ -86,7 +86,7 @@ describe('bare repository', () => {
     expect(await fork.resolve('topic')).toBeUndefined();
   });
 
-  it('starts a branch afresh', async () => {
+  it('restarts a branch', async () => {
     const repository = await BareRepository.create(folder, 'afresh');
     await commitOn(repository, 'main', { old: '1' });
     const sha = await commitOn(repository, 'main', { new: '2' });

@@ -20,7 +20,7 @@ export interface NewCommit {
 
 export interface RefEntry {
   readonly name: string;
-  /** What the ref names: for an annotated tag the tag object. */
+  /** The object that the ref points to: for an annotated tag the tag object. */
   readonly target: string;
   readonly commit: string;
   /** Of an annotated tag. */
@@ -61,7 +61,7 @@ export class BareRepository {
     return new BareRepository(path, home);
   }
 
-  /** Moves the ref to a new commit, also sideways, in one step; returns the commit. */
+  /** Moves the ref atomically to a new commit, with or without common history; returns the commit. */
   async commit({ ref, changes, message, author, seconds, parent }: NewCommit): Promise<string> {
     const by = `${author.name} <${author.email}> ${seconds} +0000`;
     const stream = Buffer.concat([
@@ -78,7 +78,7 @@ export class BareRepository {
     await this.#must(['update-ref', '--end-of-options', ref, sha]);
   }
 
-  /** Deleting what is not there is fine. */
+  /** Deleting a missing ref is not an error. */
   async deleteRef(ref: string): Promise<void> {
     await this.#must(['update-ref', '-d', '--end-of-options', ref]);
   }
@@ -119,7 +119,7 @@ export class BareRepository {
 
   /** The commit that a branch, a tag or a (short) id names. */
   async resolve(revision: string): Promise<string | undefined> {
-    // Git would read more than a name here: ranges, reflogs, searches.
+    // Git would also accept ranges, reflogs and searches here.
     if (/[\0\n:^~\\ ]|@\{/u.test(revision) || revision === '@' || revision.startsWith('-')) return undefined;
     const { code, stdout } = await this.#git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]);
     return code === 0 ? stdout.toString().trim().split('\n').at(-1) : undefined;
@@ -147,7 +147,7 @@ export class BareRepository {
     if (clean !== '' && (await this.readEntry(commit, clean))?.type !== 'tree') return undefined;
     const args = ['--literal-pathspecs', 'ls-tree', '-z', '--full-tree', ...(recursive ? ['-r', '-t'] : []), commit];
     const entries = parseTree(await this.#must(clean === '' ? args : [...args, '--', `${clean}/`]));
-    // Git also lists the folders on the way to the one that was asked for.
+    // Git also lists the parents of the requested folder.
     return entries.filter((entry) => clean === '' || entry.path.startsWith(`${clean}/`));
   }
 
@@ -193,7 +193,7 @@ export class BareRepository {
     return lines(await this.#must(['for-each-ref', '--format=%(refname:lstrip=2)', `--contains=${commit}`, 'refs/heads/']));
   }
 
-  /** Makes a commit of another repository known here under a ref. */
+  /** Fetches a commit of another repository into a ref. */
   async take(from: BareRepository, sha: string, ref: string): Promise<void> {
     if (from !== this)
       await this.#must(['-c', 'uploadpack.allowAnySHA1InWant=true', 'fetch', '--quiet', '--no-tags', from.path, sha]);

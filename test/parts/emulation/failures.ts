@@ -9,14 +9,14 @@ export type Fault =
   | { readonly kind: 'truncated' }
   | { readonly kind: 'slow'; readonly delayMs: number };
 
-/** A way in which an answer goes wrong, whatever the service. */
+/** How an answer fails, independent of the service. */
 export type Failure =
   /** The connection stays open and silent. */
   | { readonly kind: 'no-answer' }
   | { readonly kind: 'reset' }
   /** Half the body, then either a broken connection or a proper end. */
   | { readonly kind: 'truncated'; readonly ending: 'broken' | 'clean' }
-  /** 200 and nothing in it, where there is something. */
+  /** Status 200 with an empty list, although there are items. */
   | { readonly kind: 'empty-page' }
   /** Another answer: an error page of the load balancer if no body is given. */
   | {
@@ -39,9 +39,9 @@ export interface FailureRule<F = Failure> {
   };
   /** From 0 to 1; always if left out. */
   readonly probability?: number;
-  /** How often at most; without end if left out. */
+  /** At most this often; without limit if left out. */
   readonly times?: number;
-  /** The request takes effect and only its answer is lost. */
+  /** The request takes effect; only its answer is lost. */
   readonly takesEffect?: boolean;
 }
 
@@ -56,7 +56,7 @@ interface Armed<F> {
   left: number;
 }
 
-/** Failures on command. With one seed and requests in one order, the same ones fail. */
+/** Injects failures. With the same seed and the same order of requests, the same ones fail. */
 export class Failures<F = Failure> {
   readonly #random: () => number;
   #armed: Armed<F>[] = [];
@@ -65,7 +65,7 @@ export class Failures<F = Failure> {
     this.#random = seededRandom(seed);
   }
 
-  /** Returns how to take the rule back. */
+  /** Returns a function that removes the rule. */
   add(rule: FailureRule<F>): () => void {
     const armed = { rule, left: rule.times ?? Number.POSITIVE_INFINITY };
     this.#armed.push(armed);
@@ -78,7 +78,7 @@ export class Failures<F = Failure> {
     this.#armed = [];
   }
 
-  /** The first rule that fits and whose lot falls. */
+  /** The first rule that matches and whose probability applies. */
   pick(subject: FailureSubject): FailureRule<F> | undefined {
     for (const armed of this.#armed) {
       if (armed.left <= 0 || !fits(armed.rule, subject)) continue;

@@ -6,7 +6,7 @@ export interface GitResult {
   readonly stderr: string;
 }
 
-/** Runs Git out of reach of the developer's own configuration. An exit code is a result; only a Git that cannot start throws. */
+/** Runs Git isolated from the configuration of the developer. An exit code is a result; throws only if Git cannot start. */
 export const runGit = (args: readonly string[], home: string, input: string | Uint8Array = ''): Promise<GitResult> =>
   new Promise((resolve, reject) => {
     const child = spawn('git', ['-c', 'core.hooksPath=/dev/null', '-c', 'gc.auto=0', ...args], {
@@ -27,6 +27,6 @@ export const runGit = (args: readonly string[], home: string, input: string | Ui
     child.on('close', (code) => {
       resolve({ code: code ?? -1, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() });
     });
-    // A Git that ends early says why when it ends.
+    // If Git exits early, its exit status carries the error.
     child.stdin.on('error', () => undefined).end(input);
   });

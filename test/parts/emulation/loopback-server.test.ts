@@ -7,8 +7,8 @@ const headers = { 'content-type': 'application/json' };
 const serving = (failure: Failure | undefined): Promise<LoopbackServer> =>
   LoopbackServer.start(() => Promise.resolve(failing({ status: 200, headers, body }, failure)));
 
-describe('answers of an emulated service that go wrong', () => {
-  it('break off before and in the middle', async () => {
+describe('injected failures of an answer', () => {
+  it('reset the connection before or during the body', async () => {
     for (const failure of [{ kind: 'reset' }, { kind: 'truncated', ending: 'broken' }] as const) {
       await using server = await serving(failure);
       const reading = fetch(server.url).then((response) => response.text());
@@ -16,25 +16,25 @@ describe('answers of an emulated service that go wrong', () => {
     }
   });
 
-  it('end properly in the middle, so that only JSON notices', async () => {
+  it('truncate the body with a clean end, which only the JSON parser notices', async () => {
     await using server = await serving({ kind: 'truncated', ending: 'clean' });
     const response = await fetch(server.url);
     expect(response.status).toBe(200);
     await expect(response.json()).rejects.toThrow(SyntaxError);
   });
 
-  it('are those of a load balancer', async () => {
+  it('return the error page of a load balancer', async () => {
     await using server = await serving({ kind: 'status', status: 502 });
     const response = await fetch(server.url);
     expect([response.status, response.headers.get('content-type')]).toEqual([502, 'text/html; charset=utf-8']);
   });
 
-  it('never come', async () => {
+  it('never answer', async () => {
     await using server = await serving({ kind: 'no-answer' });
     await expect(fetch(server.url, { signal: AbortSignal.timeout(50) })).rejects.toThrow(/timeout/u);
   });
 
-  it('come late, whole', async () => {
+  it('delay the complete answer', async () => {
     await using server = await serving({ kind: 'slow', delayMs: 20 });
     expect(await (await fetch(server.url)).json()).toEqual([{ id: 1 }, { id: 2 }]);
   });
@@ -42,8 +42,8 @@ describe('answers of an emulated service that go wrong', () => {
 
 const request = (operation: string): FailureSubject => ({ method: 'GET', path: '/x?page=2', operation });
 
-describe('failures on command', () => {
-  it('hit one operation so many times', () => {
+describe('injected failures', () => {
+  it('affect one operation a given number of times', () => {
     const failures = new Failures(1);
     failures.add({ failure: { kind: 'status', status: 502 }, match: { operation: 'GET /a' }, times: 2 });
     expect(['GET /b', 'GET /a', 'GET /a', 'GET /a'].map((name) => failures.pick(request(name))?.failure.kind)).toEqual([
@@ -54,7 +54,7 @@ describe('failures on command', () => {
     ]);
   });
 
-  it('hit one page of a list, until taken back', () => {
+  it('affect one page of a list until they are removed', () => {
     const failures = new Failures(1);
     const takeBack = failures.add({ failure: { kind: 'reset' }, match: { path: /page=2/u } });
     expect(failures.pick(request('GET /a'))?.failure.kind).toBe('reset');
@@ -62,7 +62,7 @@ describe('failures on command', () => {
     expect(failures.pick(request('GET /a'))).toBeUndefined();
   });
 
-  it('come by the seed: the same again, at about the rate', () => {
+  it('are determined by the seed and occur at about the given rate', () => {
     const storm = (seed: number): readonly (string | undefined)[] => {
       const failures = new Failures(seed);
       failures.add({ failure: { kind: 'reset' }, probability: 0.1 });

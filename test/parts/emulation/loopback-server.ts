@@ -16,7 +16,7 @@ export interface Answer {
   readonly body: Uint8Array;
 }
 
-/** An answer and what goes wrong on its way. */
+/** An answer, and how its transport fails. */
 export interface Outcome {
   readonly answer: Answer;
   readonly fault: Fault | undefined;
@@ -24,7 +24,7 @@ export interface Outcome {
 
 const bodyLimit = 16 * 1024 * 1024;
 
-/** An HTTP server on loopback whose answers can break in the ways of real networks. */
+/** An HTTP server on loopback whose answers can fail as on real networks. */
 export class LoopbackServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #closing = new AbortController();
@@ -89,7 +89,7 @@ export class LoopbackServer implements AsyncDisposable {
   }
 }
 
-/** An answer as a failure on command leaves it. Empty pages are made by whoever makes the pages. */
+/** Applies an injected failure to an answer. Empty pages are up to the code that renders pages. */
 export const failing = (answer: Answer, failure: Failure | undefined): Outcome => {
   switch (failure?.kind) {
     case 'no-answer':

@@ -7,7 +7,7 @@ export interface LoggedRequest {
   readonly path: string;
   /** The route with its parameters still named, for instance `GET /projects/:id`. */
   readonly operation: string | undefined;
-  /** Whose budget paid. */
+  /** Whose rate limit was charged. */
   readonly budget: string | undefined;
   /** 0 where no answer was given. */
   readonly status: number;
@@ -26,11 +26,11 @@ export interface RequestCounters {
   readonly failures: number;
 }
 
-// Long runs only count; nobody reads the millionth line.
+// Long runs need only the counters.
 const kept = 50_000;
 const nothing: RequestCounters = { requests: 0, notModified: 0, points: 0, failures: 0 };
 
-/** Every request since the start or the last `clear`; the counters never forget, the list keeps the last ones. */
+/** Every request since the start or the last `clear`; the counters include all of them, the list only the most recent. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   readonly #counters = new Map<string, RequestCounters>();
@@ -39,7 +39,6 @@ export class RequestLog {
     return this.#entries;
   }
 
-  /** All together. */
   get total(): RequestCounters {
     return [...this.#counters.values()].reduce(sum, nothing);
   }

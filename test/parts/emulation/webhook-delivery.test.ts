@@ -22,7 +22,7 @@ describe('webhook delivery', () => {
     expect(delivery.records.map(({ outcome }) => outcome)).toEqual([202, 202, 202]);
   });
 
-  it('holds back, loses and says why nobody answered', async () => {
+  it('holds and drops webhooks, and records why there was no answer', async () => {
     const { server, bodies } = await receiver();
     await using _server = server;
     await using delivery = new WebhookDelivery();

@@ -6,16 +6,16 @@ export interface Delivery {
 }
 
 export interface DeliveryRecord extends Delivery {
-  /** What the receiver answered, why there was no answer, or that nothing was sent. */
+  /** The status of the receiver, the reason for a missing answer, or that nothing was sent. */
   readonly outcome: number | 'lost' | { readonly error: string };
 }
 
 /**
- * Sends webhooks in order, one at a time. Forges promise neither order nor arrival, so tests may lose them, hold them back or
+ * Sends webhooks in order, one at a time. Forges guarantee neither order nor delivery, so tests may drop them, hold them back or
  * send one again.
  */
 export class WebhookDelivery implements AsyncDisposable {
-  /** `lost` drops whatever comes; `held` keeps it until the mode changes. */
+  /** `lost` drops webhooks; `held` keeps them until the mode changes. */
   #mode: 'deliver' | 'held' | 'lost' = 'deliver';
   readonly #timeoutMs: number;
   readonly #records: DeliveryRecord[] = [];
@@ -45,7 +45,7 @@ export class WebhookDelivery implements AsyncDisposable {
     this.#run();
   }
 
-  /** Everything that was not held back has been answered or given up. */
+  /** Resolves once every webhook that is not held has been answered or has failed. */
   async settled(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
@@ -60,7 +60,7 @@ export class WebhookDelivery implements AsyncDisposable {
     if (this.#mode === 'held' || this.#running !== undefined || this.#waiting.length === 0) return;
     this.#running = this.#drain().finally(() => {
       this.#running = undefined;
-      // Something may have come after the last look.
+      // More may have been queued since the last check.
       this.#run();
     });
   }

@@ -6,7 +6,7 @@ const shop = { owner: 'acme', repo: 'shop' };
 const activities = 'GET /repos/{owner}/{repo}/activity';
 const noCommit = '0'.repeat(40);
 
-/** A repository whose clock goes on by a second with everything that happens. */
+/** A repository whose clock advances by a second with every event. */
 const start = async () => {
   let now = Date.parse('2026-01-05T09:00:00Z');
   const github = await GithubEmulator.start({ now: () => now });
@@ -20,17 +20,17 @@ const start = async () => {
     return repository.push(branch, { 'a.txt': text }, options);
   };
   const list = async (query: object = {}) => (await octokit.request(activities, { ...shop, ...query })).data;
-  const told = async (query: object = {}) => (await list(query)).map((one) => `${one.activity_type} ${one.ref}`);
-  return { github, repository, octokit, pass, push, list, told, [Symbol.asyncDispose]: () => github.stop() };
+  const summaries = async (query: object = {}) => (await list(query)).map((one) => `${one.activity_type} ${one.ref}`);
+  return { github, repository, octokit, pass, push, list, summaries, [Symbol.asyncDispose]: () => github.stop() };
 };
 
 const cursor = (link: string | undefined, rel: string): string | undefined =>
   new RegExp(`<([^>]+)>; rel="${rel}"`).exec(link ?? '')?.[1];
 
 describe('the activities of a repository', () => {
-  it('are what happened to its branches, newest first, with commits, times and people', async () => {
-    await using town = await start();
-    const { repository, push, pass, list } = town;
+  it('list the events of its branches, newest first, with commits, times and users', async () => {
+    await using setup = await start();
+    const { repository, push, pass, list } = setup;
     const main = repository.refs.get('refs/heads/main');
     const first = push('feature', '1', { by: 'ada' });
     const second = push('feature', '2', { by: 'ada' });
@@ -50,9 +50,9 @@ describe('the activities of a repository', () => {
     ]);
   });
 
-  it('include what is done through the API, by whoever does it', async () => {
-    await using town = await start();
-    const { github, repository, push, list } = town;
+  it('include changes through the API by any user', async () => {
+    await using setup = await start();
+    const { github, repository, push, list } = setup;
     const sha = push('feature', '1');
     const app = github.createApp({ slug: 'eph' });
     const installed = octokitForApp(github, app, app.install('acme'));
@@ -69,9 +69,9 @@ describe('the activities of a repository', () => {
     ]);
   });
 
-  it('belong to one repository: a fork begins without any', async () => {
-    await using town = await start();
-    const { github, repository, push, told } = town;
+  it('belong to one repository: a fork starts without any', async () => {
+    await using setup = await start();
+    const { github, repository, push, summaries } = setup;
     push('feature', '1');
     const fork = repository.fork('mallory');
     const octokit = octokitFor(github, github.createToken({ by: 'mallory' }));
@@ -79,36 +79,36 @@ describe('the activities of a repository', () => {
     expect((await inFork()).data).toEqual([]);
     fork.push('patch', { x: '1' }, { by: 'mallory' });
     expect((await inFork()).data).toMatchObject([{ ref: 'refs/heads/patch', actor: { login: 'mallory' } }]);
-    expect(await told()).not.toContain('branch_creation refs/heads/patch');
+    expect(await summaries()).not.toContain('branch_creation refs/heads/patch');
   });
 
-  it('can be asked for by branch, kind, person and time', async () => {
-    await using town = await start();
-    const { pass, push, told } = town;
+  it('can be filtered by branch, kind, user and time', async () => {
+    await using setup = await start();
+    const { pass, push, summaries } = setup;
     push('feature', '1', { by: 'ada' });
     pass(3 * 24 * 3_600_000);
     push('feature', '2', { by: 'Grace' });
     push('feature-2', '1', { by: 'ada' });
     for (const ref of ['feature', 'refs/heads/feature'])
-      expect(await told({ ref })).toEqual(['push refs/heads/feature', 'branch_creation refs/heads/feature']);
-    expect(await told({ ref: 'nowhere' })).toEqual([]);
-    expect(await told({ activity_type: 'push' })).toEqual(['push refs/heads/feature']);
-    expect(await told({ activity_type: 'merge_queue_merge' })).toEqual([]);
-    expect(await told({ actor: 'grace' })).toEqual(['push refs/heads/feature']);
-    expect(await told({ actor: 'nobody' })).toEqual([]);
-    expect(await told({ time_period: 'day', actor: 'ada' })).toEqual(['branch_creation refs/heads/feature-2']);
-    expect(await told({ time_period: 'week' })).toHaveLength(4);
+      expect(await summaries({ ref })).toEqual(['push refs/heads/feature', 'branch_creation refs/heads/feature']);
+    expect(await summaries({ ref: 'nowhere' })).toEqual([]);
+    expect(await summaries({ activity_type: 'push' })).toEqual(['push refs/heads/feature']);
+    expect(await summaries({ activity_type: 'merge_queue_merge' })).toEqual([]);
+    expect(await summaries({ actor: 'grace' })).toEqual(['push refs/heads/feature']);
+    expect(await summaries({ actor: 'nobody' })).toEqual([]);
+    expect(await summaries({ time_period: 'day', actor: 'ada' })).toEqual(['branch_creation refs/heads/feature-2']);
+    expect(await summaries({ time_period: 'week' })).toHaveLength(4);
     pass(24 * 3_600_000);
-    expect(await told({ time_period: 'day' })).toEqual([]);
-    expect(await told({ direction: 'asc', ref: 'feature' })).toEqual([
+    expect(await summaries({ time_period: 'day' })).toEqual([]);
+    expect(await summaries({ direction: 'asc', ref: 'feature' })).toEqual([
       'branch_creation refs/heads/feature',
       'push refs/heads/feature',
     ]);
   });
 
-  it.each(['asc', 'desc'] as const)('come in pages from entry to entry (%s), whatever is added meanwhile', async (direction) => {
-    await using town = await start();
-    const { octokit, push } = town;
+  it.each(['asc', 'desc'] as const)('are paginated by cursor (%s), whatever is added meanwhile', async (direction) => {
+    await using setup = await start();
+    const { octokit, push } = setup;
     const all = Array.from({ length: 5 }, (_, index) => push('feature', String(index)));
     const first = await octokit.request(activities, { ...shop, ref: 'feature', per_page: 2, direction });
     const seen = first.data.map(({ after }) => after);
@@ -124,9 +124,9 @@ describe('the activities of a repository', () => {
     expect((await octokit.request(cursor(back.headers.link, 'prev') ?? '')).data).toEqual(first.data);
   });
 
-  it('refuse a cursor that is none, two at once, and parameters that GitHub does not have', async () => {
-    await using town = await start();
-    const { github, octokit, push, list } = town;
+  it('refuse an invalid cursor, two cursors, and unknown parameters', async () => {
+    await using setup = await start();
+    const { github, octokit, push, list } = setup;
     push('feature', '1');
     const { headers } = await octokit.request(activities, { ...shop, per_page: 1 });
     const after = new URL(cursor(headers.link, 'next') ?? '').searchParams.get('after') ?? '';
@@ -138,18 +138,18 @@ describe('the activities of a repository', () => {
     expect(github.takeViolations()).toHaveLength(3);
   });
 
-  it('are for those who may read the contents', async () => {
-    await using town = await start();
-    const { github } = town;
+  it('require permission to read contents', async () => {
+    await using setup = await start();
+    const { github } = setup;
     const app = github.createApp({ permissions: { issues: 'read' } });
     const installation = app.install('acme');
     await expect(octokitForApp(github, app, installation).request(activities, shop)).rejects.toMatchObject({ status: 403 });
     await expect(octokitFor(github).request(activities, shop)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('cost nothing while they are the same, and are never the same only because nothing happened since', async () => {
-    await using town = await start();
-    const { github, octokit, pass, push } = town;
+  it('cost nothing while unchanged, and change when they fall out of the time period', async () => {
+    await using setup = await start();
+    const { github, octokit, pass, push } = setup;
     push('feature', '1');
     const { headers } = await octokit.request(activities, { ...shop, time_period: 'day' });
     const conditional = { ...shop, time_period: 'day', headers: { 'if-none-match': headers.etag } } as const;
@@ -160,12 +160,12 @@ describe('the activities of a repository', () => {
     expect((await octokit.request(activities, conditional)).data).toEqual([]);
   });
 
-  it('may be listed late or never, with the time at which they happened', async () => {
-    await using town = await start();
-    const { repository, pass, push, list, told } = town;
+  it('may be listed late or never, with the time of the event', async () => {
+    await using setup = await start();
+    const { repository, pass, push, list, summaries } = setup;
     repository.delayActivities(60_000);
     push('feature', '1');
-    expect(await told({ ref: 'feature' })).toEqual([]);
+    expect(await summaries({ ref: 'feature' })).toEqual([]);
     pass(60_000);
     expect(await list({ ref: 'feature' })).toMatchObject([{ timestamp: '2026-01-05T09:00:01Z' }]);
     repository.delayActivities(Number.POSITIVE_INFINITY);
@@ -174,10 +174,10 @@ describe('the activities of a repository', () => {
     expect(await list({ ref: 'feature' })).toHaveLength(1);
   });
 
-  it('can come empty on command', async () => {
-    await using town = await start();
-    town.github.failures.add({ failure: { kind: 'empty-page' }, match: { operation: 'repos/list-activities' }, times: 1 });
-    expect(await town.list()).toEqual([]);
-    expect(await town.list()).toHaveLength(1);
+  it('can be empty because of an injected failure', async () => {
+    await using setup = await start();
+    setup.github.failures.add({ failure: { kind: 'empty-page' }, match: { operation: 'repos/list-activities' }, times: 1 });
+    expect(await setup.list()).toEqual([]);
+    expect(await setup.list()).toHaveLength(1);
   });
 });

@@ -16,7 +16,7 @@ const remaining = (headers: object): number =>
   Number(Object.entries(headers).find(([name]) => name === 'x-ratelimit-remaining')?.[1]);
 
 describe('a conditional request', () => {
-  it('costs nothing while nothing changed, and one point when something did', async () => {
+  it('costs nothing without a change, and one point with one', async () => {
     let now = Date.now();
     await using github = await GithubEmulator.start({ now: () => now });
     const { pull } = withPullRequest(github);
@@ -37,7 +37,7 @@ describe('a conditional request', () => {
     expect(remaining(changed.headers)).toBe(4998);
     expect(github.requests.of('pulls/list')).toMatchObject({ requests: 4, points: 1 });
     pull.unlabel('preview');
-    // As before to the second, which is all that GitHub tells.
+    // Equal to the second, which is the precision of GitHub.
     await expect(octokit.request(pulls, conditional)).rejects.toMatchObject({ status: 304 });
     now += 1000;
     pull.label('preview');
@@ -45,7 +45,7 @@ describe('a conditional request', () => {
     expect((await octokit.request(pulls, conditional)).status).toBe(200);
   });
 
-  it('is answered anew for another token, even of the same installation', async () => {
+  it('gets a full answer for another token, even of the same installation', async () => {
     await using github = await GithubEmulator.start();
     withPullRequest(github);
     const app = github.createApp();
@@ -55,7 +55,7 @@ describe('a conditional request', () => {
     expect((await octokitForApp(github, app, installation).request(pulls, { ...shop, headers })).status).toBe(200);
   });
 
-  it('may ask by time where GitHub says when a thing was changed', async () => {
+  it('may use If-Modified-Since where GitHub sends Last-Modified', async () => {
     let now = Date.parse('2026-01-01T10:00:00Z');
     await using github = await GithubEmulator.start({ now: () => now });
     const { pull } = withPullRequest(github);
@@ -83,7 +83,7 @@ describe('a conditional request', () => {
 });
 
 describe('the primary limit', () => {
-  it('refuses with the time of its end, and is full again afterwards', async () => {
+  it('refuses requests until its reset time, and is full again afterwards', async () => {
     let now = Date.parse('2026-01-01T10:00:00Z');
     await using github = await GithubEmulator.start({ now: () => now, rateLimit: { core: 2 } });
     withPullRequest(github);
@@ -104,7 +104,7 @@ describe('the primary limit', () => {
     expect(remaining((await octokit.request(pulls, shop)).headers)).toBe(1);
   });
 
-  it('is one per installation and person, and another for searches', async () => {
+  it('is separate per installation and user, and for searches', async () => {
     await using github = await GithubEmulator.start();
     withPullRequest(github);
     const octokit = octokitFor(github, github.createToken());
@@ -117,7 +117,7 @@ describe('the primary limit', () => {
     expect(remaining((await octokit.request(pulls, shop)).headers)).toBe(4998);
   });
 
-  it('can be used up on command', async () => {
+  it('can be exhausted by a test', async () => {
     await using github = await GithubEmulator.start();
     withPullRequest(github);
     const octokit = octokitFor(github, github.createToken());
@@ -130,7 +130,7 @@ describe('the primary limit', () => {
 });
 
 describe('secondary limits', () => {
-  it('count what was asked in a minute, free answers included, and say how long to stay away', async () => {
+  it('count the requests of a minute, free answers included, and set Retry-After', async () => {
     let now = Date.now();
     const secondaryLimits = { ...githubSecondaryLimits, pointsPerMinute: 12 };
     await using github = await GithubEmulator.start({ now: () => now, secondaryLimits });
@@ -152,7 +152,7 @@ describe('secondary limits', () => {
     expect((await octokit.request(pulls, shop)).status).toBe(200);
   });
 
-  it('count what people are told about apart, and send away whoever told too much, nobody else', async () => {
+  it('count content creation separately, and refuse only the client that exceeds it', async () => {
     const secondaryLimits = { ...githubSecondaryLimits, contentPerMinute: 2 };
     await using github = await GithubEmulator.start({ secondaryLimits });
     withPullRequest(github).repository.grant('bob', 'write');
@@ -189,7 +189,7 @@ describe('pages', () => {
     expect((await octokit.request(comments, { ...shop, issue_number: 1, page: 99 })).data).toEqual([]);
   });
 
-  it('have no links where one is enough', async () => {
+  it('have no links if there is only one', async () => {
     await using github = await GithubEmulator.start();
     withPullRequest(github);
     expect((await octokitFor(github).request(pulls, shop)).headers.link).toBeUndefined();

@@ -26,8 +26,8 @@ const once = (failure: Failure, takesEffect = false) =>
 const ask = (signal?: AbortSignal) =>
   octokit.request(pulls, { ...shop, ...(signal === undefined ? {} : { request: { signal } }) });
 
-describe('failures on command', () => {
-  it('leave a request without an answer', async () => {
+describe('injected failures', () => {
+  it('never answer a request', async () => {
     once({ kind: 'no-answer' });
     const patience = new AbortController();
     const asking = ask(patience.signal);
@@ -43,7 +43,7 @@ describe('failures on command', () => {
     await expect(ask()).rejects.toMatchObject({ status: 500, message: expect.stringMatching(/ECONNRESET|socket|closed/) });
   });
 
-  it('cut bodies off, which octokit takes for an answer: a string, or nothing', async () => {
+  it('truncate bodies, which octokit returns as a string or as nothing', async () => {
     once({ kind: 'truncated', ending: 'clean' });
     const cut: unknown = (await ask()).data;
     expect(cut).toEqual(expect.stringMatching(/^\[\{"url":/));
@@ -51,7 +51,7 @@ describe('failures on command', () => {
     expect((await ask()).data).toBe('');
   });
 
-  it('answer 200 with nothing in it', async () => {
+  it('answer 200 with an empty list', async () => {
     once({ kind: 'empty-page' });
     const { status, data, headers } = await ask();
     expect({ status, data }).toEqual({ status: 200, data: [] });
@@ -61,7 +61,7 @@ describe('failures on command', () => {
     expect((await octokit.request(pulls, conditional)).data).toHaveLength(1);
   });
 
-  it('empty other lists in their own shape, and searches', async () => {
+  it('empty lists of other shapes, and searches', async () => {
     github.failures.add({ failure: { kind: 'empty-page' }, times: 1 });
     expect((await octokit.request('GET /search/issues', { q: 'is:pr' })).data).toMatchObject({ total_count: 0, items: [] });
     github.failures.add({ failure: { kind: 'incomplete-results' }, times: 1 });
@@ -69,14 +69,14 @@ describe('failures on command', () => {
     expect(data).toMatchObject({ total_count: 1, incomplete_results: true, items: [] });
   });
 
-  it('come as a storm of error pages that are no JSON', async () => {
+  it('include error pages that are not JSON', async () => {
     github.failures.add({ failure: { kind: 'status', status: 502 }, times: 3 });
     for (let count = 0; count < 3; count += 1)
       await expect(ask()).rejects.toMatchObject({ status: 502, message: expect.stringContaining('Unicorn') });
     expect((await ask()).status).toBe(200);
   });
 
-  it('send one away for a while, in words that differ every time', async () => {
+  it('impose a secondary limit with a message that differs every time', async () => {
     const refused = async (): Promise<string> => {
       once({ kind: 'secondary-limit', status: 429, retryAfterSeconds: 7 });
       const error: unknown = await ask().catch((reason: unknown) => reason);
@@ -88,13 +88,13 @@ describe('failures on command', () => {
     expect(first).not.toBe(second);
   });
 
-  it('answer late', async () => {
+  it('delay answers', async () => {
     once({ kind: 'slow', delayMs: 50 });
     expect((await ask()).data).toHaveLength(1);
     expect(github.requests.entries).toMatchObject([{ status: 200, failure: 'slow' }]);
   });
 
-  it('put the clock of the answer wrong', async () => {
+  it('shift the Date header', async () => {
     once({ kind: 'skewed-date', byMs: -3_600_000 });
     const { headers } = await ask();
     expect(Date.parse(headers.date ?? '')).toBeLessThan(Date.now() - 3_500_000);
@@ -111,7 +111,7 @@ describe('failures on command', () => {
     expect(github.repository('acme/shop').pullRequest(1).comments()).toHaveLength(1);
   });
 
-  it('hit archives too', async () => {
+  it('affect archives, too', async () => {
     github.failures.add({ failure: { kind: 'truncated', ending: 'broken' }, match: { operation: 'archive' }, times: 1 });
     const { headers } = await octokit.request('GET /repos/{owner}/{repo}/tarball/{ref}', {
       ...shop,
@@ -123,7 +123,7 @@ describe('failures on command', () => {
     expect((await fetch(address)).status).toBe(200);
   });
 
-  it('hit a page, a method or a part of all requests, the same ones for the same seed', async () => {
+  it('affect a page, a method or a share of all requests, the same ones for the same seed', async () => {
     const outcomes = async (seed: number): Promise<string> => {
       await using seeded = await GithubEmulator.start({ seed });
       seeded.failures.add({

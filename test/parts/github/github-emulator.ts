@@ -17,8 +17,8 @@ import { Conformance, describeViolation, type Violation } from './openapi/confor
 import { Description, type Flavour } from './openapi/description.ts';
 import { allRoutes } from './routes/all-routes.ts';
 import { Credentials } from './state/credentials.ts';
-import { createRepository } from './state/repository-acts.ts';
-import { World } from './state/world.ts';
+import { GithubState } from './state/github-state.ts';
+import { createRepository } from './state/repository-mutations.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
 export interface EmulatorOptions {
@@ -53,7 +53,7 @@ export class GithubEmulator implements AsyncDisposable {
   readonly requests: RequestLog;
   readonly rateLimits: RateLimits;
   readonly webhooks: Webhooks;
-  readonly #world: World;
+  readonly #github: GithubState;
   readonly #credentials: Credentials;
   readonly #conformance: Conformance;
   readonly #server: ApiServer;
@@ -67,8 +67,8 @@ export class GithubEmulator implements AsyncDisposable {
     const [web = '', archives = ''] = listeners.map(({ port }) => `http://127.0.0.1:${port}`);
     this.url = enterprise ? `${web}/api/v3` : web;
     this.#listeners = listeners;
-    this.#world = new World({ api: this.url, web, archives }, now);
-    this.#credentials = new Credentials(this.#world);
+    this.#github = new GithubState({ api: this.url, web, archives }, now);
+    this.#credentials = new Credentials(this.#github);
     const description = Description.load(flavour);
     this.#conformance = new Conformance(description);
     const seed = options.seed ?? 1;
@@ -76,11 +76,11 @@ export class GithubEmulator implements AsyncDisposable {
     this.requests = new RequestLog();
     const limit = enterprise && options.rateLimit === undefined ? undefined : { ...githubRateLimits, ...options.rateLimit };
     this.rateLimits = new RateLimits(limit, now);
-    this.webhooks = new Webhooks(this.#world, this.#conformance, seededRandom(seed + 1));
+    this.webhooks = new Webhooks(this.#github, this.#conformance, seededRandom(seed + 1));
     const life = options.installationTokenLifeMs ?? hourMs;
     const routes = allRoutes(life, () => newToken('ghs'));
     const api = new GithubApi({
-      world: this.#world,
+      github: this.#github,
       credentials: this.#credentials,
       conformance: this.#conformance,
       router: new Router(description, routes),
@@ -89,7 +89,7 @@ export class GithubEmulator implements AsyncDisposable {
       enterprise,
     });
     const { failures, requests: log } = this;
-    this.#server = new ApiServer({ world: this.#world, api, failures, log, nextRequestId: requestIds(seededRandom(seed + 2)) });
+    this.#server = new ApiServer({ github: this.#github, api, failures, log, nextRequestId: requestIds(seededRandom(seed + 2)) });
   }
 
   static async start(options: EmulatorOptions = {}): Promise<GithubEmulator> {
@@ -106,60 +106,60 @@ export class GithubEmulator implements AsyncDisposable {
   }
 
   createOrganization(login: string, { owners = [], members = [] }: { owners?: string[]; members?: string[] } = {}): void {
-    const organization = this.#world.addAccount(login, 'Organization');
-    for (const name of owners) organization.members.set(person(this.#world, name).id, 'admin');
-    for (const name of members) organization.members.set(person(this.#world, name).id, 'member');
+    const organization = this.#github.addAccount(login, 'Organization');
+    for (const name of owners) organization.members.set(person(this.#github, name).id, 'admin');
+    for (const name of members) organization.members.set(person(this.#github, name).id, 'member');
   }
 
-  /** Changes what a person is in an organisation. */
+  /** Changes the role of a user in an organisation. */
   setMember(organization: string, login: string, role: 'admin' | 'member' | 'none'): void {
-    const account = this.#world.account(organization);
+    const account = this.#github.account(organization);
     if (account?.type !== 'Organization') throw new Error(`There is no organisation ${organization}.`);
-    const { id } = person(this.#world, login);
+    const { id } = person(this.#github, login);
     if (role === 'none') account.members.delete(id);
     else account.members.set(id, role);
-    for (const repository of this.#world.repositoriesOf(account)) this.#world.touch(repository);
+    for (const repository of this.#github.repositoriesOf(account)) this.#github.touch(repository);
   }
 
   createUser(login: string): void {
-    this.#world.addAccount(login, 'User');
+    this.#github.addAccount(login, 'User');
   }
 
   /** `acme/shop`; the owner becomes an organisation if there is no such account yet. */
   createRepository(name: string, options: RepositoryOptions = {}): EmulatedRepository {
     const [owner = '', repository = ''] = name.split('/');
-    const made = createRepository(this.#world, {
-      owner: this.#world.account(owner) ?? this.#world.addAccount(owner, 'Organization'),
+    const made = createRepository(this.#github, {
+      owner: this.#github.account(owner) ?? this.#github.addAccount(owner, 'Organization'),
       name: repository,
       private: options.private ?? false,
       defaultBranch: options.defaultBranch ?? 'main',
       files: options.files === null ? undefined : (options.files ?? { 'README.md': `# ${repository}\n` }),
-      by: person(this.#world, options.by),
+      by: person(this.#github, options.by),
     });
-    return new EmulatedRepository(this.#world, made);
+    return new EmulatedRepository(this.#github, made);
   }
 
   repository(name: string): EmulatedRepository {
     const [owner = '', repository = ''] = name.split('/');
-    const found = this.#world.repository(owner, repository);
+    const found = this.#github.repository(owner, repository);
     if (found === undefined) throw new Error(`There is no repository ${name}.`);
-    return new EmulatedRepository(this.#world, found);
+    return new EmulatedRepository(this.#github, found);
   }
 
   /** Thousands of repositories and pull requests at once. */
   populate(population: Population): void {
-    populate(this.#world, population);
+    populate(this.#github, population);
   }
 
   createApp(options: AppOptions = {}): EmulatedApp {
-    return EmulatedApp.create(this.#world, options);
+    return EmulatedApp.create(this.#github, options);
   }
 
   /** A personal access token. */
   createToken({ by, scopes = ['repo'], lifeMs }: By & { scopes?: readonly string[]; lifeMs?: number } = {}): string {
     const text = newToken('ghp');
-    const user = person(this.#world, by);
-    const expiresAt = lifeMs === undefined ? undefined : this.#world.now() + lifeMs;
+    const user = person(this.#github, by);
+    const expiresAt = lifeMs === undefined ? undefined : this.#github.now() + lifeMs;
     this.#credentials.add({ kind: 'personal', text, user, scopes, expiresAt, revoked: false });
     return text;
   }
@@ -170,24 +170,24 @@ export class GithubEmulator implements AsyncDisposable {
     token.revoked = true;
   }
 
-  /** Every token of every installation; Apps have to ask for new ones. */
+  /** Revokes every installation token; Apps have to request new ones. */
   revokeInstallationTokens(): void {
     for (const token of this.#credentials.all) if (token.kind === 'installation') token.revoked = true;
   }
 
-  /** What did not fit GitHub's description since the last call; it no longer fails the test. */
+  /** The violations of GitHub's description since the last call; they no longer fail the test. */
   takeViolations(): readonly Violation[] {
     return this.#conformance.take();
   }
 
-  /** Ends it and removes its files; fails if something did not fit GitHub's description. */
+  /** Stops it and removes its files; throws if anything violated GitHub's description. */
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#server.stop();
     await this.webhooks.stop();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
-    this.#world.store.close();
+    this.#github.store.close();
     const violations = this.takeViolations();
     if (violations.length > 0) throw new Error(violations.map(describeViolation).join('\n'));
   }
@@ -198,7 +198,7 @@ export class GithubEmulator implements AsyncDisposable {
 
   #watch(serving: Promise<void>): void {
     serving.catch((error: unknown) => {
-      // A client that hangs up in the middle of its own request is no mistake of the emulator.
+      // A client that disconnects during its own request is not a fault of the emulator.
       if (this.#stopped || isHangUp(error)) return;
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#conformance.refuse({ kind: 'answer', where: 'the server', faults: [text] });
@@ -210,7 +210,7 @@ const isHangUp = (error: unknown): boolean => error instanceof Error && 'code' i
 
 const newToken = (prefix: string): string => `${prefix}_${randomBytes(18).toString('hex')}`;
 
-/** In the shape of GitHub's, and never the same twice. */
+/** Unique, in the format of GitHub. */
 const requestIds = (random: () => number): (() => string) => {
   const part = (digits: number): string =>
     Math.floor(random() * 16 ** digits)

@@ -3,10 +3,10 @@ import { Octokit } from '@octokit/core';
 import type { EmulatedApp, EmulatedInstallation } from './control/emulated-app.ts';
 import type { GithubEmulator } from './github-emulator.ts';
 
-/** Refusals are what many tests are about; octokit would comment on each. */
+/** Many tests expect refusals, and octokit would log each of them. */
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** The real client with a personal token; without one it is nobody. */
+/** The real client with a personal token, or without authentication. */
 export const octokitFor = (github: GithubEmulator, token?: string): Octokit =>
   new Octokit({ baseUrl: github.url, log: silent, ...(token === undefined ? {} : { auth: token }) });
 

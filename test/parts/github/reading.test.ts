@@ -49,7 +49,7 @@ describe('pull requests', () => {
     expect(byHead.data).toHaveLength(1);
   });
 
-  it('show what they change, counted by Git', async () => {
+  it('show the size of their change, computed by Git', async () => {
     const repository = github.createRepository('acme/changes', { files: { 'a.txt': '1\n2\n3\n', 'old.txt': 'same\ncontent\n' } });
     repository.push('feature', { 'a.txt': '1\ntwo\n3\n', 'new.txt': 'new\n', 'old.txt': null, 'moved.txt': 'same\ncontent\n' });
     repository.push('main', { 'elsewhere.txt': 'not part of the pull request\n' });
@@ -89,7 +89,7 @@ describe('pull requests', () => {
     expect(await get()).toMatchObject({ state: 'closed', head: { repo: null, sha: next } });
   });
 
-  it('tell when a label was added, and everything else that happened', async () => {
+  it('have a timeline with label events and all others', async () => {
     let now = Date.parse('2026-01-01T10:00:00Z');
     await using clocked = await GithubEmulator.start({ now: () => now });
     const repository = clocked.createRepository('acme/shop');
@@ -168,7 +168,7 @@ describe('Git', () => {
     await expect(missing).rejects.toMatchObject({ status: 404 });
   });
 
-  it('gives files at a commit: as JSON, raw, as a folder, as a link, or without content when large', async () => {
+  it('serves files at a commit: as JSON, raw, as a folder, as a link, or without content if large', async () => {
     const read = async (path: string, accept?: string) =>
       (
         await octokit.request('GET /repos/{owner}/{repo}/contents/{path}', {
@@ -195,7 +195,7 @@ describe('Git', () => {
     await expect(read('eph.yaml/inside')).rejects.toMatchObject({ status: 404 });
   });
 
-  it('gives trees, blobs, commits and comparisons', async () => {
+  it('serves trees, blobs, commits and comparisons', async () => {
     const tree = await octokit.request('GET /repos/{owner}/{repo}/git/trees/{tree_sha}', {
       ...shop,
       tree_sha: head,
@@ -226,7 +226,7 @@ describe('Git', () => {
     expect(comparison.data).toMatchObject({ status: 'ahead', ahead_by: 1, behind_by: 0 });
   });
 
-  it('gives a whole tree as an archive, from another host, without a token', async () => {
+  it('serves a whole tree as an archive, from another host, without a token', async () => {
     const { data, url } = await octokit.request('GET /repos/{owner}/{repo}/tarball/{ref}', { ...shop, ref: head });
     expect(new URL(url).port).not.toBe(new URL(github.url).port);
     const folder = await mkdtemp(join(tmpdir(), 'eph-tarball-'));
@@ -263,7 +263,7 @@ describe('the search', () => {
   });
 });
 
-describe('people', () => {
+describe('users', () => {
   it('have a role in a repository, on the old scale and the new', async () => {
     github.createOrganization('club', { owners: ['olga'], members: ['max'] });
     const repository = github.createRepository('club/house', { private: true });

@@ -27,7 +27,7 @@ describe('a repository that moved', () => {
     expect(github.requests.entries.filter(({ status }) => status === 307)).toHaveLength(1);
   });
 
-  it('leads nowhere for those who may not see it, and its old name can be taken', async () => {
+  it('does not redirect users who may not see it, and its old name can be reused', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop', { private: true });
     repository.rename('store');
@@ -37,7 +37,7 @@ describe('a repository that moved', () => {
     expect(data.id).toBe(squatter.id);
   });
 
-  it('is out of reach of the App of its old owner', async () => {
+  it('is not accessible to the App of its old owner', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop', { private: true });
     const app = github.createApp();
@@ -48,7 +48,7 @@ describe('a repository that moved', () => {
     await expect(octokit.request(get, { owner: 'acme', repo: 'shop' })).rejects.toMatchObject({ status: 404 });
   });
 
-  it('leads an App that followed it to the installation of its new owner', async () => {
+  it('is found by its old name once the App is installed for the new owner', async () => {
     await using github = await GithubEmulator.start();
     github.createOrganization('globex');
     const repository = github.createRepository('acme/shop', { private: true });
@@ -63,7 +63,7 @@ describe('a repository that moved', () => {
   });
 });
 
-describe('a repository that is gone', () => {
+describe('a deleted repository', () => {
   it('is 404, with everything in it', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop');
@@ -79,7 +79,7 @@ describe('a repository that is gone', () => {
 });
 
 describe('lists of repositories', () => {
-  it('show what the viewer may see, in the order asked for', async () => {
+  it('show what the viewer may see, in the requested order', async () => {
     await using github = await GithubEmulator.start();
     github.createOrganization('acme', { members: ['max'] });
     github.createRepository('acme/b');
@@ -114,7 +114,7 @@ describe('an empty repository', () => {
 });
 
 describe('an archived repository', () => {
-  it('is read and not written', async () => {
+  it('is read-only', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/old');
     repository.openIssue('Help');
@@ -128,7 +128,7 @@ describe('an archived repository', () => {
 });
 
 describe('GitHub Enterprise', () => {
-  it('lives under /api/v3, has its own description and no rate limit', async () => {
+  it('is served under /api/v3, with its own description and without rate limits', async () => {
     await using github = await GithubEmulator.start({ flavour: 'enterprise' });
     const repository = github.createRepository('acme/shop', { private: true });
     repository.push('feature', { x: '1' });

@@ -3,7 +3,7 @@ import { GithubEmulator } from './github-emulator.ts';
 import { octokitForApp } from './octokit-clients.ts';
 
 describe('two thousand repositories with twenty thousand open pull requests', () => {
-  it('are there at once, with commits that can be read, and cost nothing while nothing changes', async () => {
+  it('are created quickly, with readable commits, and cost nothing while unchanged', async () => {
     await using github = await GithubEmulator.start({ rateLimit: { core: 15_000 } });
     const files = { 'eph.yaml': 'version: 1\n' };
     github.populate({

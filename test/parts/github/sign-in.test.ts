@@ -14,7 +14,7 @@ const newToken = async (github: GithubEmulator, app: EmulatedApp, { id }: Emulat
 };
 
 describe('an App', () => {
-  it('shows its own token, and gets tokens for its installations with it', async () => {
+  it('authenticates as itself, and gets tokens for its installations', async () => {
     await using github = await GithubEmulator.start();
     github.createRepository('acme/shop', { private: true });
     const app = github.createApp({ slug: 'eph' });
@@ -29,7 +29,7 @@ describe('an App', () => {
     expect(repositories.data).toMatchObject({ total_count: 1, repositories: [{ full_name: 'acme/shop', private: true }] });
   });
 
-  it('is refused with the key of another', async () => {
+  it('is refused with a wrong key', async () => {
     await using github = await GithubEmulator.start();
     const app = github.createApp();
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -37,7 +37,7 @@ describe('an App', () => {
     await expect(octokitForApp(github, forged).request('GET /app')).rejects.toMatchObject({ status: 401 });
   });
 
-  it('finds out from the Date header that its clock is wrong', async () => {
+  it('detects clock skew with the Date header', async () => {
     const aheadMs = -5 * 60_000;
     await using github = await GithubEmulator.start({ now: () => Date.now() + aheadMs });
     const octokit = octokitForApp(github, github.createApp({ slug: 'eph' }));
@@ -46,7 +46,7 @@ describe('an App', () => {
     expect(github.requests.entries.map(({ status }) => status)).toEqual([401, 200]);
   });
 
-  it('asks for a new token when the old one has expired', async () => {
+  it('requests a new token when the old one has expired', async () => {
     let now = Date.now();
     await using github = await GithubEmulator.start({ now: () => now });
     github.createRepository('acme/shop', { private: true });
@@ -63,7 +63,7 @@ describe('an App', () => {
     await expect(renewed.request(getRepository, shop)).rejects.toMatchObject({ status: 401 });
   });
 
-  it('may do what it was permitted, where it was installed', async () => {
+  it('has its permissions only where it is installed', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop', { private: true });
     github.createRepository('acme/hidden', { private: true });
@@ -102,12 +102,12 @@ describe('an App', () => {
     await expect(askFor({ repositories: ['nowhere'] })).rejects.toMatchObject({ status: 422 });
   });
 
-  it('is shut out when suspended, uninstalled or relieved of its token', async () => {
+  it('is refused when suspended, uninstalled or after its token is revoked', async () => {
     await using github = await GithubEmulator.start();
     github.createRepository('acme/shop', { private: true });
     const app = github.createApp();
     const installation = app.install('acme');
-    // With the bare token: the client for Apps tries again for seconds before it believes a 401.
+    // With the token itself: the client for Apps retries for seconds before it accepts a 401.
     const octokit = octokitFor(github, await newToken(github, app, installation));
     const read = () => octokit.request(getRepository, shop);
 
@@ -124,7 +124,7 @@ describe('an App', () => {
 });
 
 describe('a personal token', () => {
-  it('is its person, until it expires or is revoked', async () => {
+  it('authenticates its user until it expires or is revoked', async () => {
     let now = Date.now();
     await using github = await GithubEmulator.start({ now: () => now });
     const token = github.createToken({ by: 'ada' });
@@ -141,7 +141,7 @@ describe('a personal token', () => {
     await expect(octokit.request('GET /user')).rejects.toMatchObject({ status: 401 });
   });
 
-  it('opens what its person may see: 404 for the rest, whether it is there or not', async () => {
+  it('gives access to what its user may see, and 404 for everything else', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop', { private: true });
     const octokit = octokitFor(github, github.createToken({ by: 'ada' }));
@@ -159,7 +159,7 @@ describe('a personal token', () => {
     await expect(octokitFor(github).request(getRepository, shop)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('tells nobody apart from somebody', async () => {
+  it('is refused with 401 if it is unknown or missing', async () => {
     await using github = await GithubEmulator.start();
     await expect(octokitFor(github, 'ghp_nonsense').request('GET /user')).rejects.toMatchObject({ status: 401 });
     await expect(octokitFor(github).request('GET /user')).rejects.toMatchObject({ status: 401 });

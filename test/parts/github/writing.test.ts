@@ -45,7 +45,7 @@ describe('comments', () => {
     await expect(gone).rejects.toMatchObject({ status: 404 });
   });
 
-  it('have a longest length', async () => {
+  it('have a maximum length', async () => {
     const { pull, shop } = newRepository('long-comments');
     const body = 'x'.repeat(65_537);
     const create = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
@@ -55,7 +55,7 @@ describe('comments', () => {
     });
   });
 
-  it('of others are edited with the right to write only', async () => {
+  it('of others can be edited only with write access', async () => {
     const { repository, pull, shop } = newRepository('others');
     repository.grant('reader', 'read');
     const id = pull.comment('mine', { by: 'ada' });
@@ -113,8 +113,8 @@ describe('refs', () => {
   });
 });
 
-describe('what is said about a commit', () => {
-  it('is one status per context, and their sum', async () => {
+describe('the status of a commit', () => {
+  it('has one state per context, and a combined one', async () => {
     const { repository, head, shop } = newRepository('statuses');
     repository.setStatus(head, 'success', { context: 'ci' });
     const say = (state: 'pending' | 'success') =>
@@ -140,7 +140,7 @@ describe('what is said about a commit', () => {
     expect(history.data.map(({ context, state }) => `${context} ${state}`)).toEqual(['eph success', 'eph pending', 'ci success']);
   });
 
-  it('is a check run, which only an App may write', async () => {
+  it('may be a check run, which only an App can write', async () => {
     const { repository, head, shop } = newRepository('checks');
     const create = 'POST /repos/{owner}/{repo}/check-runs';
     const wish = { ...shop, name: 'eph', head_sha: head, status: 'in_progress' } as const;
@@ -165,7 +165,7 @@ describe('deployments', () => {
   const create = 'POST /repos/{owner}/{repo}/deployments';
   const say = 'POST /repos/{owner}/{repo}/deployments/{deployment_id}/statuses';
 
-  it('live side by side in one transient environment and are removed when inactive', async () => {
+  it('coexist in one transient environment and can be deleted when inactive', async () => {
     const { repository, head, shop } = newRepository('deployments');
     const wish = { ...shop, ref: head, environment: 'shop', auto_merge: false, required_contexts: [] };
     const transient = { transient_environment: true, production_environment: false };
@@ -199,7 +199,7 @@ describe('deployments', () => {
     expect(repository.deployments().map(({ state }) => state)).toEqual(['inactive', 'success']);
   });
 
-  it('merge the default branch or demand green checks unless told not to', async () => {
+  it('merge the default branch and require successful checks unless disabled', async () => {
     const { repository, head, pull, shop } = newRepository('traps');
     repository.push('main', { other: '1' });
     const merged = await octokit.request(create, { ...shop, ref: 'feature', environment: 'x' });

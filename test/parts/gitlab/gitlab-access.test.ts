@@ -24,7 +24,7 @@ const ask = async (path: string, headers: Record<string, string> = {}, method = 
 };
 
 describe('tokens', () => {
-  it('are read from both headers and belong to a person or a bot', async () => {
+  it('are read from both headers and belong to a user or a bot', async () => {
     const token = gitlab.personalToken(gitlab.person('alice'));
     expect(await clientOf(token).Users.showCurrentUser()).toMatchObject({ username: 'alice', bot: false });
     const bearer = new Gitlab({ host: gitlab.url, oauthToken: gitlab.groupToken('acme/web') });
@@ -37,7 +37,7 @@ describe('tokens', () => {
     });
   });
 
-  it('are refused when missing, unknown, revoked, expired or too weak, each in its own words', async () => {
+  it('are refused when missing, unknown, revoked, expired or insufficient, each with its own message', async () => {
     const revoked = gitlab.projectToken('acme/web/shop');
     gitlab.revoke(revoked);
     const expired = gitlab.projectToken('acme/web/shop', 'developer', { expiresAt: Date.now() - 1000 });
@@ -79,7 +79,7 @@ describe('tokens', () => {
 });
 
 describe('roles', () => {
-  it('come from the project and the groups above; the highest counts', async () => {
+  it('are inherited from the groups above; the highest counts', async () => {
     const [alice, bob] = [gitlab.person('alice'), gitlab.person('bob')];
     const client = clientOf(gitlab.projectToken('acme/web/shop'));
     const level = async () =>
@@ -94,7 +94,7 @@ describe('roles', () => {
     alice.expel('acme', bob);
   });
 
-  it('decide what may be done, and an author without one has labels ignored without a word', async () => {
+  it('limit what a user may do; labels of an author without one are silently ignored', async () => {
     const stranger = gitlab.person('stranger');
     await stranger.fork('acme/site', 'stranger/site');
     await stranger.push('stranger/site', 'idea', { a: '2' });
@@ -107,8 +107,8 @@ describe('roles', () => {
   });
 });
 
-describe('projects that one must not see', () => {
-  it('are not there, for strangers and for nobody', async () => {
+describe('hidden projects', () => {
+  it('give 404 to non-members and anonymous clients', async () => {
     const stranger = { 'private-token': gitlab.personalToken(gitlab.person('stranger')) };
     const id = gitlab.read.project('acme/web/shop').id;
     for (const path of [
@@ -151,7 +151,7 @@ describe('projects that move', () => {
     expect(await ask('/projects/acme%2Fold', token)).toMatchObject({ status: 404 });
   });
 
-  it('become invisible and stay readable while they wait for their deletion', async () => {
+  it('are hidden when made private, and stay readable while their deletion is pending', async () => {
     const alice = gitlab.person('alice');
     await alice.createProject('acme/going', { visibility: 'public', files: { a: '1' } });
     alice.setVisibility('acme/going', 'private');

@@ -37,7 +37,7 @@ export interface TokenOptions {
   readonly expiresAt?: number;
 }
 
-/** A merge request for worlds of thousands: nothing is pushed and nobody is told. */
+/** A merge request for tests with thousands of them: without a push and without webhooks. */
 export interface MadeUpMergeRequest {
   readonly author: Person;
   readonly sha: string;
@@ -46,13 +46,13 @@ export interface MadeUpMergeRequest {
 }
 
 /**
- * A GitLab on loopback: its REST API as documented, real Git repositories behind it and over HTTP, webhooks that are really sent, failures on
- * command. Whatever leaves the documented ways, on either side, makes `await using` fail at the end.
+ * A GitLab on loopback: its REST API as documented, real Git repositories behind it and over HTTP, real webhooks and injected
+ * failures. If either side deviates from the documentation, `await using` fails at the end.
  */
 export class GitlabEmulator implements AsyncDisposable {
   readonly failures: Failures;
   readonly requests = new RequestLog();
-  /** Webhooks on their way and what became of them. */
+  /** Pending and delivered webhooks. */
   readonly webhooks = new WebhookDelivery();
   readonly read: Reader;
   readonly rateLimit: RateLimit;
@@ -96,7 +96,7 @@ export class GitlabEmulator implements AsyncDisposable {
     return emulator;
   }
 
-  /** What clients call the host. */
+  /** The base URL for clients. */
   get url(): string {
     return this.#state.url;
   }
@@ -154,12 +154,12 @@ export class GitlabEmulator implements AsyncDisposable {
     return { project, iid: addMergeRequest(this.#state, author.user, target, wanted).iid };
   }
 
-  /** Everything that happened so far has been sent to the webhooks, except what is held back. */
+  /** Resolves once all webhooks have been sent, except those held back. */
   async webhooksSettled(): Promise<void> {
     await this.#hooks.settled();
   }
 
-  /** Where the documented ways were left since the last look; whoever looks decides what it means. */
+  /** The deviations from the documentation since the last call; they no longer fail the test. */
   takeMistakes(): readonly string[] {
     return this.#mistakes.splice(0);
   }

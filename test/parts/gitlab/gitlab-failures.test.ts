@@ -28,8 +28,8 @@ const withThreeMergeRequests = async (): Promise<{
   return { gitlab, ask };
 };
 
-describe('failures on command', () => {
-  it('break one page and leave the others alone', async () => {
+describe('injected failures', () => {
+  it('affect one page only', async () => {
     const { gitlab, ask } = await withThreeMergeRequests();
     await using _gitlab = gitlab;
     gitlab.failures.add({ failure: { kind: 'reset' }, match: { path: /[?&]page=2/u } });
@@ -39,7 +39,7 @@ describe('failures on command', () => {
     expect(await (await ask(`${list}&page=2`)).json()).toHaveLength(1);
   });
 
-  it('show an empty list with all signs of truth', async () => {
+  it('return an empty list with consistent headers', async () => {
     const { gitlab, ask } = await withThreeMergeRequests();
     await using _gitlab = gitlab;
     gitlab.failures.add({ failure: { kind: 'empty-page' }, match: { operation: 'GET /projects/:id/merge_requests' }, times: 1 });
@@ -48,7 +48,7 @@ describe('failures on command', () => {
     expect(await (await ask(list)).json()).toHaveLength(2);
   });
 
-  it('truncate, as the network does and as a proxy does', async () => {
+  it('truncate answers with a reset or with a clean end', async () => {
     const { gitlab, ask } = await withThreeMergeRequests();
     await using _gitlab = gitlab;
     gitlab.failures.add({ failure: { kind: 'truncated', ending: 'broken' }, times: 1 });
@@ -57,7 +57,7 @@ describe('failures on command', () => {
     await expect(ask(list).then((response) => response.json())).rejects.toThrow(SyntaxError);
   });
 
-  it('lose the answer of a request that took effect, or its effect too', async () => {
+  it('lose the answer of a request with or without its effect', async () => {
     const { gitlab, ask } = await withThreeMergeRequests();
     await using _gitlab = gitlab;
     const comment = (body: string): Promise<Response> =>
@@ -69,7 +69,7 @@ describe('failures on command', () => {
     expect(gitlab.read.comments({ project: 'acme/shop', iid: 1 }).map(({ body }) => body)).toEqual(['heard']);
   });
 
-  it('keep the client library busy: it repeats 429 and 502 ten times within a quarter of a second', async () => {
+  it('make the client library retry 429 and 502 ten times within a quarter of a second', async () => {
     const { gitlab } = await withThreeMergeRequests();
     await using _gitlab = gitlab;
     gitlab.failures.add({ failure: { kind: 'status', status: 429, headers: { 'retry-after': '60' }, body: 'Retry later\n' } });
@@ -78,7 +78,7 @@ describe('failures on command', () => {
     expect(gitlab.requests.of('GET /projects/:id')).toMatchObject({ requests: 10, failures: 10, points: 0 });
   });
 
-  it('come as a storm that the seed decides', async () => {
+  it('are determined by the seed', async () => {
     const statuses = async (): Promise<readonly number[]> => {
       const { gitlab, ask } = await withThreeMergeRequests();
       await using _gitlab = gitlab;
@@ -93,8 +93,8 @@ describe('failures on command', () => {
   });
 });
 
-describe('leaving the documented ways', () => {
-  it('is refused, remembered and told at the end', async () => {
+describe('a deviation from the documentation', () => {
+  it('is refused, recorded and reported at the end', async () => {
     const { gitlab, ask } = await withThreeMergeRequests();
     expect((await ask('/projects/acme%2Fshop/merge_requests?labelz=preview')).status).toBe(400);
     expect((await ask('/projects/acme%2Fshop/merge_requests?state=open')).status).toBe(400);
@@ -103,7 +103,7 @@ describe('leaving the documented ways', () => {
     await expect(gitlab[Symbol.asyncDispose]()).rejects.toThrow(/labelz[^]*state[^]*body[^]*no such endpoint is emulated/u);
   });
 
-  it('is noticed in the emulator itself', async () => {
+  it('of the emulator itself is detected', async () => {
     const mistakes: string[] = [];
     const [state, tokens] = [new GitlabState('', Date.now), new Map<string, Token>()];
     const api = new GitlabApi({

@@ -43,7 +43,7 @@ beforeEach(async () => {
   work = join(folder, String((clones += 1)));
 });
 
-/** As somebody with nothing but a token does it. */
+/** Authenticates with a token only. */
 const git = async (...args: readonly string[]): Promise<string> => {
   const env = { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' };
   const who = ['-c', 'user.name=alice', '-c', 'user.email=alice@example.com'];
@@ -64,7 +64,7 @@ const heads = async () => {
 };
 
 describe('a push over HTTP', () => {
-  it('moves branches and merge requests, and is told like any other', async () => {
+  it('updates branches and merge requests and triggers webhooks', async () => {
     await git('clone', '--quiet', address(gitlab.personalToken(alice)), work);
     await inWork('checkout', '--quiet', '-b', 'feature');
     const first = await commit('two');
@@ -86,7 +86,7 @@ describe('a push over HTTP', () => {
     expect(hooks[3]?.payload).toMatchObject({ object_attributes: { oldrev: first, last_commit: { id: second } } });
   });
 
-  it('may be forced, may delete, may bring tags and things that nobody is told of', async () => {
+  it('may be forced, delete refs, and push tags and refs without webhooks', async () => {
     await git('clone', '--quiet', address(gitlab.personalToken(alice)), work);
     const first = await commit('a topic');
     await inWork('push', '--quiet', 'origin', 'HEAD:topic');
@@ -106,7 +106,7 @@ describe('a push over HTTP', () => {
     expect(await inWork('ls-remote', 'origin', 'refs/notes/eph', 'refs/heads/topic')).toBe(`${other}\trefs/notes/eph`);
   });
 
-  it('is refused where GitLab refuses it, and then nothing moves', async () => {
+  it('is refused where GitLab refuses it, and moves no ref', async () => {
     const bob = gitlab.person('bob');
     alice.invite(project, bob, 'developer');
     await git('clone', '--quiet', address(gitlab.personalToken(bob)), work);
@@ -125,7 +125,7 @@ describe('a push over HTTP', () => {
 });
 
 describe('a fetch over HTTP', () => {
-  it('gives any commit that is there, also of merge requests from forks', async () => {
+  it('serves any commit, also of merge requests from forks', async () => {
     const mallory = gitlab.person('mallory');
     alice.invite(project, mallory, 'reporter');
     await mallory.fork(project, 'mallory/shop');
@@ -137,19 +137,19 @@ describe('a fetch over HTTP', () => {
     expect(await inWork('ls-remote', from, `refs/merge-requests/${iid}/head`)).toMatch(sha);
   });
 
-  it('is open to everybody where the project is', async () => {
+  it('needs no token for a public project', async () => {
     await git('clone', '--quiet', address(undefined, 'acme/site'), work);
     expect(await readFile(join(work, 'a.txt'), 'utf8')).toBe('public\n');
   });
 
-  it('follows a project that was moved', async () => {
+  it('is redirected if the project has moved', async () => {
     await alice.createProject('acme/old', { files: { 'a.txt': 'moved\n' } });
     alice.renameProject('acme/old', 'acme/new');
     await git('clone', '--quiet', address(gitlab.groupToken('acme'), 'acme/old'), work);
     expect(await readFile(join(work, 'a.txt'), 'utf8')).toBe('moved\n');
   });
 
-  it('costs nothing of what the API grants, and fails on command', async () => {
+  it('does not count against the API limit, and can fail', async () => {
     const token = gitlab.projectToken(project);
     gitlab.requests.clear();
     await git('ls-remote', address(token));
@@ -165,7 +165,7 @@ describe('a fetch over HTTP', () => {
   });
 });
 
-describe('who may fetch and push over HTTP', () => {
+describe('access over HTTP', () => {
   const ask = async (path: string, service: string, token?: string) => {
     const authorization = `Basic ${Buffer.from(`anybody:${token}`).toString('base64')}`;
     const answer = await fetch(`${gitlab.url}/${path}.git/info/refs?service=${service}`, {
@@ -176,7 +176,7 @@ describe('who may fetch and push over HTTP', () => {
   const challenged = [401, 'Basic realm="GitLab"', 'HTTP Basic: Access denied'];
   const missing = [404, null, expect.stringContaining('could not be found')];
 
-  it('needs a token that is good, for whatever is not public', async () => {
+  it('needs a valid token for projects that are not public', async () => {
     const revoked = gitlab.projectToken(project);
     gitlab.revoke(revoked);
     const expired = gitlab.projectToken(project, 'developer', { expiresAt: Date.now() - 1000 });
@@ -188,7 +188,7 @@ describe('who may fetch and push over HTTP', () => {
     expect(await ask('acme/site', 'git-upload-pack', 'glpat-nonsense')).toEqual(challenged);
   });
 
-  it('does not tell strangers what is there', async () => {
+  it('does not reveal hidden projects', async () => {
     const stranger = gitlab.personalToken(gitlab.person('stranger'));
     for (const path of [project, 'no/where', String(gitlab.read.project('acme/site').id), '%ff/x']) {
       expect(await ask(path, 'git-upload-pack', stranger), path).toEqual(missing);

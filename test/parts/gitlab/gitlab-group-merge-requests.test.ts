@@ -4,8 +4,8 @@ import { GitlabEmulator } from './gitlab-emulator.ts';
 const sha = 'a'.repeat(40);
 const list = '/groups/acme/merge_requests?scope=all&state=all&non_archived=false&order_by=updated_at';
 
-/** A group with projects in it and below it, and a project elsewhere; a second passes between each two of their merge requests. */
-const createWorld = async () => {
+/** A group with projects in it and below it, and a project elsewhere; their merge requests are created a second apart. */
+const setUp = async () => {
   let now = Date.parse('2026-03-01T12:00:00Z');
   const gitlab = await GitlabEmulator.start({ now: () => now });
   onTestFinished(() => gitlab[Symbol.asyncDispose]());
@@ -31,8 +31,8 @@ const createWorld = async () => {
 };
 
 describe('the merge requests of a group', () => {
-  it('are those of all its projects and of the groups below, in whatever state, that changed at a time or later', async () => {
-    const { alice, ask, pass } = await createWorld();
+  it('are those of all its projects and subgroups, in any state, updated since a given time', async () => {
+    const { alice, ask, pass } = await setUp();
     const since = pass(60_000);
     alice.close({ project: 'acme/one', iid: 2 });
     alice.close({ project: 'other/shop', iid: 1 });
@@ -44,8 +44,8 @@ describe('the merge requests of a group', () => {
     expect((await ask(`${list}&updated_after=${pass(1).toISOString()}`)).body).toEqual([]);
   });
 
-  it('come page by page, the last that changed first', async () => {
-    const { ask } = await createWorld();
+  it('are paginated, most recently updated first', async () => {
+    const { ask } = await setUp();
     const pages = [await ask(`${list}&per_page=4`), await ask(`${list}&per_page=4&page=2`)];
     expect(pages.map(({ headers }) => headers.get('x-next-page'))).toEqual(['2', '']);
     const dates = pages.flatMap(({ body }) => body.map(({ updated_at: at }) => at));
@@ -53,15 +53,15 @@ describe('the merge requests of a group', () => {
     expect(new Set(dates).size).toBe(6);
   });
 
-  it('leave out archived projects unless they are asked for', async () => {
-    const { alice, ask } = await createWorld();
+  it('exclude archived projects unless requested', async () => {
+    const { alice, ask } = await setUp();
     alice.archive('acme/web/shop');
     const count = async (path: string) => (await ask(path)).body.length;
     expect([await count(list), await count('/groups/acme/merge_requests?scope=all')]).toEqual([6, 3]);
   });
 
-  it('are not those of a user, nor for whoever may not see the group', async () => {
-    const { gitlab, ask } = await createWorld();
+  it('do not exist for a user namespace or a hidden group', async () => {
+    const { gitlab, ask } = await setUp();
     expect((await ask('/groups/alice/merge_requests')).status).toBe(404);
     expect((await ask(list, gitlab.personalToken(gitlab.person('stranger')))).status).toBe(404);
   });

@@ -49,7 +49,7 @@ describe('a merge request, seen through the client library', () => {
     expect(await client.MergeRequests.allDiffs(project, at.iid)).toMatchObject([{ new_path: 'src/app.ts', new_file: false }]);
   });
 
-  it('changes its labels by addition and removal, and remembers when', async () => {
+  it('has labels that are added and removed, with label events', async () => {
     const { at } = await openedBy('alice');
     const token = gitlab.projectToken(project, 'developer');
     const client = clientOf(token);
@@ -109,7 +109,7 @@ describe('a merge request, seen through the client library', () => {
     expect(await client.MergeRequests.show(project, at.iid)).toMatchObject({ state: 'opened', sha: next });
   });
 
-  it('has a version for every head that it had, the newest first', async () => {
+  it('has a version for every head, newest first', async () => {
     const { at, branch, sha } = await openedBy('alice');
     const next = await gitlab.person('alice').forcePush(project, branch, { other: '1', more: '2' });
     const versions = await clientOf(gitlab.projectToken(project)).MergeRequests.allDiffVersions(project, at.iid);
@@ -166,7 +166,7 @@ describe('a conversation, seen through the client library', () => {
     expect(gitlab.read.comments(at)).toMatchObject([{ author: 'alice', body: '/deploy' }]);
   });
 
-  it('has reactions to the merge request itself, one of each kind by each person', async () => {
+  it('has reactions to the merge request itself, one of each kind per user', async () => {
     const { at } = await openedBy('alice');
     const token = gitlab.projectToken(project, 'developer');
     const client = clientOf(token);
@@ -187,7 +187,7 @@ describe('a conversation, seen through the client library', () => {
     expect(gitlab.read.reactions(at)).toEqual(['alice seedling']);
   });
 
-  it('mixes in what GitLab itself says', async () => {
+  it('includes system notes', async () => {
     const { at, branch } = await openedBy('alice');
     await gitlab.person('alice').push(project, branch, { more: '1' });
     const notes = await clientOf(gitlab.projectToken(project)).MergeRequestNotes.all(project, at.iid);
@@ -199,7 +199,7 @@ describe('a conversation, seen through the client library', () => {
 });
 
 describe('checks and environments, seen through the client library', () => {
-  it('sets statuses, which make a pipeline of their own, and refuses the same state twice', async () => {
+  it('sets statuses, which create a pipeline, and refuses the same state twice', async () => {
     const { at, branch, sha } = await openedBy('alice');
     const client = clientOf(gitlab.projectToken(project, 'developer'));
     const set = (state: 'pending' | 'running' | 'success' | 'failed') =>
@@ -229,7 +229,7 @@ describe('checks and environments, seen through the client library', () => {
     expect(await client.MergeRequests.allPipelines(project, at.iid)).toMatchObject([{ id, sha }]);
   });
 
-  it('keeps developers from speaking about the protected branch', async () => {
+  it('refuses statuses of developers on the protected branch', async () => {
     const { commit } = await clientOf(gitlab.projectToken(project)).Branches.show(project, 'main');
     const status = (role: 'developer' | 'maintainer') =>
       clientOf(gitlab.projectToken(project, role)).Commits.editStatus(project, commit.id, 'success', { ref: 'main' });

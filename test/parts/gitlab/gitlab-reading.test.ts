@@ -38,7 +38,7 @@ const ask = async (path: string, headers: Record<string, string> = {}) => {
 const titles = (list: readonly { title: string }[]): readonly string[] => list.map(({ title }) => title);
 
 describe('pages', () => {
-  it('are led through by links and headers', async () => {
+  it('are linked by headers', async () => {
     const first = await ask('/projects/acme%2Fone/merge_requests?state=opened&per_page=20');
     expect(Object.fromEntries(first.headers)).toMatchObject({
       'x-page': '1',
@@ -56,7 +56,7 @@ describe('pages', () => {
     expect((await ask('/projects/acme%2Fone/merge_requests?page=9')).json).toEqual([]);
   });
 
-  it('hold twenty, at most a hundred, newest first', async () => {
+  it('have twenty items by default and a hundred at most, newest first', async () => {
     const usual = (await ask('/projects/acme%2Fone/merge_requests')).json;
     expect(titles(usual)[0]).toBe('Number 45');
     expect(usual).toHaveLength(20);
@@ -65,7 +65,7 @@ describe('pages', () => {
     expect(titles(many.json)[0]).toBe('Number 1');
   });
 
-  it('go by key over projects', async () => {
+  it('use keysets for projects', async () => {
     const first = await ask('/projects?pagination=keyset&order_by=id&sort=asc&per_page=2');
     const next = /<([^>]+)>; rel="next"/u.exec(first.headers.get('link') ?? '')?.[1] ?? '';
     const second = await ask(next.slice(`${gitlab.url}/api/v4`.length));
@@ -86,7 +86,7 @@ describe('pages', () => {
 });
 
 describe('filters', () => {
-  it('want all labels of a list, none or any', async () => {
+  it('match all labels of a list, none or any', async () => {
     const count = async (query: string): Promise<number> =>
       Number((await ask(`/projects/acme%2Fone/merge_requests?${query}`)).headers.get('x-total'));
     expect(await Promise.all(['labels=even', 'labels=even,odd', 'labels=None', 'labels=any', 'state=closed'].map(count))).toEqual(
@@ -109,7 +109,7 @@ describe('conditional requests', () => {
     expect((await ask(path, { 'if-none-match': etag.slice(2) })).status).toBe(200);
   });
 
-  it('notice a comment, and the closing of one on another page only by the total', async () => {
+  it('detect a comment, but a merge request closed on another page only by the total', async () => {
     const alice = gitlab.person('alice');
     const etag = (await ask(path)).headers.get('etag') ?? '';
     alice.close({ project: 'acme/one', iid: 1 });
@@ -119,7 +119,7 @@ describe('conditional requests', () => {
     expect((await ask(path, { 'if-none-match': etag })).status).toBe(200);
   });
 
-  it('change by the mere reading of one merge request', async () => {
+  it('see a change after a single merge request is read', async () => {
     gitlab.addMergeRequest('acme/two', { author: gitlab.person('alice'), sha });
     const list = '/projects/acme%2Ftwo/merge_requests';
     const etag = (await ask(list)).headers.get('etag') ?? '';
@@ -130,7 +130,7 @@ describe('conditional requests', () => {
 });
 
 describe('rate limits', () => {
-  it('count every request, also unchanged ones, and say when to come back', async () => {
+  it('count every request, also 304, and set Retry-After', async () => {
     gitlab.rateLimit.options = { limit: 3, periodSeconds: 60 };
     gitlab.requests.clear();
     now = Date.parse('2026-03-01T13:00:20Z');

@@ -43,7 +43,7 @@ describe('files at a commit', () => {
     expect([logo.headers.get('etag'), logo.headers.get('x-gitlab-size')]).toEqual([null, '6']);
   });
 
-  it('are described, and by HEAD only described', async () => {
+  it('have metadata, also with HEAD', async () => {
     const content_sha256 = createHash('sha256').update('#!/bin/sh\n').digest('hex');
     expect(await client.RepositoryFiles.show(project, 'bin/run', 'main')).toMatchObject({
       content_sha256,
@@ -54,7 +54,7 @@ describe('files at a commit', () => {
     expect([head.status, head.headers.get('x-gitlab-content-sha256'), await head.text()]).toEqual([200, content_sha256, '']);
   });
 
-  it('are missing in one way: wrong path, wrong commit, a folder', async () => {
+  it('give the same 404 for a wrong path, a wrong commit and a folder', async () => {
     for (const path of [
       `files/nope?ref=${main}`,
       `files/eph.yaml?ref=${'0'.repeat(40)}`,
@@ -89,7 +89,7 @@ describe('files at a commit', () => {
 });
 
 describe('branches, tags and commits', () => {
-  it('come and go, with names that need care', async () => {
+  it('are created and deleted, with names that need escaping', async () => {
     const name = 'preview/ünï+x%20';
     await client.Branches.create(project, name, main);
     expect(await client.Branches.show(project, name)).toMatchObject({
@@ -108,7 +108,7 @@ describe('branches, tags and commits', () => {
     await expect(client.Branches.remove(project, 'main')).rejects.toThrow('default branch');
   });
 
-  it('are real: Git sees them, and what Git pushes is served', async () => {
+  it('are real: Git reads them, and what Git pushes is served', async () => {
     const path = await gitlab.read.repositoryPath(project);
     await client.Branches.create(project, 'seen', main);
     const git = (...args: readonly string[]): string =>
@@ -121,7 +121,7 @@ describe('branches, tags and commits', () => {
     expect(await client.Branches.show(project, 'from-git')).toMatchObject({ commit: { id: main } });
   });
 
-  it('are tagged, plainly and with words', async () => {
+  it('get lightweight and annotated tags', async () => {
     const alice = gitlab.person('alice');
     await alice.tag(project, 'v1', 'main');
     await alice.tag(project, 'v2', 'main', 'Second\n\nrelease');
@@ -135,7 +135,7 @@ describe('branches, tags and commits', () => {
     await expect(client.Tags.show(project, 'v1')).rejects.toThrow('404 Tag Not Found');
   });
 
-  it('are compared and looked up by name or by the beginning of an id', async () => {
+  it('are compared and found by name or by abbreviated id', async () => {
     const alice = gitlab.person('alice');
     const head = await alice.push(project, 'compared', { 'eph.yaml': 'version: 2\n', 'bin/run': null });
     expect(await client.Commits.show(project, head.slice(0, 10))).toMatchObject({

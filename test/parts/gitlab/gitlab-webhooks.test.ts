@@ -40,7 +40,7 @@ const events = async () => {
 };
 
 describe('webhooks', () => {
-  it('carry the secret, the event and ids of their own', async () => {
+  it('have headers for the secret, the event and unique ids', async () => {
     await gitlab.person('alice').push(project, 'head', { a: '2' });
     await gitlab.webhooksSettled();
     const [push] = received;
@@ -56,7 +56,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('tell of pushes to branches and of tags', async () => {
+  it('report pushes to branches and tags', async () => {
     const alice = gitlab.person('alice');
     const first = await alice.push(project, 'pushed', { b: '1' });
     const second = await alice.push(project, 'pushed', { b: '2', c: 'quite another text', a: null });
@@ -77,7 +77,7 @@ describe('webhooks', () => {
     expect(seen[4]?.payload).toMatchObject({ checkout_sha: null, commits: [] });
   });
 
-  it('tell the life of a merge request, each time as it was then', async () => {
+  it('report the lifecycle of a merge request, each with the state at that time', async () => {
     const alice = gitlab.person('alice');
     const sha = await alice.push(project, 'life', { d: '1' });
     const at = await alice.openMergeRequest(project, { source: 'life' });
@@ -115,7 +115,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('tell of comments and their edits, but not of what GitLab says itself', async () => {
+  it('report comments and their edits, but no system notes', async () => {
     const alice = gitlab.person('alice');
     await alice.push(project, 'talk', { e: '1' });
     const at = await alice.openMergeRequest(project, { source: 'talk' });
@@ -133,7 +133,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('are lost or held back on command', async () => {
+  it('can be dropped or held back', async () => {
     const alice = gitlab.person('alice');
     gitlab.webhooks.mode = 'lost';
     await alice.push(project, 'unheard', { f: '1' });

@@ -8,7 +8,7 @@ import { mergePayload, notePayload, type PushedCommit, pushPayload } from './vie
 
 const noCommit = '0'.repeat(40);
 
-/** Sends what happened to the webhooks of a project, one thing after another. */
+/** Sends events to the webhooks of a project, in order. */
 export class HookSender {
   readonly #state: GitlabState;
   readonly #delivery: WebhookDelivery;
@@ -24,7 +24,7 @@ export class HookSender {
   announce(happened: Announcement): void {
     const wanted = [...projectOf(happened).hooks.values()].filter((hook) => wants(hook, happened));
     if (wanted.length === 0) return;
-    // Described now, as it is now; only the files of pushed commits, which never change, are read later.
+    // Rendered immediately, with the current state; only the files of pushed commits, which never change, are read later.
     const described = this.#describe(happened);
     this.#last = this.#last.then(async () => {
       const { event, payload } = await described;
@@ -104,7 +104,7 @@ const wants = (hook: Hook, happened: Announcement): boolean => {
     case 'merge_request':
       return on('merge_requests_events');
     case 'note':
-      // Internal notes go to hooks that ask for confidential ones, which nobody can here.
+      // Internal notes go only to hooks for confidential notes, which the emulator does not support.
       return on('note_events') && !happened.note.internal && !happened.note.system;
   }
 };

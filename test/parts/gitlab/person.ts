@@ -12,7 +12,7 @@ import { createTag, deleteBranch, deleteTag, push } from './state/refs.ts';
 import { noRecord } from './state/refusal.ts';
 import type { GitlabState } from './state/state.ts';
 
-/** A merge request by where it is. */
+/** A merge request by project and number. */
 export interface MergeRequestAt {
   readonly project: string;
   readonly iid: number;
@@ -30,7 +30,7 @@ export interface OpenMergeRequest {
 }
 
 /**
- * Somebody who uses GitLab with a browser and `git push`. Projects and groups are named by their paths. What the person may not do
+ * A user of GitLab with a browser and `git push`. Projects and groups are named by their paths. What the person may not do
  * throws a `Refusal`, as the API would answer.
  */
 export class Person {
@@ -94,7 +94,7 @@ export class Person {
     deleteProject(this.#state, this.#project(project));
   }
 
-  /** What the web page does: the project stays readable until the day comes. */
+  /** As on the web page: the project stays readable until its deletion date. */
   scheduleDeletion(project: string): void {
     this.#project(project).markedForDeletionAt = this.#state.now();
     this.archive(project);
@@ -208,7 +208,6 @@ export class Person {
     stopEnvironment(this.#state, this.#environment(project, name));
   }
 
-  /** One that is stopped. */
   deleteEnvironment(project: string, name: string): void {
     deleteEnvironment(this.#state, this.#project(project), this.#environment(project, name));
   }

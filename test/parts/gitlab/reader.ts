@@ -5,7 +5,7 @@ import { instant, type Json, representLabelBasic, representProject } from './vie
 import { representCommitStatus, representDeployment, representEnvironment, representHook } from './views/represent-delivery.ts';
 import { labelsOf, representMergeRequest, representNote } from './views/represent-merge-request.ts';
 
-/** What is in GitLab now, past tokens, pages and failures. */
+/** Reads the state of GitLab directly, without tokens, pages or failures. */
 export class Reader {
   readonly #state: GitlabState;
 
@@ -32,12 +32,12 @@ export class Reader {
     return labelsOf(this.#merge(at)).map((label) => representLabelBasic(label).name);
   }
 
-  /** Oldest first, with what GitLab itself said. */
+  /** Oldest first, including system notes. */
   notes(at: MergeRequestAt): readonly Json<'note'>[] {
     return [...this.#merge(at).notes.values()].map((note) => representNote(this.#state, note));
   }
 
-  /** What people and bots wrote, oldest first. */
+  /** Notes of users and bots, oldest first. */
   comments(
     at: MergeRequestAt,
   ): readonly { readonly id: number; readonly author: string; readonly body: string; readonly updatedAt: string }[] {

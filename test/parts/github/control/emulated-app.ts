@@ -1,11 +1,11 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { App, AppPermissions, Installation } from '../state/app.ts';
-import type { World } from '../state/world.ts';
+import type { GithubState } from '../state/github-state.ts';
 import { person } from './person.ts';
 
 export interface AppOptions {
   readonly slug?: string;
-  /** In GitHub's words; what Eph asks for if left out. */
+  /** In GitHub's terms; the permissions that Eph needs if left out. */
   readonly permissions?: AppPermissions;
   readonly webhook?: { readonly url: string; readonly secret?: string };
   readonly events?: readonly string[];
@@ -30,67 +30,67 @@ export class EmulatedApp {
   readonly slug: string;
   /** As GitHub hands it out. */
   readonly privateKey: string;
-  readonly #world: World;
+  readonly #github: GithubState;
   readonly #app: App;
 
-  private constructor(world: World, app: App, privateKey: string) {
+  private constructor(github: GithubState, app: App, privateKey: string) {
     this.id = app.id;
     this.clientId = app.clientId;
     this.slug = app.slug;
     this.privateKey = privateKey;
-    this.#world = world;
+    this.#github = github;
     this.#app = app;
   }
 
-  static create(world: World, options: AppOptions): EmulatedApp {
+  static create(github: GithubState, options: AppOptions): EmulatedApp {
     keys ??= generateKeys();
     const slug = options.slug ?? 'eph';
-    const id = world.nextId();
+    const id = github.nextId();
     const events = options.events ?? ['*'];
     const { webhook } = options;
     const target = { type: 'integration', id } as const;
-    const hook = { id: world.nextId(), target, events, active: true, createdAt: world.now() };
+    const hook = { id: github.nextId(), target, events, active: true, createdAt: github.now() };
     const app: App = {
       id,
       clientId: `Iv23li${id}`,
       slug,
-      owner: person(world),
-      bot: world.addAccount(`${slug}[bot]`, 'Bot'),
+      owner: person(github),
+      bot: github.addAccount(`${slug}[bot]`, 'Bot'),
       publicKey: keys.publicKey,
       permissions: { metadata: 'read', ...(options.permissions ?? usualPermissions) },
       events,
-      createdAt: world.now(),
+      createdAt: github.now(),
       hook: webhook === undefined ? undefined : { ...hook, url: webhook.url, secret: webhook.secret },
     };
-    world.apps.set(id, app);
-    return new EmulatedApp(world, app, keys.privateKey);
+    github.apps.set(id, app);
+    return new EmulatedApp(github, app, keys.privateKey);
   }
 
-  /** The login of what it writes. */
+  /** The login of its bot account. */
   get login(): string {
     return this.#app.bot.login;
   }
 
   /** On all repositories of an account, or on those named. */
   install(owner: string, repositories?: readonly string[]): EmulatedInstallation {
-    const account = this.#world.account(owner);
+    const account = this.#github.account(owner);
     if (account === undefined) throw new Error(`There is no account ${owner} to install the App on.`);
     const ids = repositories?.map((name) => this.#idOf(owner, name));
     const installation: Installation = {
-      id: this.#world.nextId(),
+      id: this.#github.nextId(),
       app: this.#app,
       account,
       selected: ids === undefined ? undefined : new Set(ids),
-      createdAt: this.#world.now(),
+      createdAt: this.#github.now(),
       suspendedAt: undefined,
     };
-    this.#world.installations.set(installation.id, installation);
-    this.#world.version += 1;
-    return new EmulatedInstallation(this.#world, installation);
+    this.#github.installations.set(installation.id, installation);
+    this.#github.version += 1;
+    return new EmulatedInstallation(this.#github, installation);
   }
 
   #idOf(owner: string, name: string): number {
-    const repository = this.#world.repository(owner, name);
+    const repository = this.#github.repository(owner, name);
     if (repository === undefined) throw new Error(`There is no repository ${owner}/${name}.`);
     return repository.id;
   }
@@ -98,38 +98,38 @@ export class EmulatedApp {
 
 export class EmulatedInstallation {
   readonly id: number;
-  readonly #world: World;
+  readonly #github: GithubState;
   readonly #installation: Installation;
 
-  constructor(world: World, installation: Installation) {
+  constructor(github: GithubState, installation: Installation) {
     this.id = installation.id;
-    this.#world = world;
+    this.#github = github;
     this.#installation = installation;
   }
 
   suspend(): void {
-    this.#installation.suspendedAt = this.#world.now();
-    this.#world.version += 1;
+    this.#installation.suspendedAt = this.#github.now();
+    this.#github.version += 1;
   }
 
   unsuspend(): void {
     this.#installation.suspendedAt = undefined;
-    this.#world.version += 1;
+    this.#github.version += 1;
   }
 
-  /** Takes one repository out of a chosen list. */
+  /** Removes one repository from a selected list. */
   removeRepository(id: number): void {
     this.#installation.selected?.delete(id);
-    this.#world.version += 1;
+    this.#github.version += 1;
   }
 
   uninstall(): void {
-    this.#world.installations.delete(this.id);
-    this.#world.version += 1;
+    this.#github.installations.delete(this.id);
+    this.#github.version += 1;
   }
 }
 
-/** Making a key takes a while, and no test needs two different ones. */
+/** Key generation is slow, and no test needs two keys. */
 const generateKeys = (): NonNullable<typeof keys> => {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { publicKey, privateKey: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString() };

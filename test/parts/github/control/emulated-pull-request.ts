@@ -1,10 +1,10 @@
-import { addComment, deleteComment, editComment, ensureReaction } from '../state/comment-acts.ts';
+import { addComment, deleteComment, editComment, ensureReaction } from '../state/comment-mutations.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { ReactionContent, ReviewState } from '../state/issue.ts';
-import { closeIssue, editIssue, reopenIssue, reviewPull, setDraft } from '../state/issue-acts.ts';
-import { ensureLabel, setLabels } from '../state/label-acts.ts';
-import { mergePull } from '../state/merge-acts.ts';
+import { closeIssue, editIssue, reopenIssue, reviewPull, setDraft } from '../state/issue-mutations.ts';
+import { ensureLabel, setLabels } from '../state/label-mutations.ts';
+import { mergePull } from '../state/merge-mutations.ts';
 import type { Comment, PullRequest } from '../state/repository.ts';
-import type { World } from '../state/world.ts';
 import { type By, person } from './person.ts';
 
 export interface SeenComment {
@@ -17,15 +17,15 @@ export interface SeenComment {
   readonly reactions: readonly string[];
 }
 
-/** A pull request in the hands of people: what they do to it, and what they see. */
+/** A pull request as its users see and change it. */
 export class EmulatedPullRequest {
   readonly number: number;
-  readonly #world: World;
+  readonly #github: GithubState;
   readonly #pull: PullRequest;
 
-  constructor(world: World, pull: PullRequest) {
+  constructor(github: GithubState, pull: PullRequest) {
     this.number = pull.number;
-    this.#world = world;
+    this.#github = github;
     this.#pull = pull;
   }
 
@@ -42,60 +42,60 @@ export class EmulatedPullRequest {
   }
 
   label(name: string, { by }: By = {}): void {
-    const label = ensureLabel(this.#world, this.#pull.repository, name);
-    setLabels(this.#world, this.#pull, [...this.#pull.labels, label], person(this.#world, by));
+    const label = ensureLabel(this.#github, this.#pull.repository, name);
+    setLabels(this.#github, this.#pull, [...this.#pull.labels, label], person(this.#github, by));
   }
 
   unlabel(name: string, { by }: By = {}): void {
     const left = this.#pull.labels.filter((label) => label.name.toLowerCase() !== name.toLowerCase());
-    setLabels(this.#world, this.#pull, left, person(this.#world, by));
+    setLabels(this.#github, this.#pull, left, person(this.#github, by));
   }
 
   convertToDraft({ by }: By = {}): void {
-    setDraft(this.#world, this.#pull, true, person(this.#world, by));
+    setDraft(this.#github, this.#pull, true, person(this.#github, by));
   }
 
   markReady({ by }: By = {}): void {
-    setDraft(this.#world, this.#pull, false, person(this.#world, by));
+    setDraft(this.#github, this.#pull, false, person(this.#github, by));
   }
 
   edit(edit: { readonly title?: string; readonly body?: string; readonly base?: string }, { by }: By = {}): void {
-    editIssue(this.#world, this.#pull, edit, person(this.#world, by));
+    editIssue(this.#github, this.#pull, edit, person(this.#github, by));
   }
 
   close({ by }: By = {}): void {
-    closeIssue(this.#world, this.#pull, person(this.#world, by));
+    closeIssue(this.#github, this.#pull, person(this.#github, by));
   }
 
   reopen({ by }: By = {}): void {
-    if (!reopenIssue(this.#world, this.#pull, person(this.#world, by)))
+    if (!reopenIssue(this.#github, this.#pull, person(this.#github, by)))
       throw new Error(`Pull request ${this.number} cannot be reopened: it was merged, or its branch is gone.`);
   }
 
   /** Returns the merge commit. */
   merge({ by }: By = {}): string {
-    return mergePull(this.#world, this.#pull, person(this.#world, by));
+    return mergePull(this.#github, this.#pull, person(this.#github, by));
   }
 
   review(state: ReviewState, { by, body = '' }: By & { readonly body?: string } = {}): void {
-    reviewPull(this.#world, this.#pull, state, body, person(this.#world, by));
+    reviewPull(this.#github, this.#pull, state, body, person(this.#github, by));
   }
 
   /** Returns the id of the comment. */
   comment(body: string, { by }: By = {}): number {
-    return addComment(this.#world, this.#pull, body, person(this.#world, by)).id;
+    return addComment(this.#github, this.#pull, body, person(this.#github, by)).id;
   }
 
   editComment(id: number, body: string, { by }: By = {}): void {
-    editComment(this.#world, this.#find(id), body, person(this.#world, by));
+    editComment(this.#github, this.#find(id), body, person(this.#github, by));
   }
 
   deleteComment(id: number, { by }: By = {}): void {
-    deleteComment(this.#world, this.#find(id), person(this.#world, by));
+    deleteComment(this.#github, this.#find(id), person(this.#github, by));
   }
 
   react(commentId: number, content: ReactionContent, { by }: By = {}): void {
-    ensureReaction(this.#world, this.#find(commentId), content, person(this.#world, by));
+    ensureReaction(this.#github, this.#find(commentId), content, person(this.#github, by));
   }
 
   comments(): readonly SeenComment[] {

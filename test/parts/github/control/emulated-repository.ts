@@ -1,12 +1,12 @@
 import type { FileContent } from '../git/git-objects.ts';
 import { signatureOf } from '../state/account.ts';
 import type { CheckConclusion, CheckStatus, DeploymentState, StatusState } from '../state/commit-report.ts';
-import { addStatus, deploymentState, latestStatuses } from '../state/commit-report-acts.ts';
-import { openIssue, openPullRequest } from '../state/issue-acts.ts';
-import { updateRef } from '../state/ref-acts.ts';
+import { addStatus, deploymentState, latestStatuses } from '../state/commit-report-mutations.ts';
+import type { GithubState } from '../state/github-state.ts';
+import { openIssue, openPullRequest } from '../state/issue-mutations.ts';
+import { updateRef } from '../state/ref-mutations.ts';
 import { branchRef, fullName, pullRequests, type Repository, type Role } from '../state/repository.ts';
-import { deleteRepository, forkRepository, moveRepository, setVisibility } from '../state/repository-acts.ts';
-import type { World } from '../state/world.ts';
+import { deleteRepository, forkRepository, moveRepository, setVisibility } from '../state/repository-mutations.ts';
 import { EmulatedPullRequest } from './emulated-pull-request.ts';
 import { type By, person } from './person.ts';
 
@@ -48,20 +48,20 @@ export interface SeenDeployment {
   readonly sha: string;
   readonly transient: boolean;
   readonly production: boolean;
-  /** The last word; `undefined` before there was one. */
+  /** The latest status; `undefined` if there is none. */
   readonly state: DeploymentState | undefined;
   readonly environmentUrl: string | undefined;
 }
 
-/** A repository in the hands of people: what they do to it, and what they see. */
+/** A repository as its users see and change it. */
 export class EmulatedRepository {
   readonly id: number;
-  readonly #world: World;
+  readonly #github: GithubState;
   readonly #repository: Repository;
 
-  constructor(world: World, repository: Repository) {
+  constructor(github: GithubState, repository: Repository) {
     this.id = repository.id;
-    this.#world = world;
+    this.#github = github;
     this.#repository = repository;
   }
 
@@ -75,113 +75,113 @@ export class EmulatedRepository {
 
   /** Writes files over a branch as one commit and returns it. */
   push(branch: string, files: Readonly<Record<string, FileContent>>, options: PushOptions = {}): string {
-    const by = person(this.#world, options.by);
+    const by = person(this.#github, options.by);
     const start = this.#startOf(branch, options.from);
     const { sha } = this.#repository.network.commit({
       parents: start === undefined ? [] : [start],
       files,
-      author: signatureOf(by, this.#world.now()),
+      author: signatureOf(by, this.#github.now()),
       message: options.message ?? `Change ${Object.keys(files).join(', ')}`,
     });
-    updateRef(this.#world, this.#repository, branchRef(branch), sha, by);
+    updateRef(this.#github, this.#repository, branchRef(branch), sha, by);
     return sha;
   }
 
   /** Returns the commit that was tagged. An annotated tag points to an object of its own. */
   pushTag(name: string, options: By & { readonly at?: string; readonly annotated?: boolean } = {}): string {
-    const by = person(this.#world, options.by);
+    const by = person(this.#github, options.by);
     const commit = this.#startOf(this.#repository.defaultBranch, options.at);
     if (commit === undefined) throw new Error(`There is nothing to tag in ${this.fullName}.`);
-    const tagger = signatureOf(by, this.#world.now());
+    const tagger = signatureOf(by, this.#github.now());
     const sha = options.annotated === true ? this.#repository.network.tag({ name, commit, tagger, message: name }) : commit;
-    updateRef(this.#world, this.#repository, `refs/tags/${name}`, sha, by);
+    updateRef(this.#github, this.#repository, `refs/tags/${name}`, sha, by);
     return commit;
   }
 
   deleteBranch(name: string, { by }: By = {}): void {
-    updateRef(this.#world, this.#repository, branchRef(name), undefined, person(this.#world, by));
+    updateRef(this.#github, this.#repository, branchRef(name), undefined, person(this.#github, by));
   }
 
   deleteTag(name: string, { by }: By = {}): void {
-    updateRef(this.#world, this.#repository, `refs/tags/${name}`, undefined, person(this.#world, by));
+    updateRef(this.#github, this.#repository, `refs/tags/${name}`, undefined, person(this.#github, by));
   }
 
   openPullRequest(options: PullRequestOptions): EmulatedPullRequest {
     const [branch = '', owner] = options.head.split(':').toReversed();
-    const pull = openPullRequest(this.#world, this.#repository, {
+    const pull = openPullRequest(this.#github, this.#repository, {
       headRepository: owner === undefined ? this.#repository : this.#networkMember(owner),
       headRef: branch,
       baseRef: options.base ?? this.#repository.defaultBranch,
       title: options.title ?? `Merge ${branch}`,
       body: options.body ?? null,
       draft: options.draft ?? false,
-      author: person(this.#world, options.by),
+      author: person(this.#github, options.by),
     });
-    const opened = new EmulatedPullRequest(this.#world, pull);
+    const opened = new EmulatedPullRequest(this.#github, pull);
     for (const label of options.labels ?? []) opened.label(label, { by: options.by });
     return opened;
   }
 
   /** Returns its number. Issues share their numbers, labels and comments with pull requests. */
   openIssue(title: string, { by }: By = {}): number {
-    return openIssue(this.#world, this.#repository, { title, body: null, author: person(this.#world, by) }).number;
+    return openIssue(this.#github, this.#repository, { title, body: null, author: person(this.#github, by) }).number;
   }
 
   pullRequest(number: number): EmulatedPullRequest {
     const issue = this.#repository.issues.get(number);
     if (issue?.kind !== 'pull') throw new Error(`${this.fullName} has no pull request ${number}.`);
-    return new EmulatedPullRequest(this.#world, issue);
+    return new EmulatedPullRequest(this.#github, issue);
   }
 
   pullRequests(): readonly EmulatedPullRequest[] {
-    return pullRequests(this.#repository).map((pull) => new EmulatedPullRequest(this.#world, pull));
+    return pullRequests(this.#repository).map((pull) => new EmulatedPullRequest(this.#github, pull));
   }
 
   fork(owner: string, name: string = this.#repository.name): EmulatedRepository {
-    const fork = forkRepository(this.#world, this.#repository, person(this.#world, owner), name);
-    return new EmulatedRepository(this.#world, fork);
+    const fork = forkRepository(this.#github, this.#repository, person(this.#github, owner), name);
+    return new EmulatedRepository(this.#github, fork);
   }
 
-  /** Gives a person a role, or takes it away. */
+  /** Grants a role to a user, or revokes it. */
   grant(login: string, role: Role | 'none'): void {
-    const user = person(this.#world, login);
+    const user = person(this.#github, login);
     if (role === 'none') this.#repository.collaborators.delete(user.id);
     else this.#repository.collaborators.set(user.id, role);
-    this.#world.touch(this.#repository);
+    this.#github.touch(this.#repository);
   }
 
   makePrivate({ by }: By = {}): void {
-    setVisibility(this.#world, this.#repository, true, person(this.#world, by));
+    setVisibility(this.#github, this.#repository, true, person(this.#github, by));
   }
 
   makePublic({ by }: By = {}): void {
-    setVisibility(this.#world, this.#repository, false, person(this.#world, by));
+    setVisibility(this.#github, this.#repository, false, person(this.#github, by));
   }
 
   archive(): void {
     this.#repository.archived = true;
-    this.#world.touch(this.#repository);
+    this.#github.touch(this.#repository);
   }
 
   rename(name: string, { by }: By = {}): void {
-    moveRepository(this.#world, this.#repository, this.#repository.owner, name, person(this.#world, by));
+    moveRepository(this.#github, this.#repository, this.#repository.owner, name, person(this.#github, by));
   }
 
   transfer(owner: string, { by }: By = {}): void {
-    moveRepository(this.#world, this.#repository, person(this.#world, owner), this.#repository.name, person(this.#world, by));
+    moveRepository(this.#github, this.#repository, person(this.#github, owner), this.#repository.name, person(this.#github, by));
   }
 
   delete({ by }: By = {}): void {
-    deleteRepository(this.#world, this.#repository, person(this.#world, by));
+    deleteRepository(this.#github, this.#repository, person(this.#github, by));
   }
 
-  /** What some other program says about a commit. */
+  /** A commit status set by another program. */
   setStatus(sha: string, state: StatusState, { by, context = 'ci' }: By & { readonly context?: string } = {}): void {
-    const creator = person(this.#world, by);
-    addStatus(this.#world, this.#repository, { sha, state, context, description: null, targetUrl: null, creator });
+    const creator = person(this.#github, by);
+    addStatus(this.#github, this.#repository, { sha, state, context, description: null, targetUrl: null, creator });
   }
 
-  /** From now on, what happens to branches is listed this much later; `Infinity` for never. */
+  /** Delays the listing of branch activities from now on; `Infinity` for never. */
   delayActivities(ms: number): void {
     this.#repository.activityDelayMs = ms;
   }
@@ -189,9 +189,9 @@ export class EmulatedRepository {
   /** Registers a webhook, as an administrator does on the settings page. */
   addHook(url: string, { secret, events = ['*'] }: { readonly secret?: string; readonly events?: readonly string[] } = {}): void {
     const target = { type: 'repository', id: this.id } as const;
-    const hook = { id: this.#world.nextId(), target, url, secret, events, active: true, createdAt: this.#world.now() };
+    const hook = { id: this.#github.nextId(), target, url, secret, events, active: true, createdAt: this.#github.now() };
     this.#repository.hooks.set(hook.id, hook);
-    this.#world.emit({ kind: 'ping', hook, repository: this.#repository, sender: person(this.#world) });
+    this.#github.emit({ kind: 'ping', hook, repository: this.#repository, sender: person(this.#github) });
   }
 
   /** A bare repository with the refs of this moment, for real Git to clone from. */
@@ -200,7 +200,7 @@ export class EmulatedRepository {
     return network.writeRepository(String(this.id), defaultBranch, refs);
   }
 
-  /** The last word of every context. */
+  /** The latest status of every context. */
   statuses(sha: string): readonly SeenStatus[] {
     return latestStatuses(this.#repository, sha).map(({ context, state, description, targetUrl }) => ({
       context,

@@ -1,12 +1,12 @@
 import type { Account } from '../state/account.ts';
-import type { World } from '../state/world.ts';
+import type { GithubState } from '../state/github-state.ts';
 
-/** Who acts where a test does not say who: a person with every right in the repositories they made. */
+/** The default actor, who has all rights in the repositories they created. */
 const defaultPerson = 'octocat';
 
-/** Everybody who is named exists. */
-export const person = (world: World, login: string = defaultPerson): Account =>
-  world.account(login) ?? world.addAccount(login, 'User');
+/** Creates the user if there is none of this name. */
+export const person = (github: GithubState, login: string = defaultPerson): Account =>
+  github.account(login) ?? github.addAccount(login, 'User');
 
 export interface By {
   /** The login of a person; `octocat` if left out. */

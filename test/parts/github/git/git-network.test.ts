@@ -16,7 +16,7 @@ const git = async (...args: string[]): Promise<string> => {
 };
 
 describe('the repositories behind the emulator', () => {
-  it('are real: Git finds no fault with them and clones them', async () => {
+  it('are real: Git verifies and clones them', async () => {
     await using github = await GithubEmulator.start();
     const files = {
       'a.txt': 'a\n',

@@ -11,7 +11,7 @@ import {
 } from './git-objects.ts';
 import type { GitStore, StoredObject } from './git-store.ts';
 
-/** A commit as the emulator made it. Answers are read from Git; this is what new commits are made from. */
+/** A commit as the emulator created it. Answers are read from Git; this is kept to build further commits. */
 export interface Commit {
   readonly sha: string;
   readonly tree: string;
@@ -109,7 +109,7 @@ export class GitNetwork {
     return undefined;
   }
 
-  /** What `to` has that `from` has not, newest first. */
+  /** The commits of `to` that `from` lacks, newest first. */
   between(from: string, to: string): readonly Commit[] {
     const known = new Set([...this.history(from)].map(({ sha }) => sha));
     return [...this.history(to)].filter(({ sha }) => !known.has(sha));
@@ -168,7 +168,7 @@ export class GitNetwork {
     }
   }
 
-  /** Only what is about to be read: among thousands of repositories most commits never are. */
+  /** Writes only what is about to be read: with thousands of repositories most commits never are. */
   #write(shas: Iterable<string>): void {
     for (const sha of shas) {
       const object = this.#unwritten.get(sha);

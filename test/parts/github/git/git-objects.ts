@@ -23,7 +23,7 @@ export interface Signature {
   readonly atMs: number;
 }
 
-/** What a person writes: text, bytes, a file with a mode, or `null` for a file that goes away. */
+/** The content of a file in a push: text, bytes, a file with a mode, or `null` to delete it. */
 export type FileContent =
   | string
   | Buffer
@@ -37,7 +37,7 @@ export const makeObject = (kind: ObjectKind, content: Buffer): GitObject => ({
   content,
 });
 
-/** The snapshot after these files were written over it, and the blobs that this takes. */
+/** The snapshot with these files applied, and the new blobs. */
 export const writeFiles = (
   snapshot: Snapshot,
   files: Readonly<Record<string, FileContent>>,

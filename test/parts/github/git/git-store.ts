@@ -87,7 +87,7 @@ export class GitStore {
       this.#received = Buffer.concat([this.#received, chunk]);
       this.#takeAnswers();
     });
-    // A request that is cut off by `close` has nobody left to tell.
+    // Nobody awaits a request that `close` interrupts.
     reader.stdin.on('error', () => undefined);
     reader.once('error', (error) => this.#failAll(error));
     reader.once('close', () => {
@@ -122,7 +122,7 @@ const createFolder = (): string => {
   return folder;
 };
 
-/** All that Git asks of a bare repository, without a process to make it. */
+/** The minimum that Git accepts as a bare repository, written without a process. */
 const writeLayout = (folder: string): void => {
   mkdirSync(join(folder, 'objects'), { recursive: true });
   mkdirSync(join(folder, 'refs'));
@@ -130,7 +130,7 @@ const writeLayout = (folder: string): void => {
   writeFileSync(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n');
 };
 
-/** Nothing of the machine's own configuration. */
+/** Ignores the Git configuration of the machine. */
 const gitEnvironment = (): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'],
   LC_ALL: 'C',

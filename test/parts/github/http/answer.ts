@@ -21,7 +21,7 @@ export interface CursorList {
   readonly ascending: boolean;
 }
 
-/** Once it is decided which part of a list is shown. */
+/** An answer after pagination. */
 export type RenderedAnswer = Exclude<Answer, { readonly kind: 'page' | 'cursor-page' }>;
 
 export type Headers = Readonly<Record<string, string>>;
@@ -44,7 +44,7 @@ export const created = (body: unknown, location?: string): Answer => ({
 
 export const empty = (status: number, headers: Headers = {}): Answer => ({ kind: 'empty', status, headers });
 
-/** A list of which only the page that was asked for is shown. */
+/** A list of which only the requested page is shown. */
 export const page = <T>(
   items: readonly T[],
   show: (item: T) => unknown,
@@ -76,7 +76,7 @@ interface FieldError {
   readonly message?: string;
 }
 
-/** An answer that is not what was asked for. */
+/** An error answer. */
 export class Problem extends Error {
   readonly status: number;
   readonly errors: readonly FieldError[] | undefined;
@@ -95,7 +95,7 @@ export const notFound = (): Problem => new Problem(404, 'Not Found');
 export const invalid = (resource: string, field: string, code: string, message?: string): Problem =>
   new Problem(422, 'Validation Failed', [{ resource, field, code, ...(message === undefined ? {} : { message }) }]);
 
-/** What was looked up, or 404. */
+/** The value, or 404 if it is undefined. */
 export const found = <T>(value: T | undefined): T => {
   if (value === undefined) throw notFound();
   return value;

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Conformance, ParsedRequest } from '../openapi/conformance.ts';
 import { NonconformingError } from '../openapi/conformance.ts';
 import type { Credentials } from '../state/credentials.ts';
+import type { GithubState } from '../state/github-state.ts';
 import { fullName, type Repository } from '../state/repository.ts';
 import { actorOf, budgetOf, maySee, type Viewer } from '../state/viewer.ts';
-import type { World } from '../state/world.ts';
 import { type Answer, notFound, Problem, type RenderedAnswer } from './answer.ts';
 import { authorize } from './authorization.ts';
 import { EntityTags, isUnchanged } from './conditional.ts';
@@ -21,13 +21,13 @@ export interface ApiRequest {
   readonly url: URL;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Failures that only the one who makes the answer can bring about. */
+  /** Failures that must be applied while the answer is rendered. */
   readonly emptyPage: boolean;
   readonly incompleteResults: boolean;
 }
 
 export interface ApiParts {
-  readonly world: World;
+  readonly github: GithubState;
   readonly credentials: Credentials;
   readonly conformance: Conformance;
   readonly router: Router;
@@ -36,7 +36,7 @@ export interface ApiParts {
   readonly enterprise: boolean;
 }
 
-/** A request on its way to an answer. */
+/** A request being processed. */
 interface Asked extends ApiRequest {
   readonly match: Match;
   readonly viewer: Viewer;
@@ -54,8 +54,8 @@ export class GithubApi {
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
-    this.#writer = new ReplyWriter(parts.world, parts.limits, parts.enterprise);
-    this.#basePath = new URL(parts.world.urls.api).pathname.replace(/\/$/, '');
+    this.#writer = new ReplyWriter(parts.github, parts.limits, parts.enterprise);
+    this.#basePath = new URL(parts.github.urls.api).pathname.replace(/\/$/, '');
   }
 
   /** The path as the description knows it; links and redirects lead through `/repositories/{id}`, which it does not know. */
@@ -64,7 +64,7 @@ export class GithubApi {
     const path = url.pathname.slice(this.#basePath.length);
     const byId = /^\/repositories\/(\d+)(\/.*)?$/.exec(path);
     if (byId === null) return path;
-    const repository = this.#parts.world.repositories.get(Number(byId[1]));
+    const repository = this.#parts.github.repositories.get(Number(byId[1]));
     return repository === undefined ? undefined : `/repos/${fullName(repository)}${byId[2] ?? ''}`;
   }
 
@@ -109,12 +109,12 @@ export class GithubApi {
     return isRead ? this.#read(asked) : this.#writer.reply(asked, await this.#handle(asked));
   }
 
-  /** Answers from what is known about the state where it can: an unchanged list is not even rendered. */
+  /** Answers from the version of the state where possible: an unchanged list is not even rendered. */
   async #read(asked: Asked): Promise<Reply> {
-    const { world } = this.#parts;
+    const { github } = this.#parts;
     const token = asked.headers.authorization ?? '';
     const key = `${token} ${asked.headers.accept ?? ''} ${asked.url.href}`;
-    const version = asked.repository?.version ?? world.version;
+    const version = asked.repository?.version ?? github.version;
     const condition = {
       ifNoneMatch: asked.headers['if-none-match'],
       ifModifiedSince: asked.headers['if-modified-since'],
@@ -125,7 +125,7 @@ export class GithubApi {
       return this.#writer.notModified(asked, known.etag, known.modifiedAt);
 
     const reply = this.#writer.reply(asked, await this.#handle(asked));
-    // Searches and the state of the budget have no tag.
+    // Searches and the rate limit status have no entity tag.
     if (reply.status !== 200 || asked.match.route?.budget !== 'core') return reply;
     const etag = EntityTags.of(token, reply.body);
     const { modifiedAt } = reply;
@@ -137,9 +137,9 @@ export class GithubApi {
   /** The answer of the route, turned to plain JSON and compared with the description. */
   async #handle(asked: Asked): Promise<RenderedAnswer> {
     const { match, parsed, viewer, repository } = asked;
-    const { world, credentials, limits } = this.#parts;
+    const { github, credentials, limits } = this.#parts;
     const answer = await match.route?.handle({
-      world,
+      github,
       credentials,
       limits,
       viewer,
@@ -174,23 +174,23 @@ export class GithubApi {
   #linkBase({ url, repository, match }: Asked): URL {
     if (repository === undefined || !match.operation.template.startsWith('/repos/')) return new URL(url);
     const rest = (this.describedPath(url) ?? '').split('/').slice(4).join('/');
-    return new URL(`${this.#parts.world.urls.api}/repositories/${repository.id}/${rest}${url.search}`);
+    return new URL(`${this.#parts.github.urls.api}/repositories/${repository.id}/${rest}${url.search}`);
   }
 
   /** The repository of the path: 404 if it is hidden from the viewer, a redirect if it has moved. */
   #findRepository(request: ApiRequest, match: Match, viewer: Viewer): Repository | undefined {
     const { owner, repo } = match.path;
     if (owner === undefined || repo === undefined) return undefined;
-    const { world } = this.#parts;
-    const present = world.repository(owner, repo);
-    // An App looks for its installation in repositories that it cannot see otherwise.
+    const { github } = this.#parts;
+    const present = github.repository(owner, repo);
+    // An App may look up its installation in repositories that it cannot see otherwise.
     const isForApps = match.route?.access.kind === 'app';
     if (present !== undefined && isForApps) return undefined;
     if (present !== undefined && maySee(viewer, present)) return present;
-    const moved = present === undefined ? world.movedRepository(owner, repo) : undefined;
+    const moved = present === undefined ? github.movedRepository(owner, repo) : undefined;
     if (moved === undefined || !(isForApps || maySee(viewer, moved))) throw notFound();
     const rest = (this.describedPath(request.url) ?? '').split('/').slice(4).join('/');
-    const location = `${world.urls.api}/repositories/${moved.id}${rest === '' ? '' : `/${rest}`}${request.url.search}`;
+    const location = `${github.urls.api}/repositories/${moved.id}${rest === '' ? '' : `/${rest}`}${request.url.search}`;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     throw new Problem(isRead ? 301 : 307, isRead ? 'Moved Permanently' : 'Temporary Redirect', undefined, { location });
   }
@@ -201,14 +201,13 @@ export class GithubApi {
       const status = error.violation.kind === 'request' ? 400 : 500;
       return this.#writer.problem(request, viewer, match, new Problem(status, error.message));
     }
-    // The emulator itself is wrong, and the test must not go on as if GitHub had failed.
+    // A bug of the emulator, which must fail the test instead of looking like a failure of GitHub.
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const where = `${request.method} ${request.url.pathname}`;
     const bug = this.#parts.conformance.refuse({ kind: 'answer', where, faults: [text] });
     return this.#writer.problem(request, viewer, match, new Problem(500, bug.message));
   }
 
-  /** Refusals are described too. */
   #replyToProblem(request: ApiRequest, viewer: Viewer | undefined, match: Match | undefined, problem: Problem): Reply {
     const reply = this.#writer.problem(request, viewer, match, problem);
     if (match === undefined) return reply;

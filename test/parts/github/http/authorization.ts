@@ -4,7 +4,7 @@ import { permits, reaches, roleOf, type Viewer } from '../state/viewer.ts';
 import { notFound, Problem } from './answer.ts';
 import type { Access } from './route.ts';
 
-/** Lets a viewer pass or says, in GitHub's way, why not. The repository is one that the viewer may see. */
+/** Throws the answer of GitHub if the viewer lacks the permission. The repository must be visible to the viewer. */
 export const authorize = (access: Access, viewer: Viewer, repository: Repository | undefined, isRead: boolean): void => {
   switch (access.kind) {
     case 'anybody':

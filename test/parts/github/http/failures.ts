@@ -1,13 +1,13 @@
-/** A way in which an answer goes wrong. */
+/** How an answer fails. */
 export type Failure =
   /** The connection stays open and silent. */
   | { readonly kind: 'no-answer' }
   | { readonly kind: 'reset' }
   /** Half the body, then either a broken connection or a proper end. */
   | { readonly kind: 'truncated'; readonly ending: 'broken' | 'clean' }
-  /** 200 and nothing in it, where there is something. */
+  /** Status 200 with an empty list, although there are items. */
   | { readonly kind: 'empty-page' }
-  /** A search that says it did not look everywhere. */
+  /** A search with `incomplete_results`. */
   | { readonly kind: 'incomplete-results' }
   /** An error page of the load balancer, which is no JSON. */
   | { readonly kind: 'status'; readonly status: number }

@@ -26,7 +26,7 @@ export const pageWindow = (url: URL, query: Query, total: number): Window => {
   return { from: (page - 1) * perPage, to: page * perPage, link: joined(links) };
 };
 
-/** What comes before or after an entry, which itself need not be in the list any more. */
+/** The items before or after an entry, which may no longer be in the list itself. */
 export const cursorWindow = (url: URL, query: Query, { ids, ascending }: CursorList): Window => {
   const perPage = perPageOf(query);
   const [before, after] = [parseCursor(query, 'before'), parseCursor(query, 'after')];
@@ -44,7 +44,7 @@ export const cursorWindow = (url: URL, query: Query, { ids, ascending }: CursorL
   return { from, to, link: joined(links) };
 };
 
-/** GitHub takes no offence at a page size that is too large: it gives a hundred. */
+/** GitHub accepts a page size that is too large and returns a hundred. */
 const perPageOf = (query: Query): number => Math.min(largestPage, Math.max(1, numberOr(query['per_page'], usualPage)));
 
 const numberOr = (value: unknown, usual: number): number => (typeof value === 'number' ? value : usual);

@@ -5,7 +5,7 @@ export interface RateLimitOptions {
   readonly core: number;
   /** Searches per minute. */
   readonly search: number;
-  /** Requests per hour of everybody who shows no token. */
+  /** Requests per hour of all unauthenticated clients together. */
   readonly anonymous: number;
 }
 
@@ -38,7 +38,7 @@ export class RateLimits {
     return this.#options !== undefined;
   }
 
-  /** Leaves everybody this many requests until their window ends. */
+  /** Leaves every client this many requests in its current window. */
   leave(remaining: number): void {
     this.#remainingAtStart = remaining;
     for (const bucket of this.#buckets.values()) if (bucket.resource === 'core') bucket.used = bucket.limit - remaining;

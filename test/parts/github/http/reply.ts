@@ -1,7 +1,7 @@
+import type { GithubState } from '../state/github-state.ts';
 import type { Repository } from '../state/repository.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { budgetOf } from '../state/viewer.ts';
-import type { World } from '../state/world.ts';
 import { type Headers, Problem, type RenderedAnswer } from './answer.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Match } from './router.ts';
@@ -28,14 +28,14 @@ interface Answered extends Named {
 
 const limitDocumentation = 'https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api';
 
-/** Adds what every answer of GitHub carries, and takes the points for it. */
+/** Adds the common headers of GitHub and charges the rate limit. */
 export class ReplyWriter {
-  readonly #world: World;
+  readonly #github: GithubState;
   readonly #limits: RateLimits;
   readonly #enterprise: boolean;
 
-  constructor(world: World, limits: RateLimits, enterprise: boolean) {
-    this.#world = world;
+  constructor(github: GithubState, limits: RateLimits, enterprise: boolean) {
+    this.#github = github;
     this.#limits = limits;
     this.#enterprise = enterprise;
   }
@@ -54,7 +54,7 @@ export class ReplyWriter {
     });
   }
 
-  /** Free for those who show who they are. */
+  /** A 304 is free for authenticated clients. */
   notModified(asked: Answered, etag: string, modifiedAt: number | undefined): Reply {
     const modified = modifiedAt === undefined ? {} : { 'last-modified': new Date(modifiedAt).toUTCString() };
     const points = asked.viewer.kind === 'anonymous' ? 1 : 0;
@@ -79,7 +79,7 @@ export class ReplyWriter {
   /** A refusal because of a limit. Its text holds the request's id, so it differs every time. */
   overLimit(asked: Named, viewer: Viewer, match: Match | undefined, secondsAway: number | undefined): Reply | undefined {
     if (secondsAway !== undefined) {
-      const problem = new Problem(403, secondaryLimitMessage(asked.id, this.#world.now()), undefined, {
+      const problem = new Problem(403, secondaryLimitMessage(asked.id, this.#github.now()), undefined, {
         'retry-after': String(secondsAway),
       });
       return this.problem(asked, viewer, match, problem, 0);
@@ -87,7 +87,7 @@ export class ReplyWriter {
     const budget = match?.route?.budget ?? 'core';
     if (budget === 'none' || !this.#limits.isExhausted(this.#limits.bucket(viewer, budget))) return undefined;
     const who = viewer.kind === 'anonymous' ? '127.0.0.1' : budgetOf(viewer).replace(':', ' ID ');
-    const message = `API rate limit exceeded for ${who}. ${supportText(asked.id, this.#world.now())}`;
+    const message = `API rate limit exceeded for ${who}. ${supportText(asked.id, this.#github.now())}`;
     const reply = this.problem(asked, viewer, match, new Problem(403, message), 0);
     return { ...reply, body: withDocumentation(reply.body, limitDocumentation) };
   }

@@ -2,9 +2,9 @@ import type { BodyOf, OperationId, PathOf, QueryOf } from '../openapi/shapes.ts'
 import type { Account } from '../state/account.ts';
 import type { App, Installation } from '../state/app.ts';
 import type { Credentials } from '../state/credentials.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { Repository, Role } from '../state/repository.ts';
 import type { Viewer } from '../state/viewer.ts';
-import type { World } from '../state/world.ts';
 import type { Answer } from './answer.ts';
 import type { RateLimits } from './rate-limits.ts';
 
@@ -19,7 +19,7 @@ export type Access =
   | { readonly kind: 'repository'; readonly permissions: readonly string[]; readonly role: Role };
 
 export interface Call<Id extends OperationId> {
-  readonly world: World;
+  readonly github: GithubState;
   readonly credentials: Credentials;
   readonly limits: RateLimits;
   readonly viewer: Viewer;
@@ -27,13 +27,13 @@ export interface Call<Id extends OperationId> {
   readonly query: QueryOf<Id>;
   readonly body: BodyOf<Id>;
   readonly accept: string;
-  /** The search index is to give only a part of what it has. */
+  /** The search index returns only a part of the results. */
   readonly incompleteResults: boolean;
 }
 
 export interface RepositoryCall<Id extends OperationId> extends Call<Id> {
   readonly repository: Repository;
-  /** Whom to write down as the author; only called by routes that demand more than reading. */
+  /** The author of a change; only for routes that require write access. */
   readonly actor: Account;
 }
 
@@ -49,9 +49,9 @@ export type UntypedCall = Omit<Call<never>, 'path' | 'query' | 'body'> & {
 export interface Route {
   readonly operation: OperationId;
   readonly access: Access;
-  /** Which budget pays: `none` for the question how much is left. */
+  /** Which rate limit is charged: `none` for the rate limit status itself. */
   readonly budget: 'core' | 'search' | 'none';
-  /** What it answers may change though nothing happened. */
+  /** The answer may change without a change of state. */
   readonly changesWithTime?: boolean;
   readonly handle: (call: UntypedCall) => Answer | Promise<Answer>;
 }

@@ -77,7 +77,7 @@ const decode = (text: string): string => {
   try {
     return decodeURIComponent(text);
   } catch {
-    // GitHub takes a broken escape as it stands, and finds nothing under it.
+    // GitHub takes an invalid escape literally, and finds nothing.
     return text;
   }
 };

@@ -1,9 +1,9 @@
 export interface SecondaryLimitOptions {
-  /** Requests under way at once. */
+  /** Concurrent requests. */
   readonly concurrent: number;
   /** A read counts one point, a write five. */
   readonly pointsPerMinute: number;
-  /** Requests that create something people are told about. */
+  /** Requests that create content with notifications. */
   readonly contentPerMinute: number;
 }
 
@@ -29,7 +29,7 @@ export class SecondaryLimits {
     this.#now = now;
   }
 
-  /** Seconds to stay away, if this request is one too many. */
+  /** Seconds to wait, if this request exceeds a limit. */
   enter(budget: string, method: string): number | undefined {
     this.#underWay += 1;
     if (this.#options === undefined) return undefined;

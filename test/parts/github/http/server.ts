@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FailureRule, FailureSubject, Failures } from '../../emulation/failures.ts';
 import type { RequestLog } from '../../emulation/request-log.ts';
 import { readArchive } from '../git/git-reading.ts';
-import type { World } from '../state/world.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { Headers } from './answer.ts';
 import type { GithubApi } from './api.ts';
 import type { Failure } from './failures.ts';
@@ -14,14 +14,14 @@ import { type Reply, secondaryLimitMessage } from './reply.ts';
 const archiveOperation = 'archive';
 
 export interface ServerParts {
-  readonly world: World;
+  readonly github: GithubState;
   readonly api: GithubApi;
   readonly failures: Failures<Failure>;
   readonly log: RequestLog;
   readonly nextRequestId: () => string;
 }
 
-/** A port that is bound before anybody knows what it will serve: addresses are part of the answers. */
+/** Binds the port before there is a handler, since answers contain the address. */
 export class Listener {
   readonly port: number;
   readonly #server: Server;
@@ -33,7 +33,7 @@ export class Listener {
 
   static async bind(): Promise<Listener> {
     const server = createServer();
-    // A client that keeps connections open must not meet one that is just being closed.
+    // A client must not reuse a kept-alive connection that is just being closed.
     server.keepAliveTimeout = 120_000;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -53,7 +53,7 @@ export class Listener {
   }
 }
 
-/** Puts the API on a socket, and spoils its answers on command. */
+/** Serves the API and injects failures into its answers. */
 export class ApiServer {
   readonly #parts: ServerParts;
   readonly #stopping = new AbortController();
@@ -67,9 +67,9 @@ export class ApiServer {
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { api, world } = this.#parts;
+    const { api, github } = this.#parts;
     const method = request.method ?? 'GET';
-    const url = new URL(request.url ?? '/', new URL(world.urls.api).origin);
+    const url = new URL(request.url ?? '/', new URL(github.urls.api).origin);
     const body = await readBody(request);
     const path = `${api.describedPath(url) ?? url.pathname}${url.search}`;
     const subject = { method, path, operation: api.operationOf(method, url) };
@@ -88,12 +88,12 @@ export class ApiServer {
 
   /** The archive that a ticket was given out for; tokens are of no use here. */
   async serveArchive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { world } = this.#parts;
-    const url = new URL(request.url ?? '/', world.urls.archives);
-    const ticket = world.archiveTickets.get(url.searchParams.get('token') ?? '');
+    const { github } = this.#parts;
+    const url = new URL(request.url ?? '/', github.urls.archives);
+    const ticket = github.archiveTickets.get(url.searchParams.get('token') ?? '');
     const subject = { method: request.method ?? 'GET', path: `${url.pathname}${url.search}`, operation: archiveOperation };
     await this.#exchange(subject, request, response, async () => {
-      if (ticket === undefined || ticket.expiresAt <= world.now())
+      if (ticket === undefined || ticket.expiresAt <= github.now())
         return archiveReply(404, 'text/plain', {}, Buffer.from('404: Not Found'));
       const archive = await readArchive(ticket.network, ticket.commit, ticket.prefix);
       const name = { 'content-disposition': `attachment; filename=${ticket.prefix}.tar.gz` };
@@ -107,14 +107,14 @@ export class ApiServer {
     response: ServerResponse,
     answer: (id: string, rule: FailureRule<Failure> | undefined) => Promise<Reply>,
   ): Promise<void> {
-    const { failures, log, world, nextRequestId } = this.#parts;
+    const { failures, log, github, nextRequestId } = this.#parts;
     const rule = failures.pick(subject);
     const id = nextRequestId();
     if (rule?.failure.kind === 'slow') await this.#wait(rule.failure.delayMs);
     const needsAnswer = rule === undefined || rule.takesEffect === true || keepsAnswer(rule);
     const reply = needsAnswer ? await answer(id, rule) : undefined;
     log.add({
-      at: world.now(),
+      at: github.now(),
       id,
       method: subject.method,
       path: subject.path,
@@ -125,7 +125,7 @@ export class ApiServer {
       conditional: 'if-none-match' in request.headers || 'if-modified-since' in request.headers,
       failure: rule?.failure.kind,
     });
-    if (rule === undefined && reply !== undefined) this.#send(response, subject.method, reply, world.now());
+    if (rule === undefined && reply !== undefined) this.#send(response, subject.method, reply, github.now());
     else if (rule !== undefined) this.#fail(rule, id, subject.method, reply, response);
   }
 
@@ -136,7 +136,7 @@ export class ApiServer {
   }
 
   #fail(rule: FailureRule<Failure>, id: string, method: string, reply: Reply | undefined, response: ServerResponse): void {
-    const { world } = this.#parts;
+    const { github } = this.#parts;
     const { failure } = rule;
     switch (failure.kind) {
       case 'no-answer':
@@ -154,17 +154,17 @@ export class ApiServer {
         const retry = failure.retryAfterSeconds === undefined ? {} : { 'retry-after': String(failure.retryAfterSeconds) };
         const headers = { 'content-type': 'application/json; charset=utf-8', 'x-github-request-id': id, ...retry };
         const documentation_url = 'https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api';
-        const body = { documentation_url, message: secondaryLimitMessage(id, world.now()), status: String(failure.status) };
+        const body = { documentation_url, message: secondaryLimitMessage(id, github.now()), status: String(failure.status) };
         response.writeHead(failure.status, headers).end(JSON.stringify(body));
         return;
       }
       case 'skewed-date':
-        if (reply !== undefined) this.#send(response, method, reply, world.now() + failure.byMs);
+        if (reply !== undefined) this.#send(response, method, reply, github.now() + failure.byMs);
         return;
       case 'slow':
       case 'empty-page':
       case 'incomplete-results':
-        if (reply !== undefined) this.#send(response, method, reply, world.now());
+        if (reply !== undefined) this.#send(response, method, reply, github.now());
     }
   }
 
@@ -212,7 +212,7 @@ const sendHalf = (response: ServerResponse, reply: Reply, ending: 'broken' | 'cl
     return;
   }
   response.writeHead(reply.status, { ...reply.headers, 'content-length': String(reply.body.length) });
-  // Broken off only after the half has left, or the client would see a plain reset.
+  // Destroyed only after the first half was sent, or the client would see a plain reset.
   response.write(half, () => response.socket?.destroySoon());
 };
 

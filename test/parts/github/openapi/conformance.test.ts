@@ -18,7 +18,7 @@ describe('a request that does not fit GitHub’s description', () => {
     ['an operation that is not emulated', 'GET /gists', {}, /does not have gists\/list yet/],
   ];
 
-  it.each(wrong)('is refused and remembered: %s', async (_what, route, parameters, fault) => {
+  it.each(wrong)('is refused and recorded: %s', async (_what, route, parameters, fault) => {
     await using github = await GithubEmulator.start();
     github.createRepository('acme/shop').openIssue('Help');
     const octokit = octokitFor(github, github.createToken());
@@ -41,7 +41,7 @@ describe('an answer of the emulator that does not fit', () => {
   const operation = description.operation('issues/list-labels-for-repo');
   const label = { id: 1, node_id: 'x', url: 'https://x.example/', name: 'x', color: 'ededed', default: false, description: null };
 
-  it('is a mistake of the emulator and throws', () => {
+  it('is a bug of the emulator and throws', () => {
     const conformance = new Conformance(description);
     expect(() => conformance.checkAnswer(operation, 'x', 200, [label])).not.toThrow();
     const wrong: readonly [unknown, RegExp][] = [

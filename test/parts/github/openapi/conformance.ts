@@ -22,7 +22,7 @@ export class NonconformingError extends Error {
 export const describeViolation = ({ kind, where, faults }: Violation): string =>
   `${where}: the ${kind} does not fit GitHub's OpenAPI description: ${faults.join('; ')}`;
 
-/** What a request carries, before the description was asked what it means. */
+/** A request before its parameters are parsed according to the description. */
 export interface RequestParts {
   readonly where: string;
   readonly path: Readonly<Record<string, string>>;
@@ -36,11 +36,11 @@ export interface ParsedRequest {
   readonly body: unknown;
 }
 
-/** GitHub gives these everywhere, and describes them only here and there. */
+/** GitHub sends these everywhere, but documents them only in some places. */
 const everywhere: ReadonlySet<number> = new Set([301, 304, 307, 400, 401, 403, 404, 406, 409, 410, 415, 429, 500, 502, 503]);
 const validators = new Map<Description, SchemaValidators>();
 
-/** Compares requests, answers and webhooks with the description, and remembers what did not fit. */
+/** Validates requests, answers and webhooks against the description and records violations. */
 export class Conformance {
   readonly #description: Description;
   readonly #validators: SchemaValidators;
@@ -54,7 +54,7 @@ export class Conformance {
     this.#validators = shared;
   }
 
-  /** What did not fit so far; afterwards nothing is held against the test any more. */
+  /** Returns and clears the violations so far. */
   take(): readonly Violation[] {
     const taken = this.#violations;
     this.#violations = [];
@@ -96,7 +96,7 @@ export class Conformance {
     const unknown = this.#validators.unknownProperties(schema, body);
     return [
       ...this.#validators.faults(schema, body),
-      // An error says a little more than its description knows.
+      // Errors have more properties than their description lists.
       ...(status >= 300 ? [] : unknown.map((name) => `the answer has no property "${name}"`)),
     ];
   }

@@ -1,8 +1,8 @@
 import type { RawDescription, RawSchema } from './raw-description.ts';
 
 /**
- * Where the published description is stricter than what GitHub sends. An emulator that kept to the letter would hide from its
- * users exactly the values that surprise them.
+ * Where the published description is stricter than what GitHub sends. An emulator that followed it to the letter would
+ * never send the values that break clients.
  */
 interface Deviation {
   readonly why: string;
@@ -20,7 +20,7 @@ const deviations: readonly Deviation[] = ['pull-request-simple', 'pull-request']
   { why: 'A label made without a description has none.', schema, path: ['labels', '[]', 'description'], change: nullable },
 ]);
 
-/** The list of installations spells out an account that is a person and an enterprise at once, which none is. */
+/** In the list of installations, the schema of an account requires the properties of a user and of an enterprise at once. */
 const listInstallations = '/app/installations';
 
 export const applyDeviations = (description: RawDescription): void => {

@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { RawSchema } from './raw-description.ts';
 
-/** What only people read. `discriminator` is left out because the validator would demand more of it than OpenAPI 3.0 does. */
+/** Keywords without effect on validation. `discriminator` is left out because the validator would demand more of it than OpenAPI 3.0 does. */
 const prose: ReadonlySet<string> = new Set(['description', 'title', 'example', 'examples', 'discriminator', 'externalDocs']);
 const literal: ReadonlySet<string> = new Set(['enum', 'default', 'required', 'const', 'pattern', 'format', 'type']);
 const referencePrefix = '#/components/schemas/';
@@ -16,7 +16,7 @@ export class SchemaValidators {
 
   constructor(schemas: Readonly<Record<string, RawSchema>>) {
     this.#schemas = schemas;
-    // The schemas are huge and used for moments: compiling them plainly takes a quarter of the time that inlining does.
+    // The schemas are huge and used briefly: compiling them without inlining takes a quarter of the time.
     const fastToCompile = { inlineRefs: false, validateSchema: false, code: { optimize: false } };
     this.#ajv = new Ajv({ strict: false, allErrors: true, ...fastToCompile });
     addFormats.default(this.#ajv, { mode: 'fast' });
@@ -25,7 +25,7 @@ export class SchemaValidators {
     this.#ajv.addFormat('uri', (text) => text === '' || matchesFormat(uri, text));
   }
 
-  /** What does not fit, as sentences; empty if everything does. */
+  /** The violations, as sentences; empty if valid. */
   faults(schema: RawSchema, value: unknown): readonly string[] {
     const validate = this.#compile(schema);
     if (validate(value)) return [];
@@ -33,8 +33,8 @@ export class SchemaValidators {
   }
 
   /**
-   * Names on the first level that the schema does not have. OpenAPI lets them pass, and GitHub ignores them: a parameter with a
-   * spelling mistake would do nothing and nobody would notice.
+   * Names on the first level that the schema does not have. OpenAPI allows them, and GitHub ignores them: a misspelt
+   * parameter would have no effect, unnoticed.
    */
   unknownProperties(schema: RawSchema, value: unknown): readonly string[] {
     if (Array.isArray(value)) {

@@ -9,19 +9,19 @@ import { listedRepositoryView } from '../views/repository-view.ts';
 type Order = { readonly sort?: string; readonly direction?: 'asc' | 'desc' };
 
 export const accountRoutes: readonly Route[] = [
-  route('users/get-authenticated', { kind: 'somebody' }, ({ world, viewer }) => {
+  route('users/get-authenticated', { kind: 'somebody' }, ({ github, viewer }) => {
     if (viewer.kind !== 'user') throw new Problem(403, 'Resource not accessible by integration');
-    return ok(profileView(world, viewer.user), viewer.user.createdAt);
+    return ok(profileView(github, viewer.user), viewer.user.createdAt);
   }),
 
-  route('users/get-by-username', { kind: 'anybody' }, ({ world, path }) => {
-    const account = found(world.account(path.username));
-    return ok(profileView(world, account), account.createdAt);
+  route('users/get-by-username', { kind: 'anybody' }, ({ github, path }) => {
+    const account = found(github.account(path.username));
+    return ok(profileView(github, account), account.createdAt);
   }),
 
   route('orgs/get', { kind: 'anybody' }, (call) => {
     const organization = findOwner(call, call.path.org, 'Organization');
-    return ok(organizationView(call.world, organization), organization.createdAt);
+    return ok(organizationView(call.github, organization), organization.createdAt);
   }),
 
   route('repos/list-for-org', { kind: 'anybody' }, (call) =>
@@ -32,13 +32,13 @@ export const accountRoutes: readonly Route[] = [
     listRepositories(call, findOwner(call, call.path.username, 'User'), call.query),
   ),
 
-  route('repos/list-for-authenticated-user', { kind: 'somebody' }, ({ world, viewer, query }) => {
+  route('repos/list-for-authenticated-user', { kind: 'somebody' }, ({ github, viewer, query }) => {
     if (viewer.kind !== 'user') throw new Problem(403, 'Resource not accessible by integration');
-    const mine = [...world.repositories.values()].filter((repository) => {
+    const mine = [...github.repositories.values()].filter((repository) => {
       const isOpenToAll = !repository.private && !repository.collaborators.has(viewer.user.id);
       return roleOf(viewer.user, repository) !== undefined && !(isOpenToAll && repository.owner !== viewer.user);
     });
-    return page(inOrder(mine, query), (repository) => listedRepositoryView(world, repository, viewer));
+    return page(inOrder(mine, query), (repository) => listedRepositoryView(github, repository, viewer));
   }),
 
   route(
@@ -56,17 +56,17 @@ export const accountRoutes: readonly Route[] = [
   ),
 ];
 
-const findOwner = ({ world }: Call<never>, login: string, type: Account['type']): Account => {
-  const account = world.account(login);
+const findOwner = ({ github }: Call<never>, login: string, type: Account['type']): Account => {
+  const account = github.account(login);
   if (account?.type !== type) throw notFound();
   return account;
 };
 
-const listRepositories = ({ world, viewer }: Call<never>, owner: Account, query: Order & { type?: string }): Answer => {
-  const visible = world
+const listRepositories = ({ github, viewer }: Call<never>, owner: Account, query: Order & { type?: string }): Answer => {
+  const visible = github
     .repositoriesOf(owner)
     .filter((repository) => maySee(viewer, repository) && isOfType(repository, query.type ?? 'all'));
-  return page(inOrder(visible, query), (repository) => listedRepositoryView(world, repository, viewer));
+  return page(inOrder(visible, query), (repository) => listedRepositoryView(github, repository, viewer));
 };
 
 const isOfType = (repository: Repository, type: string): boolean => {

@@ -10,9 +10,9 @@ const periodDays = { day: 1, week: 7, month: 30, quarter: 90, year: 365 } as con
 
 export const activityRoutes: readonly Route[] = [
   {
-    ...repositoryRoute('repos/list-activities', ['contents:read'], 'read', ({ world, repository, query }) => {
-      const wanted = repository.activities.filter((activity) => isWanted(activity, query, world.now()));
-      return cursorPage(wanted, query.direction ?? 'desc', (activity) => activityView(world, activity));
+    ...repositoryRoute('repos/list-activities', ['contents:read'], 'read', ({ github, repository, query }) => {
+      const wanted = repository.activities.filter((activity) => isWanted(activity, query, github.now()));
+      return cursorPage(wanted, query.direction ?? 'desc', (activity) => activityView(github, activity));
     }),
     changesWithTime: true,
   },

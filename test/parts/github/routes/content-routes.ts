@@ -3,8 +3,8 @@ import { readChanges } from '../git/git-diff.ts';
 import { findPath, type ReadTreeEntry, readCommit, readTree } from '../git/git-reading.ts';
 import { type Answer, empty, found, notFound, ok, Problem, page } from '../http/answer.ts';
 import { type Route, repositoryRoute } from '../http/route.ts';
+import type { GithubState } from '../state/github-state.ts';
 import { fullName, type Repository, resolveCommit } from '../state/repository.ts';
-import type { World } from '../state/world.ts';
 import { changeView, commitView, contentView, gitCommitView, treeEntryView } from '../views/git-view.ts';
 import { repositoryUrl } from '../views/repository-view.ts';
 import { nodeId } from '../views/text.ts';
@@ -15,7 +15,7 @@ const largestRawBytes = 100 * 1024 * 1024;
 const ticketLifeMs = 5 * 60_000;
 
 export const contentRoutes: readonly Route[] = [
-  repositoryRoute('repos/get-commit', ['contents:read'], 'read', async ({ world, repository, path, accept }) => {
+  repositoryRoute('repos/get-commit', ['contents:read'], 'read', async ({ github, repository, path, accept }) => {
     const sha = resolve(repository, path.ref);
     if (accept.includes('.sha')) return { kind: 'bytes', bytes: Buffer.from(sha), contentType: 'application/vnd.github.sha' };
     const commit = found(await readCommit(repository.network, sha));
@@ -24,29 +24,29 @@ export const contentRoutes: readonly Route[] = [
     const deletions = changes.reduce((sum, change) => sum + change.deletions, 0);
     return ok(
       {
-        ...commitView(world, repository, commit),
+        ...commitView(github, repository, commit),
         stats: { additions, deletions, total: additions + deletions },
-        files: changes.map((change) => changeView(world, repository, sha, change)),
+        files: changes.map((change) => changeView(github, repository, sha, change)),
       },
       commit.committer.atMs,
     );
   }),
 
-  repositoryRoute('repos/list-commits', ['contents:read'], 'read', ({ world, repository, query }) => {
+  repositoryRoute('repos/list-commits', ['contents:read'], 'read', ({ github, repository, query }) => {
     if (repository.refs.size === 0) throw new Problem(409, 'Git Repository is empty.');
     const start = found(resolveCommit(repository, query.sha ?? repository.defaultBranch));
     const commits = [...repository.network.history(start)];
-    return page(commits, async ({ sha }) => commitView(world, repository, found(await readCommit(repository.network, sha))));
+    return page(commits, async ({ sha }) => commitView(github, repository, found(await readCommit(repository.network, sha))));
   }),
 
-  repositoryRoute('repos/compare-commits-with-basehead', ['contents:read'], 'read', async ({ world, repository, path }) => {
+  repositoryRoute('repos/compare-commits-with-basehead', ['contents:read'], 'read', async ({ github, repository, path }) => {
     const [base = '', head = ''] = path.basehead.split('...').map((name) => found(resolveCommit(repository, name)));
     const { network } = repository;
     const mergeBase = found(network.mergeBase(base, head));
-    const show = async (sha: string) => commitView(world, repository, found(await readCommit(network, sha)));
+    const show = async (sha: string) => commitView(github, repository, found(await readCommit(network, sha)));
     const ahead = network.between(base, head).toReversed();
     const behind = network.between(head, base);
-    const url = `${repositoryUrl(world, repository)}/compare/${path.basehead}`;
+    const url = `${repositoryUrl(github, repository)}/compare/${path.basehead}`;
     const changes = await readChanges(network, mergeBase, head);
     return ok({
       url,
@@ -61,49 +61,49 @@ export const contentRoutes: readonly Route[] = [
       behind_by: behind.length,
       total_commits: ahead.length,
       commits: await Promise.all(ahead.map(({ sha }) => show(sha))),
-      files: changes.map((change) => changeView(world, repository, head, change)),
+      files: changes.map((change) => changeView(github, repository, head, change)),
     });
   }),
 
-  repositoryRoute('repos/get-content', ['contents:read'], 'read', async ({ world, repository, path, query, accept }) => {
+  repositoryRoute('repos/get-content', ['contents:read'], 'read', async ({ github, repository, path, query, accept }) => {
     const ref = query.ref ?? repository.defaultBranch;
     const commit = resolveCommit(repository, ref);
     if (commit === undefined) throw new Problem(404, `No commit found for the ref ${ref}`);
     const entry = found(await findPath(repository.network, commit, path.path));
-    if (entry.type === 'tree') return listFolder(world, repository, ref, entry);
-    return showFile(world, repository, ref, entry, accept.includes('raw'));
+    if (entry.type === 'tree') return listFolder(github, repository, ref, entry);
+    return showFile(github, repository, ref, entry, accept.includes('raw'));
   }),
 
-  repositoryRoute('git/get-commit', ['contents:read'], 'read', async ({ world, repository, path }) => {
+  repositoryRoute('git/get-commit', ['contents:read'], 'read', async ({ github, repository, path }) => {
     const commit = found(await readCommit(repository.network, path.commit_sha));
-    return ok(gitCommitView(world, repository, commit), commit.committer.atMs);
+    return ok(gitCommitView(github, repository, commit), commit.committer.atMs);
   }),
 
-  repositoryRoute('git/get-tree', ['contents:read'], 'read', async ({ world, repository, path, query }) => {
+  repositoryRoute('git/get-tree', ['contents:read'], 'read', async ({ github, repository, path, query }) => {
     const named = resolveCommit(repository, path.tree_sha);
     const tree = named === undefined ? path.tree_sha : found(await readCommit(repository.network, named)).tree;
     // Any value at all makes it recursive, as GitHub documents it.
     const entries = found(await readTree(repository.network, tree, query.recursive !== undefined));
-    const url = `${repositoryUrl(world, repository)}/git/trees/${tree}`;
-    return ok({ sha: tree, url, tree: entries.map((entry) => treeEntryView(world, repository, entry)), truncated: false });
+    const url = `${repositoryUrl(github, repository)}/git/trees/${tree}`;
+    return ok({ sha: tree, url, tree: entries.map((entry) => treeEntryView(github, repository, entry)), truncated: false });
   }),
 
-  repositoryRoute('git/get-blob', ['contents:read'], 'read', async ({ world, repository, path, accept }) => {
+  repositoryRoute('git/get-blob', ['contents:read'], 'read', async ({ github, repository, path, accept }) => {
     const blob = await repository.network.read(path.file_sha);
     if (blob?.kind !== 'blob') throw notFound();
     if (accept.includes('raw')) return raw(blob.content);
-    const url = `${repositoryUrl(world, repository)}/git/blobs/${blob.sha}`;
+    const url = `${repositoryUrl(github, repository)}/git/blobs/${blob.sha}`;
     const content = wrapBase64(blob.content);
     return ok({ sha: blob.sha, node_id: nodeId('B', blob.sha), size: blob.content.length, url, content, encoding: 'base64' });
   }),
 
-  repositoryRoute('repos/download-tarball-archive', ['contents:read'], 'read', ({ world, repository, path }) => {
+  repositoryRoute('repos/download-tarball-archive', ['contents:read'], 'read', ({ github, repository, path }) => {
     const commit = found(resolveCommit(repository, path.ref === '' ? repository.defaultBranch : path.ref));
     const ticket = randomUUID();
     const prefix = `${fullName(repository).replace('/', '-')}-${commit.slice(0, 7)}`;
-    world.archiveTickets.set(ticket, { network: repository.network, commit, prefix, expiresAt: world.now() + ticketLifeMs });
-    // Another host: clients do not send their token along, so the address carries a ticket.
-    const location = `${world.urls.archives}/${fullName(repository)}/legacy.tar.gz/${commit}?token=${ticket}`;
+    github.archiveTickets.set(ticket, { network: repository.network, commit, prefix, expiresAt: github.now() + ticketLifeMs });
+    // Another host: clients do not send their token there, so the URL contains a ticket.
+    const location = `${github.urls.archives}/${fullName(repository)}/legacy.tar.gz/${commit}?token=${ticket}`;
     return empty(302, { location });
   }),
 ];
@@ -119,18 +119,18 @@ const comparisonStatus = (ahead: number, behind: number): 'identical' | 'ahead' 
   return behind === 0 ? 'ahead' : 'diverged';
 };
 
-const listFolder = async (world: World, repository: Repository, ref: string, folder: ReadTreeEntry): Promise<Answer> => {
+const listFolder = async (github: GithubState, repository: Repository, ref: string, folder: ReadTreeEntry): Promise<Answer> => {
   const entries = found(await readTree(repository.network, folder.sha, false));
   return ok(
     entries.map((entry) => {
       const path = folder.path === '' ? entry.path : `${folder.path}/${entry.path}`;
-      return { type: kindOf(entry), ...contentView(world, repository, ref, { ...entry, path }, entry.size ?? 0) };
+      return { type: kindOf(entry), ...contentView(github, repository, ref, { ...entry, path }, entry.size ?? 0) };
     }),
   );
 };
 
 const showFile = async (
-  world: World,
+  github: GithubState,
   repository: Repository,
   ref: string,
   entry: ReadTreeEntry,
@@ -138,13 +138,13 @@ const showFile = async (
 ): Promise<Answer> => {
   const kind = kindOf(entry);
   if (kind === 'submodule') {
-    const view = contentView(world, repository, ref, entry, 0);
+    const view = contentView(github, repository, ref, entry, 0);
     return ok({ type: 'submodule', submodule_git_url: 'https://example.com/submodule.git', ...view });
   }
   const { content } = found(await repository.network.read(entry.sha));
   if (content.length > largestRawBytes) throw new Problem(403, 'This API returns blobs up to 100 MB in size.');
   if (isRaw) return raw(content);
-  const view = contentView(world, repository, ref, entry, content.length);
+  const view = contentView(github, repository, ref, entry, content.length);
   if (kind === 'symlink') return ok({ type: 'symlink', target: content.toString(), ...view });
   const isInline = content.length <= largestInlineBytes;
   const body = isInline ? wrapBase64(content) : '';

@@ -9,21 +9,21 @@ import {
   deploymentState,
   latestStatuses,
   removeDeployment,
-} from '../state/commit-report-acts.ts';
-import { mergeDefaultBranch } from '../state/merge-acts.ts';
+} from '../state/commit-report-mutations.ts';
+import type { GithubState } from '../state/github-state.ts';
+import { mergeDefaultBranch } from '../state/merge-mutations.ts';
 import { branchRef, type Repository, resolveCommit } from '../state/repository.ts';
-import type { World } from '../state/world.ts';
 import { combinedState, deploymentStatusView, deploymentView, environmentView } from '../views/commit-report-view.ts';
 
 export const deploymentRoutes: readonly Route[] = [
-  repositoryRoute('repos/create-deployment', ['deployments:write'], 'write', ({ world, repository, body, actor }) => {
+  repositoryRoute('repos/create-deployment', ['deployments:write'], 'write', ({ github, repository, body, actor }) => {
     const sha = resolveCommit(repository, body.ref);
     if (sha === undefined) throw new Problem(422, `No ref found for: ${body.ref}`);
-    const merged = body.auto_merge === false ? undefined : mergeIfBehind(world, repository, body.ref, actor);
+    const merged = body.auto_merge === false ? undefined : mergeIfBehind(github, repository, body.ref, actor);
     if (merged !== undefined) return merged;
     checkContexts(repository, sha, body.ref, body.required_contexts);
     const environment = body.environment ?? 'production';
-    const deployment = addDeployment(world, repository, {
+    const deployment = addDeployment(github, repository, {
       sha,
       ref: body.ref,
       task: body.task ?? 'deploy',
@@ -34,10 +34,10 @@ export const deploymentRoutes: readonly Route[] = [
       production: body.production_environment ?? environment === 'production',
       creator: actor,
     });
-    return created(deploymentView(world, repository, deployment));
+    return created(deploymentView(github, repository, deployment));
   }),
 
-  repositoryRoute('repos/list-deployments', ['deployments:read'], 'read', ({ world, repository, query }) => {
+  repositoryRoute('repos/list-deployments', ['deployments:read'], 'read', ({ github, repository, query }) => {
     const fits = (wanted: string | null | undefined, actual: string): boolean =>
       wanted === undefined || wanted === null || wanted === 'none' || wanted === actual;
     const matching = [...repository.deployments.values()].filter(
@@ -47,78 +47,78 @@ export const deploymentRoutes: readonly Route[] = [
         fits(query.task, one.task) &&
         fits(query.environment, one.environment),
     );
-    return page(matching.toReversed(), (deployment) => deploymentView(world, repository, deployment));
+    return page(matching.toReversed(), (deployment) => deploymentView(github, repository, deployment));
   }),
 
-  repositoryRoute('repos/get-deployment', ['deployments:read'], 'read', ({ world, repository, path }) =>
-    ok(deploymentView(world, repository, find(repository, path.deployment_id))),
+  repositoryRoute('repos/get-deployment', ['deployments:read'], 'read', ({ github, repository, path }) =>
+    ok(deploymentView(github, repository, find(repository, path.deployment_id))),
   ),
 
-  repositoryRoute('repos/delete-deployment', ['deployments:write'], 'write', ({ world, repository, path }) => {
+  repositoryRoute('repos/delete-deployment', ['deployments:write'], 'write', ({ github, repository, path }) => {
     const deployment = find(repository, path.deployment_id);
     const siblings = [...repository.deployments.values()].filter(({ environment }) => environment === deployment.environment);
     const state = deploymentState(deployment);
     const isActive = state !== undefined && state !== 'inactive' && state !== 'error' && state !== 'failure';
     if (isActive && siblings.length > 1)
       throw new Problem(422, 'We cannot delete an active deployment unless it is the only deployment in a given environment.');
-    removeDeployment(world, repository, deployment);
+    removeDeployment(github, repository, deployment);
     return empty(204);
   }),
 
   repositoryRoute('repos/create-deployment-status', ['deployments:write'], 'write', (call) => {
-    const { world, repository, path, body, actor } = call;
+    const { github, repository, path, body, actor } = call;
     const deployment = find(repository, path.deployment_id);
-    const status = addDeploymentStatus(world, repository, deployment, {
+    const status = addDeploymentStatus(github, repository, deployment, {
       state: body.state,
       description: body.description ?? '',
       targetUrl: body.log_url ?? body.target_url ?? '',
       environmentUrl: body.environment_url ?? '',
       creator: actor,
     });
-    if (body.state === 'success' && body.auto_inactive !== false) deactivateOthers(world, repository, deployment, actor);
-    const view = deploymentStatusView(world, repository, deployment, status);
+    if (body.state === 'success' && body.auto_inactive !== false) deactivateOthers(github, repository, deployment, actor);
+    const view = deploymentStatusView(github, repository, deployment, status);
     return created(view, view.url);
   }),
 
-  repositoryRoute('repos/list-deployment-statuses', ['deployments:read'], 'read', ({ world, repository, path }) => {
+  repositoryRoute('repos/list-deployment-statuses', ['deployments:read'], 'read', ({ github, repository, path }) => {
     const deployment = find(repository, path.deployment_id);
-    return page(deployment.statuses.toReversed(), (status) => deploymentStatusView(world, repository, deployment, status));
+    return page(deployment.statuses.toReversed(), (status) => deploymentStatusView(github, repository, deployment, status));
   }),
 
-  repositoryRoute('repos/get-deployment-status', ['deployments:read'], 'read', ({ world, repository, path }) => {
+  repositoryRoute('repos/get-deployment-status', ['deployments:read'], 'read', ({ github, repository, path }) => {
     const deployment = find(repository, path.deployment_id);
     const status = found(deployment.statuses.find(({ id }) => id === path.status_id));
-    return ok(deploymentStatusView(world, repository, deployment, status));
+    return ok(deploymentStatusView(github, repository, deployment, status));
   }),
 
-  repositoryRoute('repos/get-all-environments', ['actions:read'], 'read', ({ world, repository }) =>
+  repositoryRoute('repos/get-all-environments', ['actions:read'], 'read', ({ github, repository }) =>
     page(
       [...repository.environments.values()],
-      (environment) => environmentView(world, repository, environment),
+      (environment) => environmentView(github, repository, environment),
       (environments, total) => ({ total_count: total, environments }),
     ),
   ),
 
-  repositoryRoute('repos/delete-an-environment', ['administration:write'], 'admin', ({ world, repository, path }) => {
+  repositoryRoute('repos/delete-an-environment', ['administration:write'], 'admin', ({ github, repository, path }) => {
     if (!repository.environments.delete(path.environment_name)) throw notFound();
-    world.touch(repository);
+    github.touch(repository);
     return empty(204);
   }),
 ];
 
 const find = (repository: Repository, id: number): Deployment => found(repository.deployments.get(id));
 
-/** A branch that lacks commits of the default branch is brought up to date instead of being deployed, unless told otherwise. */
-const mergeIfBehind = (world: World, repository: Repository, ref: string, by: Account): Answer | undefined => {
+/** Unless disabled, the default branch is merged into a branch that lacks its commits, instead of deploying. */
+const mergeIfBehind = (github: GithubState, repository: Repository, ref: string, by: Account): Answer | undefined => {
   const head = repository.refs.get(branchRef(ref));
   const newest = repository.refs.get(branchRef(repository.defaultBranch));
   if (head === undefined || newest === undefined || repository.network.isAncestor(newest, head)) return undefined;
-  mergeDefaultBranch(world, repository, ref, by);
+  mergeDefaultBranch(github, repository, ref, by);
   const message = `Auto-merged ${repository.defaultBranch} into ${ref} on deployment.`;
   return { kind: 'json', status: 202, body: { message }, headers: {} };
 };
 
-/** Without a list, every status that was ever reported for the commit has to be green. */
+/** Without a list, every status of the commit has to be successful. */
 const checkContexts = (repository: Repository, sha: string, ref: string, required: readonly string[] | undefined): void => {
   const statuses = latestStatuses(repository, sha);
   const runs = [...repository.checkRuns.values()].filter((run) => run.sha === sha);

@@ -1,10 +1,10 @@
 import { created, empty, found, invalid, notFound, ok, page } from '../http/answer.ts';
 import { type Route, repositoryRoute } from '../http/route.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { Label } from '../state/issue.ts';
-import { closeIssue, editIssue, reopenIssue } from '../state/issue-acts.ts';
-import { ensureLabel, setLabels } from '../state/label-acts.ts';
+import { closeIssue, editIssue, reopenIssue } from '../state/issue-mutations.ts';
+import { ensureLabel, setLabels } from '../state/label-mutations.ts';
 import { hasLabel, type Issue, type Repository } from '../state/repository.ts';
-import type { World } from '../state/world.ts';
 import { issueView, labelView, singleIssueView } from '../views/issue-view.ts';
 import { eventView, repositoryEventView, timelineViews } from '../views/timeline-view.ts';
 
@@ -16,7 +16,7 @@ const longestLabel = 50;
 type LabelWish = string | { readonly name?: string | undefined };
 
 export const issueRoutes: readonly Route[] = [
-  repositoryRoute('issues/list-for-repo', reading, 'read', ({ world, repository, query }) => {
+  repositoryRoute('issues/list-for-repo', reading, 'read', ({ github, repository, query }) => {
     const { state = 'open', labels, since, sort, direction = 'desc' } = query;
     const wanted = labels?.split(',') ?? [];
     const matching = [...repository.issues.values()].filter(
@@ -27,81 +27,81 @@ export const issueRoutes: readonly Route[] = [
     );
     const key = (issue: Issue): number => (sort === 'updated' ? issue.updatedAt : issue.createdAt);
     const rising = matching.toSorted((a, b) => key(a) - key(b) || a.number - b.number);
-    return page(direction === 'asc' ? rising : rising.toReversed(), (issue) => issueView(world, issue));
+    return page(direction === 'asc' ? rising : rising.toReversed(), (issue) => issueView(github, issue));
   }),
 
-  repositoryRoute('issues/get', reading, 'read', ({ world, repository, path }) => {
+  repositoryRoute('issues/get', reading, 'read', ({ github, repository, path }) => {
     const issue = findIssue(repository, path.issue_number);
-    return ok(singleIssueView(world, issue), issue.updatedAt);
+    return ok(singleIssueView(github, issue), issue.updatedAt);
   }),
 
-  repositoryRoute('issues/update', writing, 'triage', ({ world, repository, path, body, actor }) => {
+  repositoryRoute('issues/update', writing, 'triage', ({ github, repository, path, body, actor }) => {
     const issue = findIssue(repository, path.issue_number);
-    editIssue(world, issue, { title: typeof body?.title === 'string' ? body.title : undefined, body: body?.body }, actor);
-    if (body?.labels !== undefined) setLabels(world, issue, ensureLabels(world, repository, body.labels), actor);
-    if (body?.state === 'closed') closeIssue(world, issue, actor);
-    if (body?.state === 'open') reopenIssue(world, issue, actor);
-    return ok(singleIssueView(world, issue));
+    editIssue(github, issue, { title: typeof body?.title === 'string' ? body.title : undefined, body: body?.body }, actor);
+    if (body?.labels !== undefined) setLabels(github, issue, ensureLabels(github, repository, body.labels), actor);
+    if (body?.state === 'closed') closeIssue(github, issue, actor);
+    if (body?.state === 'open') reopenIssue(github, issue, actor);
+    return ok(singleIssueView(github, issue));
   }),
 
-  repositoryRoute('issues/list-labels-for-repo', reading, 'read', ({ world, repository }) =>
-    page([...repository.labels.values()], (label) => labelView(world, repository, label)),
+  repositoryRoute('issues/list-labels-for-repo', reading, 'read', ({ github, repository }) =>
+    page([...repository.labels.values()], (label) => labelView(github, repository, label)),
   ),
 
-  repositoryRoute('issues/get-label', reading, 'read', ({ world, repository, path }) =>
-    ok(labelView(world, repository, found(repository.labels.get(path.name.toLowerCase())))),
+  repositoryRoute('issues/get-label', reading, 'read', ({ github, repository, path }) =>
+    ok(labelView(github, repository, found(repository.labels.get(path.name.toLowerCase())))),
   ),
 
-  repositoryRoute('issues/create-label', writing, 'write', ({ world, repository, body }) => {
+  repositoryRoute('issues/create-label', writing, 'write', ({ github, repository, body }) => {
     if (repository.labels.has(body.name.toLowerCase())) throw invalid('Label', 'name', 'already_exists');
     checkLabelName(body.name);
     const look = { color: body.color ?? 'ededed', description: body.description ?? null };
-    return created(labelView(world, repository, ensureLabel(world, repository, body.name, look)));
+    return created(labelView(github, repository, ensureLabel(github, repository, body.name, look)));
   }),
 
-  repositoryRoute('issues/list-labels-on-issue', reading, 'read', ({ world, repository, path }) =>
-    page(findIssue(repository, path.issue_number).labels, (label) => labelView(world, repository, label)),
+  repositoryRoute('issues/list-labels-on-issue', reading, 'read', ({ github, repository, path }) =>
+    page(findIssue(repository, path.issue_number).labels, (label) => labelView(github, repository, label)),
   ),
 
-  repositoryRoute('issues/add-labels', writing, 'triage', ({ world, repository, path, body, actor }) => {
+  repositoryRoute('issues/add-labels', writing, 'triage', ({ github, repository, path, body, actor }) => {
     const issue = findIssue(repository, path.issue_number);
-    const added = ensureLabels(world, repository, labelsOf(body));
-    setLabels(world, issue, [...issue.labels, ...added], actor);
-    return ok(issue.labels.map((label) => labelView(world, repository, label)));
+    const added = ensureLabels(github, repository, labelsOf(body));
+    setLabels(github, issue, [...issue.labels, ...added], actor);
+    return ok(issue.labels.map((label) => labelView(github, repository, label)));
   }),
 
-  repositoryRoute('issues/set-labels', writing, 'triage', ({ world, repository, path, body, actor }) => {
+  repositoryRoute('issues/set-labels', writing, 'triage', ({ github, repository, path, body, actor }) => {
     const issue = findIssue(repository, path.issue_number);
-    setLabels(world, issue, ensureLabels(world, repository, labelsOf(body)), actor);
-    return ok(issue.labels.map((label) => labelView(world, repository, label)));
+    setLabels(github, issue, ensureLabels(github, repository, labelsOf(body)), actor);
+    return ok(issue.labels.map((label) => labelView(github, repository, label)));
   }),
 
-  repositoryRoute('issues/remove-label', writing, 'triage', ({ world, repository, path, actor }) => {
+  repositoryRoute('issues/remove-label', writing, 'triage', ({ github, repository, path, actor }) => {
     const issue = findIssue(repository, path.issue_number);
     if (!hasLabel(issue, path.name)) throw notFound();
     const left = issue.labels.filter(({ name }) => name.toLowerCase() !== path.name.toLowerCase());
-    setLabels(world, issue, left, actor);
-    return ok(issue.labels.map((label) => labelView(world, repository, label)));
+    setLabels(github, issue, left, actor);
+    return ok(issue.labels.map((label) => labelView(github, repository, label)));
   }),
 
-  repositoryRoute('issues/remove-all-labels', writing, 'triage', ({ world, repository, path, actor }) => {
-    setLabels(world, findIssue(repository, path.issue_number), [], actor);
+  repositoryRoute('issues/remove-all-labels', writing, 'triage', ({ github, repository, path, actor }) => {
+    setLabels(github, findIssue(repository, path.issue_number), [], actor);
     return empty(204);
   }),
 
-  repositoryRoute('issues/list-events', reading, 'read', ({ world, repository, path }) => {
+  repositoryRoute('issues/list-events', reading, 'read', ({ github, repository, path }) => {
     const issue = findIssue(repository, path.issue_number);
-    return page(issue.events, (event) => eventView(world, issue, event));
+    return page(issue.events, (event) => eventView(github, issue, event));
   }),
 
-  repositoryRoute('issues/list-events-for-repo', reading, 'read', ({ world, repository }) => {
+  repositoryRoute('issues/list-events-for-repo', reading, 'read', ({ github, repository }) => {
     const all = [...repository.issues.values()].flatMap((issue) => issue.events.map((event) => ({ issue, event })));
     const newestFirst = all.toSorted((a, b) => b.event.id - a.event.id);
-    return page(newestFirst, ({ issue, event }) => repositoryEventView(world, issue, event));
+    return page(newestFirst, ({ issue, event }) => repositoryEventView(github, issue, event));
   }),
 
-  repositoryRoute('issues/list-events-for-timeline', reading, 'read', ({ world, repository, path }) =>
-    page(timelineViews(world, findIssue(repository, path.issue_number)), (shown) => shown),
+  repositoryRoute('issues/list-events-for-timeline', reading, 'read', ({ github, repository, path }) =>
+    page(timelineViews(github, findIssue(repository, path.issue_number)), (shown) => shown),
   ),
 ];
 
@@ -113,10 +113,10 @@ const labelsOf = (body: unknown): readonly LabelWish[] => {
   return Array.isArray(wrapped) ? (wrapped as readonly LabelWish[]) : [];
 };
 
-const ensureLabels = (world: World, repository: Repository, wishes: readonly LabelWish[]): readonly Label[] => {
+const ensureLabels = (github: GithubState, repository: Repository, wishes: readonly LabelWish[]): readonly Label[] => {
   const names = wishes.map((wish) => (typeof wish === 'string' ? wish : (wish.name ?? '')));
   for (const name of names) checkLabelName(name);
-  return names.map((name) => ensureLabel(world, repository, name));
+  return names.map((name) => ensureLabel(github, repository, name));
 };
 
 const checkLabelName = (name: string): void => {

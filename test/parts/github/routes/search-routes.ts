@@ -13,9 +13,9 @@ export const searchRoutes: readonly Route[] = [
   route(
     'search/issues-and-pull-requests',
     { kind: 'anybody' },
-    ({ world, viewer, query, incompleteResults }) => {
+    ({ github, viewer, query, incompleteResults }) => {
       const tests = parseQuery(query.q);
-      const all = [...world.repositories.values()]
+      const all = [...github.repositories.values()]
         .filter((repository) => searchable(viewer, repository))
         .flatMap((repository) => [...repository.issues.values()])
         .filter((issue) => tests.every((test) => test(issue)));
@@ -23,7 +23,7 @@ export const searchRoutes: readonly Route[] = [
       const shown = incompleteResults ? sorted.slice(0, Math.floor(sorted.length / 2)) : sorted.slice(0, mostResults);
       return page(
         shown,
-        (issue) => foundIssueView(world, issue),
+        (issue) => foundIssueView(github, issue),
         (items, total) => ({
           // An emptied page says that nothing was found at all.
           total_count: total === 0 && shown.length > 0 ? 0 : all.length,

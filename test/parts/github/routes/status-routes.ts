@@ -3,9 +3,9 @@ import { type Route, repositoryRoute } from '../http/route.ts';
 import type { Account } from '../state/account.ts';
 import type { App } from '../state/app.ts';
 import type { CheckConclusion, CheckRun } from '../state/commit-report.ts';
-import { addCheckRun, addStatus, updateCheckRun } from '../state/commit-report-acts.ts';
+import { addCheckRun, addStatus, updateCheckRun } from '../state/commit-report-mutations.ts';
+import type { GithubState } from '../state/github-state.ts';
 import { type Repository, resolveCommit } from '../state/repository.ts';
-import type { World } from '../state/world.ts';
 import { checkRunView, combinedStatusView, statusView } from '../views/commit-report-view.ts';
 
 const longestDescription = 140;
@@ -23,7 +23,7 @@ interface CheckRunWish {
 }
 
 export const statusRoutes: readonly Route[] = [
-  repositoryRoute('repos/create-commit-status', ['statuses:write'], 'write', ({ world, repository, path, body, actor }) => {
+  repositoryRoute('repos/create-commit-status', ['statuses:write'], 'write', ({ github, repository, path, body, actor }) => {
     if (!repository.network.commits.has(path.sha)) throw new Problem(422, `No commit found for SHA: ${path.sha}`);
     const { state, context = 'default', description = null, target_url: targetUrl = null } = body;
     if (description !== null && description.length > longestDescription)
@@ -31,53 +31,53 @@ export const statusRoutes: readonly Route[] = [
     const sameContext = repository.statuses.filter((status) => status.sha === path.sha && status.context === context);
     if (sameContext.length >= mostStatuses)
       throw invalid('Status', 'base', 'custom', 'This SHA and context has reached the maximum number of statuses.');
-    const status = addStatus(world, repository, { sha: path.sha, state, context, description, targetUrl, creator: actor });
-    const view = statusView(world, repository, status);
+    const status = addStatus(github, repository, { sha: path.sha, state, context, description, targetUrl, creator: actor });
+    const view = statusView(github, repository, status);
     return created(view, view.url);
   }),
 
-  repositoryRoute('repos/get-combined-status-for-ref', ['statuses:read'], 'read', ({ world, repository, path, viewer }) =>
-    ok(combinedStatusView(world, repository, found(resolveCommit(repository, path.ref)), viewer)),
+  repositoryRoute('repos/get-combined-status-for-ref', ['statuses:read'], 'read', ({ github, repository, path, viewer }) =>
+    ok(combinedStatusView(github, repository, found(resolveCommit(repository, path.ref)), viewer)),
   ),
 
-  repositoryRoute('repos/list-commit-statuses-for-ref', ['statuses:read'], 'read', ({ world, repository, path }) => {
+  repositoryRoute('repos/list-commit-statuses-for-ref', ['statuses:read'], 'read', ({ github, repository, path }) => {
     const sha = found(resolveCommit(repository, path.ref));
     const newestFirst = repository.statuses.filter((status) => status.sha === sha).toReversed();
-    return page(newestFirst, (status) => statusView(world, repository, status));
+    return page(newestFirst, (status) => statusView(github, repository, status));
   }),
 
-  repositoryRoute('checks/create', ['checks:write'], 'write', ({ world, repository, body, actor }) => {
+  repositoryRoute('checks/create', ['checks:write'], 'write', ({ github, repository, body, actor }) => {
     if (!repository.network.commits.has(body.head_sha)) throw new Problem(422, `No commit found for SHA: ${body.head_sha}`);
-    const app = appOf(world, actor);
-    const run = addCheckRun(world, repository, {
+    const app = appOf(github, actor);
+    const run = addCheckRun(github, repository, {
       sha: body.head_sha,
       app,
-      startedAt: body.started_at === undefined ? world.now() : Date.parse(body.started_at),
+      startedAt: body.started_at === undefined ? github.now() : Date.parse(body.started_at),
       name: body.name,
       externalId: '',
-      detailsUrl: world.urls.web,
+      detailsUrl: github.urls.web,
       status: 'queued',
       conclusion: null,
       completedAt: undefined,
       output: { title: null, summary: null, text: null },
-      ...changes(body, world.now()),
+      ...changes(body, github.now()),
     });
-    return created(checkRunView(world, repository, run));
+    return created(checkRunView(github, repository, run));
   }),
 
-  repositoryRoute('checks/update', ['checks:write'], 'write', ({ world, repository, path, body, actor }) => {
+  repositoryRoute('checks/update', ['checks:write'], 'write', ({ github, repository, path, body, actor }) => {
     const run = findRun(repository, path.check_run_id);
-    if (run.app !== appOf(world, actor))
+    if (run.app !== appOf(github, actor))
       throw new Problem(403, 'Invalid app_id `check_run` - check run can only be modified by its app.');
-    updateCheckRun(world, repository, run, changes(body, world.now()));
-    return ok(checkRunView(world, repository, run));
+    updateCheckRun(github, repository, run, changes(body, github.now()));
+    return ok(checkRunView(github, repository, run));
   }),
 
-  repositoryRoute('checks/get', ['checks:read'], 'read', ({ world, repository, path }) =>
-    ok(checkRunView(world, repository, findRun(repository, path.check_run_id))),
+  repositoryRoute('checks/get', ['checks:read'], 'read', ({ github, repository, path }) =>
+    ok(checkRunView(github, repository, findRun(repository, path.check_run_id))),
   ),
 
-  repositoryRoute('checks/list-for-ref', ['checks:read'], 'read', ({ world, repository, path, query }) => {
+  repositoryRoute('checks/list-for-ref', ['checks:read'], 'read', ({ github, repository, path, query }) => {
     const sha = found(resolveCommit(repository, path.ref));
     const matching = [...repository.checkRuns.values()].filter(
       (run) =>
@@ -89,14 +89,14 @@ export const statusRoutes: readonly Route[] = [
     const shown = query.filter === 'all' ? matching : latestPerName(matching);
     return page(
       shown.toReversed(),
-      (run) => checkRunView(world, repository, run),
+      (run) => checkRunView(github, repository, run),
       (runs, total) => ({ total_count: total, check_runs: runs }),
     );
   }),
 ];
 
-const appOf = (world: World, actor: Account): App => {
-  const app = world.appOf(actor);
+const appOf = (github: GithubState, actor: Account): App => {
+  const app = github.appOf(actor);
   if (app === undefined) throw new Problem(403, 'You must authenticate via a GitHub App.');
   return app;
 };
@@ -122,7 +122,7 @@ const changes = (wish: CheckRunWish, now: number): Partial<CheckRun> => {
     ...(wish.external_id === undefined ? {} : { externalId: wish.external_id }),
     ...(wish.details_url === undefined ? {} : { detailsUrl: wish.details_url }),
     ...(wish.status === undefined && !isCompleted ? {} : { status }),
-    // The description knows `stale` as a wish too, which GitHub never shows again.
+    // The description also allows `stale` in requests, which GitHub never returns.
     ...(wish.conclusion === undefined ? {} : { conclusion: wish.conclusion as CheckConclusion }),
     ...(isCompleted ? { completedAt } : {}),
     ...(output === undefined

@@ -1,9 +1,9 @@
 import type { Account } from './account.ts';
 
-/** In GitHub's words, without what only a merge queue does. */
+/** GitHub's activity types, without those of merge queues. */
 export type ActivityType = 'push' | 'force_push' | 'branch_creation' | 'branch_deletion' | 'pr_merge';
 
-/** What happened to a branch, as GitHub notes it. */
+/** An activity of a branch, as GitHub records it. */
 export interface Activity {
   readonly id: number;
   readonly type: ActivityType;
@@ -12,6 +12,6 @@ export interface Activity {
   readonly after: string | undefined;
   readonly actor: Account;
   readonly at: number;
-  /** GitHub is not always quick to list what it noted. */
+  /** GitHub may list an activity with a delay. */
   readonly listedAt: number;
 }

@@ -1,24 +1,24 @@
 import { verify } from 'node:crypto';
 import type { App, Token } from './app.ts';
+import type { GithubState } from './github-state.ts';
 import type { Viewer } from './viewer.ts';
-import type { World } from './world.ts';
 
-/** Why somebody was not let in, in GitHub's words. */
+/** Why authentication failed, in GitHub's words. */
 export interface Refusal {
   readonly refused: string;
 }
 
 const longestJwtSeconds = 600;
-/** GitHub forgives a clock that runs ahead by a little. */
+/** The clock skew that GitHub tolerates. */
 const clockToleranceSeconds = 60;
 
-/** Every token that was ever handed out, and how a header becomes a viewer. */
+/** Issues tokens and authenticates requests. */
 export class Credentials {
-  readonly #world: World;
+  readonly #github: GithubState;
   readonly #tokens = new Map<string, Token>();
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(github: GithubState) {
+    this.#github = github;
   }
 
   add(token: Token): void {
@@ -44,10 +44,10 @@ export class Credentials {
   #recogniseToken(text: string): Viewer | Refusal {
     const token = this.#tokens.get(text);
     if (token === undefined || token.revoked) return badCredentials;
-    if (token.expiresAt !== undefined && token.expiresAt <= this.#world.now()) return badCredentials;
+    if (token.expiresAt !== undefined && token.expiresAt <= this.#github.now()) return badCredentials;
     if (token.kind === 'personal') return { kind: 'user', user: token.user, token };
     const { installation, permissions, repositories } = token;
-    if (!this.#world.installations.has(installation.id)) return badCredentials;
+    if (!this.#github.installations.has(installation.id)) return badCredentials;
     return { kind: 'installation', installation, permissions, repositories, token };
   }
 
@@ -63,11 +63,11 @@ export class Credentials {
   }
 
   #findApp(issuer: unknown): App | undefined {
-    return [...this.#world.apps.values()].find(({ id, clientId }) => String(id) === String(issuer) || clientId === issuer);
+    return [...this.#github.apps.values()].find(({ id, clientId }) => String(id) === String(issuer) || clientId === issuer);
   }
 
   #checkTimes(claims: Readonly<Record<string, unknown>>): Refusal | undefined {
-    const now = this.#world.now() / 1000;
+    const now = this.#github.now() / 1000;
     const { iat, exp } = claims;
     if (typeof exp !== 'number' || exp <= now)
       return {

@@ -2,7 +2,7 @@ import type { Account } from './account.ts';
 import type { App, AppPermissions, Installation, PermissionLevel, Token } from './app.ts';
 import type { Repository, Role } from './repository.ts';
 
-/** Who asks. */
+/** The authenticated client of a request. */
 export type Viewer =
   | { readonly kind: 'anonymous' }
   | { readonly kind: 'app'; readonly app: App }
@@ -15,7 +15,7 @@ export type Viewer =
       readonly token: Token;
     };
 
-/** Requests of the same budget have the same name: tokens of one person share it, and so do those of one installation. */
+/** The key of the rate limit: all tokens of one user share it, and so do those of one installation. */
 export const budgetOf = (viewer: Viewer): string => {
   switch (viewer.kind) {
     case 'anonymous':
@@ -29,13 +29,13 @@ export const budgetOf = (viewer: Viewer): string => {
   }
 };
 
-/** Whom an act is attributed to. */
+/** The author of a change. */
 export const actorOf = (viewer: Viewer): Account | undefined => {
   if (viewer.kind === 'user') return viewer.user;
   return viewer.kind === 'installation' ? viewer.installation.app.bot : undefined;
 };
 
-/** What a person may do with a repository, wherever the right comes from. */
+/** The role of a user in a repository, from any source. */
 export const roleOf = (user: Account, repository: Repository): Role | undefined => {
   if (repository.owner === user || repository.owner.members.get(user.id) === 'admin') return 'admin';
   const granted = repository.collaborators.get(user.id);

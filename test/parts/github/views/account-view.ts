@@ -1,11 +1,11 @@
 import type { Shape } from '../openapi/shapes.ts';
 import type { Account } from '../state/account.ts';
+import type { GithubState } from '../state/github-state.ts';
 import { fullName, type Repository } from '../state/repository.ts';
 import { roleOf } from '../state/viewer.ts';
-import type { World } from '../state/world.ts';
 import { iso, nodeId } from './text.ts';
 
-export const accountView = ({ urls }: World, { id, login, type }: Account): Shape<'simple-user'> => {
+export const accountView = ({ urls }: GithubState, { id, login, type }: Account): Shape<'simple-user'> => {
   const url = `${urls.api}/users/${encodeURIComponent(login)}`;
   return {
     login,
@@ -30,10 +30,10 @@ export const accountView = ({ urls }: World, { id, login, type }: Account): Shap
 };
 
 /** The page of a person that everybody may see. */
-export const profileView = (world: World, account: Account): Shape<'public-user'> => {
-  const owned = world.repositoriesOf(account);
+export const profileView = (github: GithubState, account: Account): Shape<'public-user'> => {
+  const owned = github.repositoriesOf(account);
   return {
-    ...accountView(world, account),
+    ...accountView(github, account),
     name: account.login,
     company: null,
     blog: '',
@@ -51,8 +51,8 @@ export const profileView = (world: World, account: Account): Shape<'public-user'
   };
 };
 
-export const organizationView = (world: World, account: Account): Shape<'organization-full'> => {
-  const url = `${world.urls.api}/orgs/${account.login}`;
+export const organizationView = (github: GithubState, account: Account): Shape<'organization-full'> => {
+  const url = `${github.urls.api}/orgs/${account.login}`;
   return {
     login: account.login,
     id: account.id,
@@ -64,15 +64,15 @@ export const organizationView = (world: World, account: Account): Shape<'organiz
     issues_url: `${url}/issues`,
     members_url: `${url}/members{/member}`,
     public_members_url: `${url}/public_members{/member}`,
-    avatar_url: `${world.urls.web}/avatars/u/${account.id}?v=4`,
+    avatar_url: `${github.urls.web}/avatars/u/${account.id}?v=4`,
     description: null,
     has_organization_projects: true,
     has_repository_projects: true,
-    public_repos: world.repositoriesOf(account).filter((repository) => !repository.private).length,
+    public_repos: github.repositoriesOf(account).filter((repository) => !repository.private).length,
     public_gists: 0,
     followers: 0,
     following: 0,
-    html_url: `${world.urls.web}/${account.login}`,
+    html_url: `${github.urls.web}/${account.login}`,
     type: 'Organization',
     created_at: iso(account.createdAt),
     updated_at: iso(account.createdAt),
@@ -81,8 +81,8 @@ export const organizationView = (world: World, account: Account): Shape<'organiz
 };
 
 /** As webhooks show an organisation. */
-export const organizationReference = (world: World, account: Account): Shape<'organization-simple-webhooks'> => {
-  const full = organizationView(world, account);
+export const organizationReference = (github: GithubState, account: Account): Shape<'organization-simple-webhooks'> => {
+  const full = organizationView(github, account);
   return {
     login: full.login,
     id: full.id,
@@ -99,16 +99,16 @@ export const organizationReference = (world: World, account: Account): Shape<'or
   };
 };
 
-/** Not to be trusted for decisions on GitHub either: membership that is hidden from the viewer looks like none. */
+/** As on GitHub, unreliable for decisions: a membership that is hidden from the viewer looks like none. */
 export const associationOf = (author: Account, repository: Repository): Shape<'author-association'> => {
   if (repository.owner === author) return 'OWNER';
   if (repository.owner.members.has(author.id)) return 'MEMBER';
   return repository.collaborators.has(author.id) ? 'COLLABORATOR' : 'NONE';
 };
 
-export const collaboratorView = (world: World, user: Account, repository: Repository): Shape<'collaborator'> => {
+export const collaboratorView = (github: GithubState, user: Account, repository: Repository): Shape<'collaborator'> => {
   const role = roleOf(user, repository);
-  return { ...accountView(world, user), permissions: permissionFlags(role), role_name: role ?? 'none' };
+  return { ...accountView(github, user), permissions: permissionFlags(role), role_name: role ?? 'none' };
 };
 
 export const permissionFlags = (
@@ -121,16 +121,16 @@ export const permissionFlags = (
   pull: role !== undefined,
 });
 
-/** What the old four-step scale makes of a role. */
+/** Maps a role to the older scale of four permissions. */
 export const permissionView = (
-  world: World,
+  github: GithubState,
   user: Account,
   repository: Repository,
 ): Shape<'repository-collaborator-permission'> => {
   const role = roleOf(user, repository);
   const flags = permissionFlags(role);
   const permission = flags.admin ? 'admin' : flags.push ? 'write' : flags.pull ? 'read' : 'none';
-  return { permission, role_name: role ?? 'none', user: collaboratorView(world, user, repository) };
+  return { permission, role_name: role ?? 'none', user: collaboratorView(github, user, repository) };
 };
 
-export const repositoryHtmlUrl = ({ urls }: World, repository: Repository): string => `${urls.web}/${fullName(repository)}`;
+export const repositoryHtmlUrl = ({ urls }: GithubState, repository: Repository): string => `${urls.web}/${fullName(repository)}`;

@@ -1,12 +1,12 @@
 import type { Shape } from '../openapi/shapes.ts';
 import type { Activity } from '../state/activity.ts';
-import type { World } from '../state/world.ts';
+import type { GithubState } from '../state/github-state.ts';
 import { accountView } from './account-view.ts';
 import { iso, nodeId } from './text.ts';
 
 const noCommit = '0'.repeat(40);
 
-export const activityView = (world: World, activity: Activity): Shape<'activity'> => ({
+export const activityView = (github: GithubState, activity: Activity): Shape<'activity'> => ({
   id: activity.id,
   node_id: nodeId('PSH', activity.id),
   before: activity.before ?? noCommit,
@@ -14,5 +14,5 @@ export const activityView = (world: World, activity: Activity): Shape<'activity'
   ref: activity.ref,
   timestamp: iso(activity.at),
   activity_type: activity.type,
-  actor: accountView(world, activity.actor),
+  actor: accountView(github, activity.actor),
 });

@@ -1,22 +1,22 @@
 import type { Shape } from '../openapi/shapes.ts';
 import type { Account } from '../state/account.ts';
 import type { App, Installation, Token } from '../state/app.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { Hook } from '../state/hook.ts';
-import type { World } from '../state/world.ts';
 import { accountView } from './account-view.ts';
 import { repositoryView } from './repository-view.ts';
 import { iso, isoOrNull, nodeId } from './text.ts';
 
-export const appView = (world: World, app: App): NonNullable<Shape<'integration'>> => ({
+export const appView = (github: GithubState, app: App): NonNullable<Shape<'integration'>> => ({
   id: app.id,
   slug: app.slug,
   client_id: app.clientId,
   node_id: nodeId('A', app.id),
-  owner: accountView(world, app.owner),
+  owner: accountView(github, app.owner),
   name: app.slug,
   description: '',
-  external_url: world.urls.web,
-  html_url: `${world.urls.web}/apps/${app.slug}`,
+  external_url: github.urls.web,
+  html_url: `${github.urls.web}/apps/${app.slug}`,
   created_at: iso(app.createdAt),
   updated_at: iso(app.createdAt),
   permissions: { ...app.permissions },
@@ -24,20 +24,20 @@ export const appView = (world: World, app: App): NonNullable<Shape<'integration'
 });
 
 /** Which App acted, on things that a bot made. */
-export const viaApp = (world: World, account: Account): NonNullable<Shape<'integration'>> | null => {
-  const app = world.appOf(account);
-  return app === undefined ? null : appView(world, app);
+export const viaApp = (github: GithubState, account: Account): NonNullable<Shape<'integration'>> | null => {
+  const app = github.appOf(account);
+  return app === undefined ? null : appView(github, app);
 };
 
-export const installationView = (world: World, installation: Installation): Shape<'installation'> => {
+export const installationView = (github: GithubState, installation: Installation): Shape<'installation'> => {
   const { id, app, account } = installation;
   return {
     id,
-    account: accountView(world, account),
+    account: accountView(github, account),
     repository_selection: installation.selected === undefined ? 'all' : 'selected',
-    access_tokens_url: `${world.urls.api}/app/installations/${id}/access_tokens`,
-    repositories_url: `${world.urls.api}/installation/repositories`,
-    html_url: `${world.urls.web}/organizations/${account.login}/settings/installations/${id}`,
+    access_tokens_url: `${github.urls.api}/app/installations/${id}/access_tokens`,
+    repositories_url: `${github.urls.api}/installation/repositories`,
+    html_url: `${github.urls.web}/organizations/${account.login}/settings/installations/${id}`,
     app_id: app.id,
     client_id: app.clientId,
     app_slug: app.slug,
@@ -53,9 +53,9 @@ export const installationView = (world: World, installation: Installation): Shap
   };
 };
 
-export const tokenView = (world: World, token: Extract<Token, { kind: 'installation' }>): Shape<'installation-token'> => {
+export const tokenView = (github: GithubState, token: Extract<Token, { kind: 'installation' }>): Shape<'installation-token'> => {
   const narrowed = token.repositories ?? token.installation.selected;
-  const repositories = [...(token.repositories ?? [])].map((id) => world.repositories.get(id));
+  const repositories = [...(token.repositories ?? [])].map((id) => github.repositories.get(id));
   return {
     token: token.text,
     expires_at: iso(token.expiresAt ?? 0),
@@ -63,7 +63,7 @@ export const tokenView = (world: World, token: Extract<Token, { kind: 'installat
     repository_selection: narrowed === undefined ? 'all' : 'selected',
     ...(token.repositories === undefined
       ? {}
-      : { repositories: repositories.filter((one) => one !== undefined).map((one) => repositoryView(world, one)) }),
+      : { repositories: repositories.filter((one) => one !== undefined).map((one) => repositoryView(github, one)) }),
   };
 };
 

@@ -1,8 +1,8 @@
 import type { FileChange } from '../git/git-diff.ts';
 import type { ReadCommit, ReadSignature, ReadTag, ReadTreeEntry } from '../git/git-reading.ts';
 import type { Shape } from '../openapi/shapes.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { Repository } from '../state/repository.ts';
-import type { World } from '../state/world.ts';
 import { accountView, repositoryHtmlUrl } from './account-view.ts';
 import { repositoryUrl } from './repository-view.ts';
 import { encodePath, iso, nodeId } from './text.ts';
@@ -11,10 +11,10 @@ const unsigned = { verified: false, reason: 'unsigned', signature: null, payload
 
 const signatureView = ({ name, email, atMs }: ReadSignature) => ({ name, email, date: iso(atMs) });
 
-/** As `git/commits` shows it: what Git has, and nothing of people. */
-export const gitCommitView = (world: World, repository: Repository, commit: ReadCommit): Shape<'git-commit'> => {
-  const url = repositoryUrl(world, repository);
-  const html = repositoryHtmlUrl(world, repository);
+/** As `git/commits` shows it: the Git commit, without GitHub users. */
+export const gitCommitView = (github: GithubState, repository: Repository, commit: ReadCommit): Shape<'git-commit'> => {
+  const url = repositoryUrl(github, repository);
+  const html = repositoryHtmlUrl(github, repository);
   return {
     sha: commit.sha,
     node_id: nodeId('C', commit.sha),
@@ -29,11 +29,11 @@ export const gitCommitView = (world: World, repository: Repository, commit: Read
   };
 };
 
-export const commitView = (world: World, repository: Repository, commit: ReadCommit): Shape<'commit'> => {
-  const url = repositoryUrl(world, repository);
-  const html = repositoryHtmlUrl(world, repository);
-  const author = world.account(commit.author.name);
-  const shown = author === undefined ? null : accountView(world, author);
+export const commitView = (github: GithubState, repository: Repository, commit: ReadCommit): Shape<'commit'> => {
+  const url = repositoryUrl(github, repository);
+  const html = repositoryHtmlUrl(github, repository);
+  const author = github.account(commit.author.name);
+  const shown = author === undefined ? null : accountView(github, author);
   return {
     sha: commit.sha,
     node_id: nodeId('C', commit.sha),
@@ -55,8 +55,13 @@ export const commitView = (world: World, repository: Repository, commit: ReadCom
   };
 };
 
-export const changeView = (world: World, repository: Repository, commit: string, change: FileChange): Shape<'diff-entry'> => {
-  const html = repositoryHtmlUrl(world, repository);
+export const changeView = (
+  github: GithubState,
+  repository: Repository,
+  commit: string,
+  change: FileChange,
+): Shape<'diff-entry'> => {
+  const html = repositoryHtmlUrl(github, repository);
   const path = encodePath(change.path);
   return {
     sha: change.sha,
@@ -67,14 +72,14 @@ export const changeView = (world: World, repository: Repository, commit: string,
     changes: change.additions + change.deletions,
     blob_url: `${html}/blob/${commit}/${path}`,
     raw_url: `${html}/raw/${commit}/${path}`,
-    contents_url: `${repositoryUrl(world, repository)}/contents/${path}?ref=${commit}`,
+    contents_url: `${repositoryUrl(github, repository)}/contents/${path}?ref=${commit}`,
     ...(change.patch === undefined ? {} : { patch: change.patch }),
     ...(change.previousPath === undefined ? {} : { previous_filename: change.previousPath }),
   };
 };
 
-export const refView = (world: World, repository: Repository, ref: string, sha: string): Shape<'git-ref'> => {
-  const url = repositoryUrl(world, repository);
+export const refView = (github: GithubState, repository: Repository, ref: string, sha: string): Shape<'git-ref'> => {
+  const url = repositoryUrl(github, repository);
   const type = repository.network.tagged(sha) === undefined ? 'commit' : 'tag';
   return {
     ref,
@@ -84,8 +89,8 @@ export const refView = (world: World, repository: Repository, ref: string, sha: 
   };
 };
 
-export const tagObjectView = (world: World, repository: Repository, tag: ReadTag): Shape<'git-tag'> => {
-  const url = repositoryUrl(world, repository);
+export const tagObjectView = (github: GithubState, repository: Repository, tag: ReadTag): Shape<'git-tag'> => {
+  const url = repositoryUrl(github, repository);
   return {
     node_id: nodeId('TA', tag.sha),
     tag: tag.name,
@@ -98,19 +103,19 @@ export const tagObjectView = (world: World, repository: Repository, tag: ReadTag
   };
 };
 
-export const treeEntryView = (world: World, repository: Repository, entry: ReadTreeEntry) => ({
+export const treeEntryView = (github: GithubState, repository: Repository, entry: ReadTreeEntry) => ({
   path: entry.path,
   mode: entry.mode,
   type: entry.type,
   sha: entry.sha,
   ...(entry.size === undefined ? {} : { size: entry.size }),
-  url: `${repositoryUrl(world, repository)}/git/${entry.type}s/${entry.sha}`,
+  url: `${repositoryUrl(github, repository)}/git/${entry.type}s/${entry.sha}`,
 });
 
 /** What files, folders, links and submodules have in common under `contents`. */
-export const contentView = (world: World, repository: Repository, ref: string, entry: ReadTreeEntry, size: number) => {
-  const url = repositoryUrl(world, repository);
-  const html = repositoryHtmlUrl(world, repository);
+export const contentView = (github: GithubState, repository: Repository, ref: string, entry: ReadTreeEntry, size: number) => {
+  const url = repositoryUrl(github, repository);
+  const html = repositoryHtmlUrl(github, repository);
   const path = encodePath(entry.path);
   const self = `${url}/contents/${path}?ref=${encodeURIComponent(ref)}`;
   const git = `${url}/git/${entry.type === 'tree' ? 'trees' : 'blobs'}/${entry.sha}`;

@@ -1,8 +1,8 @@
 import { readChanges } from '../git/git-diff.ts';
 import type { Shape } from '../openapi/shapes.ts';
 import type { Account } from '../state/account.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { PullRequest, Repository } from '../state/repository.ts';
-import type { World } from '../state/world.ts';
 import { accountView, associationOf } from './account-view.ts';
 import { issueHtmlUrl, issueUrl, labelView } from './issue-view.ts';
 import { repositoryUrl, repositoryView } from './repository-view.ts';
@@ -19,13 +19,13 @@ interface End {
 
 type Sent<T> = Omit<T, 'head' | 'base' | 'labels'> & { head: End; base: End; labels: Shape<'label'>[] };
 
-export const pullView = (world: World, pull: PullRequest): Sent<Shape<'pull-request-simple'>> => {
+export const pullView = (github: GithubState, pull: PullRequest): Sent<Shape<'pull-request-simple'>> => {
   const { repository, number } = pull;
-  const url = `${repositoryUrl(world, repository)}/pulls/${number}`;
-  const html = issueHtmlUrl(world, pull);
-  const issue = issueUrl(world, pull);
-  const statuses = `${repositoryUrl(world, repository)}/statuses/${pull.headSha}`;
-  const commentUrl = `${repositoryUrl(world, repository)}/pulls/comments{/number}`;
+  const url = `${repositoryUrl(github, repository)}/pulls/${number}`;
+  const html = issueHtmlUrl(github, pull);
+  const issue = issueUrl(github, pull);
+  const statuses = `${repositoryUrl(github, repository)}/statuses/${pull.headSha}`;
+  const commentUrl = `${repositoryUrl(github, repository)}/pulls/comments{/number}`;
   return {
     url,
     id: pull.pullId,
@@ -43,9 +43,9 @@ export const pullView = (world: World, pull: PullRequest): Sent<Shape<'pull-requ
     state: pull.state,
     locked: false,
     title: pull.title,
-    user: accountView(world, pull.author),
+    user: accountView(github, pull.author),
     body: pull.body,
-    labels: pull.labels.map((label) => labelView(world, repository, label)),
+    labels: pull.labels.map((label) => labelView(github, repository, label)),
     milestone: null,
     active_lock_reason: null,
     created_at: iso(pull.createdAt),
@@ -57,8 +57,8 @@ export const pullView = (world: World, pull: PullRequest): Sent<Shape<'pull-requ
     assignees: [],
     requested_reviewers: [],
     requested_teams: [],
-    head: endView(world, pull.headRepository, pull.headOwner, pull.headRef, pull.headSha),
-    base: endView(world, repository, repository.owner, pull.baseRef, pull.baseSha),
+    head: endView(github, pull.headRepository, pull.headOwner, pull.headRef, pull.headSha),
+    base: endView(github, repository, repository.owner, pull.baseRef, pull.baseSha),
     _links: {
       self: { href: url },
       html: { href: html },
@@ -75,21 +75,21 @@ export const pullView = (world: World, pull: PullRequest): Sent<Shape<'pull-requ
   };
 };
 
-const endView = (world: World, repository: Repository | undefined, owner: Account, ref: string, sha: string): End => ({
+const endView = (github: GithubState, repository: Repository | undefined, owner: Account, ref: string, sha: string): End => ({
   label: `${owner.login}:${ref}`,
   ref,
   sha,
-  user: accountView(world, owner),
-  repo: repository === undefined ? null : repositoryView(world, repository),
+  user: accountView(github, owner),
+  repo: repository === undefined ? null : repositoryView(github, repository),
 });
 
-/** What only one pull request shows, and webhooks too: the size of the change, which Git has to count. */
-export const fullPullView = async (world: World, pull: PullRequest): Promise<Sent<Shape<'pull-request'>>> => {
+/** Shown only for a single pull request and in webhooks: the size of the change, which Git has to compute. */
+export const fullPullView = async (github: GithubState, pull: PullRequest): Promise<Sent<Shape<'pull-request'>>> => {
   const { network } = pull.repository;
   const base = network.mergeBase(pull.baseSha, pull.headSha);
   const changes = await readChanges(network, base, pull.headSha);
   return {
-    ...describedPullView(world, pull),
+    ...describedPullView(github, pull),
     commits: network.between(pull.baseSha, pull.headSha).length,
     additions: changes.reduce((sum, { additions }) => sum + additions, 0),
     deletions: changes.reduce((sum, { deletions }) => sum + deletions, 0),
@@ -98,16 +98,16 @@ export const fullPullView = async (world: World, pull: PullRequest): Promise<Sen
 };
 
 /** Without asking Git, for webhooks: they are sent the moment something happens. */
-export const describedPullView = (world: World, pull: PullRequest): Sent<Shape<'pull-request'>> => ({
-  ...pullView(world, pull),
+export const describedPullView = (github: GithubState, pull: PullRequest): Sent<Shape<'pull-request'>> => ({
+  ...pullView(github, pull),
   state: pull.state,
-  user: accountView(world, pull.author),
+  user: accountView(github, pull.author),
   requested_teams: [],
   merged: pull.merged !== undefined,
   mergeable: pull.state === 'open' ? true : null,
   rebaseable: pull.state === 'open' ? true : null,
   mergeable_state: pull.state === 'open' ? (pull.draft ? 'draft' : 'clean') : 'unknown',
-  merged_by: pull.merged === undefined ? null : accountView(world, pull.merged.by),
+  merged_by: pull.merged === undefined ? null : accountView(github, pull.merged.by),
   comments: pull.comments.length,
   review_comments: 0,
   maintainer_can_modify: false,

@@ -1,34 +1,35 @@
 import type { Shape } from '../openapi/shapes.ts';
+import type { GithubState } from '../state/github-state.ts';
 import { fullName, type Repository } from '../state/repository.ts';
 import { roleOf, type Viewer } from '../state/viewer.ts';
-import type { World } from '../state/world.ts';
 import { accountView, permissionFlags, repositoryHtmlUrl } from './account-view.ts';
 import { iso, nodeId } from './text.ts';
 
-export const repositoryUrl = ({ urls }: World, repository: Repository): string => `${urls.api}/repos/${fullName(repository)}`;
+export const repositoryUrl = ({ urls }: GithubState, repository: Repository): string =>
+  `${urls.api}/repos/${fullName(repository)}`;
 
 const shown = new WeakMap<Repository, { readonly version: number; readonly view: Shape<'repository'> }>();
 
 /** As other things show it: pull requests, the list of an installation, webhooks. A page of pull requests shows it hundreds of times. */
-export const repositoryView = (world: World, repository: Repository): Shape<'repository'> => {
+export const repositoryView = (github: GithubState, repository: Repository): Shape<'repository'> => {
   const known = shown.get(repository);
   if (known?.version === repository.version) return known.view;
-  const view = renderRepository(world, repository);
+  const view = renderRepository(github, repository);
   shown.set(repository, { version: repository.version, view });
   return view;
 };
 
-const renderRepository = (world: World, repository: Repository): Shape<'repository'> => {
-  const html = repositoryHtmlUrl(world, repository);
+const renderRepository = (github: GithubState, repository: Repository): Shape<'repository'> => {
+  const html = repositoryHtmlUrl(github, repository);
   const open = [...repository.issues.values()].filter(({ state }) => state === 'open').length;
   return {
-    ...addresses(repositoryUrl(world, repository)),
+    ...addresses(repositoryUrl(github, repository)),
     id: repository.id,
     node_id: nodeId('R', repository.id),
     name: repository.name,
     full_name: fullName(repository),
     private: repository.private,
-    owner: accountView(world, repository.owner),
+    owner: accountView(github, repository.owner),
     html_url: html,
     description: null,
     fork: repository.parent !== undefined,
@@ -71,18 +72,18 @@ const renderRepository = (world: World, repository: Repository): Shape<'reposito
 
 /** With what the viewer may do, as lists show it. */
 export const listedRepositoryView = (
-  world: World,
+  github: GithubState,
   repository: Repository,
   viewer: Viewer,
 ): Shape<'repository'> & Shape<'minimal-repository'> => {
-  const { license: _, ...view } = repositoryView(world, repository);
+  const { license: _, ...view } = repositoryView(github, repository);
   return { ...view, license: null, permissions: flagsFor(viewer, repository) };
 };
 
-export const fullRepositoryView = (world: World, repository: Repository, viewer: Viewer): Shape<'full-repository'> => {
+export const fullRepositoryView = (github: GithubState, repository: Repository, viewer: Viewer): Shape<'full-repository'> => {
   const source = repository.parent?.parent ?? repository.parent;
   return {
-    ...repositoryView(world, repository),
+    ...repositoryView(github, repository),
     permissions: flagsFor(viewer, repository),
     has_discussions: false,
     created_at: iso(repository.createdAt),
@@ -96,9 +97,9 @@ export const fullRepositoryView = (world: World, repository: Repository, viewer:
     delete_branch_on_merge: false,
     network_count: repository.forks.size,
     subscribers_count: 0,
-    ...(repository.owner.type === 'Organization' ? { organization: accountView(world, repository.owner) } : {}),
-    ...(repository.parent === undefined ? {} : { parent: repositoryView(world, repository.parent) }),
-    ...(source === undefined ? {} : { source: repositoryView(world, source) }),
+    ...(repository.owner.type === 'Organization' ? { organization: accountView(github, repository.owner) } : {}),
+    ...(repository.parent === undefined ? {} : { parent: repositoryView(github, repository.parent) }),
+    ...(source === undefined ? {} : { source: repositoryView(github, source) }),
   };
 };
 

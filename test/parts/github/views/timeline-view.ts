@@ -1,7 +1,7 @@
 import type { Shape } from '../openapi/shapes.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { IssueEvent, Review } from '../state/issue.ts';
 import type { Issue, PullRequest } from '../state/repository.ts';
-import type { World } from '../state/world.ts';
 import { accountView, associationOf } from './account-view.ts';
 import { viaApp } from './app-view.ts';
 import { commentView, issueHtmlUrl, issueView } from './issue-view.ts';
@@ -9,37 +9,37 @@ import { repositoryUrl } from './repository-view.ts';
 import { iso, nodeId } from './text.ts';
 
 /** One thing that happened to an issue. */
-export const eventView = (world: World, issue: Issue, event: IssueEvent) => {
-  const url = repositoryUrl(world, issue.repository);
+export const eventView = (github: GithubState, issue: Issue, event: IssueEvent) => {
+  const url = repositoryUrl(github, issue.repository);
   const commit = 'commit' in event ? event.commit : null;
   return {
     id: event.id,
     node_id: nodeId('EV', event.id),
     url: `${url}/issues/events/${event.id}`,
-    actor: accountView(world, event.actor),
+    actor: accountView(github, event.actor),
     event: event.event,
     commit_id: commit,
     commit_url: commit === null ? null : `${url}/commits/${commit}`,
     created_at: iso(event.at),
-    performed_via_github_app: viaApp(world, event.actor),
+    performed_via_github_app: viaApp(github, event.actor),
     ...('label' in event ? { label: { name: event.label.name, color: event.label.color } } : {}),
     ...('from' in event ? { rename: { from: event.from, to: event.to } } : {}),
   };
 };
 
 /** In the list of a whole repository an event also says whom it happened to. */
-export const repositoryEventView = (world: World, issue: Issue, event: IssueEvent) => ({
-  ...eventView(world, issue, event),
-  issue: issueView(world, issue),
+export const repositoryEventView = (github: GithubState, issue: Issue, event: IssueEvent) => ({
+  ...eventView(github, issue, event),
+  issue: issueView(github, issue),
 });
 
-export const reviewView = (world: World, pull: PullRequest, review: Review): Shape<'pull-request-review'> => {
-  const pullUrl = `${repositoryUrl(world, pull.repository)}/pulls/${pull.number}`;
-  const html = `${issueHtmlUrl(world, pull)}#pullrequestreview-${review.id}`;
+export const reviewView = (github: GithubState, pull: PullRequest, review: Review): Shape<'pull-request-review'> => {
+  const pullUrl = `${repositoryUrl(github, pull.repository)}/pulls/${pull.number}`;
+  const html = `${issueHtmlUrl(github, pull)}#pullrequestreview-${review.id}`;
   return {
     id: review.id,
     node_id: nodeId('PRR', review.id),
-    user: accountView(world, review.author),
+    user: accountView(github, review.author),
     body: review.body,
     state: review.state,
     html_url: html,
@@ -52,15 +52,15 @@ export const reviewView = (world: World, pull: PullRequest, review: Review): Sha
 };
 
 /** Everything that happened, oldest first: events, comments and reviews. */
-export const timelineViews = (world: World, issue: Issue): readonly unknown[] => {
-  const events = issue.events.map((event) => ({ id: event.id, at: event.at, shown: eventView(world, issue, event) }));
+export const timelineViews = (github: GithubState, issue: Issue): readonly unknown[] => {
+  const events = issue.events.map((event) => ({ id: event.id, at: event.at, shown: eventView(github, issue, event) }));
   const comments = issue.comments.map((comment) => {
-    const actor = accountView(world, comment.author);
-    return { id: comment.id, at: comment.createdAt, shown: { ...commentView(world, comment), event: 'commented', actor } };
+    const actor = accountView(github, comment.author);
+    return { id: comment.id, at: comment.createdAt, shown: { ...commentView(github, comment), event: 'commented', actor } };
   });
   const reviews = (issue.kind === 'pull' ? issue.reviews.map((review) => ({ pull: issue, review })) : []).map(
     ({ pull, review }) => {
-      const view = reviewView(world, pull, review);
+      const view = reviewView(github, pull, review);
       return { id: review.id, at: review.at, shown: { ...view, event: 'reviewed', state: review.state.toLowerCase() } };
     },
   );

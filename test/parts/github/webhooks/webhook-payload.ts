@@ -1,8 +1,8 @@
 import type { Commit } from '../git/git-network.ts';
 import type { Account } from '../state/account.ts';
+import type { GithubEvent } from '../state/github-event.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { Repository } from '../state/repository.ts';
-import type { World } from '../state/world.ts';
-import type { WorldEvent } from '../state/world-event.ts';
 import { accountView, organizationReference, repositoryHtmlUrl } from '../views/account-view.ts';
 import { checkRunView } from '../views/commit-report-view.ts';
 import { commitView } from '../views/git-view.ts';
@@ -27,7 +27,7 @@ export interface WebhookPayload {
 const noCommit = '0'.repeat(40);
 
 /** What GitHub says about an event: a real payload of its kind, in which everything that the emulator knows is replaced. */
-export const webhookPayload = (world: World, event: WorldEvent): WebhookPayload => {
+export const webhookPayload = (github: GithubState, event: GithubEvent): WebhookPayload => {
   const action = actionOf(event);
   const name = event.kind;
   const example = webhookExample(name, action);
@@ -36,37 +36,40 @@ export const webhookPayload = (world: World, event: WorldEvent): WebhookPayload 
   const { owner } = repository;
   const payload: Json = {
     ...rest,
-    ...details(world, event, example),
-    repository: shownRepository(world, event, example['repository']),
-    sender: accountView(world, sender),
-    ...(owner.type === 'Organization' ? { organization: organizationReference(world, owner) } : {}),
+    ...details(github, event, example),
+    repository: shownRepository(github, event, example['repository']),
+    sender: accountView(github, sender),
+    ...(owner.type === 'Organization' ? { organization: organizationReference(github, owner) } : {}),
   };
   const described = [name.replaceAll('_', '-'), ...(action === undefined ? [] : [action.replaceAll('_', '-')])].join('-');
   return { name, action, described, payload };
 };
 
-const actionOf = (event: WorldEvent): string | undefined => {
+const actionOf = (event: GithubEvent): string | undefined => {
   if (event.kind === 'pull_request') return event.change.action;
   if (event.kind === 'pull_request_review') return 'submitted';
   return 'action' in event ? event.action : undefined;
 };
 
-const details = (world: World, event: WorldEvent, example: Json): Json => {
+const details = (github: GithubState, event: GithubEvent, example: Json): Json => {
   switch (event.kind) {
     case 'pull_request':
-      return pullDetails(world, event, example);
+      return pullDetails(github, event, example);
     case 'pull_request_review': {
-      const review = { ...reviewView(world, event.pull, event.review), state: event.review.state.toLowerCase() };
-      return { review: over(example['review'], review), pull_request: over(example['pull_request'], reviewedPull(world, event)) };
+      const review = { ...reviewView(github, event.pull, event.review), state: event.review.state.toLowerCase() };
+      return {
+        review: over(example['review'], review),
+        pull_request: over(example['pull_request'], reviewedPull(github, event)),
+      };
     }
     case 'issue_comment':
       return {
-        issue: over(withoutPull(example['issue']), issueView(world, event.issue)),
-        comment: over(example['comment'], commentView(world, event.comment)),
+        issue: over(withoutPull(example['issue']), issueView(github, event.issue)),
+        comment: over(example['comment'], commentView(github, event.comment)),
         ...(event.action === 'edited' ? { changes: { body: { from: event.previousBody } } } : {}),
       };
     case 'push':
-      return pushDetails(world, event);
+      return pushDetails(github, event);
     case 'create':
     case 'delete':
       return {
@@ -76,37 +79,37 @@ const details = (world: World, event: WorldEvent, example: Json): Json => {
         ...(event.kind === 'create' ? { master_branch: event.repository.defaultBranch, description: null } : {}),
       };
     case 'status':
-      return statusDetails(world, event);
+      return statusDetails(github, event);
     case 'check_run':
-      return { check_run: over(example['check_run'], checkRunView(world, event.repository, event.run)) };
+      return { check_run: over(example['check_run'], checkRunView(github, event.repository, event.run)) };
     case 'repository':
-      return event.before === undefined ? {} : { changes: moveDetails(world, event.action, event.before) };
+      return event.before === undefined ? {} : { changes: moveDetails(github, event.action, event.before) };
     case 'ping':
       return { hook_id: event.hook.id };
   }
 };
 
-const pullDetails = (world: World, event: Extract<WorldEvent, { kind: 'pull_request' }>, example: Json): Json => {
+const pullDetails = (github: GithubState, event: Extract<GithubEvent, { kind: 'pull_request' }>, example: Json): Json => {
   const { pull, change } = event;
-  const shared = { number: pull.number, pull_request: over(example['pull_request'], describedPullView(world, pull)) };
-  if ('label' in change) return { ...shared, label: labelView(world, pull.repository, change.label) };
+  const shared = { number: pull.number, pull_request: over(example['pull_request'], describedPullView(github, pull)) };
+  if ('label' in change) return { ...shared, label: labelView(github, pull.repository, change.label) };
   if (change.action === 'synchronize') return { ...shared, before: change.before, after: change.after };
   return change.action === 'edited' ? { ...shared, changes: change.changes } : shared;
 };
 
 /** A review shows its pull request without the counts. */
-const reviewedPull = (world: World, { pull }: Extract<WorldEvent, { kind: 'pull_request_review' }>): Json => {
-  const { mergeable: _, rebaseable: __, merged_by: ___, ...shown } = describedPullView(world, pull);
+const reviewedPull = (github: GithubState, { pull }: Extract<GithubEvent, { kind: 'pull_request_review' }>): Json => {
+  const { mergeable: _, rebaseable: __, merged_by: ___, ...shown } = describedPullView(github, pull);
   return shown;
 };
 
-const pushDetails = (world: World, event: Extract<WorldEvent, { kind: 'push' }>): Json => {
+const pushDetails = (github: GithubState, event: Extract<GithubEvent, { kind: 'push' }>): Json => {
   const { repository, ref, before, after, forced, sender } = event;
   const { network } = repository;
   const head = after === undefined ? undefined : network.commits.get(network.tagged(after) ?? after);
   const known = before === undefined ? repository.refs.get(`refs/heads/${repository.defaultBranch}`) : before;
   const pushed = head === undefined ? [] : known === undefined ? [head] : [...network.between(known, head.sha)].toReversed();
-  const show = (commit: Commit): Json => pushedCommit(world, repository, commit);
+  const show = (commit: Commit): Json => pushedCommit(github, repository, commit);
   return {
     ref,
     before: before ?? noCommit,
@@ -115,14 +118,14 @@ const pushDetails = (world: World, event: Extract<WorldEvent, { kind: 'push' }>)
     deleted: after === undefined,
     forced,
     base_ref: null,
-    compare: `${repositoryHtmlUrl(world, repository)}/compare/${(before ?? noCommit).slice(0, 12)}...${(after ?? noCommit).slice(0, 12)}`,
+    compare: `${repositoryHtmlUrl(github, repository)}/compare/${(before ?? noCommit).slice(0, 12)}...${(after ?? noCommit).slice(0, 12)}`,
     commits: pushed.map(show),
     head_commit: head === undefined ? null : show(head),
     pusher: { name: sender.login, email: `${sender.login}@users.noreply.github.com` },
   };
 };
 
-const pushedCommit = (world: World, repository: Repository, commit: Commit): Json => {
+const pushedCommit = (github: GithubState, repository: Repository, commit: Commit): Json => {
   const before = commit.parents[0] === undefined ? undefined : repository.network.commits.get(commit.parents[0])?.snapshot;
   const paths = [...new Set([...commit.snapshot.keys(), ...(before?.keys() ?? [])])];
   const changed = paths.filter((path) => before?.get(path)?.sha !== commit.snapshot.get(path)?.sha);
@@ -133,7 +136,7 @@ const pushedCommit = (world: World, repository: Repository, commit: Commit): Jso
     distinct: true,
     message: commit.message,
     timestamp: iso(commit.author.atMs),
-    url: `${repositoryHtmlUrl(world, repository)}/commit/${commit.sha}`,
+    url: `${repositoryHtmlUrl(github, repository)}/commit/${commit.sha}`,
     author: person,
     committer: person,
     added: changed.filter((path) => before?.has(path) !== true),
@@ -142,17 +145,21 @@ const pushedCommit = (world: World, repository: Repository, commit: Commit): Jso
   };
 };
 
-const moveDetails = (world: World, action: string, { owner, name }: { readonly owner: Account; readonly name: string }): Json => {
+const moveDetails = (
+  github: GithubState,
+  action: string,
+  { owner, name }: { readonly owner: Account; readonly name: string },
+): Json => {
   if (action === 'renamed') return { repository: { name: { from: name } } };
   const isOrganization = owner.type === 'Organization';
-  const from = isOrganization ? { organization: organizationReference(world, owner) } : { user: accountView(world, owner) };
+  const from = isOrganization ? { organization: organizationReference(github, owner) } : { user: accountView(github, owner) };
   return { owner: { from } };
 };
 
-const statusDetails = (world: World, event: Extract<WorldEvent, { kind: 'status' }>): Json => {
+const statusDetails = (github: GithubState, event: Extract<GithubEvent, { kind: 'status' }>): Json => {
   const { repository, status } = event;
   const commit = repository.network.find(status.sha);
-  const url = repositoryUrl(world, repository);
+  const url = repositoryUrl(github, repository);
   return {
     id: status.id,
     sha: status.sha,
@@ -161,7 +168,7 @@ const statusDetails = (world: World, event: Extract<WorldEvent, { kind: 'status'
     context: status.context,
     description: status.description,
     state: status.state,
-    commit: commitView(world, repository, { ...commit, committer: commit.author }),
+    commit: commitView(github, repository, { ...commit, committer: commit.author }),
     branches: [...repository.refs]
       .filter(([ref, sha]) => ref.startsWith('refs/heads/') && sha === status.sha)
       .map(([ref, sha]) => ({
@@ -175,16 +182,16 @@ const statusDetails = (world: World, event: Extract<WorldEvent, { kind: 'status'
 };
 
 /** A push counts its times in seconds. */
-const shownRepository = (world: World, event: WorldEvent, example: unknown): Json => {
+const shownRepository = (github: GithubState, event: GithubEvent, example: unknown): Json => {
   const { repository } = event;
-  const shown = over(example, repositoryView(world, repository));
+  const shown = over(example, repositoryView(github, repository));
   if (event.kind !== 'push') return shown;
   const seconds = (ms: number): number => Math.floor(ms / 1000);
   return {
     ...shown,
     created_at: seconds(repository.createdAt),
     pushed_at: seconds(repository.pushedAt),
-    owner: { ...accountView(world, repository.owner), name: repository.owner.login, email: null },
+    owner: { ...accountView(github, repository.owner), name: repository.owner.login, email: null },
     master_branch: repository.defaultBranch,
   };
 };

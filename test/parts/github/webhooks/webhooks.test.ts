@@ -55,7 +55,7 @@ beforeEach(async () => {
 afterEach(() => receiver.stop());
 
 describe('webhooks', () => {
-  it('tell everything that happens to a pull request, each time as GitHub describes it', async () => {
+  it('report every event of a pull request, as described by GitHub', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop', { private: true });
     repository.addHook(url, { secret });
@@ -123,7 +123,7 @@ describe('webhooks', () => {
     expect(receiver.received[18]?.payload).toMatchObject({ pull_request: { merged: true, state: 'closed' } });
   });
 
-  it('are signed so that octokit believes them, with the headers of GitHub', async () => {
+  it('have the headers of GitHub and a signature that octokit verifies', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop');
     repository.addHook(url, { secret, events: ['push'] });
@@ -171,7 +171,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('tell an organisation about all its repositories, and about what Apps do there', async () => {
+  it('of an organisation report events of all its repositories, including those of Apps', async () => {
     await using github = await GithubEmulator.start();
     github.createOrganization('acme', { owners: ['olga'] });
     const app = github.createApp();
@@ -204,7 +204,7 @@ describe('webhooks', () => {
     expect(receiver.received[4]?.payload).toMatchObject({ sender: { login: 'eph[bot]' }, check_run: { conclusion: 'failure' } });
   });
 
-  it('are registered through the API and greet their receiver', async () => {
+  it('are registered through the API and send a ping', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop');
     const octokit = octokitFor(github, github.createToken());
@@ -262,7 +262,7 @@ describe('webhooks', () => {
     expect(received()).toBe(4);
   });
 
-  it('are lost where nobody listens', async () => {
+  it('are lost without a receiver', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop');
     repository.addHook('http://127.0.0.1:1/nobody');

@@ -2,9 +2,9 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Conformance } from '../openapi/conformance.ts';
 import type { Installation } from '../state/app.ts';
+import type { GithubEvent } from '../state/github-event.ts';
+import type { GithubState } from '../state/github-state.ts';
 import type { Hook } from '../state/hook.ts';
-import type { World } from '../state/world.ts';
-import type { WorldEvent } from '../state/world-event.ts';
 import { nodeId } from '../views/text.ts';
 import { webhookPayload } from './webhook-payload.ts';
 
@@ -34,18 +34,18 @@ export class Webhooks {
   dropProbability = 0;
   duplicateProbability = 0;
   delayMs = 0;
-  readonly #world: World;
+  readonly #github: GithubState;
   readonly #conformance: Conformance;
   readonly #random: () => number;
   readonly #deliveries: Delivery[] = [];
   readonly #queues = new Map<number, Promise<void>>();
   readonly #stopping = new AbortController();
 
-  constructor(world: World, conformance: Conformance, random: () => number) {
-    this.#world = world;
+  constructor(github: GithubState, conformance: Conformance, random: () => number) {
+    this.#github = github;
     this.#conformance = conformance;
     this.#random = random;
-    world.onEvent((event) => this.#announce(event));
+    github.onEvent((event) => this.#announce(event));
   }
 
   get deliveries(): readonly Delivery[] {
@@ -68,11 +68,11 @@ export class Webhooks {
     await this.settled();
   }
 
-  #announce(event: WorldEvent): void {
+  #announce(event: GithubEvent): void {
     if (!this.enabled) return;
     const receivers = this.#receiversOf(event);
     if (receivers.length === 0) return;
-    const { name, action, described, payload } = webhookPayload(this.#world, event);
+    const { name, action, described, payload } = webhookPayload(this.#github, event);
     this.#conformance.checkWebhook(described, payload);
     for (const { hook, installation } of receivers) {
       const told =
@@ -84,11 +84,11 @@ export class Webhooks {
     }
   }
 
-  #receiversOf(event: WorldEvent): readonly Receiver[] {
+  #receiversOf(event: GithubEvent): readonly Receiver[] {
     if (event.kind === 'ping') return [{ hook: event.hook, installation: undefined }];
     const { repository } = event;
-    const ofOwner = [...this.#world.organizationHooks.values()].filter(({ target }) => target.id === repository.owner.id);
-    const ofApps = [...this.#world.installations.values()]
+    const ofOwner = [...this.#github.organizationHooks.values()].filter(({ target }) => target.id === repository.owner.id);
+    const ofApps = [...this.#github.installations.values()]
       .filter(({ account, selected }) => account === repository.owner && (selected?.has(repository.id) ?? true))
       .flatMap((installation) => (installation.app.hook === undefined ? [] : [{ hook: installation.app.hook, installation }]));
     const plain = [...repository.hooks.values(), ...ofOwner].map((hook) => ({ hook, installation: undefined }));
@@ -125,7 +125,7 @@ export class Webhooks {
       await response.arrayBuffer();
       delivery.outcome = response.status;
     } catch {
-      // A receiver that is away is a state of the world here, and the delivery says so.
+      // A receiver that is away is a state of the network here, and the delivery says so.
       delivery.outcome = 'unreachable';
     }
   }

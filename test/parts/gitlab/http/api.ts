@@ -15,7 +15,7 @@ import { readParameters } from './read-parameters.ts';
 const root = '/api/v4';
 const nothing: Answer = { status: 0, headers: {}, body: Buffer.alloc(0) };
 
-/** Lists that a client asks for all the time; kept until anything changes, so that thousands of idle projects cost little. */
+/** Lists that clients poll; cached until anything changes, so that thousands of idle projects cost little. */
 const remembered = new Set([
   'GET /projects/:id/merge_requests',
   'GET /groups/:id/merge_requests',
@@ -31,7 +31,7 @@ export interface ApiParts {
   readonly failures: Failures;
   readonly requests: RequestLog;
   readonly rateLimit: RateLimit;
-  /** Where the emulator or its client left the documented ways. */
+  /** Deviations of the emulator or its client from the documentation. */
   readonly mistakes: string[];
 }
 
@@ -56,7 +56,7 @@ export class GitlabApi {
     const rule = failures.pick({ method, path: target, operation });
     const failure = rule?.failure;
     const id = `request-${(this.#requestCount += 1)}`;
-    // A failure that leaves the request without effect spares the work.
+    // If the failure prevents any effect, the request is not processed.
     const isSpared =
       rule !== undefined && rule.takesEffect !== true && ['no-answer', 'reset', 'status'].includes(rule.failure.kind);
     const respond = () =>
@@ -74,7 +74,7 @@ export class GitlabApi {
       operation,
       budget: (gitMatch === undefined ? this.#tokenOf(request) : git.tokenOf(request))?.user.username,
       status: isUnanswered ? 0 : outcome.answer.status,
-      // A conditional request costs as much as any other; Git costs nothing of what the API grants.
+      // A conditional request counts like any other; Git requests do not count against the API limit.
       points: isSpared || gitMatch !== undefined ? 0 : 1,
       conditional: headers['if-none-match'] !== undefined,
       failure: failure?.kind,
@@ -99,7 +99,7 @@ export class GitlabApi {
 
   async #respond(request: Received, match: Match | Refusal | undefined, id: string, emptyPages: boolean): Promise<Answer> {
     const throttle = this.#parts.rateLimit.count(this.#tokenOf(request)?.user.username ?? '');
-    // By its own watch, as all times that it tells.
+    // By the clock of the emulator, as all its times.
     const own = { date: new Date(this.#parts.state.now()).toUTCString(), 'x-request-id': id, ...throttle.headers };
     if (throttle.answer !== undefined) return { ...throttle.answer, headers: { ...throttle.answer.headers, ...own } };
     const answer = await this.#answerOrRefuse(request, match, emptyPages);

@@ -3,10 +3,10 @@ import type { Token } from '../state/access.ts';
 import type { User } from '../state/entities.ts';
 import type { GitlabState } from '../state/state.ts';
 
-/** A request on its way to one endpoint. */
+/** A request to one endpoint. */
 export interface Call<Parameters> {
   readonly state: GitlabState;
-  /** Nobody, for a request without a token. */
+  /** Undefined for a request without a token. */
   readonly user: User | undefined;
   readonly token: Token | undefined;
   readonly method: string;
@@ -16,7 +16,7 @@ export interface Call<Parameters> {
   readonly path: (name: string) => string;
   /** Query and body together. */
   readonly parameters: Parameters;
-  /** A failure on command: lists have nothing in them. */
+  /** Injected failure: lists are empty. */
   readonly emptyPages: boolean;
 }
 
@@ -42,7 +42,7 @@ export const endpoint = <Parameters extends z.ZodType>(
   answer: z.ZodType | undefined,
   handle: (call: Call<z.output<Parameters>>) => Reply | Promise<Reply>,
 ): Endpoint =>
-  // A call gets to an endpoint only with parameters of its own schema.
+  // The parameters were parsed with the schema of this endpoint.
   ({ name, parameters, answer, handle });
 
 export interface Match {

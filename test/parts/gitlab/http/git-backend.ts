@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Answer, Received } from '../../emulation/loopback-server.ts';
 
-/** What Gitaly tells its Git. */
+/** The Git configuration of Gitaly. */
 const settings = [
   'http.receivepack=true',
   'uploadpack.allowAnySHA1InWant=true',
@@ -62,7 +62,7 @@ export class GitBackend {
     });
     const output: Buffer[] = [];
     backend.stdout.on('data', (chunk: Buffer) => output.push(chunk));
-    // A Git that ends early has said why.
+    // If Git exits early, its output carries the error.
     backend.stdin.on('error', () => undefined).end(body);
     await once(backend, 'close');
     return parseCgi(Buffer.concat(output));

@@ -25,7 +25,7 @@ const services = {
 const fetching: readonly Scope[] = ['api', 'read_repository', 'write_repository'];
 const pushing: readonly Scope[] = ['api', 'write_repository'];
 
-/** Git over HTTP: tokens as passwords, whatever the name; what is pushed has all that follows from a push. */
+/** Git over HTTP: tokens as passwords with any user name; a push has all its side effects. */
 export class GitHttp {
   readonly #state: GitlabState;
   readonly #tokens: ReadonlyMap<string, Token>;
@@ -66,7 +66,7 @@ export class GitHttp {
     return answer;
   }
 
-  /** Everybody may fetch from a public project; whoever has a wrong token may nothing at all. */
+  /** Anyone may fetch from a public project, but an invalid token is always refused. */
   #admit(request: Received, { path, isPush }: GitMatch): { readonly project: Project; readonly user: User | undefined } {
     const isAnonymous = request.headers['authorization'] === undefined;
     const token = this.tokenOf(request);

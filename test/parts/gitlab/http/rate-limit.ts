@@ -8,7 +8,7 @@ export interface RateLimitOptions {
 
 /**
  * Counts requests per user in fixed windows. A conditional request that is answered with 304 counts like any other: GitLab throttles
- * before it looks. https://docs.gitlab.com/administration/settings/user_and_ip_rate_limits/#response-headers
+ * before it processes the request. https://docs.gitlab.com/administration/settings/user_and_ip_rate_limits/#response-headers
  */
 export class RateLimit {
   #options: RateLimitOptions | undefined;
@@ -27,7 +27,7 @@ export class RateLimit {
     this.#observed.clear();
   }
 
-  /** Counts a request. The answer is there only if there were too many. */
+  /** Counts a request; returns an answer only if the limit is exceeded. */
   count(who: string): { readonly headers: Readonly<Record<string, string>>; readonly answer?: Answer } {
     if (this.#options === undefined) return { headers: {} };
     const { limit, periodSeconds } = this.#options;
@@ -50,7 +50,7 @@ export class RateLimit {
   }
 }
 
-/** Plain text, unlike every other refusal. */
+/** Plain text, unlike every other error. */
 const tooMany = (headers: Readonly<Record<string, string>>, retryAfter: number): Answer => ({
   status: 429,
   headers: { ...headers, 'content-type': 'text/plain', 'retry-after': String(retryAfter) },

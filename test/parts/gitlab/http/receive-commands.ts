@@ -10,7 +10,7 @@ export const parseCommands = (body: Buffer): readonly RefCommand[] => {
   const commands: RefCommand[] = [];
   for (let at = 0; at + 4 <= body.length; ) {
     const length = Number.parseInt(body.toString('latin1', at, at + 4), 16);
-    // A flush, or no packet line at all: Git itself finds fault with that.
+    // A flush packet, or an invalid packet line, which Git itself rejects.
     if (!(length > 4)) break;
     const [line = ''] = body.toString('utf8', at + 4, at + length).split(/[\0\n]/u);
     const [, before, after, ref] = /^([0-9a-f]{40}) ([0-9a-f]{40}) (.+)$/u.exec(line) ?? [];

@@ -43,7 +43,7 @@ interface Filters {
   readonly with_labels_details?: boolean | undefined;
 }
 
-/** All of them, not any of them; `None` and `Any` are words of their own. */
+/** All of the labels must match; `None` and `Any` are keywords. */
 const hasLabels = (merge: MergeRequest, wanted: readonly string[]): boolean => {
   const own = [...merge.labels].map(({ title }) => title);
   return wanted.every((label) => {
@@ -87,7 +87,7 @@ const changesCount = async (merge: MergeRequest): Promise<string | null> => {
 
 const showMergeRequest = async (call: Call<unknown>, merge: MergeRequest, status = 200) => {
   const body = representMergeRequest(call.state, call.user, merge, await changesCount(merge));
-  // Asking for one is what makes GitLab look whether it can be merged; the list changes, its update time does not.
+  // A request for a single merge request makes GitLab check whether it can be merged; the list changes, `updated_at` does not.
   if (merge.mergeStatus === 'unchecked' && merge.state === 'opened') {
     merge.mergeStatus = 'can_be_merged';
     call.state.touch();

@@ -78,7 +78,7 @@ export const repositoryEndpoints = [
     const { search = '' } = call.parameters;
     const refs = (await repository.refs('refs/heads/')).filter(({ name }) => matches(name.slice('refs/heads/'.length), search));
     return paginate(call, await commitsOf(repository, refs), ({ ref, commit }) =>
-      // Whether it was merged takes a look at history per branch, which a list of them spares itself here.
+      // Whether it was merged requires reading the history per branch, which the emulator omits in lists.
       representBranch(call.state, call.user, project, { name: ref.name.slice('refs/heads/'.length), commit, merged: false }),
     );
   }),

@@ -2,10 +2,10 @@ import { z } from 'zod';
 
 /**
  * What may be sent to GitLab, from the attributes its documentation names; the address is above each set. GitLab itself ignores
- * what it does not know, so a misspelt filter silently lists everything: the emulator refuses it and remembers the mistake.
+ * what it does not know, so a misspelt filter silently lists everything: the emulator refuses it and records the deviation.
  */
 
-// The same attribute arrives as text in a query and as itself in JSON.
+// The same attribute is text in a query and a JSON value in a body.
 const integer = z.union([z.int(), z.string().regex(/^\d+$/u).transform(Number)]);
 const decimal = z.union([
   z.number(),

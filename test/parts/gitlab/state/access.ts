@@ -90,7 +90,7 @@ export const canReadCode = (user: User | undefined, project: Project): boolean =
 export const canPushTo = (user: User | undefined, project: Project, branch: string): boolean =>
   levelOf(user, project) >= (branch === project.defaultBranch ? accessLevels.maintainer : accessLevels.developer);
 
-/** The project of a path parameter. A project that must not be seen and one that is not there look the same. */
+/** The project of a path parameter. A hidden project gives the same answer as a missing one. */
 export const findProject = (
   state: GitlabState,
   user: User | undefined,

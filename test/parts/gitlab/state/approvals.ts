@@ -4,7 +4,7 @@ import { addSystemNote } from './notes.ts';
 import { conflict, noRecord, unauthorized } from './refusal.ts';
 import type { GitlabState } from './state.ts';
 
-/** Not the author, and nobody twice. */
+/** Not the author, and each user only once. */
 export const mayApprove = (user: User | undefined, merge: MergeRequest): boolean =>
   user !== undefined &&
   user !== merge.author &&
@@ -14,7 +14,7 @@ export const mayApprove = (user: User | undefined, merge: MergeRequest): boolean
 /** https://docs.gitlab.com/api/merge_request_approvals/#approve-merge-request */
 export const approve = (state: GitlabState, user: User, merge: MergeRequest, sha?: string): void => {
   if (sha !== undefined && sha !== merge.sha) throw conflict(`SHA does not match HEAD of source branch: ${merge.sha}`);
-  // Also the answer to those who approved already.
+  // Also for users who have already approved.
   if (!mayApprove(user, merge)) throw unauthorized();
   merge.approvals.set(user.id, { user, at: state.now() });
   changed(state, user, merge, 'approved');

@@ -2,10 +2,10 @@ import type { Award, MergeRequest, Note, User } from './entities.ts';
 import { forbidden, noRecord, notFound } from './refusal.ts';
 import type { GitlabState } from './state.ts';
 
-/** What people react to. */
+/** What reactions can be added to. */
 export type Awardable = MergeRequest | Note;
 
-/** Some of those that GitLab knows. */
+/** Some of the names that GitLab knows. */
 const emoji = new Set(
   (
     'thumbsup thumbsdown eyes rocket white_check_mark x hourglass tada warning confused heart ' +

@@ -76,7 +76,7 @@ export interface MergeRequest {
   readonly id: number;
   readonly iid: number;
   readonly target: Project;
-  /** Gone when a fork is deleted; the merge request stays. */
+  /** Undefined once the fork is deleted; the merge request stays. */
   source: Project | undefined;
   readonly sourceBranch: string;
   readonly author: User;
@@ -86,9 +86,9 @@ export interface MergeRequest {
   description: string;
   state: 'opened' | 'closed' | 'merged';
   updatedAt: number;
-  /** The head of the source branch when GitLab last looked. */
+  /** The head of the source branch when GitLab last checked. */
   sha: string;
-  /** The commit of `sha`; none for merge requests that were made up without a push. */
+  /** The commit of `sha`; none for merge requests that were added without a push. */
   head: CommitObject | undefined;
   baseSha: string;
   mergeStatus: 'unchecked' | 'can_be_merged' | 'cannot_be_merged';
@@ -103,7 +103,7 @@ export interface MergeRequest {
   readonly versions: Version[];
 }
 
-/** What GitLab saw when it looked at the head. */
+/** A diff version, recorded when the head changed. */
 export interface Version {
   readonly id: number;
   readonly at: number;
@@ -203,7 +203,7 @@ export interface Hook {
   token: string | undefined;
 }
 
-/** What happened, for webhooks. */
+/** An event for webhooks. */
 export type Announcement =
   | {
       readonly kind: 'push';

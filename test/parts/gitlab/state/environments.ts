@@ -95,14 +95,14 @@ export const updateEnvironment = (
   state.touch();
 };
 
-/** Stopping what is stopped is fine. No job is tied to an environment made by the API, so it stops at once. */
+/** Idempotent. No job belongs to an environment created through the API, so it stops immediately. */
 export const stopEnvironment = (state: GitlabState, environment: Environment): void => {
   environment.state = 'stopped';
   environment.updatedAt = state.now();
   state.touch();
 };
 
-/** Only what is stopped; its deployments go with it. */
+/** Only a stopped environment can be deleted; its deployments are deleted too. */
 export const deleteEnvironment = (state: GitlabState, project: Project, environment: Environment): void => {
   if (environment.state !== 'stopped') throw forbidden();
   project.environments.delete(environment.id);
@@ -162,7 +162,7 @@ export const updateDeployment = (state: GitlabState, deployment: Deployment, sta
   state.touch();
 };
 
-/** Neither a running one nor the one that an environment stands on. */
+/** Neither a running deployment nor the last one of an environment can be deleted. */
 export const deleteDeployment = (state: GitlabState, project: Project, deployment: Deployment): void => {
   if (deployment.status === 'running') throw invalid('400 Cannot destroy running deployment');
   if (lastDeployment(project, deployment.environment) === deployment)

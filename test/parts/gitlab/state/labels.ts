@@ -10,7 +10,7 @@ export const availableLabels = ({ namespace, labels }: Project): readonly Label[
 };
 
 /**
- * Labels by their names. Whoever may manage labels makes a missing one by using it; for others it is left out without a word.
+ * Labels by their names. A missing label is created if the user may manage labels, and silently ignored otherwise.
  * https://docs.gitlab.com/api/merge_requests/#update-mr, `add_labels`
  */
 export const ensureLabels = (state: GitlabState, actor: User, project: Project, titles: readonly string[]): readonly Label[] => {

@@ -41,13 +41,13 @@ export const openMergeRequest = async (
   return merge;
 };
 
-/** With the head it is at, before GitLab has looked at it. */
+/** With its current head, before GitLab has checked it. */
 interface PlacedMergeRequest extends NewMergeRequest {
   readonly sha: string;
   readonly baseSha: string;
 }
 
-/** A merge request out of nothing: no repository, no webhook. For worlds of thousands. */
+/** A merge request without a repository and without webhooks, for tests with thousands of them. */
 export const addMergeRequest = (state: GitlabState, author: User, target: Project, wanted: PlacedMergeRequest): MergeRequest => {
   const merge = makeMergeRequest(state, author, target, wanted);
   addVersion(state, merge, wanted.baseSha, 0);
@@ -93,7 +93,7 @@ const makeMergeRequest = (state: GitlabState, author: User, target: Project, wan
   return merge;
 };
 
-/** What GitLab does after a push: remember the head in the target project and compare it. */
+/** After a push, GitLab records the head in the target project and compares it. */
 const lookAtHead = async (state: GitlabState, merge: MergeRequest, sha: string): Promise<void> => {
   const target = await state.repositoryOf(merge.target);
   if (merge.source !== undefined) {
@@ -141,8 +141,8 @@ export interface MergeRequestUpdate {
 type Changes = Record<string, { readonly previous: unknown; readonly current: unknown }>;
 
 /**
- * https://docs.gitlab.com/api/merge_requests/#update-mr. An author without a role in the project may change the words and close it;
- * labels in the same request are ignored without a word.
+ * https://docs.gitlab.com/api/merge_requests/#update-mr. An author without a role in the project may edit the text and close it;
+ * labels in the same request are silently ignored.
  */
 export const updateMergeRequest = (state: GitlabState, actor: User, merge: MergeRequest, update: MergeRequestUpdate): void => {
   const isDeveloper = levelOf(actor, merge.target) >= accessLevels.developer;

@@ -36,7 +36,7 @@ export const addNote = (state: GitlabState, author: User, mergeRequest: MergeReq
   return note;
 };
 
-/** What GitLab itself says in the conversation. */
+/** A system note. */
 export const addSystemNote = (state: GitlabState, author: User, mergeRequest: MergeRequest, body: string): void => {
   put(state, author, mergeRequest, body, { system: true, internal: false });
 };

@@ -106,7 +106,7 @@ export const setCommitStatus = async (
   return status;
 };
 
-/** Whoever may not push to a protected branch may not speak about its pipelines either. */
+/** Users who may not push to a protected branch may not set its statuses either. */
 const refuseProtected = (actor: User, project: Project, ref: string): void => {
   if (ref === project.defaultBranch && levelOf(actor, project) < accessLevels.maintainer) throw forbidden();
 };
@@ -118,7 +118,7 @@ const refuseLong = ({ description, targetUrl, name }: NewStatus): void => {
   if (name.length > 255) throw invalid({ name: tooLong });
 };
 
-/** A status goes on only while it is unfinished, and only for the user who began it. */
+/** A status can be updated only while it is unfinished, and only by the user who created it. */
 const continued = (project: Project, pipeline: Pipeline, actor: User, name: string): CommitStatus | undefined =>
   project.statuses.findLast(
     (status) =>

@@ -100,7 +100,7 @@ export const moveProject = (state: GitlabState, actor: User, project: Project, p
   state.moveProject(project, namespace, name);
 };
 
-/** Gone at once. Merge requests that came from it lose their source and stay. */
+/** Deletes it immediately. Merge requests from it stay, without a source. */
 export const deleteProject = (state: GitlabState, project: Project): void => {
   state.removeProject(project);
   for (const { mergeRequests } of state.projects.values()) {

@@ -16,7 +16,7 @@ export interface Push {
   readonly message: string;
   /** What a new branch starts from; the default branch if left out. */
   readonly from?: string | undefined;
-  /** Throw away what the branch had and start from `from` again. */
+  /** Discard the branch and start from `from` again. */
   readonly force?: boolean | undefined;
 }
 
@@ -41,7 +41,7 @@ export const push = async (state: GitlabState, actor: User, project: Project, wa
   return after;
 };
 
-/** Why GitLab does not let a ref be moved by a push; `undefined` if it does. */
+/** Why GitLab refuses to move a ref by a push; `undefined` if it does not. */
 export const refusalOfPush = (actor: User, project: Project, ref: string, after: string): string | undefined => {
   if (!ref.startsWith('refs/heads/')) return undefined;
   const branch = ref.slice('refs/heads/'.length);
@@ -49,7 +49,7 @@ export const refusalOfPush = (actor: User, project: Project, ref: string, after:
   return branch === project.defaultBranch && after === noCommit ? defaultBranch : undefined;
 };
 
-/** What GitLab does whenever a ref moved. */
+/** The side effects of a moved ref. */
 export const afterPush = async (
   state: GitlabState,
   actor: User,

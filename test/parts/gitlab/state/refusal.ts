@@ -16,7 +16,7 @@ const withMessage = (status: number, message: unknown): Refusal => new Refusal(s
 
 export const badRequest = (reason: string): Refusal => withMessage(400, `400 Bad request - ${reason}`);
 
-/** Refused by a model: its own words, or words per attribute. */
+/** Refused by a model: one message, or messages per attribute. */
 export const invalid = (message: string | Readonly<Record<string, readonly string[]>>): Refusal => withMessage(400, message);
 
 /** Refused before any model saw it. */
@@ -42,10 +42,10 @@ export const insufficientScope = (needed: string): Refusal =>
 export const forbidden = (reason?: string): Refusal =>
   withMessage(403, `403 Forbidden${reason === undefined ? '' : ` - ${reason}`}`);
 
-/** What GitLab looked for itself. */
+/** The 404 of GitLab's own lookups. */
 export const notFound = (what: string): Refusal => withMessage(404, `404 ${what} Not Found`);
 
-/** What the database did not have: another spelling, in GitLab too. */
+/** The 404 of a missing database row, which GitLab spells differently. */
 export const noRecord = (): Refusal => withMessage(404, '404 Not found');
 
 export const notAllowed = (reason: string): Refusal => withMessage(405, reason);

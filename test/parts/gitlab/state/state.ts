@@ -3,7 +3,7 @@ import { type Announcement, fullPath, type Group, type Project, type User } from
 
 /** Everything the emulated GitLab knows. */
 export class GitlabState {
-  /** Where this GitLab lives, for links. */
+  /** The base URL for links. */
   url = 'http://127.0.0.1';
   announce: (announcement: Announcement) => void = () => undefined;
   readonly folder: string;
@@ -28,7 +28,7 @@ export class GitlabState {
     return this.#now();
   }
 
-  /** Unique over all kinds of things, so that a client that takes one id for another gets a 404. */
+  /** Unique across all types, so that a client that confuses two ids gets a 404. */
   nextId(): number {
     this.#lastId += 1;
     return 1000 + this.#lastId;
@@ -84,7 +84,7 @@ export class GitlabState {
     return this.#movedPaths.get(path.toLowerCase());
   }
 
-  /** Made when the first commit needs it: thousands of projects that nobody pushes to cost nothing. */
+  /** Created with the first commit: thousands of projects without a push cost nothing. */
   async repositoryOf(project: Project): Promise<BareRepository> {
     const made = this.#repositories.get(project.id) ?? BareRepository.create(this.folder, String(project.id));
     this.#repositories.set(project.id, made);

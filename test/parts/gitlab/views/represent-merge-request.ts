@@ -186,6 +186,6 @@ export const representVersion = (merge: MergeRequest, version: Version): Json<'v
   merge_request_id: merge.id,
   state: version.changedFiles === 0 ? 'empty' : 'collected',
   real_size: String(version.changedFiles),
-  // Comes a while later in GitLab, too.
+  // In GitLab, too, it appears after a while.
   patch_id_sha: null,
 });
