@@ -1,4 +1,4 @@
-import { type CommitSha, closest, type Identity, type Log, type ProjectId, type ProviderName } from '@eph/contract';
+import type { CommitSha, Identity, Log, ProjectId, ProviderName } from '@eph/contract';
 import type { Provider } from '@eph/engine/provider/provider';
 import { holdsEnvironments } from '@eph/providers/process/layout';
 import { createProcessProvider } from '@eph/providers/process/provider';
@@ -42,21 +42,9 @@ export const providerTypes = {
   },
 } as const satisfies Readonly<Record<string, ProviderType>>;
 
-const types = Object.keys(providerTypes);
-
-const explainType = (input: unknown): string => {
-  const given = z.object({ type: z.string() }).safeParse(input).data?.type;
-  if (given === undefined) return `is required: ${types.join(', ')}`;
-  const near = closest(given, types);
-  return `there is no provider type ${given}; ${near === undefined ? `the types are: ${types.join(', ')}` : `did you mean ${near}?`}`;
-};
-
 const { process: first, ...others } = providerTypes;
 
-export const providerSchema = z.discriminatedUnion(
-  'type',
-  [first.schema, ...Object.values<ProviderType>(others).map(({ schema }) => schema)],
-  {
-    error: ({ code, input }) => (code === 'invalid_union' ? explainType(input) : undefined),
-  },
-);
+export const providerSchema = z.discriminatedUnion('type', [
+  first.schema,
+  ...Object.values<ProviderType>(others).map(({ schema }) => schema),
+]);

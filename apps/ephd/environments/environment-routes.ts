@@ -2,7 +2,6 @@ import {
   type ComponentName,
   type ConfigView,
   closest,
-  type EnvironmentId,
   EphError,
   type EventListView,
   environmentId,
@@ -13,7 +12,6 @@ import {
   parseDuration,
   redact,
   type StatusView,
-  type Usage,
   type WhyView,
 } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
@@ -24,6 +22,7 @@ import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { type Addresses, viewDetail, viewEnvironment } from './environment-view.ts';
 import { mergeStreams } from './merge-streams.ts';
+import { readUsage } from './read-usage.ts';
 
 export interface EnvironmentRoutesOptions extends Addresses {
   /** Absent while another ephd leads. */
@@ -43,6 +42,8 @@ const whole = (text: string | undefined, fallback: number, most: number): number
     throw new EphError('api.bad_request', `${JSON.stringify(text)} is not a whole number`);
   return Math.min(number, most);
 };
+
+const mostLines = 100_000;
 
 const parseSince = (text: string | undefined): Date | undefined => {
   if (text === undefined) return undefined;
@@ -67,7 +68,7 @@ export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono
     .get('/environments/:id', async (c) => {
       const known = find(c.req.param('id'));
       const observed = (await engine().look(known.id, c.req.raw.signal)) ?? known.observed;
-      const usageOf = await readUsage(known.id, observed?.components ?? [], options, c.req.raw.signal);
+      const usageOf = await readUsage(known.id, observed?.components ?? [], options.providerOf, c.req.raw.signal);
       return c.json(viewDetail({ ...known, observed }, usageOf, options));
     })
     .get('/environments/:id/status', (c) => {
@@ -121,28 +122,6 @@ export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono
         for await (const line of mergeStreams(logs)) await stream.writeSSE({ data: JSON.stringify(line) });
       });
     });
-};
-
-const mostLines = 100_000;
-const usageTimeoutMs = 5_000;
-
-/** Asks every provider that has one of the components; one that does not answer costs nothing but its figures. */
-const readUsage = async (
-  id: EnvironmentId,
-  components: readonly ObservedComponent[],
-  { providerOf }: EnvironmentRoutesOptions,
-  signal: AbortSignal,
-): Promise<(component: ObservedComponent) => Usage | undefined> => {
-  const inTime = AbortSignal.any([signal, AbortSignal.timeout(usageTimeoutMs)]);
-  const read = async (name: ProviderName) =>
-    [
-      name,
-      await providerOf(name)
-        ?.usage(id, inTime)
-        .catch(() => undefined),
-    ] as const;
-  const usages = new Map(await Promise.all([...new Set(components.map(({ provider }) => provider))].map(read)));
-  return ({ provider, name }) => usages.get(provider)?.get(name);
 };
 
 async function* labelled(component: ComponentName, entries: AsyncIterable<LogEntry> | undefined): AsyncIterable<LogLine> {

@@ -34,16 +34,17 @@ interface EnvironmentFile {
   readonly slots: { readonly [name: string]: { current?: Version | undefined; next?: Version | undefined; retiring: boolean } };
 }
 
-export interface TemplateProviderOptions {
-  readonly name: ProviderName;
-  readonly folder: string;
-}
-
 /**
  * A provider to begin with. It keeps the whole contract and runs nothing: an environment is a JSON file, and a component gets
  * ready if its values say so. Put your infrastructure in the place of `read`, `write` and `observeVersion`.
  */
-export const createTemplateProvider = ({ name, folder }: TemplateProviderOptions): Provider & AsyncDisposable => {
+export const createTemplateProvider = ({
+  name,
+  folder,
+}: {
+  readonly name: ProviderName;
+  readonly folder: string;
+}): Provider & AsyncDisposable => {
   const watchers = new Set<(environment: EnvironmentId) => void>();
   const pathOf = (id: string): string => join(folder, `${id}.json`);
 

@@ -13,15 +13,13 @@ const noteLine = /^(-|\d{1,11}) (\d{1,15})$/;
 
 /**
  * When the bytes of a log were written. The file `times` beside it has lines `<epoch seconds> <size>`: at that time the log had
- * that size. Where the time is not known, because no ephd ran or the disk was full, it is `-`.
+ * that size. For what was written while no ephd ran, the time is `-`.
  */
 export class LogTimes {
   readonly #log: string;
   /** Of the last note. */
   #size = 0;
   #second = '';
-  /** A note could not be written, so the time of what came after the last one is not known. */
-  #missed = true;
 
   constructor(log: string) {
     this.#log = log;
@@ -35,7 +33,6 @@ export class LogTimes {
   /** Goes on with the notes of an earlier ephd. */
   open(size: number): void {
     this.#size = readNotes(this.#log, size).at(-1)?.size ?? 0;
-    this.#missed = false;
     this.#note(unknown, size);
   }
 
@@ -46,16 +43,14 @@ export class LogTimes {
 
   #note(second: string, size: number): void {
     if (size === this.#size) return;
-    const line = `${this.#missed ? unknown : second} ${size}\n`;
     try {
       // The service cut its log, so no note is true any more.
       if (size < this.#size) removeNotes(this.#log);
-      append(timesOf(this.#log), line);
+      append(timesOf(this.#log), `${second} ${size}\n`);
       this.#size = size;
       this.#second = second;
-      this.#missed = false;
     } catch {
-      this.#missed = true;
+      // The log must be kept within its size also when its times cannot be written.
     }
   }
 
@@ -70,7 +65,6 @@ export class LogTimes {
     removeNotes(this.#log);
     removeNotes(older);
     this.#size = 0;
-    this.#missed = false;
     copyAndCut();
     try {
       append(timesOf(older), notes.map((note) => `${note.second} ${note.size - keptFrom}\n`).join(''));
@@ -81,8 +75,7 @@ export class LogTimes {
 
   /** What came after the last note was written since, so in the last second. */
   read(from: number, second: number): TimeOf {
-    const isSinceLastNote = (offset: number): boolean => !this.#missed && offset > this.#size;
-    return readTimes(this.#log, from, (offset) => (isSinceLastNote(offset) ? toTime(String(second)) : null));
+    return readTimes(this.#log, from, (offset) => (offset > this.#size ? toTime(String(second)) : null));
   }
 }
 
@@ -111,19 +104,10 @@ const timesOf = (log: string): string => `${log}.times`;
 /** The notes about all bytes from an offset on, and maybe some more. */
 const readNotes = (log: string, from: number): readonly Note[] => {
   for (let bytes = chunkBytes; ; bytes *= 4) {
-    const end = readNotesEnd(timesOf(log), bytes);
+    const end = readEnd(timesOf(log), bytes);
     const lines = end.toString('latin1').split('\n');
     const notes = (end.length < bytes ? lines : lines.slice(1)).flatMap(parseNote);
     if (end.length < bytes || bytes > mostBytes || (notes[0]?.size ?? 0) < from) return notes;
-  }
-};
-
-const readNotesEnd = (path: string, bytes: number): Buffer => {
-  try {
-    return readEnd(path, bytes);
-  } catch {
-    // The service owns the folder and may have locked it: lines without a time are better than none.
-    return Buffer.alloc(0);
   }
 };
 
