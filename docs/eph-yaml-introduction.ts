@@ -46,6 +46,10 @@ asks for protected environments gets none rather than open ones.
 beside the old one, gets the traffic when it is ready, and the old one is stopped once nobody uses it. A version that never gets ready
 leaves the old one serving.
 
+**Providers.** A section such as \`process\` says what runs; a provider of the server makes it. \`provider\` names one, or a type, of which the
+first one of the server is taken. An environment stays on its provider until this key changes, also on a fallback whose primary provider
+is configured again.
+
 **References give the order.** A variable whose whole value is \`outputs/<component>/<key>\` becomes that output, and its component waits
 until the other one is ready at the same commit. A backslash in front makes plain text of something that looks like a reference
 (\`\\configs/app.yaml\`). [Configuration](configuration.md#references) says what else can be referred to.

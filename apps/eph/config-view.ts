@@ -10,7 +10,7 @@ import { type Cell, renderTable } from './table.ts';
 type Origin = ConfigValue['origin'];
 
 export interface ExplainStyle {
-  /** Also what lower layers say, which key said it, and every value whole. */
+  /** Also the values of lower layers, their keys, and every value whole. */
   readonly thorough: boolean;
 }
 
@@ -46,7 +46,6 @@ const renderConfigurationState = (out: Output, { state, fault }: ConfigView['con
   return fault === null ? [sentence] : [sentence, `  ${safeLine(fault)}`];
 };
 
-/** What ephd has to say beside the faults of the file. */
 export const renderSentences = (
   out: Output,
   { problems, violations, remarks }: Pick<ConfigView, 'problems' | 'violations' | 'remarks'>,

@@ -19,7 +19,7 @@ export interface ConfigurationRoutesOptions {
   readonly policy: Policy | undefined;
   /** Those of this ephd, in the order of its file. */
   readonly providers: readonly AvailableProvider[];
-  /** What the platform says to a project; undefined when there is no such project. */
+  /** Undefined when there is no such project. */
   readonly configurationOf: (project: string) => ConfigurationView | undefined;
 }
 
@@ -49,8 +49,8 @@ const validate = (
 ): ValidationView => {
   if (!parsed.ok) return { valid: false, faults: [...parsed.faults], notices: [], violations: [], problems: [], remarks: [] };
   const { spec, places, notices, guards } = parsed;
-  const said = configurationOf(project ?? spec.name);
-  const policies = said !== undefined && 'policies' in said ? said.policies : policy === undefined ? [] : [policy];
+  const view = configurationOf(project ?? spec.name);
+  const policies = view !== undefined && 'policies' in view ? view.policies : policy === undefined ? [] : [policy];
   const providers = chooseProviders(parsed, available, []);
   const input = { commit: null, configuration: noConfiguration, choice: providers.choice };
   const { faults, merged } = new SharedValues().resolve(parsed, input);

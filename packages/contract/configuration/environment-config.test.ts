@@ -268,7 +268,7 @@ data:
     [
       'two types',
       cluster('data: {}', 'eph.io/type: cluster, forge.projectcatalyst.io/type: project'),
-      'dev/env.yaml:5:35: metadata.labels.forge.projectcatalyst.io/type: says something else than eph.io/type; keep one of them',
+      'dev/env.yaml:5:35: metadata.labels.forge.projectcatalyst.io/type: differs from eph.io/type; keep one of them',
     ],
     [
       'a type that is no text',
@@ -318,16 +318,16 @@ data:
   it('tell of labels that disagree with the path', () => {
     const scope = { type: 'project', repository: 'acme', project: 'web' } as const;
     expect(faultsOf(project('data: {}'), scope)).toEqual([
-      'dev/env.yaml:5:60: metadata.labels.eph.io/project: must be "web", as the path of the file says',
+      'dev/env.yaml:5:60: metadata.labels.eph.io/project: must be "web", as in the path of the file',
     ]);
     expect(faultsOf(project('data: {}', 'eph.io/type: project, eph.io/repository: other, eph.io/project: web'), scope)).toEqual([
-      'dev/env.yaml:5:35: metadata.labels.eph.io/repository: must be "acme", as the path of the file says',
+      'dev/env.yaml:5:35: metadata.labels.eph.io/repository: must be "acme", as in the path of the file',
     ]);
     expect(faultsOf(seedCluster, scope)).toEqual([
-      'dev/env.yaml:6:5: metadata.labels.forge.projectcatalyst.io/type: must be "project", as the path of the file says',
+      'dev/env.yaml:6:5: metadata.labels.forge.projectcatalyst.io/type: must be "project", as in the path of the file',
     ]);
     expect(faultsOf(seedProject, { type: 'cluster' })).toEqual([
-      'dev/env.yaml:6:5: metadata.labels.forge.projectcatalyst.io/type: must be "cluster", as the path of the file says',
+      'dev/env.yaml:6:5: metadata.labels.forge.projectcatalyst.io/type: must be "cluster", as in the path of the file',
     ]);
   });
 

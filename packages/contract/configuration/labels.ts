@@ -1,7 +1,7 @@
 import { closest } from '../spec/suggest.ts';
 
-const labelWords = ['type', 'repository', 'project'] as const;
-type LabelWord = (typeof labelWords)[number];
+const labelNames = ['type', 'repository', 'project'] as const;
+type LabelName = (typeof labelNames)[number];
 
 /** Ours first; the second is what these documents carried before Eph read them. */
 const labelPrefixes = ['eph.io/', 'forge.projectcatalyst.io/'] as const;
@@ -27,13 +27,13 @@ export interface LabelFlaw {
 }
 
 /** The values of our labels, whichever prefix they have. */
-export const readLabels = (labels: { readonly [key: string]: unknown }): { readonly [word in LabelWord]?: string } => {
-  const said: { [word in LabelWord]?: string } = {};
-  for (const word of labelWords) {
-    const value = labels[keyOf(word, labels)];
-    if (typeof value === 'string') said[word] = value;
+export const readLabels = (labels: { readonly [key: string]: unknown }): { readonly [name in LabelName]?: string } => {
+  const values: { [name in LabelName]?: string } = {};
+  for (const name of labelNames) {
+    const value = labels[keyOf(name, labels)];
+    if (typeof value === 'string') values[name] = value;
   }
-  return said;
+  return values;
 };
 
 export const findLabelFlaws = (labels: { readonly [key: string]: unknown }): readonly LabelFlaw[] => {
@@ -48,8 +48,8 @@ export const findLabelFlaws = (labels: { readonly [key: string]: unknown }): rea
 
 /** Labels for another scope. A project document may leave out its repository, which its path gives. */
 export const findForeignLabels = (labels: { readonly [key: string]: unknown }, scope: ConfigScope): readonly LabelFlaw[] => {
-  const said = readLabels(labels);
-  const expected: readonly (readonly [LabelWord, string])[] =
+  const values = readLabels(labels);
+  const expected: readonly (readonly [LabelName, string])[] =
     scope.type === 'cluster'
       ? [['type', 'cluster']]
       : [
@@ -57,10 +57,10 @@ export const findForeignLabels = (labels: { readonly [key: string]: unknown }, s
           ['repository', scope.repository],
           ['project', scope.project],
         ];
-  return expected.flatMap(([word, value]) =>
-    said[word] === undefined || said[word] === value
+  return expected.flatMap(([name, value]) =>
+    values[name] === undefined || values[name] === value
       ? []
-      : [{ key: keyOf(word, labels), message: `must be ${JSON.stringify(value)}, as the path of the file says` }],
+      : [{ key: keyOf(name, labels), message: `must be ${JSON.stringify(value)}, as in the path of the file` }],
   );
 };
 
@@ -69,19 +69,19 @@ const flawsOfKey = (key: string, labels: { readonly [key: string]: unknown }): L
   const value = labels[key];
   // Labels of others mean nothing here, and the schema has refused what is no text.
   if (prefix === undefined || typeof value !== 'string') return [];
-  const word = labelWords.find((one) => `${prefix}${one}` === key);
-  if (word === undefined) {
-    const near = closest(key.slice(prefix.length), labelWords);
-    const hint = near === undefined ? `known are ${labelWords.join(', ')}` : `did you mean ${JSON.stringify(prefix + near)}?`;
+  const name = labelNames.find((one) => `${prefix}${one}` === key);
+  if (name === undefined) {
+    const near = closest(key.slice(prefix.length), labelNames);
+    const hint = near === undefined ? `known are ${labelNames.join(', ')}` : `did you mean ${JSON.stringify(prefix + near)}?`;
     return [{ key, message: `unknown label; ${hint}` }];
   }
-  const first = keyOf(word, labels);
-  if (first !== key && labels[first] !== value) return [{ key, message: `says something else than ${first}; keep one of them` }];
-  if (word !== 'type') return labelValue.test(value) ? [] : [{ key, message: labelValueMessage }];
+  const first = keyOf(name, labels);
+  if (first !== key && labels[first] !== value) return [{ key, message: `differs from ${first}; keep one of them` }];
+  if (name !== 'type') return labelValue.test(value) ? [] : [{ key, message: labelValueMessage }];
   return configTypes.some((type) => type === value)
     ? []
     : [{ key, message: `must be ${configTypes.map((type) => JSON.stringify(type)).join(' or ')}` }];
 };
 
-const keyOf = (word: LabelWord, labels: { readonly [key: string]: unknown }): string =>
-  labelPrefixes.map((prefix) => `${prefix}${word}`).find((key) => Object.hasOwn(labels, key)) ?? `${labelPrefixes[0]}${word}`;
+const keyOf = (name: LabelName, labels: { readonly [key: string]: unknown }): string =>
+  labelPrefixes.map((prefix) => `${prefix}${name}`).find((key) => Object.hasOwn(labels, key)) ?? `${labelPrefixes[0]}${name}`;

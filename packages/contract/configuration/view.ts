@@ -19,12 +19,12 @@ export interface ConfigurationState {
   readonly faults: readonly Failure[];
 }
 
-/** What the platform says to one project. The same object for as long as no file is read again. */
-export type ConfigurationView = ConfigurationWord | ConfigurationSilence;
+/** The configuration of one project. The same object for as long as no file is read again. */
+export type ConfigurationView = UsableConfiguration | UnusableConfiguration;
 
-export interface ConfigurationWord extends ConfigurationState {
+export interface UsableConfiguration extends ConfigurationState {
   readonly state: 'none' | 'current' | 'last-good';
-  /** Equal marks mean that its environments are told the same, though from another commit or line perhaps. */
+  /** Equal marks mean equal values, perhaps from another commit or line. */
   readonly mark: string;
   readonly layers: ConfigurationLayers;
   readonly environment: EnvironmentFacts;
@@ -33,8 +33,8 @@ export interface ConfigurationWord extends ConfigurationState {
   readonly policies: readonly Policy[];
 }
 
-/** What runs is left as it is, and nothing new is made: nobody knows how it should be. */
-export interface ConfigurationSilence extends ConfigurationState {
+/** What runs is left as it is, and nothing new is made. */
+export interface UnusableConfiguration extends ConfigurationState {
   readonly state: 'missing' | 'unreadable';
   readonly mark: string;
 }

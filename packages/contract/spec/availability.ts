@@ -16,7 +16,6 @@ const guarded = 'security.environment_access';
 
 const noEffect = 'is not available yet; it is read and has no effect';
 
-/** What a sound file asks for and this version does not do, in the order of the file. */
 export const findUnavailable = (raw: unknown, available: Available): readonly Remark[] => remarksAt(raw, available, []);
 
 export const isGuard = ({ path }: { readonly path: string }): boolean => path === guarded || path.startsWith(`${guarded}.`);
@@ -25,7 +24,7 @@ type Path = Remark['path'];
 
 const remarksAt = (value: unknown, known: Available | undefined, path: Path): readonly Remark[] => {
   if (known === true || value === null || value === undefined) return [];
-  if (known === 'limited') return [{ path, message: 'is held against the limits of the server, and has no other effect yet' }];
+  if (known === 'limited') return [{ path, message: 'is compared with the limits of the server, and has no other effect yet' }];
   if (known === undefined) return [{ path, message: isGuarded(path) ? guardMessage('it') : noEffect }];
   if (isChoice(known)) return known.includes(value as string) ? [] : [{ path, message: describeChoice(value, path) }];
   if (Array.isArray(value)) return value.flatMap((entry, index) => remarksAt(entry, known['*'], [...path, index]));
@@ -35,7 +34,7 @@ const remarksAt = (value: unknown, known: Available | undefined, path: Path): re
     of: Object.hasOwn(known, key) ? known[key] : known['*'],
     at: [...path, key],
   }));
-  // What chooses between ways to do something speaks for the whole map: its other keys are about the way chosen.
+  // The other keys of a map are about the alternative that one of them chooses.
   const chosen = entries.flatMap(({ one, of, at }) => (isChoice(of) ? remarksAt(one, of, at) : []));
   if (chosen.length > 0 && path.length > 0) return chosen;
   return entries.flatMap(({ one, of, at }) => remarksAt(one, of, at));

@@ -159,7 +159,7 @@ interface ReadAgain {
 }
 
 const placesIn = (file: string, text: string): Places => {
-  // Whoever explains a whole environment asks for a hundred places in a row, and then nobody asks for days.
+  // An explanation asks for a hundred places in a row; then none is asked for in days.
   let kept: WeakRef<ReadAgain> | undefined;
   const readAgain = (): ReadAgain | undefined => {
     const known = kept?.deref();

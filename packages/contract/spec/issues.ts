@@ -74,7 +74,7 @@ const print = (path: Path): string => path.reduce(joinPath, '');
 const sentence = (issue: z.core.$ZodIssue, value: unknown): string => {
   switch (issue.code) {
     case 'invalid_type':
-      // Words of the schema say more than ours; the library's own say less.
+      // Messages of the schema are better than ours, and ours better than the library's.
       return issue.message.startsWith('Invalid input') ? mustBe([nouns[issue.expected] ?? issue.expected], value) : issue.message;
     case 'invalid_value':
       return issue.message.startsWith('Invalid') ? mustBe(issue.values.map(quote), value) : issue.message;

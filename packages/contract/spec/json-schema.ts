@@ -41,7 +41,7 @@ const notYet = 'Not available yet.';
 const remark = (schema: JsonSchema, known: Available | undefined): JsonSchema => {
   if (known === true) return schema;
   if (known === undefined) return describe(schema, notYet);
-  if (known === 'limited') return describe(schema, 'Only held against the limits of the server today.');
+  if (known === 'limited') return describe(schema, 'Only compared with the limits of the server today.');
   if (Array.isArray(known)) return remarkChoice(schema, known);
   const within = known as { readonly [key: string]: Available };
   const { properties, additionalProperties, items, anyOf, oneOf } = schema;

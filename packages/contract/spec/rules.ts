@@ -28,7 +28,6 @@ export const onlyWith = (key: string, selector: string, wanted: string, standard
   { path: [key], message: `means something only with ${selector}: ${wanted}`, when: isMap },
 ];
 
-/** A key without which the value of another one says too little. */
 export const requiredWith = (key: string, selector: string, wanted: string): Rule => [
   (value) => Object.hasOwn(value, key) || read(value, selector) !== wanted,
   { path: [key], message: `is required with ${selector}: ${wanted}`, when: isMap },

@@ -1,11 +1,7 @@
 import { digest } from '../digest.ts';
 import { dnsLabel } from '../ids.ts';
 
-/**
- * The nearest name of a form from any text. What does not fit, and letters that a form cannot show, are replaced by a digest of
- * the whole, so that two texts do not become one name by being cut. Separators are not told apart: `a/b` and `a.b` are `a-b`,
- * as everybody writes them by hand.
- */
+/** What does not fit is replaced by a digest of the whole, so that no two texts are cut to one name. `a/b` and `a.b` are `a-b`. */
 
 /** One DNS label, at most 63 characters: also what Kubernetes calls a name. */
 export const toDnsLabel = (text: string): string => toLabel(text, 63);

@@ -9,7 +9,6 @@ export const name = z
   .regex(dnsLabel, 'must be lower-case letters, digits and dashes, with a letter or digit at both ends, at most 63 characters')
   .describe('A DNS label.');
 
-/** Something to say, and no more than that. */
 export const text = (most = 255) => z.string().min(1).max(most);
 
 export const list = <T extends z.ZodType>(entry: T, most = 50) => z.array(entry).min(1).max(most);
@@ -31,7 +30,6 @@ export const durationText = (most: string) => {
     .meta({ title: 'duration' });
 };
 
-/** A duration, in seconds. */
 export const duration = (most = '365d') => durationText(most).transform((written) => parseDuration(written) ?? 0);
 
 const quantityExample = 'must be an amount such as 100m, 2, 128Mi or 4Gi';
@@ -60,7 +58,6 @@ export const variables = z
   )
   .describe('Environment variables. A value may be a reference such as `outputs/api/url`, and may hold `${NAME}`.');
 
-/** Labels and annotations of Kubernetes objects. */
 export const annotations = z.record(text(317), z.union([z.string(), z.number(), z.boolean()]).transform(String));
 
 const refPatternMessage =

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { JsonMap } from '../layers.ts';
 
 /**
- * Which keys this version acts on. `true`: acted on. `limited`: only held against the limits of the server. A list: acted on with these
+ * Which keys this version acts on. `true`: acted on. `limited`: only compared with the limits of the server. A list: acted on with these
  * values. A map: look further; `*` is every other key or entry. What is not named is not available yet.
  */
 export type Available = true | 'limited' | readonly (string | boolean)[] | { readonly [key: string]: Available };

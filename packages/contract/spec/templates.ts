@@ -45,7 +45,7 @@ const fromEnvironment = [...fromSource, 'name', 'environment_name'] as const;
 const inValues = [...fromEnvironment, 'environment_url', 'base_domain', 'registry'] as const;
 // Without `ref_name`: a ref may be called `$(reboot)` or `evil.com/`, and these go through shells or name hosts.
 const inCommands = inValues.filter((variable) => variable !== 'ref_name');
-// Without what strangers choose: a branch called `evil.com` could name the registry.
+// Without what others choose: a branch called `evil.com` could name the registry.
 const inImageNames = ['registry', 'project'] as const;
 
 /** The keys of `eph.yaml` that are templates: what each becomes, and what it may put in. Short forms are as their long ones. */

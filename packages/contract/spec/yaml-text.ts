@@ -106,10 +106,7 @@ const describeYamlError = ({ code, message, pos }: YAMLError): Flaw => {
   return { offset: pos[0], path: '', message: known ?? `not valid YAML: ${clip(message, 200)}` };
 };
 
-/**
- * What the composer lets pass or takes too long to find: keys and anchors given twice, aliases of nothing, too many aliases, and the one
- * key that JavaScript gives a meaning.
- */
+/** What the composer lets pass or takes too long to find, and the one key that JavaScript gives a meaning. */
 const findFlaws = (document: Document.Parsed): readonly Flaw[] => {
   const flaws: Flaw[] = [];
   const anchors = new Set<string>();
@@ -146,10 +143,7 @@ const findFlaws = (document: Document.Parsed): readonly Flaw[] => {
   return flaws;
 };
 
-/**
- * The node a path leads to, or the deepest one on the way that exists, with the place of its key. An alias is as far as it goes,
- * unless there is a way to resolve it.
- */
+/** The node a path leads to, or the deepest one on the way that exists. It ends at an alias that cannot be resolved. */
 export const locate = (
   root: Node,
   path: readonly Step[],

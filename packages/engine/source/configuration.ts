@@ -1,16 +1,16 @@
 import type {
   ClusterConfig,
   ConfigurationLayers,
-  ConfigurationSilence,
   ConfigurationState,
   ConfigurationView,
-  ConfigurationWord,
   Layer,
   LayerName,
   PlacedConfig,
   PlatformValues,
   Policy,
   ProjectConfig,
+  UnusableConfiguration,
+  UsableConfiguration,
 } from '@eph/contract';
 import { type ConfigurationReader, type FileReading, keyOf, type ProjectKey } from './read-configuration.ts';
 
@@ -23,7 +23,7 @@ export interface ConfigurationOptions {
   readonly reader?: ConfigurationReader | undefined;
 }
 
-/** What the platform says, to whom. */
+/** The configuration of the platform, for each project. */
 export class Configuration {
   readonly #options: ConfigurationOptions;
   readonly #kept = new Map<string, Kept>();
@@ -46,54 +46,54 @@ export class Configuration {
 
   get state(): ConfigurationState {
     const { reader } = this.#options;
-    const { state, faults } = this.#judge(reader === undefined ? [] : [reader.cluster]);
+    const { state, faults } = this.#check(reader === undefined ? [] : [reader.cluster]);
     const ofProjects = reader?.projects.flatMap((reading) => reading.faults) ?? [];
     return {
-      // What one project cannot be told stops nobody else.
+      // A fault in the file of one project concerns no other.
       state: state === 'current' && ofProjects.length > 0 ? 'last-good' : state,
       commit: reader?.head ?? null,
       faults: [...faults, ...ofProjects],
     };
   }
 
-  /** What was last read for this project; asks nobody. */
+  /** What was last read for this project. */
   layersFor(repository: string, project: string): ConfigurationView {
     const key = keyOf({ repository, project });
     const kept = this.#kept.get(key);
     const version = this.#options.reader?.version ?? 0;
     if (kept?.version === version) return kept.view;
     const fresh = this.#compose({ repository, project });
-    const isSame = kept !== undefined && areSame(kept.said, fresh.said);
+    const isSame = kept !== undefined && areSame(kept.parts, fresh.parts);
     if (!isSame) this.#marks += 1;
     const view = { ...fresh.view, mark: isSame ? kept.view.mark : String(this.#marks) };
-    this.#kept.set(key, { version, said: fresh.said, view });
+    this.#kept.set(key, { version, parts: fresh.parts, view });
     return view;
   }
 
-  #compose(key: ProjectKey): { readonly view: Unmarked; readonly said: readonly unknown[] } {
+  #compose(key: ProjectKey): { readonly view: Unmarked; readonly parts: readonly unknown[] } {
     const { documents, policy, reader } = this.#options;
     const readings = reader === undefined ? [] : ([reader.cluster, reader.project(key)] as const);
-    const judged = { ...this.#judge(readings), commit: reader?.head ?? null };
-    const { state, faults } = judged;
-    const judgement = [state, ...faults.map((fault) => `${fault.code} ${fault.message}`)];
-    if (state === 'missing' || state === 'unreadable') return { view: { ...judged, state }, said: judgement };
+    const checked = { ...this.#check(readings), commit: reader?.head ?? null };
+    const { state, faults } = checked;
+    const verdict = [state, ...faults.map((fault) => `${fault.code} ${fault.message}`)];
+    if (state === 'missing' || state === 'unreadable') return { view: { ...checked, state }, parts: verdict };
     const known = [...documents, ...readings.flatMap((reading) => (reading.state === 'read' ? (reading.document ?? []) : []))];
     const cluster = known.filter(isForCluster);
     const own = known.filter((document): document is PlacedConfig<ProjectConfig> => isForProject(document, key));
     const platform = mergeAll(cluster.map(({ config }) => config.platform));
     const view = {
-      ...judged,
+      ...checked,
       state,
       layers: composeLayers(cluster, own, platform),
       environment: mergeAll(cluster.map(({ config }) => config.environment)),
       platform,
       policies: [...(policy === undefined ? [] : [policy]), ...cluster.flatMap(toPolicy)],
     };
-    const told = cluster.flatMap(({ config }) => [config.defaults, config.environment, config.platform, config.policy]);
-    return { view, said: [...judgement, ...told, ...own.map(({ config }) => config.overrides)] };
+    const shared = cluster.flatMap(({ config }) => [config.defaults, config.environment, config.platform, config.policy]);
+    return { view, parts: [...verdict, ...shared, ...own.map(({ config }) => config.overrides)] };
   }
 
-  #judge(readings: readonly FileReading<ClusterConfig | ProjectConfig>[]): Omit<ConfigurationState, 'commit'> {
+  #check(readings: readonly FileReading<ClusterConfig | ProjectConfig>[]): Omit<ConfigurationState, 'commit'> {
     const { documents, reader } = this.#options;
     if (reader === undefined) return { state: documents.length === 0 ? 'none' : 'current', faults: [] };
     const { headFault } = reader;
@@ -104,13 +104,13 @@ export class Configuration {
   }
 }
 
-type Unmarked = Omit<ConfigurationWord, 'mark'> | Omit<ConfigurationSilence, 'mark'>;
+type Unmarked = Omit<UsableConfiguration, 'mark'> | Omit<UnusableConfiguration, 'mark'>;
 
 interface Kept {
   readonly version: number;
   readonly view: ConfigurationView;
   /** The parts the view is made of. Readers keep equal parts, so that comparing them by identity is enough. */
-  readonly said: readonly unknown[];
+  readonly parts: readonly unknown[];
 }
 
 const areSame = (before: readonly unknown[], now: readonly unknown[]): boolean =>
@@ -168,7 +168,7 @@ const toPolicy = (document: PlacedConfig<ClusterConfig>): readonly Policy[] => {
   return [{ limits: config.policy, setBy: file, placeOf, commit }];
 };
 
-/** What the upper ones leave out, the lower ones say. */
+/** What the upper ones leave out comes from the lower ones. */
 const mergeAll = <T extends object>([lowest, ...above]: readonly T[]): Partial<T> =>
   above.reduce<Partial<T>>((low, high) => mergeMaps(low, high), lowest ?? {});
 

@@ -22,7 +22,7 @@ import type { Forge } from './forge.ts';
 /** Where the platform's files are kept. */
 export interface ConfigurationRepository {
   readonly forge: Forge;
-  /** As people are told; its address, for instance. */
+  /** As people know it, such as its address. */
   readonly name: string;
   readonly branch: string;
   /** The folder that holds `env.yaml` and `apps`, such as `dev`. */
@@ -35,7 +35,7 @@ export interface ProjectKey {
   readonly project: string;
 }
 
-/** What one file says, as far as it could be read. */
+/** One file, as far as it could be read. */
 export type FileReading<C extends EnvironmentConfig> =
   | {
       readonly state: 'read';
@@ -48,8 +48,8 @@ export type FileReading<C extends EnvironmentConfig> =
   | { readonly state: 'unread'; readonly faults: readonly Failure[] };
 
 /**
- * Reads the platform's files from the head of a branch: one for the cluster, and one for each of the projects it was told of. A file that
- * cannot be read or understood leaves the last good reading of it in force, and concerns no other file. While the head stands still, no
+ * Reads the platform's files from the head of a branch: one for the cluster, and one for each of these projects. A file that
+ * cannot be read or understood leaves the last good reading of it in force, and concerns no other file. While the head stays, no
  * file is read twice.
  */
 export class ConfigurationReader {
@@ -88,7 +88,7 @@ export class ConfigurationReader {
     return this.#headFault;
   }
 
-  /** Moves whenever one of the readings may look different. */
+  /** Another number whenever a reading may differ. */
   get version(): number {
     return this.#version;
   }
@@ -107,12 +107,12 @@ export class ConfigurationReader {
     return [...this.#projects.values()].map((file) => file.reading);
   }
 
-  /** Looks whether the head moved, and reads what has not been read at it. One look at a time, each a fresh one. */
+  /** Reads the head, and what has not been read at it. One reading at a time, each a new one. */
   refresh(signal: AbortSignal): Promise<void> {
-    const look = this.#turn.then(() => this.#refresh(signal));
-    // Whoever asked for this look hears of it; the next one starts afresh.
-    this.#turn = look.catch(() => {});
-    return look;
+    const reading = this.#turn.then(() => this.#refresh(signal));
+    // The caller gets the error; the next reading does not.
+    this.#turn = reading.catch(() => {});
+    return reading;
   }
 
   watch(wake: () => void, signal: AbortSignal): void {
@@ -191,7 +191,7 @@ class ConfigurationFile<C extends EnvironmentConfig> {
     return isChanged;
   }
 
-  /** Only a project may do without: defaults that nobody wrote would apply to everybody. */
+  /** Only a project may do without: missing defaults would apply to every project. */
   #readMissing({ name }: ConfigurationRepository, commit: CommitSha): FileReading<C> {
     if (this.#scope.type === 'project') return { state: 'read', document: undefined, faults: [] };
     const where = `the configuration repository ${name} has no ${this.#path} at commit ${commit.slice(0, 12)}`;

@@ -1,7 +1,4 @@
-/**
- * Whether an image or a host is on a list of what is allowed. Both come from strangers: what cannot be understood is not allowed,
- * and matching takes no more than one walk over the text.
- */
+/** Images and hosts may be any text: what cannot be understood is not allowed, and matching reads the text once. */
 
 /** `redis:7` is `docker.io/library/redis`: tag and digest are left out, what Docker leaves out is put in. */
 export const imageRepository = (image: string): string | undefined => {
@@ -33,7 +30,6 @@ export const isInRegistry = (image: string, registry: string): boolean => {
   return segments !== undefined && wanted.every((pattern, index) => matchesPart(segments[index], pattern));
 };
 
-/** The host of an address, without a port; undefined when there is none. */
 export const hostOf = (address: string): string | undefined => {
   const url = URL.parse(address);
   return url === null || url.hostname === '' ? undefined : url.hostname;

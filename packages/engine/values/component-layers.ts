@@ -15,7 +15,6 @@ import type {
 /** An `eph.yaml` without faults, as far as values are concerned. */
 export type SpecFile = Pick<Extract<ParsedSpec, { ok: true }>, 'spec' | 'components' | 'choices' | 'places'>;
 
-/** The layers of one component, bottom up. */
 export interface ComponentLayers {
   readonly layers: readonly Layer[];
   /** So many of them, from the bottom, are the same for all components of the kind. */
@@ -23,7 +22,6 @@ export interface ComponentLayers {
 }
 
 export interface LayerInput {
-  /** Of `eph.yaml`. */
   readonly places: Places;
   /** Of the project; null where the file is not in Git yet. */
   readonly commit: string | null;
@@ -32,7 +30,7 @@ export interface LayerInput {
 
 const builtInSource: LayerSource = { layer: 'default', file: null, commit: null, place: () => undefined };
 
-/** The layers of the components of one file, in the order of the file. Values that did not change are the same objects every time. */
+/** The layers of components, bottom up. Values that did not change are the same objects every time. */
 export const composeLayers = (
   components: readonly SectionComponent[],
   common: JsonMap,
@@ -77,13 +75,11 @@ export const commonValues = ({ env, resources = {} }: Spec['environment']): Json
   return gather({ env, resources: gather({ requests, limits }) }) ?? {};
 };
 
-/** What is given of all this; undefined for nothing. */
 const gather = (all: { readonly [key: string]: JsonValue | undefined }): JsonMap | undefined => {
   const given = Object.entries(all).filter((one): one is [string, JsonValue] => one[1] !== undefined);
   return given.length === 0 ? undefined : Object.fromEntries(given);
 };
 
-/** Where `environment` gives it. */
 export const commonPath = (path: readonly string[]): readonly string[] => {
   const [section, end, resource] = path;
   if (section !== 'resources' || resource === undefined) return ['environment', ...path];

@@ -6,7 +6,6 @@ import type {
   Identity,
   JsonMap,
   JsonValue,
-  LatePart,
   ObservedComponent,
   ProviderName,
   ResolvedComponent,
@@ -59,16 +58,13 @@ export interface ComputedComponents {
   readonly components: readonly DesiredComponent[];
   /** What a person must mend before anything may change. */
   readonly faults: readonly Failure[];
-  /** After all layers, for those who set limits. In the order of the file, with those that no provider makes yet. */
+  /** All of the file after all layers, with those that no provider makes yet. */
   readonly merged: readonly MergedComponent[];
-  /** Other environments that this one refers to: a change of theirs concerns it. */
+  /** Other environments that this one refers to. */
   readonly namespaces: readonly string[];
 }
 
-/**
- * Every component of an environment, resolved against what is observed now. A reference that cannot resolve yet makes its component
- * wait; what can never be is a fault, and while there is one nothing of the environment is to change.
- */
+/** Resolves components against what is observed now. A reference that cannot resolve yet makes its component wait. */
 export const computeComponents = (input: ComponentInput, shared = new SharedValues()): ComputedComponents => {
   const { components, faults, merged } = shared.resolve(input.file, sharedInput(input));
   const context = createVariableContext(input, merged);
@@ -91,11 +87,7 @@ export const sharedInput = ({ source, layers, providers }: ComponentInput): Shar
 export const createVariableContext = (input: ComponentInput, merged: readonly MergedComponent[]): VariableContext => {
   const { file, source, identity, aliases = [], url, layers, variables, platformValues, providers } = input;
   const copies = Map.groupBy(input.observed, ({ name }) => name);
-  const made = new Map(merged.filter(isMade).map(({ declared }) => [declared.name, declared]));
-  const providerOf = (component: string) => {
-    const declared = made.get(component);
-    return declared === undefined ? undefined : providers.of(declared);
-  };
+  const made = new Map(merged.filter(isMade).map(({ declared }) => [declared.name, providers.of(declared)]));
   const template: TemplateValues = {
     ...platformValues,
     ...sourceValues(source),
@@ -111,10 +103,10 @@ export const createVariableContext = (input: ComponentInput, merged: readonly Me
     references: {
       ownNames: [identity.name, ...aliases],
       components: made,
-      outputsOf: (component) => copyInUse(copies.get(component), providerOf(component)?.name)?.outputs ?? {},
+      outputsOf: (component) => copyInUse(copies.get(component), made.get(component)?.name)?.outputs ?? {},
       platform: layers.platform.outputs,
       foreign: input.outputsOf,
-      providerOf,
+      providerOf: (component) => made.get(component),
     },
   };
 };
@@ -131,7 +123,6 @@ const copyInUse = (
 
 const isReady = ({ current }: ObservedComponent): boolean => current?.health === 'ready';
 
-/** A component with what its variables are in this environment, now. */
 interface Resolved extends SharedComponent {
   readonly found: readonly { readonly name: string; readonly variable: ResolvedVariable }[];
 }
@@ -149,7 +140,6 @@ const computeDesired = (input: ComponentInput, components: readonly Resolved[]):
   const desired = new Map<ComponentName, DesiredComponent>();
   for (const component of components) {
     const provider = input.providers.of(component.merged.declared)?.name;
-    // Without a provider there is a fault before anything is computed.
     if (provider === undefined) continue;
     const reason = findObstacle(component, desired, copies);
     desired.set(
@@ -185,7 +175,7 @@ const providerValues = ({ merged, values, found }: Resolved): JsonMap => {
   });
   // Providers write down what they are given, so of a secret they are given the name. The URL moves no revision.
   const late = found.flatMap(({ name, variable }): [string, JsonValue][] =>
-    variable.state === 'literal' && variable.late !== undefined ? [[name, variable.late.map(toJson)]] : [],
+    variable.state === 'literal' && variable.late !== undefined ? [[name, variable.late]] : [],
   );
   return {
     ...own,
@@ -194,13 +184,8 @@ const providerValues = ({ merged, values, found }: Resolved): JsonMap => {
   };
 };
 
-const toJson = (part: string | LatePart): JsonValue =>
-  // The compiler takes the slice for something that may be undefined.
-  typeof part === 'string' ? part : ({ ...part } as JsonMap);
-
 type Copies = ReadonlyMap<ComponentName, readonly ObservedComponent[]>;
 
-/** Why a component cannot be what it should be yet. */
 const findObstacle = (
   { needs, found }: Resolved,
   desired: ReadonlyMap<ComponentName, DesiredComponent>,

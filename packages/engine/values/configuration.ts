@@ -1,9 +1,6 @@
 import type { ConfigurationLayers, ConfigurationView, Layer, SectionComponent } from '@eph/contract';
 
-/**
- * Whether two views mean the same for the components of a file. Whoever reads the platform's files keeps equal parts, so that the very
- * same object means that nothing changed; where a value is written does not matter.
- */
+/** Whether two views mean the same for the components of a file. Readers keep equal parts, so they are compared by identity. */
 export const isSameFor = (components: readonly SectionComponent[] = [], a: ConfigurationView, b: ConfigurationView): boolean => {
   if (a.mark === b.mark) return true;
   if (a.state !== b.state || !isEqualList(a.faults.map(printFailure), b.faults.map(printFailure))) return false;
@@ -23,7 +20,7 @@ export const isSameFor = (components: readonly SectionComponent[] = [], a: Confi
   );
 };
 
-/** Names that overrides give and no component has. Without a file nobody knows. */
+/** Overrides for components that the file does not have. */
 export const findStrayOverrides = (
   components: readonly SectionComponent[],
   { overridden }: ConfigurationLayers,
@@ -33,7 +30,7 @@ export const findStrayOverrides = (
 const isEqualList = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((one, index) => one === b[index]);
 
-/** These are put together anew from several documents, so that they are never the same object. */
+/** These are merged from several documents each time, so that they are never the same object. */
 const isSameText = (a: object, b: object): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 const printFailure = ({ code, message }: ConfigurationView['faults'][number]): string => `${code} ${message}`;

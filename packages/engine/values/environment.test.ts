@@ -1,16 +1,16 @@
 import {
   type ConfigurationLayers,
-  type ConfigurationWord,
   noConfiguration,
   type ObservedComponent,
   type Policy,
+  type UsableConfiguration,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { createComponentInput, fakeProvider, parseSound } from './component-input.fake.ts';
 import { computeEnvironment, type EnvironmentInput, explainEnvironment } from './environment.ts';
 import { SharedValues } from './shared-values.ts';
 
-const configured = (policies: readonly Policy[] = [], layers: ConfigurationLayers = noConfiguration): ConfigurationWord => ({
+const configured = (policies: readonly Policy[] = [], layers: ConfigurationLayers = noConfiguration): UsableConfiguration => ({
   state: policies.length === 0 ? 'none' : 'current',
   commit: null,
   faults: [],

@@ -1,16 +1,12 @@
 import {
-  type ConfigurationWord,
   type Failure,
   failure,
-  type Identity,
-  type ObservedComponent,
   type ParsedSpec,
   type ProviderName,
   printFault,
-  type ServerVariables,
-  type Source,
   type TemplateValues,
   toFailure,
+  type UsableConfiguration,
 } from '@eph/contract';
 import { type ComponentInput, computeComponents, type DesiredComponent } from './components.ts';
 import { findStrayOverrides } from './configuration.ts';
@@ -20,28 +16,17 @@ import { printPlace } from './origin.ts';
 import { checkPolicy, type PolicyFacts, type Violation } from './policy.ts';
 import { policyFactsOf } from './policy-facts.ts';
 import { type AvailableProvider, type ChosenProviders, chooseProviders } from './providers.ts';
-import { type ForeignOutputs, instead } from './references.ts';
+import { instead } from './references.ts';
 import type { SharedValues } from './shared-values.ts';
 import { renderTemplate, sourceValues } from './templates.ts';
 
 type SoundSpec = ParsedSpec & { readonly ok: true };
 
-export interface EnvironmentInput {
+export interface EnvironmentInput extends Omit<ComponentInput, 'file' | 'layers' | 'platformValues' | 'providers'> {
   readonly parsed: SoundSpec;
-  readonly source: Source;
-  readonly identity: Identity;
-  /** Other names that lead to this environment. */
-  readonly aliases: readonly string[];
-  readonly url: string;
-  readonly artifact: string;
-  /** Of all providers: a component that moves is there twice. */
-  readonly observed: readonly ObservedComponent[];
-  readonly configuration: ConfigurationWord;
-  /** What the operator lets this project use. */
-  readonly variables: ServerVariables;
+  readonly configuration: UsableConfiguration;
   /** Those of this server, in the order of its file. */
   readonly providers: readonly AvailableProvider[];
-  readonly outputsOf: (namespace: string) => ForeignOutputs | undefined;
   /** Asked only where policy limits it; undefined for an environment that exists, so that a lower limit removes nothing. */
   readonly countOthers: () => PolicyFacts['environments'];
   readonly shared: SharedValues;
@@ -55,7 +40,6 @@ export interface EnvironmentValues {
   readonly faults: readonly Failure[];
   /** What has to happen first. */
   readonly obstacles: readonly Violation[];
-  /** Other environments that this one refers to. */
   readonly namespaces: readonly string[];
   /** Those that make it, also while there are faults. */
   readonly providers: readonly ProviderName[];
@@ -81,7 +65,6 @@ export const computeEnvironment = (input: EnvironmentInput): EnvironmentValues =
   return { ...about, components: all.length + obstacles.length > 0 ? [] : components, faults: all, obstacles, namespaces };
 };
 
-/** Where every value comes from, which limits are passed, and what else is wrong. */
 export interface ExplainedEnvironment {
   readonly components: ExplainedComponent[];
   readonly violations: string[];
@@ -102,11 +85,10 @@ export const explainEnvironment = (input: EnvironmentInput): ExplainedEnvironmen
   };
 };
 
-/** The file asks for protection that this version cannot give. */
 const findMissingProtection = ({ guards, places: { file } }: SoundSpec): readonly Failure[] =>
   guards.map((guard) => failure('feature.unavailable', printFault({ file, ...guard })));
 
-/** A name that cannot be made is a fault of the file, also once the environment has one: the next would not get any. */
+/** A name that cannot be made is a fault also once the environment has one: the next would not get any. */
 const findNameFaults = ({ parsed: { spec, places }, source }: EnvironmentInput): readonly Failure[] => {
   const template = spec.environment.name_template;
   if (template === undefined) return [];
@@ -137,7 +119,7 @@ const componentInput = (input: EnvironmentInput, providers: ChosenProviders): Co
   providers,
 });
 
-const platformValues = ({ platform, environment }: ConfigurationWord): TemplateValues => ({
+const platformValues = ({ platform, environment }: UsableConfiguration): TemplateValues => ({
   ...(platform.registry === undefined ? {} : { registry: platform.registry }),
   ...(environment.domain === undefined ? {} : { base_domain: environment.domain }),
 });

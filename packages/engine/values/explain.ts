@@ -11,13 +11,9 @@ export type ExplainedComponent = ConfigView['components'][number];
 type ExplainedValue = ExplainedComponent['values'][number];
 type Shown = Pick<ExplainedValue, 'value' | 'secret' | 'reference'>;
 
-/** What stands for a value that nobody is shown. */
 const mask = '••••••';
 
-/**
- * Every value of every component with the place it comes from and what the layers below give instead, also where the values are at
- * fault. Secrets are masked here, so that nobody after this has them.
- */
+/** Every value with its origin and what lower layers give, also where values are at fault. Secrets are masked from here on. */
 export const explainComponents = (input: ComponentInput, shared = new SharedValues()): readonly ExplainedComponent[] => {
   const merged = shared.merge(input.file, sharedInput(input));
   const context = createVariableContext(input, merged);
@@ -134,5 +130,5 @@ const show = (value: JsonValue): JsonValue => {
 const secretName =
   /pass(word|wd|phrase|code)|(^|[_-])(pass|pwd|key)($|[_-])|secret|token|credential|(api|access|private|signing|encryption|license)[_-]?key/i;
 
-/** Names lie less often than people forget to say that something is a secret. */
+/** People forget to mark secrets more often than they misname them. */
 const looksSecret = (name: string): boolean => secretName.test(name);

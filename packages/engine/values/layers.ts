@@ -1,9 +1,6 @@
 import type { JsonMap, JsonValue, Layer } from '@eph/contract';
 
-/**
- * For every value of a merged map, the layer that gave it, as its index. Lists are values, and a map that one layer gave whole is
- * one index. A map that is left empty belongs to the last layer that spoke of it.
- */
+/** The index of the layer that gave each value. Lists are values, and a map that one layer gave whole is one index. */
 export type Origins = number | { readonly [key: string]: Origins };
 
 export interface Merged {
@@ -14,17 +11,9 @@ export interface Merged {
 export const nothing: Merged = { values: {}, origins: {} };
 
 /**
- * Merges layers from the bottom up: maps merge deeply, lists and scalars replace, and where the types differ the upper layer wins.
- * `null` removes a key, except that a developer's falls through: what the developer leaves open, the platform decides. A part that
- * only one layer speaks of is shared with it, so neither is ever changed.
+ * Merges one layer, the one with this index, over those below: maps merge deeply, lists and scalars replace. `null` removes a key, except
+ * that a developer's falls through to the platform. Parts that only one layer gives are shared with it, so nothing is ever changed.
  */
-export const mergeLayers = (layers: readonly Layer[]): Merged => {
-  let merged = nothing;
-  for (const [index, layer] of layers.entries()) merged = mergeLayer(merged, layer, index);
-  return merged;
-};
-
-/** One layer, the one with this index, over what is merged already. */
 export const mergeLayer = ({ values, origins }: Merged, { source, values: above }: Layer, index: number): Merged =>
   mergeMaps(values, origins, above, index, source.layer !== 'developer');
 
@@ -74,7 +63,6 @@ const put = <T>(map: Writable<T>, key: string, value: T): void => {
   else map[key] = value;
 };
 
-/** The origin of a key that is there. */
 export const originOf = (origins: Origins, key: string): Origins => {
   if (typeof origins === 'number') return origins;
   const origin = ownValue(origins, key);
@@ -88,7 +76,7 @@ const markAll = (map: JsonMap, index: number): Writable<Origins> => {
   return marks;
 };
 
-/** The same map if it holds no null: nothing is below that one could remove or fall through to. */
+/** The same map if it holds no null: there is nothing below to remove. */
 const withoutNulls = (map: JsonMap): JsonMap => {
   let clean: Writable<JsonValue> | undefined;
   for (const key in map) {

@@ -31,7 +31,6 @@ const chooseAlternative =
     return { ...values, [key]: Object.fromEntries(chosen) };
   };
 
-/** A variable of a component, as its layers give it. */
 export interface Variable {
   readonly name: string;
   readonly layer: Layer;
@@ -79,7 +78,7 @@ export const findComponentFaults = (component: MergedComponent): readonly Failur
 };
 
 /** The layer that gave the value at a path; of a map that several gave, the topmost. */
-export const layerAt = ({ values, origins, layers }: MergedComponent, path: readonly string[]): Layer | undefined => {
+const layerAt = ({ values, origins, layers }: MergedComponent, path: readonly string[]): Layer | undefined => {
   const origin = originAt(values, origins, path);
   return origin === undefined ? undefined : layers[origin];
 };
@@ -91,7 +90,6 @@ export const whereIs = (component: MergedComponent, path: readonly string[]): st
   return place === undefined ? undefined : `${source?.file}:${place.line}`;
 };
 
-/** A fault of whoever wrote the layer. */
 export const blame = (layer: Layer, path: readonly string[], message: string): Failure =>
   failure(layer.source.layer === 'developer' ? 'spec.invalid' : 'config.invalid', `${printPlace(layer, path)}: ${message}`);
 

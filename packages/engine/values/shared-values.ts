@@ -19,7 +19,6 @@ import {
 import { type GraphNode, orderByNeed } from './order.ts';
 import { Resolutions } from './resolution.ts';
 
-/** A component as far as it is the same in all environments. */
 export interface SharedComponent extends GraphNode {
   readonly merged: MergedComponent;
   readonly values: JsonMap;
@@ -36,7 +35,7 @@ export interface ResolvedFile {
 }
 
 interface Kept {
-  /** Of the section that was chosen, and of those among which nothing is to choose. */
+  /** Of the chosen section, and of those without a choice. */
   readonly components: readonly SectionComponent[];
   readonly common: JsonMap;
   readonly resolutions: Resolutions;
@@ -44,16 +43,12 @@ interface Kept {
   last: { readonly configuration: ConfigurationLayers; readonly resolved: ResolvedFile } | undefined;
 }
 
-/** Which of the components of a file count, and the layers around them. */
 export interface SharedInput extends Omit<LayerInput, 'places'> {
   /** The section that a provider was chosen for; without one, the components of all sections count. */
   readonly choice: string | undefined;
 }
 
-/**
- * Merges the layers of components, and remembers the result for as long as somebody has their file: for all its environments this is done
- * once, and again only for the components that a change of the configuration concerns. All of it can be lost at any moment.
- */
+/** Merges the components of a file once for all its environments, and again only those that a new configuration concerns. */
 export class SharedValues {
   readonly #kept = new WeakMap<readonly SectionComponent[], Map<string | undefined, Kept>>();
 

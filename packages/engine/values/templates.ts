@@ -23,7 +23,7 @@ export type NameTarget = Exclude<TemplateTarget, 'text' | 'value'>;
 
 interface Form {
   readonly sanitize: (text: string) => string;
-  /** What gives the whole its parts. In a value it becomes a dash: a branch called `x.evil.com` adds no label, `../..` leaves no folder. */
+  /** In a value these become a dash: a branch called `x.evil.com` adds no label, `../..` leaves no folder. */
   readonly separators: RegExp;
   /** Variables whose values have parts of their own. */
   readonly whole: readonly TemplateVariable[];
@@ -42,10 +42,7 @@ const forms: { readonly [target in NameTarget]: Form } = {
   path: { sanitize: toPath, separators: /\/+/g, whole: [] },
 };
 
-/**
- * Puts values in for `{name}` and makes of the whole what the target can hold. A variable that this source does not have is
- * refused with those it has. What is put in is not looked at for variables again.
- */
+/** Puts values in for `{name}`, and makes of the whole what the target can hold. Values are not searched for variables. */
 export const renderTemplate = (template: string, values: TemplateValues, target: NameTarget): string => {
   const refuse = (fault: string): EphError =>
     new EphError('spec.invalid', `template ${JSON.stringify(showTemplate(template))}: ${fault}`);
@@ -63,14 +60,13 @@ export const renderTemplate = (template: string, values: TemplateValues, target:
   return sanitize(rendered.join(''));
 };
 
-/** What a template needs and these values lack: an alias by pull request is no fault of a branch, which then simply has none. */
+/** What a template needs and these values lack. */
 export const missingVariables = (template: string, values: TemplateValues): readonly string[] => {
   const parsed = parseTemplateText(template, 'braces');
   const names = parsed.ok ? parsed.parts.flatMap((part) => (typeof part === 'string' ? [] : [part.name])) : [];
   return [...new Set(names)].filter((name) => !Object.hasOwn(values, name));
 };
 
-/** What a source gives to templates. */
 export const sourceValues = ({ ref, commit, pull }: Source): TemplateValues => {
   const branch = ref.kind === 'branch' ? ref.name : pull?.head;
   return {

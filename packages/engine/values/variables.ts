@@ -10,7 +10,6 @@ import {
 import { blame, type Variable } from './merged-component.ts';
 import { type PrivateValue, type ReferenceContext, resolveReference } from './references.ts';
 
-/** What one environment puts in for variables and references. */
 export interface VariableContext {
   readonly server: ServerVariables;
   readonly template: TemplateValues;
@@ -27,7 +26,7 @@ export type ResolvedVariable =
   | { readonly state: 'waiting'; readonly reason: string }
   | { readonly state: 'faulty'; readonly fault: Failure };
 
-/** The value of a variable in its component. Text that comes from a source or a server is put in as it is, never read again. */
+/** Text that comes from a source or a server is put in as it is, never read again. */
 export const resolveVariable = ({ name, layer, content }: Variable, context: VariableContext): ResolvedVariable => {
   switch (content.kind) {
     case 'text': {

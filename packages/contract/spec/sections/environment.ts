@@ -12,7 +12,7 @@ const resources = z
   })
   .refine(...notAbove('cpu_request', 'cpu_limit'))
   .refine(...notAbove('memory_request', 'memory_limit'))
-  .describe('Processor time and memory of components that say nothing themselves.');
+  .describe('Processor time and memory of components that give none themselves.');
 
 const nameTemplate = template('environment.name_template');
 const subdomainTemplate = template('environment.subdomain_template');

@@ -40,9 +40,7 @@ const image = z
 
 const secret = z.strictObject({
   name: name.describe('The name of the secret.'),
-  data: variables.describe(
-    'What it holds. Values come from the server with `${NAME}`: what stands in the repository is no secret.',
-  ),
+  data: variables.describe('What it holds. Values come from the server with `${NAME}`: what is in the repository is no secret.'),
 });
 
 const ingress = z

@@ -7,7 +7,7 @@ const routing = z
     strategy: z
       .enum(['subdomain', 'path', 'header'])
       .optional()
-      .describe('By what an environment is told from others. Default `subdomain`. A header works beside a host name.'),
+      .describe('How a request names its environment. Default `subdomain`. A header works with every strategy.'),
     path_prefix: template('networking.routing.path_prefix')
       .startsWith('/', 'must begin with /')
       .optional()
@@ -20,7 +20,7 @@ const routing = z
   })
   .refine(...onlyWith('path_prefix', 'strategy', 'path', 'subdomain'))
   .refine(...onlyWith('header', 'strategy', 'header', 'subdomain'))
-  .describe('By what an environment is told from others.');
+  .describe('How a request names its environment.');
 
 const tls = z
   .strictObject({

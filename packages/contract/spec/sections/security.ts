@@ -12,7 +12,7 @@ const protection = z
       .strictObject({
         username: text().describe('The name to type.'),
         password: template('security.environment_access.protection.basic_auth.password')
-          .regex(/\$\{/, 'must come from the server, such as ${PREVIEW_PASSWORD}: what stands in the repository is no secret')
+          .regex(/\$\{/, 'must come from the server, such as ${PREVIEW_PASSWORD}: what is in the repository is no secret')
           .describe('The password to type, from a variable of the server.'),
       })
       .optional()
