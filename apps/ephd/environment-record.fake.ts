@@ -9,7 +9,7 @@ import {
   type SourceKind,
 } from '@eph/contract';
 import { identify } from '@eph/engine/desired/identity';
-import { createRecord, type EnvironmentRecord } from '@eph/engine/loop/records';
+import { createRecord, type EnvironmentRecord } from '@eph/engine/loop/record';
 
 const shop = projectId('shop');
 const commit = commitSha('a'.repeat(40));

@@ -1,5 +1,5 @@
 import { type EnvironmentId, type EnvironmentName, type ObservedComponent, toDnsLabel } from '@eph/contract';
-import type { EnvironmentRecord } from '@eph/engine/loop/records';
+import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { Route, Routes } from '@eph/gateway';
 
 /**

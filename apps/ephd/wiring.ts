@@ -10,7 +10,7 @@ import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { Engine } from '@eph/engine/loop/engine';
-import type { EnvironmentRecord } from '@eph/engine/loop/records';
+import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import { systemClock } from '@eph/engine/loop/system-clock';
 import { guardDeletions } from '@eph/engine/plan/guard';
 import { Configuration } from '@eph/engine/source/configuration';

@@ -4,7 +4,7 @@ import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { Engine } from '@eph/engine/loop/engine';
 import { systemClock } from '@eph/engine/loop/system-clock';
-import { silentTelemetry } from '@eph/engine/loop/telemetry';
+import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import type { Provider } from '@eph/engine/provider/provider';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';

@@ -5,7 +5,7 @@ import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { ManualClock } from '@eph/engine/loop/clock.fake';
 import { Engine } from '@eph/engine/loop/engine';
 import { letTimePass } from '@eph/engine/loop/passing-time.fake';
-import { silentTelemetry } from '@eph/engine/loop/telemetry';
+import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
 import type { Report } from '@eph/engine/report/reporter';

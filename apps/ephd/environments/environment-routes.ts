@@ -16,7 +16,7 @@ import {
 } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
-import type { EnvironmentRecord } from '@eph/engine/loop/records';
+import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { LogEntry, Provider } from '@eph/engine/provider/provider';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';

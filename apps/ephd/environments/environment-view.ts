@@ -7,7 +7,7 @@ import type {
   ProviderName,
   Usage,
 } from '@eph/contract';
-import type { EnvironmentRecord } from '@eph/engine/loop/records';
+import type { EnvironmentRecord } from '@eph/engine/loop/record';
 
 export interface Addresses {
   readonly urlOf: (name: string) => string;

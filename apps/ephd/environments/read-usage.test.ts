@@ -29,7 +29,7 @@ describe('what the components of an environment use', () => {
       (name): ObservedComponent => ({ ...web, provider: providerName(name) }),
     );
     const usageOf = await readUsage(known.id, components, (name) => providers.get(name), signal);
-    const addresses = { urlOf: (name: string) => name, aliasOf: () => undefined };
+    const addresses = { urlOf: (name: string) => name, aliasOf: () => undefined, away: () => new Map() };
     const view = viewDetail({ ...known, observed: { ...known.observed, components } }, usageOf, addresses);
     expect(view.components.map(({ usage }) => usage)).toEqual([figures, null, null, null, null]);
     expect(view.components.every(({ parts }) => parts.length === 0)).toBe(true);

@@ -23,11 +23,11 @@ export const createHealthRoutes = ({ leadership, engine, events, registry }: Hea
     .get('/metrics', async (c) => c.text(await registry.metrics(), 200, { 'content-type': registry.contentType }));
 
 const faultsOf = (engine: Engine | undefined): Record<string, unknown> =>
-  Object.fromEntries([...(engine?.faults() ?? [])].filter(([, faults]) => faults.length > 0));
+  Object.fromEntries([...(engine?.projects() ?? [])].flatMap(([id, { faults }]) => (faults.length === 0 ? [] : [[id, faults]])));
 
 const waitsFor = (leadership: Leadership, engine: Engine | undefined): string | undefined => {
   if (engine === undefined)
     return leadership.state.state === 'standby' ? `${leadership.state.holder} leads` : 'leadership is not decided yet';
-  const unread = engine.unread();
+  const unread = [...engine.projects()].flatMap(([id, { isRead }]) => (isRead ? [] : [id]));
   return unread.length === 0 ? undefined : `a first complete reading of ${unread.join(', ')}`;
 };

@@ -1,3 +1,5 @@
+import type { Cancel, Clock } from './clock.ts';
+
 const ordinaryMs = 30_000;
 const activeMs = 10_000;
 const quietWeekendMs = 120_000;
@@ -14,3 +16,42 @@ export const passIntervalMs = (now: number, lastActivity: number, random: () => 
   const whole = active ? activeMs : day === 0 || day === 6 ? quietWeekendMs : ordinaryMs;
   return whole * (0.9 + 0.2 * random());
 };
+
+/** Calls for the next pass in time. */
+export class PassTimer {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #call: () => void;
+  #lastActivity = Number.NEGATIVE_INFINITY;
+  #nextAt = Number.NEGATIVE_INFINITY;
+  #cancel: Cancel | undefined;
+
+  constructor(clock: Clock, random: () => number, call: () => void) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#call = call;
+  }
+
+  schedule(): void {
+    const now = this.#clock.now();
+    this.#scheduleIn(passIntervalMs(now, this.#lastActivity, this.#random));
+  }
+
+  /** Somebody is at work: the next pass comes soon, also if it was planned for later while nobody was. */
+  noteActivity(): void {
+    const now = this.#clock.now();
+    this.#lastActivity = now;
+    const soonMs = passIntervalMs(now, now, this.#random);
+    if (this.#nextAt > now + soonMs) this.#scheduleIn(soonMs);
+  }
+
+  cancel(): void {
+    this.#cancel?.();
+  }
+
+  #scheduleIn(ms: number): void {
+    this.#cancel?.();
+    this.#nextAt = this.#clock.now() + ms;
+    this.#cancel = this.#clock.after(ms, this.#call);
+  }
+}

@@ -9,7 +9,8 @@ import {
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { CrossReferences } from './cross-references.ts';
-import { type EnvironmentRecord, Records } from './records.ts';
+import type { EnvironmentRecord } from './record.ts';
+import { Records } from './records.ts';
 
 const shop = projectId('shop');
 

@@ -1,5 +1,6 @@
 import type { EnvironmentId } from '@eph/contract';
-import type { EnvironmentRecord, Records } from './records.ts';
+import type { EnvironmentRecord } from './record.ts';
+import type { Records } from './records.ts';
 
 /** What another environment publishes. */
 export interface Published {

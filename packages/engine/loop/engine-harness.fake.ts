@@ -31,8 +31,8 @@ import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forg
 import { ManualClock } from './clock.fake.ts';
 import { Engine } from './engine.ts';
 import { letTimePass } from './passing-time.fake.ts';
-import type { EnvironmentRecord } from './records.ts';
-import { silentTelemetry } from './telemetry.ts';
+import type { EnvironmentRecord } from './record.ts';
+import { silentTelemetry } from './telemetry.fake.ts';
 
 export const shop = projectId('shop');
 export const branch = (name: string): SourceRef => ({ kind: 'branch', name });

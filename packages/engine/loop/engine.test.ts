@@ -1,7 +1,7 @@
 import { type EnvironmentId, EphError } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { branch, EngineHarness, oneService, shop } from './engine-harness.fake.ts';
-import type { EnvironmentRecord } from './records.ts';
+import type { EnvironmentRecord } from './record.ts';
 
 const twoServices = `version: "1.0"
 name: shop

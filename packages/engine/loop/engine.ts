@@ -1,6 +1,5 @@
 import {
   type EnvironmentId,
-  type Event,
   environmentId,
   type Failure,
   type ObservedEnvironment,
@@ -10,8 +9,7 @@ import {
   type Source,
   toFailure,
 } from '@eph/contract';
-import { passIntervalMs } from './cadence.ts';
-import type { Cancel } from './clock.ts';
+import { PassTimer } from './cadence.ts';
 import type { EngineContext } from './context.ts';
 import { type Considered, considerSource } from './decide.ts';
 import { createLoop, type Loop } from './loop.ts';
@@ -22,17 +20,16 @@ import { reconcileProject } from './project.ts';
 import { type ExplainedValues, explainValues, explainWhy, look } from './queries.ts';
 import { Queue } from './queue.ts';
 import { reconcile } from './reconcile.ts';
-import type { EnvironmentRecord } from './records.ts';
+import type { EnvironmentRecord, ProjectRecord } from './record.ts';
 import { release } from './removal.ts';
 import { Reports } from './reports.ts';
 import { environmentKey, type Key, projectKey, type Result } from './result.ts';
 
 type Report = Parameters<EngineContext['report']>[0];
 
-export interface EngineOptions extends Omit<EngineContext, 'record' | 'report'> {
+export interface EngineOptions extends Omit<EngineContext, 'report'> {
   readonly random: () => number;
   readonly workers: number;
-  readonly record: (event: Event) => void;
   readonly deliver: (report: Report, signal: AbortSignal) => Promise<void>;
   /** A report about an environment that has had none follows soon. */
   readonly prefetch?: (report: Report, signal: AbortSignal) => void;
@@ -54,10 +51,8 @@ export class Engine {
   readonly #queue: Queue<Key>;
   readonly #reports: Reports<Report>;
   readonly #stopping = new AbortController();
-  #cancelPass: Cancel | undefined;
-  #lastActivity = Number.NEGATIVE_INFINITY;
+  readonly #passTimer: PassTimer;
   #passStarted = 0;
-  #nextPassAt = Number.NEGATIVE_INFINITY;
   /** Projects that the current pass has not read yet. */
   #passLeft = new Set<ProjectId>();
 
@@ -69,6 +64,7 @@ export class Engine {
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
       (key, signal) => this.#run(key, signal),
     );
+    this.#passTimer = new PassTimer(clock, random, () => this.#queue.add('pass'));
     const settling = { settleMs: reportSettleMs, ...(prefetch && { prefetch }) };
     this.#reports = new Reports({ clock, random, ...settling, onFailure }, deliver);
     this.#loop = createLoop({
@@ -76,7 +72,7 @@ export class Engine {
       telemetry: {
         ...telemetry,
         acted: (...args) => {
-          this.#noteActivity();
+          this.#passTimer.noteActivity();
           telemetry.acted(...args);
         },
       },
@@ -88,7 +84,7 @@ export class Engine {
   start(): void {
     const { signal } = this.#stopping;
     const { configuration, projects, providers } = this.#options;
-    configuration.watch(() => this.wakeConfiguration(), signal);
+    configuration.watch(() => this.#wake('configuration'), signal);
     for (const [id, { forge }] of projects) forge.watch(() => this.wakeProject(id), signal);
     for (const provider of providers.values()) provider.watch((id) => this.#wake(environmentKey(id)), signal);
     this.#queue.add('pass');
@@ -97,7 +93,7 @@ export class Engine {
   /** Ends all runs. What runs in environments goes on; nothing depends on this being called. */
   async close(): Promise<void> {
     this.#stopping.abort();
-    this.#cancelPass?.();
+    this.#passTimer.cancel();
     await this.#queue.close();
     await this.#reports.close();
   }
@@ -106,11 +102,6 @@ export class Engine {
   wakeProject(id: ProjectId): void {
     this.#loop.records.project(id).wokenAt = this.#options.clock.now();
     this.#wake(projectKey(id));
-  }
-
-  /** Something may have changed in the configuration of the platform. */
-  wakeConfiguration(): void {
-    this.#wake('configuration');
   }
 
   /** Reads everything now. */
@@ -165,18 +156,13 @@ export class Engine {
     await this.#reports.idle();
   }
 
-  get load(): { readonly ready: number; readonly running: number; readonly waiting: number } {
-    return { ready: this.#queue.depth, running: this.#queue.runningCount, waiting: this.#queue.waitingCount };
+  get load(): Queue<Key>['load'] {
+    return this.#queue.load;
   }
 
-  /** What could not be read last, by project. */
-  faults(): ReadonlyMap<ProjectId, readonly Failure[]> {
-    return new Map([...this.#options.projects.keys()].map((id) => [id, this.#loop.records.project(id).faults]));
-  }
-
-  /** Projects of which Git has not been read completely since the start. */
-  unread(): readonly ProjectId[] {
-    return [...this.#options.projects.keys()].filter((id) => !this.#loop.records.project(id).isRead);
+  /** What is known of each project that is configured. */
+  projects(): ReadonlyMap<ProjectId, Readonly<ProjectRecord>> {
+    return new Map([...this.#options.projects.keys()].map((id) => [id, this.#loop.records.project(id)]));
   }
 
   async #run(key: Key, signal: AbortSignal): Promise<void> {
@@ -206,31 +192,16 @@ export class Engine {
   }
 
   async #pass(signal: AbortSignal): Promise<Result> {
-    const { clock, random, projects } = this.#options;
+    const { clock, projects } = this.#options;
     this.#passStarted = clock.now();
-    this.#schedulePass(passIntervalMs(this.#passStarted, this.#lastActivity, random));
+    this.#passTimer.schedule();
     this.#passLeft = new Set(projects.keys());
     this.#queue.add('configuration');
     return await runPass(this.#loop, signal);
   }
 
   #wake(key: Key): void {
-    this.#noteActivity();
+    this.#passTimer.noteActivity();
     this.#queue.add(key);
-  }
-
-  /** Somebody is at work: the next pass comes soon, also if it was planned for later while nobody was. */
-  #noteActivity(): void {
-    const { clock, random } = this.#options;
-    this.#lastActivity = clock.now();
-    const soon = passIntervalMs(this.#lastActivity, this.#lastActivity, random);
-    if (this.#nextPassAt > this.#lastActivity + soon) this.#schedulePass(soon);
-  }
-
-  #schedulePass(ms: number): void {
-    const { clock } = this.#options;
-    this.#cancelPass?.();
-    this.#nextPassAt = clock.now() + ms;
-    this.#cancelPass = clock.after(ms, () => this.#queue.add('pass'));
   }
 }

@@ -4,7 +4,7 @@ import { projectOf } from './context.ts';
 import { soundSpecOf } from './decisions.ts';
 import { type Expiry, findExpiry } from './expiry.ts';
 import type { Loop } from './loop.ts';
-import type { EnvironmentRecord } from './records.ts';
+import type { EnvironmentRecord } from './record.ts';
 
 /** When an environment expires; the forge is asked again only when something about its source or the policy changed. */
 export const readLifetime = async (

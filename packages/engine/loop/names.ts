@@ -4,7 +4,7 @@ import { missingVariables, renderTemplate, sourceValues } from '../values/templa
 import { type EngineContext, nowOf } from './context.ts';
 import { type Decision, soundSpecOf } from './decisions.ts';
 import type { Loop } from './loop.ts';
-import type { EnvironmentRecord } from './records.ts';
+import type { EnvironmentRecord } from './record.ts';
 
 const defaultNameTemplate = '{project}-{words}-{number}';
 

@@ -7,7 +7,7 @@ import { type Findings, summarize } from '../status/summarize.ts';
 import { nowOf } from './context.ts';
 import type { Draft } from './draft.ts';
 import type { Loop } from './loop.ts';
-import { type EnvironmentRecord, isOn } from './records.ts';
+import { type EnvironmentRecord, isOn } from './record.ts';
 import { environmentKey, type Key, projectKey, type Result } from './result.ts';
 
 /** How a run of one environment ended. */
@@ -52,20 +52,21 @@ export const failuresOf = (results: readonly ActionResult[]): readonly Failure[]
 const isRemoving = ({ code }: { readonly code: string }): boolean => code === 'component.removing';
 
 /** What is left to do, with what blocks a removal in place of the action that began it. */
-export const withBlockers = (actions: readonly Action[], results: readonly ActionResult[]): readonly Action[] =>
-  actions.map((action) => {
-    const { component, provider } = action.type === 'wait' ? { ...action, provider: undefined } : action;
-    const blocked = results.find(
-      (result) =>
-        result.state === 'failed' &&
-        isRemoving(result.failure) &&
-        result.action.type !== 'wait' &&
-        result.action.component === component &&
-        result.action.provider === provider,
-    );
-    if (blocked?.state !== 'failed' || component === undefined) return action;
-    return { type: 'wait', component, code: 'component.removing', reason: blocked.failure.message };
+export const withBlockers = (actions: readonly Action[], results: readonly ActionResult[]): readonly Action[] => {
+  const blocked = results.filter((result) => result.state === 'failed' && isRemoving(result.failure));
+  const blockers = new Map(
+    blocked.map((result) => [keyOf(result.action), result.state === 'failed' ? result.failure.message : '']),
+  );
+  return actions.map((action) => {
+    const { component } = action;
+    const reason = blockers.get(keyOf(action));
+    return reason === undefined || component === undefined
+      ? action
+      : { type: 'wait', component, code: 'component.removing', reason };
   });
+};
+
+const keyOf = (action: Action): string => (action.type === 'wait' ? '' : `${action.provider}/${action.component}`);
 
 /** The one place where the outcome of a run becomes record, status, log, event, report and the time of the next look. */
 export const conclude = (loop: Loop, record: EnvironmentRecord, outcome: Outcome): Result | undefined => {

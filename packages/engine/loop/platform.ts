@@ -2,7 +2,8 @@ import type { ConfigurationView, ProjectId } from '@eph/contract';
 import { isSameFor } from '../values/configuration.ts';
 import { type EngineContext, projectOf } from './context.ts';
 import { soundSpecOf } from './decisions.ts';
-import type { EnvironmentRecord, Records } from './records.ts';
+import type { EnvironmentRecord } from './record.ts';
+import type { Records } from './records.ts';
 import { environmentKey, type Result } from './result.ts';
 
 /** The configuration of the platform, as its operators wrote it: what is in force for each project, and whom a change concerns. */

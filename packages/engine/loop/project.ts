@@ -10,7 +10,7 @@ import { availableProviders } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { chooseNewName } from './names.ts';
 import { recordEvent } from './outcome.ts';
-import { type EnvironmentRecord, isOn, type ProjectRecord } from './records.ts';
+import { type EnvironmentRecord, isOn, type ProjectRecord } from './record.ts';
 import { findSurplus, type Surplus } from './removal.ts';
 import { environmentKey, type Key, type Result } from './result.ts';
 
@@ -32,7 +32,7 @@ export const reconcileProject = async (loop: Loop, id: ProjectId, signal: AbortS
   const decided = await decideSources(loop, id, sources, signal);
   signal.throwIfAborted();
   const reading = { sources, decided, observed };
-  return isAtRest(project, reading) ? {} : new Revision(loop, id, reading).absorb();
+  return isAtRest(project, reading) ? {} : new RecordsUpdate(loop, id, reading).absorb();
 };
 
 /** Nothing has changed since a reading that left nothing to do: the path of an idle pass. What is on a provider that is away rests. */
@@ -57,7 +57,7 @@ const isAtRest = (project: ProjectRecord, { sources, decided, observed: { items,
 };
 
 /** Takes one reading of a project over into the records. It awaits nothing, so nothing comes between. */
-class Revision {
+class RecordsUpdate {
   readonly #loop: Loop;
   readonly #id: ProjectId;
   readonly #reading: ProjectReading;

@@ -7,7 +7,7 @@ import { soundSpecOf } from './decisions.ts';
 import { environmentInput } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
-import { isOn } from './records.ts';
+import { isOn } from './record.ts';
 
 /** What `eph config explain` shows of one environment. */
 export type ExplainedValues = Pick<

@@ -99,7 +99,7 @@ describe('a wish', () => {
     bench.queue.add('busy');
     for (let count = 0; count < 5; count += 1) bench.queue.add('a');
     bench.queue.add('b');
-    expect(bench.queue.depth).toBe(2);
+    expect(bench.queue.load.ready).toBe(2);
     await bench.finish('busy');
     await bench.finish('a');
     await bench.finish('b');
@@ -144,12 +144,12 @@ describe('a wish for later', () => {
   it('is run when its time has come, and not before', async () => {
     const bench = new Bench();
     bench.queue.addAfter('a', 1000);
-    expect(bench.queue.waitingCount).toBe(1);
+    expect(bench.queue.load.waiting).toBe(1);
     await bench.pass(999);
     expect(bench.started).toEqual([]);
     await bench.pass(1);
     expect(bench.started).toEqual(['a']);
-    expect(bench.queue.waitingCount).toBe(0);
+    expect(bench.queue.load.waiting).toBe(0);
   });
 
   it.each([
@@ -397,7 +397,7 @@ describe('an idle queue', () => {
     const bench = new Bench();
     bench.queue.addAfter('a', 1000);
     await bench.queue.idle();
-    expect(bench.queue.waitingCount).toBe(1);
+    expect(bench.queue.load.waiting).toBe(1);
   });
 });
 
@@ -468,11 +468,11 @@ describe('whatever happens in whatever order', () => {
           await perform(bench, one);
           const keys = bench.running.map((run) => run.key);
           expect(keys).toEqual([...new Set(keys)]);
-          expect(bench.running.length).toBe(bench.queue.runningCount);
+          expect(bench.running.length).toBe(bench.queue.load.running);
           expect(bench.running.length).toBeLessThanOrEqual(workers);
-          expect(bench.queue.depth === 0 || bench.running.length === workers).toBe(true);
+          expect(bench.queue.load.ready === 0 || bench.running.length === workers).toBe(true);
         }
-        for (let turn = 0; turn < 200 && (bench.running.length > 0 || bench.queue.waitingCount > 0); turn += 1) {
+        for (let turn = 0; turn < 200 && (bench.running.length > 0 || bench.queue.load.waiting > 0); turn += 1) {
           bench.running[0]?.finish();
           await bench.pass(1000);
         }

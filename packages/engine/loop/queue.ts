@@ -93,16 +93,8 @@ export class Queue<Key extends string> {
     return this.#running.has(key);
   }
 
-  get depth(): number {
-    return this.#ready.size;
-  }
-
-  get runningCount(): number {
-    return this.#running.size;
-  }
-
-  get waitingCount(): number {
-    return this.#later.size;
+  get load(): { readonly ready: number; readonly running: number; readonly waiting: number } {
+    return { ready: this.#ready.size, running: this.#running.size, waiting: this.#later.size };
   }
 
   /** Resolves when nothing is ready or running; keys that wait for a time do not count. */

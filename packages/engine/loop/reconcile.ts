@@ -8,7 +8,7 @@ import { acknowledge, readLifetime, withdrawRequest } from './lifetime.ts';
 import type { Loop } from './loop.ts';
 import { findFreeName } from './names.ts';
 import { failuresOf, type Outcome, observedOutcome, unreadable, withBlockers } from './outcome.ts';
-import type { EnvironmentRecord } from './records.ts';
+import type { EnvironmentRecord } from './record.ts';
 import { removeEnvironment, writeHold } from './removal.ts';
 
 /**

@@ -18,7 +18,7 @@ import { projectOf } from './context.ts';
 import { type Decision, type Decisions, unwanted } from './decisions.ts';
 import type { Loop } from './loop.ts';
 import { failuresOf, type Outcome, observedOutcome, recordEvent, unreadable, withBlockers } from './outcome.ts';
-import { type EnvironmentRecord, isOn } from './records.ts';
+import { type EnvironmentRecord, isOn } from './record.ts';
 import { environmentKey, projectKey, type Result } from './result.ts';
 
 /*
