@@ -15,7 +15,9 @@ Visitor.prototype.visitStatement = function (statement) {
 const wholeLoop = [
   'context',
   'loop',
+  'record',
   'records',
+  'cross-references',
   'decide',
   'draft',
   'names',

@@ -3,7 +3,7 @@ import type { Answer, Generator, SourceFacts } from './generator.ts';
 import { printSource } from './printed-names.ts';
 
 /** The decision of a project's triggers about one source. */
-export type Decision =
+export type TriggerDecision =
   | {
       readonly state: 'wanted';
       readonly because: string;
@@ -21,7 +21,7 @@ export const decide = (
   triggers: readonly Trigger[],
   generators: readonly Generator[],
   facts: SourceFacts = {},
-): Decision => {
+): TriggerDecision => {
   const marker = findSkipMarker(source);
   if (marker !== undefined) return { state: 'unwanted', because: `${printSource(source.ref)} has ${marker} in its title` };
   const refusals: string[] = [];
@@ -57,7 +57,11 @@ export const factsToRead = (
   return needs;
 };
 
-const toDecision = ({ wanted: _, ...rest }: Answer & { wanted: true }): Decision => ({ state: 'wanted', checks: [], ...rest });
+const toDecision = ({ wanted: _, ...rest }: Answer & { wanted: true }): TriggerDecision => ({
+  state: 'wanted',
+  checks: [],
+  ...rest,
+});
 
 const evaluate = (source: Source, trigger: Trigger, generators: readonly Generator[], facts: SourceFacts): Answer =>
   generators.find((one) => one.type === trigger.type)?.wants(source, trigger, facts) ?? {

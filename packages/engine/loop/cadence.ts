@@ -1,3 +1,4 @@
+import type { ProjectId } from '@eph/contract';
 import type { Cancel, Clock } from './clock.ts';
 
 const ordinaryMs = 30_000;
@@ -17,7 +18,7 @@ export const passIntervalMs = (now: number, lastActivity: number, random: () => 
   return whole * (0.9 + 0.2 * random());
 };
 
-/** Calls for the next pass in time. */
+/** Calls for the next pass in time, and knows how long a pass takes. */
 export class PassTimer {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -25,6 +26,9 @@ export class PassTimer {
   #lastActivity = Number.NEGATIVE_INFINITY;
   #nextAt = Number.NEGATIVE_INFINITY;
   #cancel: Cancel | undefined;
+  #startedAt = 0;
+  /** Projects that the current pass has not read yet. */
+  #left = new Set<ProjectId>();
 
   constructor(clock: Clock, random: () => number, call: () => void) {
     this.#clock = clock;
@@ -32,9 +36,15 @@ export class PassTimer {
     this.#call = call;
   }
 
-  schedule(): void {
-    const now = this.#clock.now();
-    this.#scheduleIn(passIntervalMs(now, this.#lastActivity, this.#random));
+  begin(projects: Iterable<ProjectId>): void {
+    this.#startedAt = this.#clock.now();
+    this.#left = new Set(projects);
+    this.#scheduleIn(passIntervalMs(this.#startedAt, this.#lastActivity, this.#random));
+  }
+
+  /** How long the pass took, if this was its last project. */
+  finish(project: ProjectId): number | undefined {
+    return this.#left.delete(project) && this.#left.size === 0 ? this.#clock.now() - this.#startedAt : undefined;
   }
 
   /** Somebody is at work: the next pass comes soon, also if it was planned for later while nobody was. */

@@ -13,6 +13,7 @@ import {
   type Source,
   type Trigger,
 } from '@eph/contract';
+import { type Decided, type Decision, Decisions, unwanted, type Wanted } from '../desired/decisions.ts';
 import { decideFork } from '../desired/forks.ts';
 import type { SourceFacts } from '../desired/generator.ts';
 import { identify } from '../desired/identity.ts';
@@ -22,7 +23,6 @@ import { noteUnsupportedOptions } from '../desired/pull-triggers.ts';
 import { decide, factsToRead } from '../desired/triggers.ts';
 import type { SpecReader } from '../source/read-spec.ts';
 import { projectOf } from './context.ts';
-import { type Decided, type Decision, Decisions, unwanted, type Wanted } from './decisions.ts';
 import type { Loop } from './loop.ts';
 
 /** What Git says about a source, and by which triggers. */

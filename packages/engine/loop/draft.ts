@@ -12,13 +12,13 @@ import {
   type ResolvedComponent,
   type Source,
 } from '@eph/contract';
+import type { Terms, Wanted } from '../desired/decisions.ts';
 import { planUpdate } from '../plan/diff.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import type { Findings } from '../status/summarize.ts';
 import { computeEnvironment, type EnvironmentInput } from '../values/environment.ts';
 import type { AvailableProvider } from '../values/providers.ts';
 import { type EngineContext, projectOf } from './context.ts';
-import type { Terms, Wanted } from './decisions.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
 

@@ -35,7 +35,7 @@ export interface EngineOptions extends Omit<EngineContext, 'report'> {
   readonly prefetch?: (report: Report, signal: AbortSignal) => void;
 }
 
-/** Fresh work is never held back; failures of many environments at once come back at a pace a forge and a machine can bear. */
+/** Only retries are limited: many that fail at once come back at a pace that a forge and a machine can bear. */
 const retryRate = { perSecond: 100, burst: 200 };
 
 /** Short for a person, long enough for a small environment to get ready, so that only the outcome is reported. */
@@ -52,9 +52,6 @@ export class Engine {
   readonly #reports: Reports<Report>;
   readonly #stopping = new AbortController();
   readonly #passTimer: PassTimer;
-  #passStarted = 0;
-  /** Projects that the current pass has not read yet. */
-  #passLeft = new Set<ProjectId>();
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -181,21 +178,20 @@ export class Engine {
     const id = key.slice(key.indexOf(':') + 1);
     if (key.startsWith('project:')) return this.#project(projectId(id), signal);
     const record = this.#loop.records.get(environmentId(id));
-    return record && conclude(this.#loop, record, await reconcile(this.#loop, record, signal));
+    if (record === undefined) return undefined;
+    const outcome = await reconcile(this.#loop, record, signal);
+    return conclude(this.#loop, record, signal.aborted ? { ...outcome, state: 'superseded' } : outcome);
   }
 
   async #project(id: ProjectId, signal: AbortSignal): Promise<Result> {
     const result = await reconcileProject(this.#loop, id, signal);
-    if (this.#passLeft.delete(id) && this.#passLeft.size === 0)
-      this.#options.telemetry.passFinished(this.#options.clock.now() - this.#passStarted);
+    const passMs = this.#passTimer.finish(id);
+    if (passMs !== undefined) this.#options.telemetry.passFinished(passMs);
     return result;
   }
 
   async #pass(signal: AbortSignal): Promise<Result> {
-    const { clock, projects } = this.#options;
-    this.#passStarted = clock.now();
-    this.#passTimer.schedule();
-    this.#passLeft = new Set(projects.keys());
+    this.#passTimer.begin(this.#options.projects.keys());
     this.#queue.add('configuration');
     return await runPass(this.#loop, signal);
   }

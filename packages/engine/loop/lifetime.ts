@@ -1,8 +1,8 @@
 import { type Failure, type Source, toFailure } from '@eph/contract';
+import { soundSpecOf } from '../desired/decisions.ts';
+import { type Expiry, findExpiry } from '../desired/expiry.ts';
 import { limitDuration } from '../values/policy.ts';
 import { projectOf } from './context.ts';
-import { soundSpecOf } from './decisions.ts';
-import { type Expiry, findExpiry } from './expiry.ts';
 import type { Loop } from './loop.ts';
 import type { EnvironmentRecord } from './record.ts';
 

@@ -1,8 +1,8 @@
 import type { EnvironmentId, EnvironmentName, Identity, ObservedEnvironment, Source } from '@eph/contract';
+import { type Decision, soundSpecOf } from '../desired/decisions.ts';
 import { chooseName, identify, nameParts } from '../desired/identity.ts';
 import { missingVariables, renderTemplate, sourceValues } from '../values/templates.ts';
 import { type EngineContext, nowOf } from './context.ts';
-import { type Decision, soundSpecOf } from './decisions.ts';
 import type { Loop } from './loop.ts';
 import type { EnvironmentRecord } from './record.ts';
 

@@ -1,5 +1,5 @@
 import type { ObservedEnvironment, ProjectId } from '@eph/contract';
-import { unwanted } from './decisions.ts';
+import { unwanted } from '../desired/decisions.ts';
 import type { Loop } from './loop.ts';
 import { environmentKey, type Key, projectKey, type Result } from './result.ts';
 

@@ -1,7 +1,7 @@
 import type { ConfigurationView, ProjectId } from '@eph/contract';
+import { soundSpecOf } from '../desired/decisions.ts';
 import { isSameFor } from '../values/configuration.ts';
 import { type EngineContext, projectOf } from './context.ts';
-import { soundSpecOf } from './decisions.ts';
 import type { EnvironmentRecord } from './record.ts';
 import type { Records } from './records.ts';
 import { environmentKey, type Result } from './result.ts';

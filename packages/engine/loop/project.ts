@@ -1,11 +1,19 @@
 import { failure, type ObservedEnvironment, type ProjectId, type ProviderName, type Reading, type Source } from '@eph/contract';
+import {
+  type Decided,
+  type Decision,
+  type Decisions,
+  isFinal,
+  isSameDecision,
+  soundSpecOf,
+  unwanted,
+} from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import type { GuardAnswer } from '../plan/guard.ts';
 import type { Observation } from '../provider/observe.ts';
 import { chooseProviders } from '../values/providers.ts';
 import { projectOf } from './context.ts';
 import { decideSources, specsOf } from './decide.ts';
-import { type Decided, type Decision, type Decisions, isFinal, isSameDecision, soundSpecOf, unwanted } from './decisions.ts';
 import { availableProviders } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { chooseNewName } from './names.ts';

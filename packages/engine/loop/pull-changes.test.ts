@@ -237,7 +237,7 @@ describe('a token that is revoked in the middle', () => {
     await harness.live(hour);
     expect(Object.keys(harness.running())).toEqual(['1/web']);
     expect(harness.provider.calls.remove).toBe(0);
-    expect(harness.engine.faults().get(shop)).toMatchObject([{ code: 'forge.refused' }]);
+    expect(harness.engine.projects().get(shop)?.faults).toMatchObject([{ code: 'forge.refused' }]);
     harness.forgeOptions = {};
     await harness.live(hour);
     expect(harness.running()).toEqual({});

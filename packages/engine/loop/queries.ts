@@ -1,9 +1,9 @@
 import { type ConfigView, type EnvironmentId, EphError, type ObservedEnvironment } from '@eph/contract';
+import { soundSpecOf } from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import { explain } from '../plan/explain.ts';
 import { explainEnvironment } from '../values/environment.ts';
 import { projectOf } from './context.ts';
-import { soundSpecOf } from './decisions.ts';
 import { environmentInput } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';

@@ -1,9 +1,9 @@
 import { type Action, EphError } from '@eph/contract';
+import { describeExpiry } from '../desired/expiry.ts';
 import { apply } from '../provider/apply.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import { projectOf } from './context.ts';
 import { type Draft, draftEnvironment } from './draft.ts';
-import { describeExpiry } from './expiry.ts';
 import { acknowledge, readLifetime, withdrawRequest } from './lifetime.ts';
 import type { Loop } from './loop.ts';
 import { findFreeName } from './names.ts';

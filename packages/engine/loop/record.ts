@@ -13,8 +13,8 @@ import type {
   SourceRef,
   Trigger,
 } from '@eph/contract';
-import { type Decision, Decisions } from './decisions.ts';
-import type { Expiry } from './expiry.ts';
+import { type Decision, Decisions } from '../desired/decisions.ts';
+import type { Expiry } from '../desired/expiry.ts';
 
 /** What is known of an environment: what Git said last, what providers showed last, and what follows. `Records` alone writes it. */
 export interface EnvironmentRecord {

@@ -9,13 +9,13 @@ import {
   type Source,
   toFailure,
 } from '@eph/contract';
+import { type Decision, type Decisions, unwanted } from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import { planDestroy } from '../plan/diff.ts';
 import type { GuardAnswer } from '../plan/guard.ts';
 import { apply } from '../provider/apply.ts';
 import type { EnvironmentReading, Observation } from '../provider/observe.ts';
 import { projectOf } from './context.ts';
-import { type Decision, type Decisions, unwanted } from './decisions.ts';
 import type { Loop } from './loop.ts';
 import { failuresOf, type Outcome, observedOutcome, recordEvent, unreadable, withBlockers } from './outcome.ts';
 import { type EnvironmentRecord, isOn } from './record.ts';
