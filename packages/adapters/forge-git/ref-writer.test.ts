@@ -152,7 +152,7 @@ describe('branches that Eph makes', () => {
     expect(await readRefs(origin)).toEqual({ 'refs/heads/main': main });
   });
 
-  it('may be forbidden by the rules of the remote, which are then told', async () => {
+  it('may be rejected by the remote, with its reason', async () => {
     const { origin, open, serve } = await start();
     const main = await origin.push(branch('main'), { 'a.txt': 'a' });
     const commit = await origin.push(branch('preview/a'), { 'a.txt': 'b' });

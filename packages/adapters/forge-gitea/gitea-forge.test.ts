@@ -205,7 +205,7 @@ describeWith(gitea, 'a repository of Gitea', () => {
     expect(fixture.proxy.takeApiRequests()).toEqual([]);
   });
 
-  it('tells a pull request that was pushed by somebody who may only read', async () => {
+  it('treats a pull request that was pushed without write access as a fork', async () => {
     const fixture = await start();
     const { name, token } = harness.mallory;
     const address = fixture.repository.cloneUrl.replace('://', `://${name}:${token}@`);

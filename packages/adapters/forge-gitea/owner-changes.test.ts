@@ -108,7 +108,7 @@ describeWith(gitea, 'a pass over the repositories of an organisation of Gitea', 
     expect(labelsOf(await pass())).toEqual(['renamed']);
   });
 
-  it('reads every repository where the look fails', async () => {
+  it('reads every repository when the query fails', async () => {
     await settle();
     for (const substitute of [
       { status: 502 },

@@ -67,7 +67,7 @@ describe('a pull request as a source', () => {
     expect(toSource(projectId('shop'), shape({ head: { ...answer.head, sha: '' } }))).toBeUndefined();
   });
 
-  it('looks touched again once it is certain that nothing more happened in that second', () => {
+  it('counts as touched again once that second has settled', () => {
     const [early, late, later] = [':01', ':06', ':59'].map(
       (second) => pullOf({}, `Mon, 05 Jan 2026 09:00${second} GMT`)?.touched,
     );

@@ -51,7 +51,7 @@ describe('the head when a comment was written', () => {
 });
 
 describe('the commits that a pull request was at', () => {
-  it('are told newest first', () => {
+  it('are listed newest first', () => {
     expect(computeHeads([push('a', 'b'), comment(), push('c'), force('c', 'x'), event('pull_push', '?'), push('y')])).toEqual([
       'y',
       'x',

@@ -48,7 +48,7 @@ describe.each(failures)('%s', (_name, failure, code) => {
     expect(await forge.source(pull, signal)).toMatchObject({ state: 'present' });
   });
 
-  it('says the same each time, so that it does not look like something new', async () => {
+  it('has the same text each time, so that it does not look like a new failure', async () => {
     let nowMs = Date.now();
     const { github, forge, openPulls, signal } = await startGithubHarness({ forge: { timeoutMs, now: () => nowMs } });
     openPulls(1);

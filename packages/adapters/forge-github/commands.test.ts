@@ -110,7 +110,7 @@ describe('comments without commands', () => {
 });
 
 describe('a list that arrives empty', () => {
-  it('is not taken for silence while the pull request itself counts comments', async () => {
+  it('is incomplete while the pull request counts comments', async () => {
     const { github, repository, push, readCommands } = await start();
     push('feature', { 'a.txt': 'a' });
     const pull = repository.openPullRequest({ head: 'feature' });

@@ -49,7 +49,7 @@ describe('a pass over repositories in which nothing happened', () => {
 });
 
 describe('a list of pull requests', () => {
-  it('tells what changed on its last page, at the price of that page', async () => {
+  it('finds a change on its last page, at the cost of that page', async () => {
     const { github, forge, openPulls, signal } = await startGithubHarness({ github: { now: earlier } });
     const [oldest] = openPulls(230);
     const before = await forge.sources(signal);
@@ -195,7 +195,7 @@ describe('credentials', () => {
     expect(await forge.sources(signal)).toMatchObject({ complete: true });
   });
 
-  it('of an App that is installed anew work again, and in between nothing is gone', async () => {
+  it('of an App that is reinstalled work again, and meanwhile nothing is gone', async () => {
     const { github, create, openPulls, signal } = await startGithubHarness();
     openPulls(1);
     const app = github.createApp();

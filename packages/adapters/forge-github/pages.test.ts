@@ -30,7 +30,7 @@ describe('pages that never stay the same', () => {
 });
 
 describe('a page that is empty although it was promised', () => {
-  it('is the end if the page before it, asked anew, promises nothing any more', async () => {
+  it('is the end if the page before it, read again, has no next link any more', async () => {
     const asked: string[] = [];
     const listing = await list((number, unconditional) => {
       asked.push(`${number} ${unconditional}`);

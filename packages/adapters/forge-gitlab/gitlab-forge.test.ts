@@ -67,7 +67,7 @@ describe('a pass over merge requests', () => {
     await expectChange(() => gitlab.addMergeRequest(path, { author: alice, sha }), 250);
   });
 
-  it('looks at all pages now and then, whatever the first one says', async () => {
+  it('reads all pages from time to time, even if the first is unchanged', async () => {
     let now = Date.now();
     const { gitlab, forge } = await createWorld(150, { now: () => now });
     await using _gitlab = gitlab;
@@ -106,7 +106,7 @@ describe('a pass over merge requests', () => {
     }
   });
 
-  it('follows a project that was moved; changes wait until Eph is told', async () => {
+  it('reads a moved project; writes wait for its new path', async () => {
     const { gitlab, alice, forge } = await createWorld(3);
     await using _gitlab = gitlab;
     await forge.sources(signal);
@@ -160,7 +160,7 @@ describe('a pass over everything', () => {
     expect(takeApiRequests(gitlab)).toHaveLength(1);
   });
 
-  it('leaves out what nobody looks for', async () => {
+  it('leaves out kinds that are not wanted', async () => {
     await using harness = await createGitlabHarness({ kinds: ['tag', 'pr'] });
     const { alice, forge } = harness;
     await alice.tag(path, 'v1', 'main');

@@ -184,7 +184,7 @@ describe('labels of merge requests', () => {
     expect(harness.gitlab.read.labels(at)).toEqual([]);
   });
 
-  it('are refused aloud where GitLab passes them over in silence', async () => {
+  it('are refused with an error where GitLab ignores them silently', async () => {
     await using harness = await createGitlabHarness();
     const { gitlab, alice, mallory } = harness;
     await mallory.fork(path, 'mallory/shop');

@@ -256,7 +256,7 @@ describe('a reporter of GitLab', () => {
     expect(gitlab.read.environments(path)).toHaveLength(1);
   });
 
-  it('has nobody to tell on a merge request or a commit that is not there', async () => {
+  it('writes nothing on a merge request or a commit that does not exist', async () => {
     await using world = await createWorld();
     const { gitlab, report } = world;
     await world.start().ensure(report('Ready'), signal);
@@ -320,7 +320,7 @@ describe('the stop button of GitLab', () => {
     return { ...world, world, reporter, asked, follow, states, press };
   };
 
-  it('is a wish to take down the environment, also in the eyes of later reports', async () => {
+  it('requests the removal of the environment, and later reports respect it', async () => {
     const { world, report, reporter, asked, follow, states, press } = await expected();
     await using _ = world;
     await follow();
@@ -352,7 +352,7 @@ describe('the stop button of GitLab', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is seen again when the wish could not be written', async () => {
+  it('is handled again when the request could not be written', async () => {
     const { world, asked, follow, states, press } = await expected();
     await using _ = world;
     press();
@@ -404,7 +404,7 @@ describe('the stop button of GitLab', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('is looked for with one request, and with none where nothing stands', async () => {
+  it('costs one request, and none without expected environments', async () => {
     const { world, gitlab, start, follow } = await expected();
     await using _ = world;
     takeApiRequests(gitlab);

@@ -107,7 +107,7 @@ describe('a pass over the projects of a group', () => {
     expect((await pass()).requests).toHaveLength(5);
   });
 
-  it('reads every project where the look fails, and what it missed is seen by the next', async () => {
+  it('reads every project when the query fails, and the next query finds what it missed', async () => {
     const { gitlab, alice, paths, pass, wait } = await createWorld(4);
     await pass();
     alice.label({ project: paths[1] ?? '', iid: 2 }, 'preview');
@@ -138,7 +138,7 @@ describe('a pass over the projects of a group', () => {
     },
   );
 
-  it('reads a project that was moved, which the look calls by another path', async () => {
+  it('reads a moved project, which the query lists under another path', async () => {
     const { alice, paths, pass, wait } = await createWorld(4);
     alice.renameProject(paths[0] ?? '', 'acme/renamed');
     await pass();

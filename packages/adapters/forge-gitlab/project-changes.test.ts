@@ -101,7 +101,7 @@ describe('watches that disagree', () => {
   });
 });
 
-describe('a merge request that is changed between two looks', () => {
+describe('a merge request that is changed between two readings', () => {
   it('is never the same as before, whatever was changed and changed back', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
     const { gitlab, alice, forge } = await createWorld(3, () => nowMs);

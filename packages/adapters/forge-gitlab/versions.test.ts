@@ -27,7 +27,7 @@ describe('the head of a merge request at a moment', () => {
     expect(headAt([version(1, 10, first), version(2, 10, second)], '2026-03-01T12:00:10.000Z')).toBe(second);
   });
 
-  it('is not told where GitLab names no commit', () => {
+  it('is unknown where GitLab names no commit', () => {
     expect(headAt([version(1, 10, '')], '2026-03-01T12:00:11.000Z')).toBeNull();
   });
 });

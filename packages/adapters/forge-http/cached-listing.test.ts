@@ -52,7 +52,7 @@ describe('what was listed', () => {
   it.each([
     ['something changed', complete(here), { isUnchanged: async () => false }],
     ['whoever waits goes away', complete(here), { isUnchanged: () => Promise.reject(new Error('went away')) }],
-    ['nobody shares a look', complete(here), undefined],
+    ['there are no shared changes', complete(here), undefined],
     ['it was incomplete', incomplete, always],
     ['the repository is called otherwise by now', complete({ path: 'acme/store', commit: 'a' }), always],
     ['a commit is not known yet', complete(here, { path: 'acme/shop' }), always],

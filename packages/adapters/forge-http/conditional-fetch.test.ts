@@ -18,7 +18,7 @@ const tagged =
       : { headers: { etag: tag, 'x-page': 'first' }, body };
 
 describe('an answer with an entity tag', () => {
-  it('is asked for with the tag from then on, and looks the same when nothing changed', async () => {
+  it('is revalidated by its tag, and is equal when nothing changed', async () => {
     const { forge, fetch, address } = await start();
     forge.script = tagged('"1"', [1, 2]);
     await fetch(address);
@@ -43,7 +43,7 @@ describe('an answer with an entity tag', () => {
     expect(forge.requests[2]?.headers['if-none-match']).toBe('"2"');
   });
 
-  it('is told apart by address and by what is accepted', async () => {
+  it('is cached by URL and accepted type', async () => {
     const { forge, fetch, address } = await start();
     forge.script = tagged('"1"', 'x');
     await fetch(address);
@@ -125,7 +125,7 @@ describe('equal questions at the same time', () => {
     expect(forge.requests).toHaveLength(1);
   });
 
-  it('are given up when all have gone away, and asked anew', async () => {
+  it('are aborted when no caller waits, and then sent again', async () => {
     const { forge, fetch, address } = await start();
     forge.script = () => ({ fault: 'hang' });
     const leaving = new AbortController();
@@ -183,7 +183,7 @@ describe('a redirect', () => {
     expect(answer.url).toBe(`${forge.url}/renamed`);
   });
 
-  it('is not followed to another server, nor from a change to a look', async () => {
+  it('is not followed to another server, nor from a write to a read', async () => {
     const [{ forge, fetch, address }, other] = [await start(), await start()];
     forge.script = () => ({ status: 302, headers: { location: other.address } });
     expect((await fetch(address, { headers: { 'private-token': 'secret' } })).status).toBe(302);

@@ -97,7 +97,7 @@ describe('reading', () => {
     expect(() => unwrap(answer)).toThrow(message);
   });
 
-  it('takes silence and a closed gate for trouble', async () => {
+  it('retries without an answer and while the gate is closed', async () => {
     const { forge, http } = await start();
     forge.script = () => ({ fault: 'reset' });
     expect(await http.read('/pulls', numbers, { signal })).toMatchObject({

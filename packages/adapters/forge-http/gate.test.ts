@@ -136,7 +136,7 @@ describe('whoever comes', () => {
     expect(order).toEqual(['third']);
   });
 
-  it('does not wait for hours because the watch was set back', async () => {
+  it('does not wait for hours because the clock was set back', async () => {
     const clock = new ManualClock();
     const gate = createTestGate(clock);
     gate.observe(answer(429));

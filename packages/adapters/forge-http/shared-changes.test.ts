@@ -95,7 +95,7 @@ const settle = async ({ pass, clock, takeRequests }: Harness, ...paths: readonly
   takeRequests();
 };
 
-describe('a shared look', () => {
+describe('shared changes', () => {
   it('is one request for a pass over all repositories, of which none is read again as long as nothing changes', async () => {
     const harness = await start();
     await settle(harness, 'acme/shop', 'acme/news', 'acme/web/mail');
@@ -106,7 +106,7 @@ describe('a shared look', () => {
     expect(harness.takeRequests()).toBe(5);
   });
 
-  it('tells which repositories changed, however their paths are written', async () => {
+  it('say which repositories changed, however their paths are written', async () => {
     const harness = await start();
     await settle(harness, 'acme/shop', 'acme/news');
     harness.change('Acme/Shop');
@@ -121,7 +121,7 @@ describe('a shared look', () => {
   it.each([
     ['an hour ahead', 60 * minute],
     ['an hour behind', -60 * minute],
-  ])('goes by the watch of the forge, also when that is %s', async (_case, skewMs) => {
+  ])('use the clock of the forge, also when that is %s', async (_case, skewMs) => {
     const harness = await start({ skewMs });
     await settle(harness, 'acme/shop', 'acme/news');
     harness.change('acme/news');
@@ -129,7 +129,7 @@ describe('a shared look', () => {
     expect(await harness.pass('acme/shop', 'acme/news')).toEqual(['acme/news']);
   });
 
-  it('sees a change of the very second in which the look before was answered', async () => {
+  it('include a change of the very second in which the previous query was answered', async () => {
     const harness = await start();
     await settle(harness, 'acme/shop', 'acme/news');
     harness.clock.ms += 900;
@@ -184,14 +184,14 @@ describe('a shared look', () => {
 });
 
 describe('in doubt', () => {
-  it('a reading from before the first look counts as changed', async () => {
+  it('a reading from before the first query counts as changed', async () => {
     const harness = await start();
     harness.readAt.set('acme/shop', harness.clock.ms);
     harness.clock.ms += 1_000;
     expect(await harness.pass('acme/shop')).toEqual(['acme/shop']);
   });
 
-  it('a reading counts as changed after ten minutes, whatever looks say', async () => {
+  it('a reading counts as changed after ten minutes, whatever queries say', async () => {
     const harness = await start();
     await settle(harness, 'acme/shop');
     for (let count = 0; count < 8; count += 1) {
@@ -221,7 +221,7 @@ describe('in doubt', () => {
     ['has no date', (good: { headers: object }) => ({ ...good, headers: { ...good.headers, date: 'today' } })],
     ['is not whole', (good: { headers: object }) => ({ headers: { ...good.headers, 'x-total': '7' }, body: [] })],
     ['lacks its second page', (good: { headers: object }) => ({ headers: { ...good.headers, 'x-next': '2' }, body: [] })],
-  ])('everything counts as changed when the answer %s, and the next look covers the gap', async (_case, spoil) => {
+  ])('everything counts as changed when the answer %s, and the next query covers the gap', async (_case, spoil) => {
     const harness = await start();
     await settle(harness, 'acme/shop', 'acme/news', 'acme/mail');
     harness.change('acme/shop');
@@ -233,7 +233,7 @@ describe('in doubt', () => {
     expect(await harness.pass('acme/shop', 'acme/news', 'acme/mail')).toEqual(['acme/shop']);
   });
 
-  it('a look that failed is not repeated for everybody who asks as of the same time', async () => {
+  it('a query that failed is not repeated for everybody who asks as of the same time', async () => {
     const harness = await start();
     harness.forge.script = () => ({ status: 502 });
     await harness.pass('acme/shop', 'acme/news', 'acme/mail');
@@ -284,7 +284,7 @@ describe('in doubt', () => {
     expect(await harness.pass('acme/shop', 'acme/news')).toEqual(['acme/shop']);
   });
 
-  it('everything counts as changed when the watch of the forge is set back', async () => {
+  it('everything counts as changed when the clock of the forge is set back', async () => {
     const harness = await start();
     await settle(harness, 'acme/shop', 'acme/news');
     harness.forgeClock.skewMs = -60 * minute;
@@ -299,7 +299,7 @@ describe('in doubt', () => {
   it.each([
     ['a minute', minute],
     ['an hour', 60 * minute],
-  ])('everything counts as changed when our watch is set back by %s', async (_case, backMs) => {
+  ])('everything counts as changed when the local clock is set back by %s', async (_case, backMs) => {
     const harness = await start();
     await settle(harness, 'acme/shop', 'acme/news');
     const { ms } = harness.clock;
@@ -313,7 +313,7 @@ describe('in doubt', () => {
 });
 
 describe('somebody who goes away', () => {
-  it('leaves the look to the others', async () => {
+  it('leaves the query to the others', async () => {
     const harness = await start();
     await settle(harness, 'acme/shop');
     const released = Promise.withResolvers<void>();

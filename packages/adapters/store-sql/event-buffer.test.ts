@@ -80,7 +80,7 @@ describe('the event buffer', () => {
     expect(buffer.lost).toBe(0);
   });
 
-  it('tries less and less often, and at once when told that the sink is back', async () => {
+  it('tries less and less often, and at once when woken', async () => {
     const { sink, clock, buffer, add, run } = create();
     sink.reachable = false;
     add('a');
