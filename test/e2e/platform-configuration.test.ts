@@ -257,9 +257,9 @@ describe('policy', () => {
   it('of the cluster binds every project, and names who set it', async () => {
     await using town = await Town.create();
     const { site } = town;
-    await town.configure(clusterFile({ policy: { replicas: 2 } }));
+    await town.configure(clusterFile({ policy: { resources: { per_component: { cpu: '2' } } } }));
     await town.start();
-    await site.repository.push('preview/a', app({ web: { command: run('answer.mjs'), replicas: 3 } }));
+    await site.repository.push('preview/a', app({ web: { command: run('answer.mjs'), resources: { limits: { cpu: '3' } } } }));
     const stalled = await site.until('preview/a', 'stalled', (one) => one.phase === 'Failed');
     expect(stalled.summary).toMatch(/3.*2.*test\/env\.yaml:\d+/s);
   });
