@@ -290,7 +290,7 @@ const portOf = (server: Server): number => (server.address() as { port: number }
 const stop = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
-    // Streams that were told to end get a moment to say so.
+    // Streams that were aborted get a moment to end properly.
     setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), 200);
   });
 

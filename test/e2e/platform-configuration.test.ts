@@ -261,9 +261,9 @@ describe('policy', () => {
   it('of the cluster applies to every project, and its source is shown', async () => {
     await using setup = await PlatformHarness.create();
     const { harness } = setup;
-    await setup.configure(clusterFile({ policy: { replicas: 2 } }));
+    await setup.configure(clusterFile({ policy: { resources: { per_component: { cpu: '2' } } } }));
     await setup.start();
-    await harness.repository.push('preview/a', app({ web: { command: run('answer.mjs'), replicas: 3 } }));
+    await harness.repository.push('preview/a', app({ web: { command: run('answer.mjs'), resources: { limits: { cpu: '3' } } } }));
     const stalled = await harness.until('preview/a', 'stalled', (one) => one.phase === 'Failed');
     expect(stalled.summary).toMatch(/3.*2.*test\/env\.yaml:\d+/s);
   });

@@ -41,10 +41,7 @@ const retryRate = { perSecond: 100, burst: 200 };
 /** Short for a person, long enough for a small environment to get ready, so that only the outcome is reported. */
 const reportSettleMs = 500;
 
-/**
- * Keys, workers, and the time of the next pass. Watches and webhooks wake keys, passes wake all of them, and every run reads the
- * world again. Only this class touches the queue. Nothing here survives a restart, and nothing needs to.
- */
+/** Keys, workers, and the time of the next pass. Only this class touches the queue. Nothing here has to survive a restart. */
 export class Engine {
   readonly #options: EngineOptions;
   readonly #loop: Loop;

@@ -87,14 +87,14 @@ class Bench {
   }
 }
 
-describe('a wish', () => {
+describe('a request', () => {
   it('is run at once', () => {
     const bench = new Bench();
     bench.queue.add('a');
     expect(bench.started).toEqual(['a']);
   });
 
-  it('made many times before it is run is one wish', async () => {
+  it('made many times before it is run is one request', async () => {
     const bench = new Bench();
     bench.queue.add('busy');
     for (let count = 0; count < 5; count += 1) bench.queue.add('a');
@@ -132,7 +132,7 @@ describe('a wish', () => {
     const bench = new Bench({ workers: 3 });
     for (const key of ['a', 'b', 'c', 'd', 'e']) bench.queue.add(key);
     expect(bench.started).toEqual(['a', 'b', 'c']);
-    expect(bench.queue).toMatchObject({ runningCount: 3, depth: 2 });
+    expect(bench.queue.load).toMatchObject({ running: 3, ready: 2 });
     await bench.finish('b');
     expect(bench.running.map((run) => run.key)).toEqual(['a', 'c', 'd']);
     expect(bench.queue.isRunning('d')).toBe(true);
@@ -140,7 +140,7 @@ describe('a wish', () => {
   });
 });
 
-describe('a wish for later', () => {
+describe('a request for later', () => {
   it('is run when its time has come, and not before', async () => {
     const bench = new Bench();
     bench.queue.addAfter('a', 1000);
@@ -165,7 +165,7 @@ describe('a wish for later', () => {
     expect(bench.started).toEqual(['a']);
   });
 
-  it('gives way to a wish for now', async () => {
+  it('gives way to a request for now', async () => {
     const bench = new Bench();
     bench.queue.addAfter('a', 1000);
     bench.queue.add('a');
@@ -229,7 +229,7 @@ describe('a retry', () => {
     expect(await bench.waitFor('b')).toBe(5);
   });
 
-  it('is a wish like any other: a fresh one is run at once, and the back-off stays', async () => {
+  it('is a request like any other: a fresh one is run at once, and the back-off stays', async () => {
     const bench = new Bench();
     await waits(bench, 6);
     bench.queue.retry('a');
@@ -363,7 +363,7 @@ describe('a run that throws', () => {
     expect(calls).toBe(3);
   });
 
-  it('is run at once if there was a wish meanwhile', async () => {
+  it('is run at once if there was a request meanwhile', async () => {
     const bench = new Bench();
     bench.queue.add('a');
     bench.queue.add('a');
@@ -455,7 +455,7 @@ describe('whatever happens in whatever order', () => {
     await breathe();
   };
 
-  it('a key runs once at a time, workers are not exceeded, none idles, and no wish is lost', async () => {
+  it('a key runs once at a time, workers are not exceeded, none idles, and no request is lost', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 3 }), async (steps, workers) => {
         const bench = new Bench({ workers, retryRate: { perSecond: 100, burst: 5 } });

@@ -12,11 +12,11 @@ export interface QueueOptions {
 }
 
 /**
- * Keys that want to be looked at.
+ * Keys to look at.
  *
- * A key stands for "look again", never for an instruction, so any number of wishes for one key is one wish. At most one run per key
- * is under way; a wish that arrives meanwhile runs once more afterwards. There is no payload, nothing is stored, and nothing
- * is lost by losing it: the next pass finds the same work.
+ * A key means "look again", never an instruction, so any number of requests for one key is one request. At most one run per key is
+ * under way; a request that arrives meanwhile runs once more afterwards. There is no payload and nothing is stored: the next pass
+ * finds the same work.
  */
 export class Queue<Key extends string> {
   readonly #options: QueueOptions;
@@ -139,7 +139,7 @@ export class Queue<Key extends string> {
     try {
       await this.#run(key, run.abort.signal);
     } catch (error) {
-      // What was told to stop may say so by throwing; if more was wrong, the next run shows it.
+      // An aborted run may throw. If more was wrong, the next run shows it.
       if (!run.abort.signal.aborted) {
         this.#options.onThrow(key, error);
         this.retry(key);
