@@ -168,7 +168,8 @@ module.exports = {
     }),
     {
       name: 'only-wiring-imports-implementations',
-      comment: 'Only main.ts, wiring.ts, the tables of forges and of provider types, and the demo know which adapters and providers there are.',
+      comment:
+        'Only main.ts, wiring.ts, the tables of forges and of provider types, and the demo know which adapters and providers there are.',
       severity: 'error',
       from: { path: '^apps/', pathNot: [...wiring, testFiles] },
       to: { path: '^packages/(adapters|providers)/' },

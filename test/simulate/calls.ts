@@ -1,24 +1,26 @@
+import { isEphError } from '@eph/contract';
 import { digestText, mix } from './random.ts';
 
-export type Operation = 'list' | 'ensure' | 'remove' | 'sources' | 'source' | 'readFile' | 'deliver';
+export type Operation = 'list' | 'ensure' | 'remove' | 'hold' | 'sources' | 'source' | 'readFile' | 'deliver';
 export type Moment = 'before' | 'during' | 'after';
 
-/** What happens to a reading on its way. Whoever lies calls it complete nevertheless. */
+/** What a reading loses. A lying one is called complete nevertheless. */
 export type Loss = 'half' | 'empty' | 'torn' | 'lying half' | 'lying empty';
 
-/** Something the engine asked of the world. */
+/** A call of the engine to a forge, a provider or the reporter. */
 export interface Call {
   readonly operation: Operation;
-  /** The key whose run asked. */
+  /** The key whose run made it. */
   readonly key: string;
   readonly about: string;
-  /** Who has to answer. */
+  /** Who answers: a project for its forge, a provider, or the reporter. */
   readonly party: string;
+  readonly signal: AbortSignal | undefined;
   loss: Loss | undefined;
 }
 
 export interface Waiting {
-  /** Tells it from others, and stays the same when other calls come or go. */
+  /** Identifies the call, whatever other calls there are. */
   readonly mark: number;
   readonly call: Call;
   readonly moment: Moment;
@@ -27,10 +29,12 @@ export interface Waiting {
 }
 
 /**
- * The calls under way. Each stands still at every moment it passes until somebody lets it go on, so that who decides the order
- * decides how the workers interleave.
+ * The calls under way. Each waits at every moment until it is let go, so that the order in which calls are let go decides how the
+ * workers interleave.
  */
 export class Calls {
+  /** Parties that do not answer: their calls wait. */
+  readonly hung = new Set<string>();
   #waiting: Waiting[] = [];
 
   pause(call: Call, moment: Moment): Promise<void> {
@@ -40,38 +44,37 @@ export class Calls {
     return promise;
   }
 
-  get count(): number {
-    return this.#waiting.length;
-  }
-
   /**
-   * One of them. Each gets a lot from the seed and its mark, and the lowest wins: with the same seed it is the same one as long as
-   * it is there, whoever else is.
+   * Takes the call whose hash of seed and mark is lowest: with the same seed it is the same call as long as it is there, whatever
+   * other calls there are.
    */
   take(seed: number): Waiting | undefined {
     let best = -1;
     let lowest = Number.POSITIVE_INFINITY;
-    for (const [index, { mark }] of this.#waiting.entries()) {
-      const lot = mix(seed, mark);
-      if (lot >= lowest) continue;
+    for (const [index, { mark, call }] of this.#waiting.entries()) {
+      const hash = mix(seed, mark);
+      if (hash >= lowest || this.hung.has(call.party)) continue;
       best = index;
-      lowest = lot;
+      lowest = hash;
     }
     return best === -1 ? undefined : this.#waiting.splice(best, 1)[0];
   }
 
-  /** The process is gone: nothing that it asked goes on, and nobody hears an answer. */
+  /** The process has crashed: none of its calls goes on. */
   drop(): void {
     this.#waiting = [];
   }
 }
 
-/** What going on from here means. */
+/** The engine did not get the answer in time. The signal of a run that was superseded has another reason. */
+export const isGivenUp = ({ signal }: Call): boolean => signal?.aborted === true && isEphError(signal.reason);
+
+/** What happens when the call goes on from here. */
 export const describeProgress = ({ call: { operation, about }, moment }: Waiting): string => {
   const effect = operation === 'ensure' || operation === 'remove';
   const after = moment === 'after' ? 'returns' : moment === 'during' || !effect ? 'takes place' : 'half takes place';
   return `${operation} ${about} ${after}`;
 };
 
-/** Resolves when the engine can do nothing more before a call or the clock goes on. */
-export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Resolves when the engine can do nothing before a call or the clock goes on. */
+export const untilBlocked = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

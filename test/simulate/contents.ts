@@ -1,57 +1,110 @@
 import type { ProjectId, SourceRef } from '@eph/contract';
 import type { Random } from './random.ts';
 
-/** Whether a source wants an environment. A file that cannot be understood may have said so: then nothing comes and nothing goes. */
-export type Wish = 'yes' | 'no' | 'unclear';
+/** Whether a source wants an environment. Unclear if the file cannot be understood: then nothing is made and nothing removed. */
+export type Wanted = 'yes' | 'no' | 'unclear';
 
-/** What a commit holds, and what that has to mean: written down apart from the engine, so that one can be held against the other. */
+/** The components of each section, each with those it refers to. */
+interface Shape {
+  readonly process: { readonly [name: string]: readonly string[] };
+  /** Made by another provider than the rest. */
+  readonly extras: { readonly [name: string]: readonly string[] };
+}
+
+/** The files of a commit and what must follow from them, written without the engine so that the two can be compared. */
 export interface Content {
   readonly label: string;
   readonly files: (project: ProjectId) => { readonly [path: string]: string };
-  readonly wants: (ref: SourceRef) => Wish;
-  /** Every component with those it refers to; absent when nothing can be made from the file. */
-  readonly components: { readonly [name: string]: readonly string[] } | undefined;
-  /** Nothing can be made yet: something it refers to may still come. */
+  readonly wants: (ref: SourceRef) => Wanted;
+  /** Absent if nothing can be made from the file. */
+  readonly shape: Shape | undefined;
+  /** The names or types of providers that may make the section `process`, the first choice first. */
+  readonly choice: readonly string[];
+  /** It has a `name_template`. */
+  readonly hasTemplate: boolean;
+  /** Nothing can be made yet, because it refers to something that may still appear. */
   readonly waits?: boolean;
 }
+
+export const componentsOf = ({ process, extras }: Shape): readonly string[] => [...Object.keys(process), ...Object.keys(extras)];
+
+export const usesOf = ({ process, extras }: Shape, component: string): readonly string[] =>
+  process[component] ?? extras[component] ?? [];
 
 const isPreview = (ref: SourceRef): boolean => ref.kind === 'branch' && ref.name.startsWith('preview/');
 const isRelease = (ref: SourceRef): boolean => ref.kind === 'branch' && ref.name.startsWith('release/');
 const isVersion = (ref: SourceRef): boolean => ref.kind === 'tag' && ref.name.startsWith('v');
 
-/** `eph.yaml` with these services, each referring to others. */
+const shape = (process: Shape['process'], extras: Shape['extras'] = {}): Shape => ({ process, extras });
+
+/** Other names for the same components. */
+const newNames: { readonly [name: string]: string } = { web: 'site', api: 'backend', cache: 'store' };
+
+const rename = (components: Shape['process']): Shape['process'] =>
+  Object.fromEntries(
+    Object.entries(components).map(([name, uses]) => [newNames[name] ?? name, uses.map((used) => newNames[used] ?? used)]),
+  );
+
+const envOf = (uses: readonly string[]): string =>
+  `env: { ${uses.map((used) => `${used.toUpperCase()}: outputs/${used}/url`).join(', ')} }`;
+
+const sectionText = (name: string, entries: readonly string[], indent: string): string =>
+  entries.length === 0 ? '' : `${name}${entries.map((entry) => `${indent}${entry}\n`).join('')}`;
+
+/** An `eph.yaml` with these components, each referring to others. */
 const specText = (
   project: ProjectId,
-  components: { readonly [name: string]: readonly string[] },
+  { process, extras }: Shape,
+  choice: readonly string[],
   head = `name: ${project}\n`,
 ): string => {
-  const services = Object.entries(components).map(([name, uses]) => {
-    const env = uses.map((used) => `${used.toUpperCase()}: outputs/${used}/url`).join(', ');
-    return `    ${name}: { command: run ${name}, env: { ${env} }${name === 'web' ? ', entry: true' : ''} }\n`;
-  });
-  return `# ${project}\nversion: "1.0"\n${head}process:\n  services:\n${services.join('')}`;
+  const services = Object.entries(process).map(
+    ([name, uses], index) => `${name}: { command: run ${name}, ${envOf(uses)}${index === 0 ? ', entry: true' : ''} }`,
+  );
+  const others = Object.entries(extras).map(([name, uses]) => `${name}: { ${envOf(uses)} }`);
+  const [primary, fallback] = choice;
+  const provider = primary === undefined ? '' : `provider: ${primary}\n`;
+  const providers = `providers: { primary: ${primary}, fallback: ${fallback} }\n`;
+  return [
+    `# ${project}\nversion: "1.0"\n${head}${fallback === undefined ? provider : providers}`,
+    sectionText('process:\n  services:\n', services, '    '),
+    sectionText('extras:\n', others, '  '),
+  ].join('');
 };
 
-const spec = (
-  label: string,
-  components: { readonly [name: string]: readonly string[] },
-  head?: (project: ProjectId) => string,
-  isWanted: (ref: SourceRef) => boolean = isPreview,
-): Content => ({
-  label,
-  files: (project) => ({ 'eph.yaml': specText(project, components, head?.(project)) }),
+interface Variant {
+  readonly choice?: readonly string[];
+  readonly hasTemplate?: boolean;
+  readonly head?: (project: ProjectId) => string;
+  readonly isWanted?: (ref: SourceRef) => boolean;
+}
+
+const describeShape = ({ process, extras }: Shape): string => {
+  const describe = ([name, uses]: readonly [string, readonly string[]]): string =>
+    uses.length === 0 ? name : `${name} (uses ${uses.join(', ')})`;
+  const [services, others] = [process, extras].map((components) => Object.entries(components).map(describe).join(', '));
+  return others === '' ? `${services}` : `${services} with ${others}`;
+};
+
+const spec = (of: Shape, { choice = [], hasTemplate = false, head, isWanted = isPreview }: Variant = {}): Content => ({
+  label: `${describeShape(of)}${choice.length === 0 ? '' : ` on ${choice.join(' or ')}`}${hasTemplate ? ', named' : ''}`,
+  files: (project) => ({ 'eph.yaml': specText(project, of, choice, hasTemplate ? oneName : head?.(project)) }),
   wants: (ref) => (isWanted(ref) ? 'yes' : 'no'),
-  components,
+  shape: of,
+  choice: choice.length === 0 ? ['process'] : choice,
+  hasTemplate,
 });
 
-const unusable = (label: string, text: (project: ProjectId) => string | undefined, otherwise: Wish): Content => ({
+const unusable = (label: string, text: (project: ProjectId) => string | undefined, otherwise: Wanted): Content => ({
   label,
   files: (project): { readonly [path: string]: string } => {
     const file = text(project);
     return file === undefined ? { 'README.md': `# ${project}` } : { 'eph.yaml': file };
   },
   wants: (ref) => (isPreview(ref) ? 'yes' : otherwise),
-  components: undefined,
+  shape: undefined,
+  choice: [],
+  hasTemplate: false,
 });
 
 const onTags = (project: ProjectId): string =>
@@ -60,33 +113,63 @@ const onTags = (project: ProjectId): string =>
 const onReleases = (project: ProjectId): string =>
   `name: ${project}\ntriggers:\n  - { type: git_branch, patterns: ["release/**"] }\n`;
 
-/** Every environment of every project asks for the same name. */
-const oneName = (): string => 'name: twin\nenvironment: { name_template: "{project}" }\n';
+/** All environments of all projects ask for one name; those that do not get it have more behind it. */
+export const isFromTemplate = (name: string): boolean => name.startsWith('twin');
+
+const oneName = 'name: twin\nenvironment: { name_template: "{project}" }\n';
 
 const unknownVariable = 'name: x\nenvironment: { name_template: "{nobody}" }\n';
 
-/** What most commits hold. */
-const sound: readonly [Content, ...Content[]] = [
-  spec('web', { web: [] }),
-  spec('web and api', { web: [], api: [] }),
-  spec('web, which uses api', { web: ['api'], api: [] }),
-  spec('api, which uses web', { web: [], api: ['web'] }),
-  spec('web, which uses api, which uses db', { web: ['api'], api: ['db'], db: [] }),
-  spec('web, which uses api, under a name that everybody wants', { web: ['api'], api: [] }, oneName),
+const shapes: readonly [Shape, ...Shape[]] = [
+  shape({ web: [] }),
+  shape({ web: [], api: [] }),
+  shape({ web: ['api'], api: [] }),
+  shape({ web: [], api: ['web'] }),
+  shape({ web: ['api'], api: ['db'], db: [] }),
+  shape({ web: ['cache'] }, { cache: [] }),
+  shape({ web: [] }, { cache: ['web'] }),
+  // Beside the others, these move a component from one section to another.
+  shape({ web: ['api'] }, { api: [] }),
+  shape({ web: ['cache'], cache: [] }),
 ];
 
-export const anySound = (random: Random): Content => random.pick(sound);
+/** Fallbacks whose primary is configured, and is not. */
+const choices: readonly [readonly string[], ...(readonly string[])[]] = [
+  [],
+  [],
+  ['process'],
+  ['local'],
+  ['local'],
+  ['local', 'process'],
+  ['elsewhere', 'local'],
+];
+
+/** The contents of most commits. */
+export const anySound = (random: Random): Content =>
+  spec(random.pick(shapes), { choice: random.pick(choices), hasTemplate: random.chance(0.15) });
+
+/** The same components on another provider, perhaps under other names. */
+export const move = ({ shape: before, choice, hasTemplate }: Content, random: Random): Content | undefined => {
+  if (before === undefined) return undefined;
+  const other = choice[0] === 'local' ? ['process'] : ['local'];
+  const after = random.chance(0.4) ? shape(rename(before.process), rename(before.extras)) : before;
+  return spec(after, { choice: random.chance(0.9) ? other : choice, hasTemplate });
+};
+
+const web = shape({ web: [] });
 
 const odd: readonly [Content, ...Content[]] = [
-  spec('web, for tags too', { web: [] }, onTags, (ref) => isPreview(ref) || isVersion(ref)),
-  spec('web, for releases only', { web: [] }, onReleases, isRelease),
+  spec(web, { head: onTags, isWanted: (ref) => isPreview(ref) || isVersion(ref) }),
+  spec(web, { head: onReleases, isWanted: isRelease }),
   unusable('broken YAML', () => ': not yaml [', 'unclear'),
-  unusable('a name that cannot be made', (project) => specText(project, { web: [] }, unknownVariable), 'unclear'),
-  { ...unusable('a reference to nobody', (project) => specText(project, { web: ['nobody'] }), 'no'), waits: true },
-  unusable('a circle', (project) => specText(project, { web: ['api'], api: ['web'] }), 'no'),
+  unusable('a name that cannot be made', (project) => specText(project, web, [], unknownVariable), 'unclear'),
+  { ...unusable('an unknown reference', (project) => specText(project, shape({ web: ['nobody'] }), []), 'no'), waits: true },
+  unusable('a circle', (project) => specText(project, shape({ web: ['api'], api: ['web'] }), []), 'no'),
+  unusable('an unknown provider', (project) => specText(project, web, ['elsewhere']), 'no'),
+  unusable('a provider of another section', (project) => specText(project, web, ['spare']), 'no'),
   unusable('no eph.yaml', () => undefined, 'no'),
 ];
 
 export const anyOdd = (random: Random): Content => random.pick(odd);
 
-export const anyContent = (random: Random): Content => (random.chance(0.65) ? anySound(random) : anyOdd(random));
+export const anyContent = (random: Random): Content => (random.chance(0.7) ? anySound(random) : anyOdd(random));

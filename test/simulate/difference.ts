@@ -1,83 +1,201 @@
-import { type EnvironmentId, type Source, sourceKey } from '@eph/contract';
-import { identify } from '@eph/engine/desired/identity';
-import type { Content } from './contents.ts';
-import { environmentOf, type Town } from './town.ts';
+import { componentName, type EnvironmentId, type ProviderName, type Source, sourceKey } from '@eph/contract';
+import { type Content, componentsOf, usesOf } from './contents.ts';
+import { addressOf, environmentOf, type SimulationHarness } from './harness.ts';
+import type { Invariant } from './invariants.ts';
 
-type Slot = Town['infrastructure']['environments'] extends Map<infer _Id, { slots: Map<infer _Name, infer S> }> ? S : never;
+/** Something that is not as Git says. */
+export interface Difference {
+  readonly invariant: Invariant;
+  readonly message: string;
+}
 
-/** The first thing that is not as Git says; what the guard holds does not count. */
-export const differenceToGit = (town: Town): string | undefined => {
+type EnvironmentRecord = ReturnType<SimulationHarness['engine']['environments']>[number];
+type Slot =
+  SimulationHarness['infrastructures'] extends ReadonlyMap<ProviderName, infer I>
+    ? I extends { environments: Map<EnvironmentId, { slots: Map<infer _Name, infer S> }> }
+      ? S
+      : never
+    : never;
+
+const diverges = (message: string): Difference => ({ invariant: 'environments converge', message });
+
+/** The first difference between Git and the infrastructure. What the deletion guard holds is left out. */
+export const differenceToGit = (harness: SimulationHarness): Difference | undefined => {
+  const records = recordsOf(harness);
   const wanted = new Set<EnvironmentId>();
-  for (const project of town.character.projects)
-    for (const source of town.sources(project)) {
-      const content = town.contentOf(source);
-      const wish = content.wants(source.ref);
-      if (wish === 'no') continue;
-      const id = identify(project, source.ref);
-      wanted.add(id);
-      const difference = wish === 'unclear' ? undefined : differenceIn(town, id, source, content);
-      if (difference !== undefined) return `${project} ${sourceKey(source.ref)}: ${difference}`;
-    }
-  for (const { id, name } of town.identities())
-    if (!wanted.has(id) && town.engine.memory.get(id)?.held !== true) return `${name} still exists`;
-  for (const { id, name } of town.engine.environments())
-    if (!wanted.has(id) && town.identityOf(id) === undefined) return `${name} is still shown`;
+  for (const { id, source, content } of wantedSources(harness)) {
+    wanted.add(id);
+    if (content.wants(source.ref) === 'unclear') continue;
+    const difference = differenceIn(harness, id, source, content, records.get(id));
+    if (difference !== undefined)
+      return { ...difference, message: `${source.project} ${sourceKey(source.ref)}: ${difference.message}` };
+  }
+  for (const [provider, { environments }] of harness.infrastructures)
+    for (const [id, { identity }] of environments)
+      if (!wanted.has(id) && records.get(id)?.held !== true) return diverges(`${identity.name} still exists on ${provider}`);
+  for (const { id, name } of records.values())
+    if (!wanted.has(id) && harness.holdersOf(id).size === 0) return diverges(`${name} is still shown`);
   return undefined;
 };
 
-/** What the guard held and an operator released. */
-export const leftover = (town: Town): string | undefined => {
-  const held = town.engine.environments().find((one) => one.held);
-  return held === undefined ? undefined : `${held.name} was released and still exists`;
+/** An environment that an operator released and that still exists. */
+export const leftover = (harness: SimulationHarness): Difference | undefined => {
+  const held = harness.engine.environments().find((one) => one.held);
+  return held === undefined ? undefined : diverges(`${held.name} was released and still exists`);
 };
 
-const differenceIn = (town: Town, id: EnvironmentId, source: Source, content: Content): string | undefined => {
-  const known = town.engine.memory.get(id);
-  const phase = known?.status?.phase;
-  if (known?.held === true) return 'its removal is held although it is wanted';
-  if (content.waits === true)
-    return phase === 'Ready' || phase === 'Failed' ? `it waits for ever, but it is ${phase}` : undefined;
-  if (content.components === undefined)
-    return phase === 'Failed' || phase === 'Degraded' ? undefined : `nothing can be made of ${content.label}, but it is ${phase}`;
-  const environment = town.infrastructure.environments.get(id);
-  if (environment === undefined) return 'it does not exist';
-  if (known?.name !== environment.identity.name) return `it is called ${environment.identity.name} and shown as ${known?.name}`;
-  const slots = new Map([...environment.slots].map(([name, slot]) => [name as string, slot]));
-  const isBroken = (name: string): boolean => town.broken.has(`${source.commit}/${name}`);
-  const names = Object.keys(content.components);
-  for (const name of names) {
-    const difference = differenceOf(name, source, content.components, slots, isBroken);
-    if (difference !== undefined) return difference;
+/**
+ * The first difference in what does not concern a provider that is away or retired. It concerns environments that it holds, or that the
+ * engine last saw there, and those whose file names it. It also delays the end of every removal, files that say nothing about
+ * providers, and, until it has been listed once, new environments with a template for their name.
+ */
+export const differenceBeside = (harness: SimulationHarness, away: ProviderName): Difference | undefined => {
+  const records = recordsOf(harness);
+  const isOn = (id: EnvironmentId): boolean =>
+    harness.holdersOf(id).has(away) || records.get(id)?.observed?.components.some(({ provider }) => provider === away) === true;
+  const hasNames = harness.invariants.hasListed(harness.providers);
+  const wanted = new Set<EnvironmentId>();
+  for (const { id, source, content } of wantedSources(harness)) {
+    wanted.add(id);
+    if (content.wants(source.ref) === 'unclear' || content.shape === undefined || isOn(id)) continue;
+    if (isNamedBy(content, away) || (content.hasTemplate && !hasNames && harness.holdersOf(id).size === 0)) continue;
+    const difference = differenceIn(harness, id, source, content, records.get(id));
+    if (difference !== undefined) return besides(`${source.project} ${sourceKey(source.ref)}: ${difference.message}`);
   }
-  if (names.some(isBroken)) return phase === 'Ready' ? 'it is shown as ready and is not' : undefined;
-  const surplus = [...slots.keys()].find((name) => !names.includes(name));
-  if (surplus !== undefined) return `${surplus} is no longer in the file and still exists`;
-  const retiring = [...slots].find(([, slot]) => slot.retiring !== undefined);
-  if (retiring !== undefined) return `${retiring[0]} still runs its version before`;
-  return phase === 'Ready' ? undefined : `it is as it should be, but shown as ${phase}`;
+  for (const [provider, { environments }] of harness.infrastructures)
+    for (const [id, { identity }] of provider === away ? [] : environments)
+      if (!wanted.has(id) && records.get(id)?.held !== true && !isOn(id))
+        return besides(`${identity.name} still exists on ${provider}`);
+  return undefined;
 };
 
-/** A component runs what its commit says if everything it uses does; one that cannot get ready is on its way for ever. */
-const differenceOf = (
-  name: string,
+/** What a retired provider still holds although no source wants it and an operator released it. */
+export const leftoverOn = (harness: SimulationHarness, retired: ProviderName): Difference | undefined => {
+  const wanted = new Set(Array.from(wantedSources(harness), ({ id }) => id));
+  for (const [id, { identity }] of harness.infrastructures.get(retired)?.environments ?? [])
+    if (!wanted.has(id)) return besides(`${identity.name} was released and still exists on ${retired}`);
+  return undefined;
+};
+
+const besides = (message: string): Difference => ({ invariant: 'environments converge while one provider is away', message });
+
+const isNamedBy = ({ choice, shape }: Content, provider: ProviderName): boolean =>
+  choice.includes(provider) || (provider === 'spare' && Object.keys(shape?.extras ?? {}).length > 0);
+
+const recordsOf = ({ engine }: SimulationHarness): ReadonlyMap<EnvironmentId, EnvironmentRecord> =>
+  new Map(engine.environments().map((record) => [record.id, record]));
+
+/** Every source that wants an environment, or may. */
+function* wantedSources(harness: SimulationHarness): Iterable<{ id: EnvironmentId; source: Source; content: Content }> {
+  for (const project of harness.profile.projects)
+    for (const source of harness.sources(project)) {
+      const content = harness.contentAt(source.commit);
+      if (content.wants(source.ref) !== 'no') yield { id: harness.identify(project, source.ref), source, content };
+    }
+}
+
+const differenceIn = (
+  harness: SimulationHarness,
+  id: EnvironmentId,
   source: Source,
-  components: { readonly [name: string]: readonly string[] },
-  slots: ReadonlyMap<string, Slot>,
+  content: Content,
+  record: EnvironmentRecord | undefined,
+): Difference | undefined => {
+  const { shape } = content;
+  const phase = record?.status?.phase;
+  if (record?.held === true) return diverges('its removal is held although it is wanted');
+  if (content.waits === true)
+    return phase === 'Ready' || phase === 'Failed' ? diverges(`it waits for ever, but it is ${phase}`) : undefined;
+  if (shape === undefined)
+    return phase === 'Failed' || phase === 'Degraded'
+      ? undefined
+      : diverges(`nothing can be made of ${content.label}, but it is ${phase}`);
+  const names = [...harness.holdersOf(id).values()].map(({ name }) => name);
+  if (names.length === 0) return diverges('it does not exist');
+  if (record === undefined || !names.includes(record.name))
+    return diverges(`it is called ${names.join(' and ')} and shown as ${record?.name}`);
+  const isBroken = (name: string): boolean => harness.broken.has(`${source.commit}/${name}`);
+  const components = componentsOf(shape);
+  const places = new Places(harness, id, content);
+  for (const component of components) {
+    const difference = differenceOf(component, source, content, places, isBroken);
+    if (difference !== undefined) return diverges(difference);
+  }
+  if (components.some(isBroken)) return phase === 'Ready' ? diverges('it is shown as ready and is not') : undefined;
+  return places.findSurplus() ?? (phase === 'Ready' ? undefined : diverges(`it is as it should be, but shown as ${phase}`));
+};
+
+/** Where the components of one environment are. */
+class Places {
+  readonly #harness: SimulationHarness;
+  readonly #id: EnvironmentId;
+  readonly #content: Content;
+
+  constructor(harness: SimulationHarness, id: EnvironmentId, content: Content) {
+    this.#harness = harness;
+    this.#id = id;
+    this.#content = content;
+  }
+
+  /** The provider that makes a component: one that the file allows, and of several the one that has it. */
+  providerOf(component: string): ProviderName | undefined {
+    const allowed = this.#harness.allowedFor(this.#content, component);
+    return allowed.find((name) => this.#slotOn(name, component) !== undefined) ?? allowed[0];
+  }
+
+  slotOf(component: string): Slot | undefined {
+    const provider = this.providerOf(component);
+    return provider === undefined ? undefined : this.#slotOn(provider, component);
+  }
+
+  addressOf(component: string): string | undefined {
+    const provider = this.providerOf(component);
+    const current = this.slotOf(component)?.current;
+    return provider === undefined || current === undefined ? undefined : addressOf(provider, current.component);
+  }
+
+  /** Once nothing is on its way, each component is on one provider, runs one version, and no other component is left. */
+  findSurplus(): Difference | undefined {
+    const { shape } = this.#content;
+    const components = shape === undefined ? [] : componentsOf(shape);
+    for (const [provider, { environments }] of this.#harness.infrastructures) {
+      const environment = environments.get(this.#id);
+      if (environment?.held === true) return diverges(`it is wanted, and its hold is still written on ${provider}`);
+      for (const [component, { retiring }] of environment?.slots ?? []) {
+        if (!components.includes(component)) return leftBehind(`${component} is no longer in the file and still on ${provider}`);
+        if (this.providerOf(component) !== provider) return leftBehind(`${component} has moved and is still on ${provider}`);
+        if (retiring !== undefined) return diverges(`${component} still runs its version before`);
+      }
+    }
+    return undefined;
+  }
+
+  #slotOn(provider: ProviderName, component: string): Slot | undefined {
+    return this.#harness.infrastructures.get(provider)?.environments.get(this.#id)?.slots.get(componentName(component));
+  }
+}
+
+const leftBehind = (message: string): Difference => ({ invariant: 'nothing is left behind', message });
+
+/** A component must run its commit if everything it uses can get ready; a broken one must at least have been tried. */
+const differenceOf = (
+  component: string,
+  { commit }: Source,
+  { shape }: Content,
+  places: Places,
   isBroken: (name: string) => boolean,
 ): string | undefined => {
-  const uses = components[name] ?? [];
-  const canRun = (one: string): boolean => !isBroken(one) && (components[one] ?? []).every(canRun);
+  if (shape === undefined) return undefined;
+  const uses = usesOf(shape, component);
+  const canRun = (one: string): boolean => !isBroken(one) && usesOf(shape, one).every(canRun);
   if (!uses.every(canRun)) return undefined;
-  const { commit } = source;
-  const slot = slots.get(name);
-  if (isBroken(name))
-    return slot?.next?.component.commit === commit ? undefined : `${name} of ${commit.slice(0, 7)} was not even tried`;
-  if (slot?.current?.component.commit !== commit) return `${name} does not run ${commit.slice(0, 7)}`;
-  // One that nobody wants any more goes together with the version before, and that may be in use for ever.
-  if (slot.next !== undefined && !Object.keys(components).some(isBroken)) return `${name} has a version on its way`;
+  const slot = places.slotOf(component);
+  if (isBroken(component))
+    return slot?.next?.component.commit === commit ? undefined : `${component} of ${commit.slice(0, 7)} was not even tried`;
+  if (slot?.current?.component.commit !== commit) return `${component} does not run ${commit.slice(0, 7)}`;
+  // A superseded `next` is dropped together with the retiring version, which a broken user may need for ever.
+  if (slot.next !== undefined && !componentsOf(shape).some(isBroken)) return `${component} has a version on its way`;
   const env = environmentOf(slot.current.component);
-  const stale = uses.find(
-    (used) => env[used.toUpperCase()] !== `http://${used}.test/${slots.get(used)?.current?.component.revision}`,
-  );
-  return stale === undefined ? undefined : `${name} uses an old ${stale}`;
+  const stale = uses.find((used) => env[used.toUpperCase()] !== places.addressOf(used));
+  return stale === undefined ? undefined : `${component} uses an old ${stale}`;
 };

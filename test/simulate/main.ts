@@ -1,26 +1,26 @@
 import { parseArgs } from 'node:util';
-import { passesToConverge } from './calm.ts';
 import { type PlantName, plants } from './plants.ts';
-import { type Finding, simulate, tellShortest } from './simulate.ts';
+import { passesToConverge } from './quiet.ts';
+import { type Finding, printShortest, simulate } from './simulate.ts';
 
-const help = `Runs the real engine in simulated towns and checks after every step that nothing happens that must not.
+const help = `Runs the real engine with simulated forges and providers and checks invariants after every step.
 
   npm run simulate -- --steps 100000 --seed 7
-  npm run simulate -- --steps 10000 --seed 7 --plant guard-off   with a fault put in on purpose, which has to be found
-  npm run simulate -- --steps 10000 --seed 7 --life 31           begins with this life: what a finding names
+  npm run simulate -- --steps 10000 --seed 7 --plant guard-off   with a planted fault, which has to be found
+  npm run simulate -- --steps 10000 --seed 7 --episode 31        begins with this episode, as a finding names it
 
-Without --seed a fresh one is taken and printed. Plants: ${Object.keys(plants).join(', ')}.
-Exit status: 0 nothing was found, 1 something happened that must not, 2 the command was not understood.`;
+Without --seed a new one is chosen and printed. Plants: ${Object.keys(plants).join(', ')}.
+Exit status: 0 no violation, 1 a violation was found, 2 the command was not understood.`;
 
-const parse = (args: readonly string[]): { seed: number; steps: number; life: number; plant: PlantName } => {
+const parse = (args: readonly string[]): { seed: number; steps: number; episode: number; plant: PlantName } => {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args: [...args], options: { steps: text, seed: text, plant: text, life: text } });
+  const { values } = parseArgs({ args: [...args], options: { steps: text, seed: text, plant: text, episode: text } });
   const plant = values.plant ?? 'none';
   if (!Object.hasOwn(plants, plant)) throw new Error(`There is no plant called ${plant}.`);
   return {
     steps: count('--steps', values.steps ?? '100000'),
     seed: count('--seed', values.seed ?? String(Math.floor(Math.random() * 2 ** 32))),
-    life: count('--life', values.life ?? '0'),
+    episode: count('--episode', values.episode ?? '0'),
     plant: plant as PlantName,
   };
 };
@@ -30,10 +30,10 @@ const count = (option: string, value: string): number => {
   return Number(value);
 };
 
-const tell = async (seed: number, steps: number, finding: Finding): Promise<void> => {
+const printFinding = async (seed: number, steps: number, finding: Finding): Promise<void> => {
   const { invariant, message } = finding.violation;
-  console.log(`\nviolated: ${invariant}\n  ${message}\n  seed ${seed}, life ${finding.life}, after ${steps} steps`);
-  console.log(`\nthe shortest history found:\n${await tellShortest(finding)}`);
+  console.log(`\nviolated: ${invariant}\n  ${message}\n  seed ${seed}, episode ${finding.episode}, after ${steps} steps`);
+  console.log(`\nthe shortest history found:\n${await printShortest(finding)}`);
 };
 
 const main = async (args: readonly string[]): Promise<number> => {
@@ -54,14 +54,14 @@ const main = async (args: readonly string[]): Promise<number> => {
   const result = await simulate(options);
   const perSecond = Math.round((result.steps * 1000) / (performance.now() - started));
   console.log(
-    `${result.steps} steps in ${result.lives} lives, ${perSecond} steps per second; ` +
+    `${result.steps} steps in ${result.episodes} episodes, ${perSecond} steps per second; ` +
       `converged within ${result.passes} of ${passesToConverge} passes; digest ${result.digest.toString(16).padStart(8, '0')}`,
   );
   if (result.finding === undefined) {
     console.log('no violation');
     return 0;
   }
-  await tell(seed, result.steps, result.finding);
+  await printFinding(seed, result.steps, result.finding);
   return 1;
 };
 

@@ -1,21 +1,22 @@
-import { type Source, sourceKey } from '@eph/contract';
+import { completeReading, type ProviderName, type Reading, type Source, sourceKey } from '@eph/contract';
 import type { GuardAnswer, GuardInput } from '@eph/engine/plan/guard';
 import type { Provider } from '@eph/engine/provider/provider';
 import type { Forge } from '@eph/engine/source/forge';
 
-/** A fault put in on purpose, by wiring alone: a simulation that does not find it proves nothing. */
+/** A fault put in on purpose, from outside the engine. The simulation has to find it. */
 export interface Plant {
   readonly guard?: (input: GuardInput) => GuardAnswer;
   readonly forge?: (forge: Forge) => Forge;
-  readonly provider?: (provider: Provider) => Provider;
-  /** Two daemons reconcile at once. */
-  readonly twins?: boolean;
+  /** Called for each process. */
+  readonly providers?: (providers: readonly Provider[]) => readonly Provider[];
+  /** Two engines work at once. */
+  readonly twoEngines?: boolean;
 }
 
-/** Everything may go, however much and however little is known. */
+/** Permits every removal. */
 const permitEverything = ({ candidates }: GuardInput): GuardAnswer => ({ permitted: new Set(candidates), held: new Set() });
 
-/** Answers the question that is asked before a removal from the last listing instead of reading the source again. */
+/** Answers from the last listing when a source is read again before a removal. */
 const answerFromListing = (forge: Forge): Forge => {
   let listed = new Map<string, Source>();
   return {
@@ -36,22 +37,93 @@ const answerFromListing = (forge: Forge): Forge => {
   };
 };
 
-/** Says that a component is gone, and leaves it. */
-const leaveBehind = (provider: Provider): Provider => ({
+const change = (provider: Provider, changes: Partial<Provider>): Provider => ({
   name: provider.name,
+  type: provider.type,
+  holdsSecrets: provider.holdsSecrets,
   list: (...args) => provider.list(...args),
   ensure: (...args) => provider.ensure(...args),
-  remove: () => Promise.resolve(),
+  remove: (...args) => provider.remove(...args),
+  hold: (...args) => provider.hold(...args),
+  usage: (...args) => provider.usage(...args),
   logs: (...args) => provider.logs(...args),
   watch: (...args) => provider.watch(...args),
+  ...changes,
+});
+
+const each =
+  (changesOf: (provider: Provider) => Partial<Provider>) =>
+  (providers: readonly Provider[]): readonly Provider[] =>
+    providers.map((provider) => change(provider, changesOf(provider)));
+
+/** Reports a removal as done and removes nothing. */
+const removeNothing = each(() => ({ remove: () => Promise.resolve() }));
+
+/** Reports the removal of a component as done and leaves it, if another provider made it last. */
+const leaveMoved = (providers: readonly Provider[]): readonly Provider[] => {
+  const makers = new Map<string, ProviderName>();
+  return each((provider) => ({
+    ensure: (identity, component, signal) => {
+      makers.set(`${identity.id}/${component.name}`, provider.name);
+      return provider.ensure(identity, component, signal);
+    },
+    remove: (identity, component, signal) => {
+      const maker = makers.get(`${identity.id}/${component}`) ?? provider.name;
+      return maker === provider.name ? provider.remove(identity, component, signal) : Promise.resolve();
+    },
+  }))(providers);
+};
+
+const completed = <T>({ items }: Reading<T>): Reading<T> => completeReading(items);
+
+/** Calls every listing of many environments complete. */
+const hideIncomplete = each((provider) => ({
+  list: async (scope, signal) => {
+    const reading = await provider.list(scope, signal);
+    return 'environment' in scope ? reading : completed(reading);
+  },
+}));
+
+/** Shows only the holds that this process has written. */
+const forgetHolds = each((provider) => {
+  const written = new Set<string>();
+  return {
+    hold: (identity, held, signal) => {
+      written.add(identity.id);
+      return provider.hold(identity, held, signal);
+    },
+    list: async (scope, signal) => {
+      const reading = await provider.list(scope, signal);
+      return { ...reading, items: reading.items.map((one) => ({ ...one, held: one.held && written.has(one.identity.id) })) };
+    },
+  };
+});
+
+/** Shows nothing, and calls that complete, until it could be listed once. */
+const startEmpty = each((provider) => {
+  let isListed = false;
+  return {
+    list: async (scope, signal) => {
+      const reading = await provider.list(scope, signal);
+      if ('environment' in scope || isListed || reading.complete) {
+        isListed ||= 'all' in scope && reading.complete;
+        return reading;
+      }
+      return completeReading([]);
+    },
+  };
 });
 
 export const plants = {
   none: {},
   'guard-off': { guard: permitEverything },
   'stale-source': { forge: answerFromListing },
-  'leaky-removal': { provider: leaveBehind },
-  'two-daemons': { twins: true },
+  'leaky-removal': { providers: removeNothing },
+  'two-daemons': { twoEngines: true },
+  'moved-left-behind': { providers: leaveMoved },
+  'partial-removal': { providers: hideIncomplete },
+  'hold-lost': { providers: forgetHolds },
+  'made-twice': { providers: startEmpty },
 } as const satisfies { readonly [name: string]: Plant };
 
 export type PlantName = keyof typeof plants;

@@ -1,4 +1,4 @@
-/** Well-mixed bits of two numbers: as many independent streams as one likes from one seed. */
+/** A hash of two numbers, for independent streams from one seed. */
 export const mix = (a: number, b: number): number => {
   let bits = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(b + 0x7f4a7c15, 0xc2b2ae35);
   bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
@@ -13,7 +13,7 @@ export const digestText = (digest: number, text: string): number => {
   return bits >>> 0;
 };
 
-/** The only dice of a simulation (mulberry32): the same seed, the same throws, on every machine. */
+/** The only source of randomness in a simulation (mulberry32): the same sequence for the same seed on every machine. */
 export class Random {
   #state: number;
 

@@ -1,6 +1,6 @@
 /**
- * Leaves out whatever is not needed to fail: chunks first, then smaller ones, then single items, from the end to the start
- * because what comes later depends on what comes before. `fails` says what a try cost, and the search ends when the budget is spent.
+ * Leaves out what is not needed to fail: large chunks, then smaller ones, then single items, from the end to the start because later
+ * items depend on earlier ones. `fails` returns what a try cost; the search ends when the budget is spent.
  */
 export const shrink = async <T>(
   items: readonly T[],

@@ -1,24 +1,24 @@
-import { calmMark, type Life, live, type Step, stepsOf } from './life.ts';
+import { type Episode, quietMark, runEpisode, type Step, stepsOf } from './episode.ts';
+import type { Violation } from './invariants.ts';
 import { type PlantName, plants } from './plants.ts';
 import { digestText, mix } from './random.ts';
 import { shrink } from './shrink.ts';
-import type { Violation } from './witness.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
   readonly steps: number;
   readonly plant?: PlantName;
-  /** Begin with this life instead of the first. */
-  readonly life?: number;
+  /** Begin with this episode instead of the first. */
+  readonly episode?: number;
 }
 
 export interface Simulation {
-  /** Things that happened, each followed by a check of every invariant. */
+  /** Lines of history, each followed by a check of the invariants. */
   readonly steps: number;
-  readonly lives: number;
+  readonly episodes: number;
   /** The same for the same seed. */
   readonly digest: number;
-  /** The most passes the world needed to converge. */
+  /** The most passes that a quiet phase needed to converge. */
   readonly passes: number;
   readonly finding: Finding | undefined;
 }
@@ -26,8 +26,8 @@ export interface Simulation {
 export interface Finding {
   readonly violation: Violation;
   readonly plant: PlantName;
-  readonly life: number;
-  readonly seedOfLife: number;
+  readonly episode: number;
+  readonly seedOfEpisode: number;
   /** Up to and including the one that showed it. */
   readonly steps: readonly Step[];
 }
@@ -35,47 +35,47 @@ export interface Finding {
 /** Steps that the search for a shorter history may take. */
 const shrinkBudget = 3_000_000;
 
-/** Lives one life after the other, each in a town of its own, until so many steps are taken or something happens that must not. */
+/** Runs episodes, each with its own harness, until enough steps are taken or an invariant is violated. */
 export const simulate = async (options: SimulationOptions): Promise<Simulation> => {
   const name = options.plant ?? 'none';
   let steps = 0;
   let digest = 0;
   let passes = 0;
-  let life = options.life ?? 0;
-  for (; steps < options.steps; life += 1) {
-    const seed = mix(options.seed, life);
+  let episode = options.episode ?? 0;
+  for (; steps < options.steps; episode += 1) {
+    const seed = mix(options.seed, episode);
     const program = stepsOf(seed);
-    const lived = await live(seed, program, plants[name], options.steps - steps);
-    steps += lived.history.length;
-    digest = digestText(digest, String(lived.digest));
-    passes = Math.max(passes, lived.passes);
-    if (lived.violation !== undefined) {
-      const finding = { violation: lived.violation, plant: name, life, seedOfLife: seed, steps: program.slice(0, lived.taken) };
-      return { steps, lives: life + 1, digest, passes, finding };
+    const ran = await runEpisode(seed, program, plants[name], options.steps - steps);
+    steps += ran.history.length;
+    digest = digestText(digest, String(ran.digest));
+    passes = Math.max(passes, ran.passes);
+    if (ran.violation !== undefined) {
+      const finding = { violation: ran.violation, plant: name, episode, seedOfEpisode: seed, steps: program.slice(0, ran.taken) };
+      return { steps, episodes: episode + 1, digest, passes, finding };
     }
   }
-  return { steps, lives: life, digest, passes, finding: undefined };
+  return { steps, episodes: episode, digest, passes, finding: undefined };
 };
 
-/** The shortest history found, for people: of what goes on undisturbed, only the end matters. */
-export const tellShortest = async (finding: Finding): Promise<string> => {
-  const { history, violation } = await shortestLife(finding);
-  const told: string[] = [];
-  let undisturbed = 0;
+/** The shortest history found. Of quiet phases, only the last lines are printed. */
+export const printShortest = async (finding: Finding): Promise<string> => {
+  const { history, violation } = await shortestEpisode(finding);
+  const lines: string[] = [];
+  let quietLines = 0;
   for (const [index, line] of history.entries()) {
-    undisturbed = line.startsWith(calmMark) ? undisturbed + 1 : 0;
-    if (undisturbed <= 1 || index >= history.length - 40) told.push(`${String(index).padStart(5)}  ${line}`);
-    else if (undisturbed === 2) told.push(`       ${calmMark}…`);
+    quietLines = line.startsWith(quietMark) ? quietLines + 1 : 0;
+    if (quietLines <= 1 || index >= history.length - 40) lines.push(`${String(index).padStart(5)}  ${line}`);
+    else if (quietLines === 2) lines.push(`       ${quietMark}…`);
   }
-  return [...told, `so that ${violation?.message}`].join('\n');
+  return [...lines, `so that ${violation?.message}`].join('\n');
 };
 
-/** The shortest life found that ends with the same violation. */
-export const shortestLife = async ({ violation, plant, seedOfLife, steps }: Finding): Promise<Life> => {
+/** The shortest episode found that ends with the same violation. */
+export const shortestEpisode = async ({ violation, plant, seedOfEpisode, steps }: Finding): Promise<Episode> => {
   const fails = async (some: readonly Step[]): Promise<{ failed: boolean; cost: number }> => {
-    const lived = await live(seedOfLife, some, plants[plant]);
-    return { failed: lived.violation?.invariant === violation.invariant, cost: lived.history.length };
+    const ran = await runEpisode(seedOfEpisode, some, plants[plant]);
+    return { failed: ran.violation?.invariant === violation.invariant, cost: ran.history.length };
   };
   const few = await shrink(steps, fails, shrinkBudget);
-  return live(seedOfLife, few, plants[plant]);
+  return runEpisode(seedOfEpisode, few, plants[plant]);
 };

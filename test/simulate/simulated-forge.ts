@@ -1,52 +1,54 @@
 import { type CommitSha, type ProjectId, type Reading, type Source, type SourceRef, sourceKey } from '@eph/contract';
-import { identify } from '@eph/engine/desired/identity';
 import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import { FakeForge, type FakeRepository } from '@eph/engine/source/forge.fake';
 import type { Call, Calls, Operation } from './calls.ts';
-import type { Witness } from './witness.ts';
+import type { InvariantChecker, Truth } from './invariants.ts';
 
-/** A forge whose every answer takes as long and goes as wrong as the simulation says. */
+/** A forge whose delays and faults the simulation decides. */
 export class SimulatedForge implements Forge {
   readonly project: ProjectId;
   /** What a webhook or a file watch would call. */
   nudge: () => void = () => {};
   readonly #repository: FakeRepository;
   readonly #calls: Calls;
-  readonly #witness: Witness;
+  readonly #invariants: InvariantChecker;
+  readonly #identify: Truth['identify'];
 
-  constructor(project: ProjectId, repository: FakeRepository, calls: Calls, witness: Witness) {
-    this.project = project;
+  constructor(repository: FakeRepository, calls: Calls, invariants: InvariantChecker, identify: Truth['identify']) {
+    this.project = repository.project;
     this.#repository = repository;
     this.#calls = calls;
-    this.#witness = witness;
+    this.#invariants = invariants;
+    this.#identify = identify;
   }
 
-  sources(signal: AbortSignal): Promise<Reading<Source>> {
-    return this.#ask('sources', `project:${this.project}`, '', signal, async (call) => {
-      this.#witness.surveys.begins(this.project);
+  sources(): Promise<Reading<Source>> {
+    return this.#ask('sources', `project:${this.project}`, '', async (call) => {
+      this.#invariants.readings.begins(this.project);
       const reading = await this.#fake(call).sources();
-      this.#witness.surveys.sourcesRead(this.project, reading);
+      this.#invariants.readings.sourcesRead(this.project, reading);
       await this.#calls.pause(call, 'after');
       return reading;
     });
   }
 
-  source(ref: SourceRef, signal: AbortSignal): Promise<SourceAnswer> {
-    return this.#ask('source', `environment:${identify(this.project, ref)}`, sourceKey(ref), signal, async (call) => {
-      this.#witness.rereadBegins(this.project, signal);
+  source(ref: SourceRef): Promise<SourceAnswer> {
+    const key = `environment:${this.#identify(this.project, ref)}`;
+    return this.#ask('source', key, sourceKey(ref), async (call) => {
+      this.#invariants.rereadBegins(this.project, ref);
       const answer = await this.#fake(call).source(ref);
-      if (answer.state !== 'unknown') this.#witness.reread(this.project, ref, signal);
+      if (answer.state !== 'unknown') this.#invariants.reread(this.project, ref);
       await this.#calls.pause(call, 'after');
       return answer;
     });
   }
 
-  readFile(commit: CommitSha, path: string, limitBytes: number, signal: AbortSignal): Promise<Uint8Array | undefined> {
-    return this.#ask('readFile', `project:${this.project}`, commit.slice(0, 7), signal, async (call) => {
+  readFile(commit: CommitSha, path: string, limitBytes: number): Promise<Uint8Array | undefined> {
+    return this.#ask('readFile', `project:${this.project}`, commit.slice(0, 7), async (call) => {
       try {
         return await this.#fake(call).readFile(commit, path, limitBytes);
       } catch (error) {
-        this.#witness.surveys.fileUnreadable(this.project);
+        this.#invariants.readings.fileUnreadable(this.project);
         throw error;
       }
     });
@@ -60,7 +62,7 @@ export class SimulatedForge implements Forge {
     this.nudge = wake;
   }
 
-  /** Every call has a forge of its own over the one repository, so that its mishaps are its own. */
+  /** Each call has its own forge over the one repository, so that its faults are its own. */
   #fake(call: Call): FakeForge {
     return new FakeForge(this.project, this.#repository, {
       disturb: () => this.#calls.pause(call, 'before'),
@@ -68,19 +70,14 @@ export class SimulatedForge implements Forge {
     });
   }
 
-  async #ask<T>(
-    operation: Operation,
-    key: string,
-    detail: string,
-    signal: AbortSignal,
-    act: (call: Call) => Promise<T>,
-  ): Promise<T> {
-    const call: Call = { operation, key, about: `${this.project} ${detail}`.trimEnd(), party: this.project, loss: undefined };
-    this.#witness.callBegins(key, signal);
+  async #ask<T>(operation: Operation, key: string, detail: string, act: (call: Call) => Promise<T>): Promise<T> {
+    const about = `${this.project} ${detail}`.trimEnd();
+    const call: Call = { operation, key, about, party: this.project, signal: undefined, loss: undefined };
+    this.#invariants.callBegins(call);
     try {
       return await act(call);
     } finally {
-      this.#witness.callEnds(key);
+      this.#invariants.callEnds(call);
     }
   }
 }

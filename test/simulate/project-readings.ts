@@ -1,0 +1,231 @@
+import {
+  type EnvironmentId,
+  type ObservedEnvironment,
+  type ProjectId,
+  type ProviderName,
+  type Reading,
+  type Source,
+  type SourceRef,
+  sourceKey,
+} from '@eph/contract';
+import type { Wanted } from './contents.ts';
+
+/** A reading of a project, Git and providers, that the engine acted on. */
+export interface ProjectReading {
+  readonly number: number;
+  /** Whether Git was read completely. */
+  readonly complete: boolean;
+  /** Candidates of which some are known to be on a provider that was not read completely. */
+  readonly unread: ReadonlyMap<EnvironmentId, ProviderName>;
+  /** The most candidates that may be removed, now or later. */
+  readonly allowed: number;
+  /** The engine may hold candidates if there are more than this. */
+  readonly tolerated: number;
+  /** Environments that no source wanted then and that were not read as wanted since. */
+  readonly candidates: Set<EnvironmentId>;
+  /** Those whose removal began, the released ones not counted. */
+  readonly begun: Set<EnvironmentId>;
+}
+
+type Listing = Reading<ObservedEnvironment>;
+
+/** The answers of all providers to one listing. */
+type Listings = Map<ProviderName, { reading: Listing | undefined; readonly isIgnored: () => boolean }>;
+
+const waitedFor = { isIgnored: () => false };
+
+/** What the engine has read of a project and not used yet. */
+interface ProjectInput {
+  sources: Reading<Source> | undefined;
+  /** The listings of this project alone. */
+  own: Listings | undefined;
+  /** Its share of the listings of a pass. */
+  ofPass: Listings | undefined;
+  /** The listings that the reading under way compares with Git. */
+  observed: Listings | undefined;
+  /** A file could not be read: the number of candidates is only an upper bound. */
+  doubtful: boolean;
+  /** A complete reading has been made since the start. */
+  readBefore: boolean;
+}
+
+export interface ReadingsOptions {
+  readonly projects: ReadonlySet<ProjectId>;
+  readonly providers: readonly ProviderName[];
+  readonly retired: ReadonlySet<ProviderName>;
+  readonly wantedBy: (source: Source) => Wanted;
+  readonly identify: (project: ProjectId, ref: SourceRef) => EnvironmentId;
+  /** A provider has shown what it holds of a project. */
+  readonly shown: (provider: ProviderName, project: ProjectId, reading: Listing) => void;
+  readonly hasShown: (provider: ProviderName, id: EnvironmentId) => boolean;
+  /** Git may want this environment again. */
+  readonly seenAgain: (id: EnvironmentId) => void;
+}
+
+/** The readings of all projects by one process, and how many deletions they allow. */
+export class ProjectReadings {
+  readonly #options: ReadingsOptions;
+  readonly #inputs = new Map<ProjectId, ProjectInput>();
+  readonly #latest = new Map<ProjectId, ProjectReading>();
+  /** Readings with more candidates than allowed. The bound holds until the rest is released or wanted again. */
+  readonly #excesses = new Map<ProjectId, readonly ProjectReading[]>();
+  readonly #released = new Set<EnvironmentId>();
+  #pass: Listings | undefined;
+  #count = 0;
+
+  constructor(options: ReadingsOptions) {
+    this.#options = options;
+  }
+
+  passListingBegins(provider: ProviderName, isNew: boolean, isIgnored: () => boolean): void {
+    if (isNew) this.#handOutPass();
+    if (isNew || this.#pass === undefined) this.#pass = new Map();
+    this.#pass.set(provider, { reading: undefined, isIgnored });
+  }
+
+  passListed(provider: ProviderName, reading: Listing): void {
+    this.#pass?.set(provider, { reading, ...waitedFor });
+    this.#handOutPass();
+  }
+
+  listingBegins(provider: ProviderName, isNew: boolean, project: ProjectId): void {
+    const input = this.#inputOf(project);
+    if (isNew || input.own === undefined) input.own = new Map();
+    input.own.set(provider, { reading: undefined, ...waitedFor });
+  }
+
+  listed(provider: ProviderName, project: ProjectId, reading: Listing): void {
+    this.#inputOf(project).own?.set(provider, { reading, ...waitedFor });
+  }
+
+  begins(project: ProjectId): void {
+    this.#handOutPass();
+    const input = this.#inputOf(project);
+    // The engine asks no provider that it knows to hang.
+    input.observed = input.own ?? input.ofPass ?? new Map();
+    if (input.own === undefined) input.ofPass = undefined;
+    input.own = undefined;
+    input.doubtful = false;
+  }
+
+  sourcesRead(project: ProjectId, reading: Reading<Source>): void {
+    this.#inputOf(project).sources = reading;
+  }
+
+  fileUnreadable(project: ProjectId): void {
+    this.#inputOf(project).doubtful = true;
+  }
+
+  /** The engine acts on what it has read. */
+  accepted(project: ProjectId): void {
+    const input = this.#inputOf(project);
+    const { sources, observed } = input;
+    if (sources === undefined || observed === undefined) return;
+    const wanted = new Map(sources.items.map((source) => [sourceKey(source.ref), this.#options.wantedBy(source)]));
+    const listed = new Map<EnvironmentId, Wanted>();
+    const held = new Set<EnvironmentId>();
+    const incomplete = new Set<ProviderName>();
+    for (const provider of this.#options.providers) {
+      const reading = observed.get(provider)?.reading;
+      if (reading?.complete !== true) incomplete.add(provider);
+      for (const { identity, held: isHeld } of reading?.items ?? []) {
+        if (identity.project !== project) continue;
+        listed.set(identity.id, wanted.get(sourceKey(identity.source)) ?? (sources.complete ? 'no' : 'unclear'));
+        if (isHeld || this.#options.retired.has(provider)) held.add(identity.id);
+      }
+      if (reading !== undefined) this.#options.shown(provider, project, reading);
+    }
+    const candidates = new Set([...listed].flatMap(([id, answer]) => (answer === 'no' ? [id] : [])));
+    const unread = new Map<EnvironmentId, ProviderName>();
+    for (const provider of incomplete)
+      for (const id of candidates) if (this.#options.hasShown(provider, id)) unread.set(id, provider);
+    const limit = Math.max(5, Math.floor(listed.size * 0.2));
+    const { complete } = sources;
+    const isWhole = complete && incomplete.size === 0;
+    const vanished = complete && sources.items.length === 0 && listed.size > 2;
+    const exceeds = vanished || (complete && !input.doubtful && candidates.difference(held).size > limit);
+    // Beside a provider that is away the engine may count fewer candidates, so only the bound itself is certain.
+    const allowed = vanished || (exceeds && isWhole && !input.readBefore) ? 0 : limit;
+    const tolerated = vanished ? 0 : limit;
+    input.readBefore ||= isWhole;
+    this.#count += 1;
+    const reading: ProjectReading = {
+      number: this.#count,
+      complete,
+      unread,
+      allowed,
+      tolerated,
+      candidates,
+      begun: new Set(),
+    };
+    this.#latest.set(project, reading);
+    for (const { ref } of sources.items) {
+      const seen = wanted.get(sourceKey(ref)) !== 'no';
+      if (seen || input.doubtful) this.#seenAgain(project, this.#options.identify(project, ref), seen);
+    }
+    if (exceeds && isWhole) this.#rememberExcess(project, reading);
+  }
+
+  latest(project: ProjectId): ProjectReading | undefined {
+    return this.#latest.get(project);
+  }
+
+  release(id: EnvironmentId): void {
+    this.#released.add(id);
+  }
+
+  isReleased(id: EnvironmentId): boolean {
+    return this.#released.has(id);
+  }
+
+  /** A removal begins that `authority` allowed. Returns the reading of which too many are removed now. */
+  exceededBy(project: ProjectId, id: EnvironmentId, authority: ProjectReading): ProjectReading | undefined {
+    if (this.#released.has(id)) return undefined;
+    const excesses = (this.#excesses.get(project) ?? []).filter(
+      (one) => one.number <= authority.number && one.candidates.has(id),
+    );
+    for (const reading of [authority, ...excesses]) {
+      reading.begun.add(id);
+      if (reading.begun.size > reading.allowed) return reading;
+    }
+    return undefined;
+  }
+
+  /** An environment that is, or may be, wanted again is a new candidate later. If it certainly is, its release has ended. */
+  #seenAgain(project: ProjectId, id: EnvironmentId, certainly: boolean): void {
+    if (certainly) this.#released.delete(id);
+    for (const excess of this.#excesses.get(project) ?? []) excess.candidates.delete(id);
+    this.#options.seenAgain(id);
+  }
+
+  /** The engine uses the listings of a pass once it waits for no provider any more. */
+  #handOutPass(): void {
+    const pass = this.#pass;
+    if (pass === undefined) return;
+    for (const { reading, isIgnored } of pass.values()) if (reading === undefined && !isIgnored()) return;
+    for (const id of this.#options.projects) this.#inputOf(id).ofPass = pass;
+    this.#pass = undefined;
+  }
+
+  #rememberExcess(project: ProjectId, reading: ProjectReading): void {
+    const excesses = this.#excesses.get(project) ?? [];
+    const isKnown = excesses.some((one) => one.allowed <= reading.allowed && reading.candidates.isSubsetOf(one.candidates));
+    if (!isKnown) this.#excesses.set(project, [...excesses, reading]);
+  }
+
+  #inputOf(project: ProjectId): ProjectInput {
+    let input = this.#inputs.get(project);
+    if (input === undefined) {
+      input = {
+        sources: undefined,
+        own: undefined,
+        ofPass: undefined,
+        observed: undefined,
+        doubtful: false,
+        readBefore: false,
+      };
+      this.#inputs.set(project, input);
+    }
+    return input;
+  }
+}

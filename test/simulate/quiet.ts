@@ -1,0 +1,170 @@
+import { commitSha } from '@eph/contract';
+import { composeText } from '@eph/engine/report/plain-text';
+import { composeView } from '@eph/engine/report/view';
+import { type Difference, differenceBeside, differenceToGit, leftover, leftoverOn } from './difference.ts';
+import type { SimulationHarness } from './harness.ts';
+import type { Random } from './random.ts';
+
+/** Once faults stop, everything is as Git says after at most this many passes. */
+export const passesToConverge = 12;
+
+/** More calls than this without time passing mean an endless loop. */
+const restlessCalls = 20_000;
+
+const longestBackoffMs = 1_000_000;
+
+type Note = (line: string) => Promise<void>;
+
+/** Faults stop, and everything has to become what Git says. Then an operator releases what is held, and that has to be removed. */
+export const runQuiet = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
+  harness.endFaults();
+  const healed = healSome(harness, random);
+  const restarted = !harness.isFullyConfigured;
+  if (restarted) harness.start();
+  await note(`faults stop${healed}${restarted ? '; a start with all projects and providers' : ''}`);
+  const passes = await converge(harness, random, note, differenceToGit);
+  if (harness.invariants.violation !== undefined) return passes;
+  await releaseAll(harness, note);
+  const more = await converge(harness, random, note, (one) => differenceToGit(one) ?? leftover(one));
+  await leaveAlone(harness, random, note);
+  await waitForReports(harness, random, note);
+  return Math.max(passes, more);
+};
+
+/**
+ * All faults stop but one: a provider is away, hangs, or is no longer in ephd's file. What does not concern it has to become what Git
+ * says. Then, perhaps after an hour, it is back.
+ */
+export const runWithOneAway = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
+  const provider = random.pick(harness.providers);
+  const how = random.pick(['fails', 'fails', 'hangs', 'is retired'] as const);
+  const restarts = random.chance(0.5) || how === 'is retired';
+  harness.endFaults();
+  const healed = healSome(harness, random);
+  // A call that hangs in the middle of an effect holds its worker, and there may be only one.
+  await letRest(harness, random, note);
+  if (how === 'fails') harness.away.add(provider);
+  if (how === 'hangs') harness.calls.hung.add(provider);
+  if (restarts || !harness.isFullyConfigured) harness.start(how === 'is retired' ? { retired: new Set([provider]) } : {});
+  await note(`faults stop, but ${provider} ${how}${restarts ? ' from the start' : ''}${healed}`);
+  let passes = await converge(harness, random, note, (one) => differenceBeside(one, provider));
+  if (how === 'is retired' && harness.invariants.violation === undefined) {
+    await releaseAll(harness, note);
+    const left = (one: SimulationHarness): Difference | undefined => differenceBeside(one, provider) ?? leftoverOn(one, provider);
+    passes = Math.max(passes, await converge(harness, random, note, left));
+  }
+  if (random.chance(0.3)) harness.clock.advance(3_600_000);
+  harness.endFaults();
+  await note(`${provider} is back`);
+  return passes;
+};
+
+const healSome = (harness: SimulationHarness, random: Random): string => {
+  if (random.chance(0.5)) return '';
+  harness.broken.clear();
+  return ', and everything can get ready now';
+};
+
+const releaseAll = async (harness: SimulationHarness, note: Note): Promise<void> => {
+  for (const id of harness.releasable()) harness.release(id);
+  await note('an operator releases everything that is held');
+};
+
+/** A report that could not be delivered is sent again, at the latest after the longest back-off. */
+const waitForReports = async (harness: SimulationHarness, random: Random, note: Note): Promise<void> => {
+  const until = harness.clock.now() + longestBackoffMs;
+  while (harness.invariants.violation === undefined) {
+    const misreported = harness.engine.environments().find((record) => harness.reports.get(record.id) !== reportOf(record));
+    if (misreported === undefined) return;
+    if (harness.clock.now() > until)
+      harness.invariants.fail('every status is reported', `${misreported.name} is not what was reported last`);
+    await moveOn(harness, note);
+    await letRest(harness, random, note);
+  }
+};
+
+const reportOf = (record: ReturnType<SimulationHarness['engine']['environments']>[number]): string =>
+  composeText(
+    composeView({
+      ...record,
+      url: `http://${record.name}.localhost`,
+      source: record.ref,
+      commit: record.source?.commit ?? commitSha('0'.repeat(40)),
+      because: record.decision.because,
+      failures: [],
+      resolved: [],
+      notes: [],
+      expiresAt: null,
+    }),
+  );
+
+/** Lets the engine work until nothing differs. Returns how many passes it took. */
+const converge = async (
+  harness: SimulationHarness,
+  random: Random,
+  note: Note,
+  differenceIn: (harness: SimulationHarness) => Difference | undefined,
+): Promise<number> => {
+  const first = harness.passes;
+  const begun = harness.clock.now();
+  for (let compared = -1; harness.invariants.violation === undefined; ) {
+    await letRest(harness, random, note);
+    if (compared !== harness.passes || harness.clock.now() > begun + longestBackoffMs) {
+      compared = harness.passes;
+      const difference = differenceIn(harness);
+      if (difference === undefined) return compared - first;
+      // One pass more: the first may use a reading from before. If a pass never ends, time alone is the limit.
+      if (compared - first > passesToConverge + 1 || harness.clock.now() > begun + longestBackoffMs)
+        harness.invariants.fail(difference.invariant, `after ${compared - first} passes, ${difference.message}`);
+    }
+    if (harness.invariants.violation === undefined) await moveOn(harness, note);
+  }
+  return 0;
+};
+
+/** Once everything is as it should be, a pass only lists, each provider and each project once. The first pass may still tidy up. */
+const leaveAlone = async (harness: SimulationHarness, random: Random, note: Note): Promise<void> => {
+  await onePass(harness, random, note);
+  const { effects } = harness.invariants;
+  const environments = [...harness.infrastructures.values()].flatMap((infrastructure) => [
+    ...infrastructure.environments.values(),
+  ]);
+  const moves = environments.some(({ slots }) => [...slots.values()].some((slot) => slot.next !== undefined));
+  const lines = await onePass(harness, random, note);
+  if (harness.invariants.effects > effects)
+    harness.invariants.fail('environments converge', 'something is changed although everything is as it should be');
+  const needless = lines.find(
+    (line, index) => !/^(list \S+ everything|sources|deliver) /.test(line) || lines.indexOf(line) < index,
+  );
+  if (needless !== undefined && !moves) harness.invariants.fail('an idle pass is cheap', needless);
+};
+
+const onePass = async (harness: SimulationHarness, random: Random, note: Note): Promise<readonly string[]> => {
+  const lines: string[] = [];
+  const { passes } = harness;
+  while (harness.passes === passes && harness.invariants.violation === undefined) {
+    await moveOn(harness, note);
+    await letRest(harness, random, (line) => {
+      lines.push(line);
+      return note(line);
+    });
+  }
+  return lines;
+};
+
+const letRest = async (harness: SimulationHarness, random: Random, note: Note): Promise<void> => {
+  for (let calls = 0; harness.invariants.violation === undefined; calls += 1) {
+    const waiting = harness.calls.take(random.below(2 ** 32));
+    if (waiting === undefined) return;
+    await note(harness.letGo(waiting));
+    if (calls > restlessCalls) harness.invariants.fail('environments converge', 'the engine does not come to rest');
+  }
+};
+
+const moveOn = async (harness: SimulationHarness, note: Note): Promise<void> => {
+  const due = harness.clock.nextDue();
+  if (due === undefined) return harness.invariants.fail('environments converge', 'no pass is to come');
+  const ms = Math.max(0, due - harness.clock.now());
+  harness.clock.advance(ms);
+  await note(`${Math.round(ms)} ms pass`);
+};
