@@ -61,7 +61,7 @@ export const findSurplus = (
   const idsOf = (some: readonly Surplus[]): readonly EnvironmentId[] => some.map(({ observed }) => observed.identity.id);
   const isHeld = ({ observed }: Surplus): boolean =>
     observed.held || project.environments.get(observed.identity.id)?.held === true || isOn(observed, context.retired);
-  const guard = context.guard({
+  const { permitted, held } = context.guard({
     candidates: idsOf(surplus.filter(isRead)),
     total: items.length,
     vanished: sources.items.length === 0,
@@ -72,7 +72,9 @@ export const findSurplus = (
     first: !project.surveyed,
     bound: context.deletionBound,
   });
-  return { surplus, guard };
+  // What could not be read is no candidate, and stays held if it was.
+  const unread = idsOf(surplus.filter((one) => !isRead(one) && isHeld(one))).filter((one) => !project.released.has(one));
+  return { surplus, guard: { permitted, held: new Set([...held, ...unread]) } };
 };
 
 /** Removes what the guard permits, if its source is still gone. */
