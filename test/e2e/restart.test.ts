@@ -94,6 +94,6 @@ describe('a resource in use', () => {
     onTestFinished(() => void server.close());
     const { code, stderr } = await harness.launch().exited;
     expect(code).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^ephd: [^\\n]*${harness[port]}[^\\n]*taken[^\\n]*\\n$`));
+    expect(stderr).toMatch(new RegExp(`^ephd: [^\\n]*${harness[port]}[^\\n]*(taken|in use)[^\\n]*\\n$`));
   });
 });

@@ -367,6 +367,21 @@ describe('the removal of an environment', () => {
     );
   });
 
+  it('takes users first on each provider where two copies need each other in opposite directions', () => {
+    const needs = (other: string): Partial<ObservedComponent> => ({ dependsOn: [componentName(other)] });
+    const seen = environment(
+      see('api', needs('web')),
+      see('web'),
+      see('api', { provider: local }),
+      see('web', { provider: local, ...needs('api') }),
+    );
+    const order = planDestroy(seen, 'the branch is gone').map((one) =>
+      one.type === 'wait' ? '' : `${one.provider}/${one.component}`,
+    );
+    expect(order.indexOf('process/api')).toBeLessThan(order.indexOf('process/web'));
+    expect(order.indexOf('local/web')).toBeLessThan(order.indexOf('local/api'));
+  });
+
   it('of nothing is nothing', () => {
     expect(planDestroy(environment(), 'the branch is gone')).toEqual([]);
   });

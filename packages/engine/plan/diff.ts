@@ -135,14 +135,25 @@ const planComponent = (
 
 const short = (commit: string): string => commit.slice(0, 7);
 
-/** Users before what they use. Circles cannot come from us, but what is observed may be damaged: then any order will do. */
+/**
+ * Users before what they use. A component that moves is there twice, and the two commits may need each other in opposite directions:
+ * then what a copy needs is the copy beside it. Other circles come only from damage, and any order will do.
+ */
 const removalOrder = (components: readonly ObservedComponent[]): readonly ObservedComponent[] => {
   const left = new Set(components);
   const ordered: ObservedComponent[] = [];
+  const findFree = (nameOf: (provider: ProviderName, name: ComponentName) => string): readonly ObservedComponent[] => {
+    const needed = new Set(
+      [...left].flatMap(({ name, provider, dependsOn }) =>
+        dependsOn.filter((one) => one !== name).map((one) => nameOf(provider, one)),
+      ),
+    );
+    return [...left].filter(({ name, provider }) => !needed.has(nameOf(provider, name)));
+  };
   while (left.size > 0) {
-    const needed = new Set([...left].flatMap((component) => component.dependsOn.filter((one) => one !== component.name)));
-    const free = [...left].filter((component) => !needed.has(component.name));
-    const round = free.length > 0 ? free : [...left];
+    const free = findFree((_, name) => name);
+    const freeBeside = free.length > 0 ? free : findFree((provider, name) => `${provider}/${name}`);
+    const round = freeBeside.length > 0 ? freeBeside : [...left];
     for (const component of round) left.delete(component);
     ordered.push(...round);
   }
