@@ -85,6 +85,8 @@ export interface ObservedEnvironment {
   readonly components: readonly ObservedComponent[];
   /** The deletion guard keeps this environment until an operator releases it. */
   readonly held: boolean;
+  /** Of several providers that hold some of it, not all have written the hold. */
+  readonly partlyHeld?: true;
   /** False when part of this environment could not be read; nothing in it is then taken as absent. */
   readonly complete: boolean;
   /** Equal marks mean equal environments, parts aside: over unchanged environments, a pass compares one string each. */

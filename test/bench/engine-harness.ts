@@ -1,4 +1,11 @@
-import { type ObservedEnvironment, type ProviderName, projectId, type Reading, shippedSections } from '@eph/contract';
+import {
+  type ObservedEnvironment,
+  type ProviderName,
+  projectId,
+  type Reading,
+  type Source,
+  shippedSections,
+} from '@eph/contract';
 import type { Generator } from '@eph/engine/desired/generator';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
@@ -45,6 +52,16 @@ class ListingProvider extends FakeProvider {
     if (objects.some((one) => one !== null && this.#before.has(one))) throw new Error('a listing was handed out twice');
     this.#before = new Set(objects.filter((one) => one !== null));
     return items.length;
+  }
+}
+
+/** Hands out its last reading, as a forge does that answers "not modified". */
+class UnchangedForge extends FakeForge {
+  #reading: Reading<Source> | undefined;
+
+  override async sources(): Promise<Reading<Source>> {
+    this.#reading ??= await super.sources();
+    return this.#reading;
   }
 }
 
@@ -104,7 +121,7 @@ export const createEngineHarness = async (count: number): Promise<EngineHarness>
     if (commit !== undefined) repository.point({ kind: 'branch', name: `preview/${index}` }, commit);
   }
   const providers = names.map((one) => new ListingProvider(createFakeInfrastructure(), { ...one, now: () => Date.now() }));
-  const engine = createBenchEngine([new FakeForge(project, repository)], providers, [gitBranchGenerator]);
+  const engine = createBenchEngine([new UnchangedForge(project, repository)], providers, [gitBranchGenerator]);
   engine.start();
   await engine.idle();
   while (engine.environments().some((record) => !record.settled)) {

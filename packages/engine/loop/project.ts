@@ -19,7 +19,7 @@ import type { Loop } from './loop.ts';
 import { chooseNewName } from './names.ts';
 import { recordEvent } from './outcome.ts';
 import { type EnvironmentRecord, isOn, type ProjectRecord } from './record.ts';
-import { findSurplus, type Surplus } from './removal.ts';
+import { findSurplus, isHoldWritten, type Surplus } from './removal.ts';
 import { environmentKey, type Key, type Result } from './result.ts';
 
 /** One reading of a project: what Git says, what exists, and what follows. */
@@ -170,7 +170,8 @@ class RecordsUpdate {
     const [held, permitted] = [guard.held.has(id), guard.permitted.has(id)];
     const isShown = ['Removing', 'Held'].includes(record.status?.phase ?? '');
     const isAway = isOn(record.observed, this.#incomplete);
-    if (permitted || held !== record.held || (held && !observed.held && !isAway) || !isShown) this.#wake.push(environmentKey(id));
+    if (permitted || held !== record.held || (held && !isHoldWritten(observed) && !isAway) || !isShown)
+      this.#wake.push(environmentKey(id));
     records.update(record, { source, decision, held, permitted });
     if (held && !wasHeld)
       recordEvent(this.#loop, 'deletion.held', record, `the removal of ${record.name} is held: ${decision.because}`);

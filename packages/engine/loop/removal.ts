@@ -67,7 +67,7 @@ export const findSurplus = (
     vanished: sources.items.length === 0,
     complete: sources.complete,
     held: new Set(idsOf(surplus.filter(isHeld))),
-    written: new Set(idsOf(surplus.filter(({ observed }) => observed.held))),
+    written: new Set(idsOf(surplus.filter(({ observed }) => isHoldWritten(observed)))),
     released: project.released,
     first: !project.surveyed,
     bound: context.deletionBound,
@@ -93,7 +93,7 @@ export const removeEnvironment = async (
   const wait = (reason: string, failures: readonly Failure[] = []): Outcome =>
     observedOutcome(observed, [{ type: 'wait', code: 'plan.held', reason }], failures);
   if (!record.permitted) {
-    const isWritten = observed.held || !record.held || !context.projects.has(record.project);
+    const isWritten = isHoldWritten(observed) || !record.held || !context.projects.has(record.project);
     const failures = isWritten ? [] : await writeHold(loop, observed, true, signal);
     return wait(record.held ? 'an operator must release it' : 'the next complete pass decides', failures);
   }
@@ -114,6 +114,8 @@ export const removeEnvironment = async (
   const left = after.observed === undefined ? [] : withBlockers(planDestroy(after.observed, because), results);
   return { ...observedOutcome(after.observed, left, [...failuresOf(results), ...after.incomplete.values()]), results };
 };
+
+export const isHoldWritten = ({ held, partlyHeld }: ObservedEnvironment): boolean => held && partlyHeld !== true;
 
 /** Writes the guard's hold, or takes it away, on every provider that holds a component of the environment. */
 export const writeHold = async (

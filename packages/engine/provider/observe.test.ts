@@ -186,6 +186,21 @@ describe('what all providers hold', () => {
   });
 });
 
+describe('a hold', () => {
+  it('counts if one provider shows it, and is known to be missing on another', async () => {
+    const shown = async (...held: boolean[]) => {
+      const readings = held.map((one) => completeReading([environment(1, [component('web')], { held: one })]));
+      const { items } = await read(...readings);
+      return { held: items[0]?.held, partlyHeld: items[0]?.partlyHeld };
+    };
+    expect(await shown(true)).toEqual({ held: true });
+    expect(await shown(true, true)).toEqual({ held: true });
+    expect(await shown(false, true)).toEqual({ held: true, partlyHeld: true });
+    expect(await shown(false, true, true)).toEqual({ held: true, partlyHeld: true });
+    expect(await shown(false, false)).toEqual({ held: false });
+  });
+});
+
 describe('a provider that does not answer', () => {
   it('is incomplete after a while, is not waited for again, and is read again once it has answered', async () => {
     const clock = new ManualClock();

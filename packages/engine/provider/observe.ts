@@ -117,6 +117,7 @@ const join = (a: ObservedEnvironment, b: ObservedEnvironment): ObservedEnvironme
   identity: isOlder(b.identity, a.identity) ? b.identity : a.identity,
   components: [...a.components, ...b.components],
   held: a.held || b.held,
+  ...((a.held !== b.held || a.partlyHeld === true) && { partlyHeld: true }),
   complete: a.complete && b.complete,
   mark: `${a.mark}\n${b.mark}`,
 });
