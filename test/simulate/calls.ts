@@ -60,6 +60,15 @@ export class Calls {
     return best === -1 ? undefined : this.#waiting.splice(best, 1)[0];
   }
 
+  /** Takes the other calls of the same kind that the same run waits for. */
+  takeAlike({ call: { key, operation }, moment }: Waiting): readonly Waiting[] {
+    const isAlike = (one: Waiting): boolean =>
+      one.call.key === key && one.call.operation === operation && one.moment === moment && !this.hung.has(one.call.party);
+    const alike = this.#waiting.filter(isAlike);
+    if (alike.length > 0) this.#waiting = this.#waiting.filter((one) => !isAlike(one));
+    return alike;
+  }
+
   /** The process has crashed: none of its calls goes on. */
   drop(): void {
     this.#waiting = [];

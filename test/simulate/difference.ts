@@ -46,8 +46,8 @@ export const leftover = (harness: SimulationHarness): Difference | undefined => 
 
 /**
  * The first difference in what does not concern a provider that is away or retired. It concerns environments that it holds, or that the
- * engine last saw there, and those whose file names it. It also delays the end of every removal, files that say nothing about
- * providers, and, until it has been listed once, new environments with a template for their name.
+ * engine last saw there, and those whose file names it. It also delays the end of every removal, environments whose file cannot be used,
+ * new ones with a template for their name until it has been listed once, and removals while a hold may not be written on it.
  */
 export const differenceBeside = (harness: SimulationHarness, away: ProviderName): Difference | undefined => {
   const records = recordsOf(harness);
@@ -62,9 +62,10 @@ export const differenceBeside = (harness: SimulationHarness, away: ProviderName)
     const difference = differenceIn(harness, id, source, content, records.get(id));
     if (difference !== undefined) return besides(`${source.project} ${sourceKey(source.ref)}: ${difference.message}`);
   }
+  const blocked = new Set([...records.values()].filter(({ id, held }) => held && isOn(id)).map(({ project }) => project));
   for (const [provider, { environments }] of harness.infrastructures)
     for (const [id, { identity }] of provider === away ? [] : environments)
-      if (!wanted.has(id) && records.get(id)?.held !== true && !isOn(id))
+      if (!wanted.has(id) && records.get(id)?.held !== true && !isOn(id) && !blocked.has(identity.project))
         return besides(`${identity.name} still exists on ${provider}`);
   return undefined;
 };

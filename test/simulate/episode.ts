@@ -33,7 +33,7 @@ const faultSteps = { push: pushPreview, fault: takeStep, 'mass deletion': massDe
 /** The steps of an episode: pushes, then phases of faults, each followed by a quiet phase, perhaps first with one provider away. */
 export const stepsOf = (seed: number): readonly Step[] => {
   const random = new Random(mix(seed, 1));
-  const types: Step['type'][] = Array.from({ length: random.pick([0, 20, 40, 40]) }, () => 'push');
+  const types: Step['type'][] = Array.from({ length: random.pick([0, 10, 20, 40]) }, () => 'push');
   types.push('quiet');
   for (let phase = 0; phase < faultPhases; phase += 1) {
     const length = 50 + random.below(300);

@@ -35,12 +35,14 @@ const goOn: FaultStep = (harness, random) => {
   return `${describeProgress(waiting)}${fault === undefined ? '' : `: ${fault}`}`;
 };
 
-const faultsOf = (harness: SimulationHarness, { call: { operation, party }, moment }: Waiting): readonly ('fails' | Loss)[] => {
+const faultsOf = (harness: SimulationHarness, waiting: Waiting): readonly ('fails' | Loss)[] => {
+  const { operation, party } = waiting.call;
+  const { moment } = waiting;
   switch (operation) {
     case 'sources':
       return moment === 'before' ? ['fails', 'half', 'empty', 'lying half', 'lying empty'] : [];
     case 'list':
-      if (moment === 'before') return ['fails'];
+      if (moment === 'before' && !waiting.call.key.startsWith('environment:')) return ['fails'];
       return harness.profile.liar === party ? ['half', 'empty', 'torn', 'lying half', 'lying empty'] : ['half', 'empty', 'torn'];
     case 'source':
       return moment === 'before' ? ['fails'] : [];

@@ -308,6 +308,14 @@ export class SimulationHarness implements Truth {
     return used;
   }
 
+  hasRecord(id: EnvironmentId): boolean {
+    return this.engine.environment(id) !== undefined;
+  }
+
+  isRecordedOn(provider: ProviderName, id: EnvironmentId): boolean {
+    return this.engine.environment(id)?.observed?.components.some((one) => one.provider === provider) === true;
+  }
+
   isHung(party: string): boolean {
     return this.calls.hung.has(party);
   }

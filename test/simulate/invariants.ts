@@ -72,6 +72,10 @@ export interface Truth {
   /** Components of the environment that use the version which is about to be stopped. */
   usersOf(id: EnvironmentId, place: Place, stopped: 'every version' | 'the version before'): readonly Place[];
   isHung(party: string): boolean;
+  /** Whether the engine has a record of it. */
+  hasRecord(id: EnvironmentId): boolean;
+  /** Whether that record shows some of it on the provider. */
+  isRecordedOn(provider: ProviderName, id: EnvironmentId): boolean;
 }
 
 /** What the run of an environment has read. */
@@ -80,6 +84,8 @@ interface RunKnowledge {
   readonly complete: Map<ProviderName, boolean>;
   /** Answers that the engine does not use before the others are there. */
   readonly answers: Map<ProviderName, ObservedEnvironment | undefined>;
+  /** The identities it was shown under. */
+  readonly identities: Identity[];
   /** Providers that had shown some of it before. */
   readonly holders: ReadonlySet<ProviderName>;
   /** The latest project reading when the source was read again. */
@@ -108,8 +114,8 @@ export class InvariantChecker {
   #active = new Map<string, Set<Call>>();
   #effects = new Set<string>();
   #runs = new Map<EnvironmentId, RunKnowledge>();
-  /** What each provider has shown this process: environments with their projects. */
-  #shown = new Map<ProviderName, Map<EnvironmentId, ProjectId>>();
+  /** What each provider has shown this process. */
+  #shown = new Map<ProviderName, Set<EnvironmentId>>();
   /** Providers that this process has listed completely. */
   #listed = new Set<ProviderName>();
   /** The same for holds that this process decided, written or not, with the number of the project reading. */
@@ -184,7 +190,7 @@ export class InvariantChecker {
     const run = this.#runs.get(environment);
     if (run !== undefined && !isNew) return void run.complete.set(provider, false);
     const holders = new Set(this.#truth.providers.filter((name) => this.#hasShown(name, environment)));
-    this.#runs.set(environment, { complete: new Map([[provider, false]]), answers: new Map(), holders });
+    this.#runs.set(environment, { complete: new Map([[provider, false]]), answers: new Map(), identities: [], holders });
   }
 
   listed(provider: ProviderName, scope: Scope, call: Call, reading: Reading<ObservedEnvironment>, lie: boolean): void {
@@ -205,13 +211,17 @@ export class InvariantChecker {
     if (run?.answers.size === run?.complete.size) this.#useAnswers(scope.environment);
   }
 
-  /** The run of an environment knows what all providers have shown of it. */
+  /** The run of an environment knows what providers have shown of it, unless one that holds some of it could not be read. */
   #useAnswers(id: EnvironmentId): RunKnowledge | undefined {
     const run = this.#runs.get(id);
-    for (const [provider, observed] of run?.answers ?? [])
+    if (run === undefined || [...run.holders].some((name) => run.complete.get(name) !== true)) return run;
+    for (const [provider, observed] of run.answers)
       if (observed === undefined) this.#shownOn(provider).delete(id);
-      else this.#shownOn(provider).set(id, observed.identity.project);
-    run?.answers.clear();
+      else {
+        this.#shownOn(provider).add(id);
+        run.identities.push(observed.identity);
+      }
+    run.answers.clear();
     return run;
   }
 
@@ -225,22 +235,34 @@ export class InvariantChecker {
     if (run !== undefined) run.source = this.#truth.sourceOf(project, ref) ?? 'gone';
   }
 
-  /** The engine decides to hold an environment. It has a reason if too many are to be removed, or if its provider is retired. */
+  /**
+   * The engine decides to hold an environment. It has a reason if too many are to be removed, or if its provider is retired. A listing from
+   * before its removal may show it once more.
+   */
   held(project: ProjectId, id: EnvironmentId): void {
     const reading = this.#readings.latest(project);
     this.#newHolds.set(id, { project, reading: reading?.number ?? 0 });
     if (reading !== undefined && reading.candidates.size > reading.tolerated) return;
     const holders = [...this.#truth.holdersOf(id).keys()];
-    if (this.#liedTo || holders.some((name) => this.#truth.retired.has(name) || this.#truth.isHeldOn(name, id))) return;
+    if (
+      this.#liedTo ||
+      holders.length === 0 ||
+      holders.some((name) => this.#truth.retired.has(name) || this.#truth.isHeldOn(name, id))
+    )
+      return;
     this.fail(
       'a hold has a reason',
       `${id} is held, and ${reading?.candidates.size} are to be removed where ${reading?.tolerated} may be`,
     );
   }
 
-  /** A hold may be written after its release, by a run that had begun before. */
+  /**
+   * Only once every provider that holds some of it has the hold, it cannot be overlooked while one of them is away. A hold may be
+   * written after its release, by a run that had begun before.
+   */
   holdWritten({ id, name }: Identity, held: boolean): void {
-    if (held && !this.#readings.isReleased(id)) this.#holds.add(id);
+    const isWritten = [...this.#truth.holdersOf(id).keys()].every((provider) => this.#truth.isHeldOn(provider, id));
+    if (held && isWritten && !this.#readings.isReleased(id)) this.#holds.add(id);
     if (!held && this.#holds.has(id))
       this.fail('what is held stays', `the hold of ${name} is taken away, and nobody released it`);
   }
@@ -285,10 +307,10 @@ export class InvariantChecker {
     this.#effects.add(`${identity.id} ${place.provider}/${place.component}`);
     const unread = this.#findUnread(identity.id, place.provider);
     if (unread !== undefined) this.fail('nothing unread is changed', `${what} is changed, and ${unread} could not be read`);
-    const known = [...this.#truth.holdersOf(identity.id)].filter(([name]) => this.#hasShown(name, identity.id));
-    if (known.length === 0 || this.#liedTo) return;
-    if (!known.some(([, { name, createdAt }]) => name === identity.name && createdAt === identity.createdAt))
-      this.fail('an environment keeps its identity', `${known[0]?.[1].name} is taken for ${identity.name}`);
+    const { identities = [] } = this.#runs.get(identity.id) ?? {};
+    if (identities.length === 0 || this.#liedTo) return;
+    if (!identities.some(({ name, createdAt }) => name === identity.name && createdAt === identity.createdAt))
+      this.fail('an environment keeps its identity', `${identities[0]?.name} is taken for ${identity.name}`);
   }
 
   effectEnds(identity: Identity, { provider, component }: Place): void {
@@ -415,9 +437,9 @@ export class InvariantChecker {
     return this.#shown.get(provider)?.has(id) === true;
   }
 
-  #shownOn(provider: ProviderName): Map<EnvironmentId, ProjectId> {
+  #shownOn(provider: ProviderName): Set<EnvironmentId> {
     let shown = this.#shown.get(provider);
-    if (shown === undefined) this.#shown.set(provider, (shown = new Map()));
+    if (shown === undefined) this.#shown.set(provider, (shown = new Set()));
     return shown;
   }
 
@@ -428,12 +450,13 @@ export class InvariantChecker {
       retired: this.#truth.retired,
       wantedBy: (source) => this.#truth.contentAt(source.commit).wants(source.ref),
       identify: (project, ref) => this.#truth.identify(project, ref),
-      shown: (provider, project, reading) => {
-        const shown = this.#shownOn(provider);
-        if (reading.complete) for (const [id, of] of shown) if (of === project) shown.delete(id);
-        for (const { identity } of reading.items) if (identity.project === project) shown.set(identity.id, project);
+      listed: (id, providers) => {
+        // Of an environment with a record, the engine learns from its runs alone what providers hold.
+        if (this.#truth.hasRecord(id)) return;
+        for (const name of providers) this.#shownOn(name).add(id);
       },
-      hasShown: (provider, id) => this.#hasShown(provider, id),
+      isRecordedOn: (provider, id) => this.#truth.isRecordedOn(provider, id),
+      isHeld: (id) => this.#newHolds.has(id),
       seenAgain: (id) => this.#endHold(id),
     });
   }

@@ -55,9 +55,12 @@ export interface ReadingsOptions {
   readonly retired: ReadonlySet<ProviderName>;
   readonly wantedBy: (source: Source) => Wanted;
   readonly identify: (project: ProjectId, ref: SourceRef) => EnvironmentId;
-  /** A provider has shown what it holds of a project. */
-  readonly shown: (provider: ProviderName, project: ProjectId, reading: Listing) => void;
-  readonly hasShown: (provider: ProviderName, id: EnvironmentId) => boolean;
+  /** These providers have listed an environment. */
+  readonly listed: (id: EnvironmentId, providers: readonly ProviderName[]) => void;
+  /** Whether the engine knows some of an environment to be on the provider. */
+  readonly isRecordedOn: (provider: ProviderName, id: EnvironmentId) => boolean;
+  /** Whether this process has decided to hold an environment. */
+  readonly isHeld: (id: EnvironmentId) => boolean;
   /** Git may want this environment again. */
   readonly seenAgain: (id: EnvironmentId) => void;
 }
@@ -123,22 +126,26 @@ export class ProjectReadings {
     if (sources === undefined || observed === undefined) return;
     const wanted = new Map(sources.items.map((source) => [sourceKey(source.ref), this.#options.wantedBy(source)]));
     const listed = new Map<EnvironmentId, Wanted>();
+    const holders = new Map<EnvironmentId, ProviderName[]>();
     const held = new Set<EnvironmentId>();
     const incomplete = new Set<ProviderName>();
     for (const provider of this.#options.providers) {
       const reading = observed.get(provider)?.reading;
       if (reading?.complete !== true) incomplete.add(provider);
       for (const { identity, held: isHeld } of reading?.items ?? []) {
+        const { id } = identity;
         if (identity.project !== project) continue;
-        listed.set(identity.id, wanted.get(sourceKey(identity.source)) ?? (sources.complete ? 'no' : 'unclear'));
-        if (isHeld || this.#options.retired.has(provider)) held.add(identity.id);
+        listed.set(id, wanted.get(sourceKey(identity.source)) ?? (sources.complete ? 'no' : 'unclear'));
+        holders.set(id, [...(holders.get(id) ?? []), provider]);
+        if (isHeld || this.#options.isHeld(id) || this.#options.retired.has(provider)) held.add(id);
       }
-      if (reading !== undefined) this.#options.shown(provider, project, reading);
     }
+    for (const [id, providers] of holders) this.#options.listed(id, providers);
     const candidates = new Set([...listed].flatMap(([id, answer]) => (answer === 'no' ? [id] : [])));
     const unread = new Map<EnvironmentId, ProviderName>();
     for (const provider of incomplete)
-      for (const id of candidates) if (this.#options.hasShown(provider, id)) unread.set(id, provider);
+      for (const id of candidates)
+        if (holders.get(id)?.includes(provider) === true || this.#options.isRecordedOn(provider, id)) unread.set(id, provider);
     const limit = Math.max(5, Math.floor(listed.size * 0.2));
     const { complete } = sources;
     const isWhole = complete && incomplete.size === 0;

@@ -92,10 +92,12 @@ export const removeEnvironment = async (
   context.changed(record.id);
   const wait = (reason: string, failures: readonly Failure[] = []): Outcome =>
     observedOutcome(observed, [{ type: 'wait', code: 'plan.held', reason }], failures);
-  if (!record.permitted) {
+  // A provider that is no longer configured may have answered only now, after the permit.
+  const isRetired = isOn(observed, context.retired) && !records.project(record.project).released.has(record.id);
+  if (!record.permitted || isRetired) {
     const isWritten = isHoldWritten(observed) || !record.held || !context.projects.has(record.project);
     const failures = isWritten ? [] : await writeHold(loop, observed, true, signal);
-    return wait(record.held ? 'an operator must release it' : 'the next complete pass decides', failures);
+    return wait(record.held || isRetired ? 'an operator must release it' : 'the next complete pass decides', failures);
   }
   const doubt = await findDoubt(loop, record, signal);
   signal.throwIfAborted();
