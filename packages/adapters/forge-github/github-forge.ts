@@ -9,9 +9,7 @@ import { createGithubPulls } from './github-pulls.ts';
 import { parseNumber } from './pull-source.ts';
 import { createPullSources } from './pull-sources.ts';
 
-export interface GithubForgeOptions
-  extends GithubIdentityOptions,
-    Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
+export interface GithubForgeOptions extends GithubIdentityOptions, Pick<GitForgeOptions, 'folder' | 'environment'> {
   readonly project: ProjectId;
   readonly owner: string;
   readonly repository: string;
