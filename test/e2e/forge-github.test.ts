@@ -5,8 +5,9 @@ import type { EmulatedRepository } from '../parts/github/control/emulated-reposi
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { expectFullLifecycle, type ForgeHarness, wakingAfterEachStep } from './forge-lifecycle.ts';
-import { labelledApp, textsOf } from './labelled-app.ts';
+import { labelledApp, plainApp, textsOf } from './labelled-app.ts';
 import { reservePort } from './reserved-ports.ts';
+import { oneService, spec } from './sample-app.ts';
 
 const hookSecret = 'a secret of webhooks';
 
@@ -44,6 +45,46 @@ describe('the lifecycle of an environment on GitHub', () => {
     expect(pull?.comments().map(({ body }) => body)).toEqual([
       expect.stringContaining(`[Logs](<https://logs.example/shop/${environment?.name}>)`),
     ]);
+  });
+});
+
+describe('branches and tags on GitHub', () => {
+  it('become environments, follow their commits, and are removed with them', { timeout: 120_000 }, async () => {
+    await using github = await GithubEmulator.start();
+    await using harness = await EphdHarness.create();
+    const repository = github.createRepository('acme/shop', { private: true });
+    const { env, forge } = registerApp(github);
+    const config = join(harness.folder, 'ephd.yaml');
+    await writeFile(
+      config,
+      JSON.stringify({
+        forges: { work: { type: 'github', url: github.url, ...forge } },
+        projects: [{ name: 'shop', forge: 'work', location: 'acme/shop' }],
+      }),
+    );
+    await harness.start({ projects: [], args: ['--config', config], env });
+    const wake = () => harness.api('/hooks/git', { method: 'POST' });
+    const tagged = spec(oneService, { triggers: [{ type: 'git_tag', patterns: ['v*'] }] });
+
+    const first = repository.push('preview/one', textsOf(plainApp()));
+    const released = repository.push('release', { ...textsOf(plainApp()), 'eph.yaml': tagged });
+    repository.pushTag('v1', { at: released, annotated: true });
+    await wake();
+    const { name } = await harness.untilReady('preview/one', first);
+    expect((await harness.visit(name)).status).toBe(200);
+    await harness.untilReady('v1', released);
+    expect(repository.statuses(first)).toMatchObject([{ context: `eph/${name}` }]);
+
+    const second = repository.push('preview/one', textsOf(plainApp()));
+    await wake();
+    await harness.untilReady('preview/one', second);
+
+    repository.deleteBranch('preview/one');
+    repository.deleteTag('v1');
+    await wake();
+    await harness.untilGone('preview/one');
+    await harness.untilGone('v1');
+    expect(harness.services()).toEqual([]);
   });
 });
 

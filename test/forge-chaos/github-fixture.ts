@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createGithubForge } from '@eph/adapters/forge-github/github-forge';
 import { createGithubReporter } from '@eph/adapters/forge-github/github-reporter';
 import { projectId, silentLog } from '@eph/contract';
@@ -14,6 +17,9 @@ const ownFaults: readonly Fault<Failure>[] = [
   { failure: { kind: 'no-answer' }, share: 0.002 },
 ];
 
+/** Git waits a minute for an answer, in real time. */
+const apiOnly = { path: /^(?!.*\.git\/)/ };
+
 /** In real time: how long a request waits for an answer that never comes. */
 const timeoutMs = 500;
 
@@ -22,6 +28,7 @@ export const startGithub = async ({ seed, now, random }: FixtureOptions): Promis
   const repository = github.createRepository('acme/shop', { private: true });
   repository.grant('alice', 'write');
   repository.grant('mallory', 'read');
+  const folder = await mkdtemp(join(tmpdir(), 'eph-forge-chaos-'));
   const commits = new Map<string, TriggerKind>();
   const branches = new Map<number, string>();
   const drafts = new Set<number>();
@@ -39,6 +46,7 @@ export const startGithub = async ({ seed, now, random }: FixtureOptions): Promis
     owner: 'acme',
     repository: 'shop',
     auth: { token: github.createToken() },
+    folder: join(folder, 'data'),
     now,
     random,
     log: silentLog,
@@ -99,13 +107,15 @@ export const startGithub = async ({ seed, now, random }: FixtureOptions): Promis
       return github.requests.total.failures;
     },
     startFaults() {
-      for (const rule of toRules<Failure>([...commonFaults, ...ownFaults])) github.failures.add(rule);
+      for (const rule of toRules<Failure>([...commonFaults, ...ownFaults]))
+        github.failures.add(rule.failure.kind === 'no-answer' ? { ...rule, match: apiOnly } : rule);
     },
     stopFaults: () => github.failures.clear(),
 
     async [Symbol.asyncDispose]() {
       await forge[Symbol.asyncDispose]();
       await github.stop();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 };

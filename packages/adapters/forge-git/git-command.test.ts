@@ -50,6 +50,18 @@ const isAlive = (pid: number): boolean => {
 const hanging = `sh -c 'trap "" TERM; echo $$ > "$1"; while :; do sleep 1; done' hanging "$1" & wait`;
 
 describe('running Git', () => {
+  it.each([
+    ['https://example.org/other', `Authorization: Basic ${Buffer.from('robot:pass-word-1').toString('base64')}`],
+    ['https://elsewhere.example.org/x', ''],
+    ['http://example.org/x', ''],
+  ])('sends to %s the header %j, and only over the network', async (url, header) => {
+    const { git } = await start();
+    const read = async (network: boolean) =>
+      (await git.run(['config', '--get-urlmatch', 'http.extraHeader', url], { signal, network })).stdout.toString().trim();
+    expect(await read(true)).toBe(header);
+    expect(await read(false)).toBe('');
+  });
+
   it('returns what Git said, whatever the exit code', async () => {
     const { git } = await start();
     const version = await git.run(['--version'], { signal });

@@ -72,23 +72,23 @@ const configuration: readonly (readonly [string, string])[] = [
 ];
 
 export const createGit = ({ binary, home, location, environment, lifetime }: GitOptions): Git => {
-  const credentials = location.kind === 'url' ? location.credentials : [];
   const inherited = Object.fromEntries(inheritedVariables.map((name) => [name, environment[name]]));
   const isolated = { ...inherited, ...fixedEnvironment(home) };
   const localEnvironment = { ...isolated, ...configurationVariables(configuration), GIT_ALLOW_PROTOCOL: 'none' };
-  const networkEnvironment = {
+  const networkEnvironment = async () => ({
     ...isolated,
-    ...configurationVariables([...configuration, ...credentials]),
+    ...configurationVariables([...configuration, ...(await readCredentials(location))]),
     GIT_ALLOW_PROTOCOL: transports.join(':'),
-  };
+  });
 
   const run = async (args: readonly string[], options: RunOptions): Promise<GitOutput> => {
     await mkdir(home, { recursive: true });
     const signal = AbortSignal.any([options.signal, lifetime]);
     signal.throwIfAborted();
+    const env = options.network === true ? await networkEnvironment() : localEnvironment;
     const child = spawn(binary, args, {
       cwd: home,
-      env: options.network === true ? networkEnvironment : localEnvironment,
+      env,
       // Its own process group: a fetch starts helpers that must end with it, without a terminal for prompts.
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', options.outputTo ?? 'pipe', 'pipe'],
@@ -108,6 +108,12 @@ export const createGit = ({ binary, home, location, environment, lifetime }: Git
   };
 
   return { run, start, serverArgs };
+};
+
+/** In the environment, which other users cannot read. Bound to the origin, so that a redirect to another host gets none. */
+const readCredentials = async (location: Location): Promise<readonly (readonly [string, string])[]> => {
+  if (location.kind === 'path' || location.authorization === undefined) return [];
+  return [[`http.${new URL(location.url).origin}/.extraHeader`, `Authorization: ${await location.authorization()}`]];
 };
 
 const outputOf = (child: ChildProcess, args: readonly string[], options: RunOptions, binary: string): Promise<GitOutput> => {

@@ -14,7 +14,7 @@ import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGit } from './git-command.ts';
 import { readingFault } from './git-errors.ts';
 import { createLocalRepository } from './local-repository.ts';
-import { parseLocation } from './location.ts';
+import { type Authorization, parseLocation } from './location.ts';
 import type { NotesStore } from './notes-store.ts';
 import { createRefWriter } from './ref-writer.ts';
 import { createRemoteRepository } from './remote-repository.ts';
@@ -26,6 +26,8 @@ export interface GitForgeOptions {
   readonly project: ProjectId;
   /** A local path, or a URL that Git understands. */
   readonly location: string;
+  /** For a URL without credentials. */
+  readonly authorization?: Authorization;
   /** For this forge alone: the mirror of a remote, and an empty home for Git. Safe to delete while ephd is down. */
   readonly folder: string;
   readonly git?: string;
@@ -101,7 +103,8 @@ export const createGitForge = (options: GitForgeOptions): GitForge => {
 
 const createRepository = (options: GitForgeOptions, lifetime: AbortSignal): Repository => {
   const { folder, git: binary = 'git', environment = { PATH: process.env.PATH }, now = Date.now, log = silentLog } = options;
-  const location = parseLocation(options.location);
+  const { authorization } = options;
+  const location = { ...parseLocation(options.location), ...(authorization === undefined ? {} : { authorization }) };
   const git = createGit({ binary, home: join(folder, 'home'), location, environment, lifetime });
   return location.kind === 'path'
     ? createLocalRepository({ git, location, now, log })

@@ -16,10 +16,11 @@ export interface UrlLocation {
   /** Without credentials: command lines are visible to all users of the machine. */
   readonly url: string;
   readonly shown: string;
-  readonly authorization?: string;
-  /** Git configuration with the credentials, passed in the environment of the process. */
-  readonly credentials: readonly (readonly [key: string, value: string])[];
+  readonly authorization?: Authorization;
 }
+
+/** Returns the `Authorization` header. Called before each exchange, because a token may have been renewed. */
+export type Authorization = () => Promise<string>;
 
 /** `ext::` and `fd::` are not allowed: they run commands or take over descriptors. */
 export const transports = ['file', 'git', 'http', 'https', 'ssh'] as const;
@@ -31,14 +32,14 @@ export const parseLocation = (text: string): Location => {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
   if (scheme !== undefined) return parseUrl(text, scheme);
   // As in Git: a colon before the first slash means `host:path`.
-  if (/^[^/]*:/.test(text)) return { kind: 'url', url: text, shown: redact(text), credentials: [] };
+  if (/^[^/]*:/.test(text)) return { kind: 'url', url: text, shown: redact(text) };
   const path = resolve(text);
   return { kind: 'path', path, shown: path };
 };
 
 const parseUrl = (text: string, scheme: string): UrlLocation => {
   if (!transports.some((known) => known === scheme)) throw refused(text, `the transport "${scheme}" is not allowed`);
-  const plain: UrlLocation = { kind: 'url', url: text, shown: redact(text), credentials: [] };
+  const plain: UrlLocation = { kind: 'url', url: text, shown: redact(text) };
   if (scheme !== 'http' && scheme !== 'https') return plain;
   if (!URL.canParse(text)) throw refused(text, 'it is not a valid address');
   const url = new URL(text);
@@ -46,16 +47,14 @@ const parseUrl = (text: string, scheme: string): UrlLocation => {
   return { ...plain, ...withoutCredentials(url) };
 };
 
-const withoutCredentials = (url: URL): Pick<UrlLocation, 'url' | 'authorization' | 'credentials'> => {
+const withoutCredentials = (url: URL): Pick<UrlLocation, 'url' | 'authorization'> => {
   const password = decode(url.password);
   const basic = Buffer.from(`${decode(url.username)}:${password}`).toString('base64');
   registerSecret(password === '' ? decode(url.username) : password);
   registerSecret(basic);
   url.username = '';
   url.password = '';
-  // Bound to the origin, so that a redirect to another host does not get it.
-  const authorization = `Basic ${basic}`;
-  return { url: url.href, authorization, credentials: [[`http.${url.origin}/.extraHeader`, `Authorization: ${authorization}`]] };
+  return { url: url.href, authorization: () => Promise.resolve(`Basic ${basic}`) };
 };
 
 const decode = (text: string): string => {

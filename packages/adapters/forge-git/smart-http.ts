@@ -30,11 +30,16 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
     'content-type': 'application/x-git-upload-pack-request',
     'git-protocol': 'version=2',
     'user-agent': 'eph',
-    ...(authorization === undefined ? {} : { authorization }),
   };
 
-  const postListRequest = async (signal: AbortSignal): Promise<Buffer | undefined> => {
-    const response = await fetch(address, { method: 'POST', headers, body: request, redirect: 'manual', signal });
+  const postListRequest = async (authorized: Record<string, string>, signal: AbortSignal): Promise<Buffer | undefined> => {
+    const response = await fetch(address, {
+      method: 'POST',
+      headers: { ...headers, ...authorized },
+      body: request,
+      redirect: 'manual',
+      signal,
+    });
     const isList = response.status === 200 && response.headers.get('content-type') === resultType;
     const answer = isList ? await readWhole(response) : undefined;
     if (answer === undefined) await response.body?.cancel();
@@ -43,8 +48,9 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
 
   return async (signal) => {
     if (!isSupported) return undefined;
+    const authorized = authorization === undefined ? undefined : { authorization: await authorization() };
     try {
-      return await postListRequest(AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
+      return await postListRequest({ ...authorized }, AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
     } catch {
       signal.throwIfAborted();
       // Git tries next and reports the error.

@@ -30,21 +30,23 @@ const failures: readonly (readonly [name: string, failure: Failure, code: string
   ['half a body that seems whole', { kind: 'truncated', ending: 'clean' }, 'forge.incomplete'],
 ];
 
+/** Without Git, which would wait a minute for an answer. */
+const api = { path: /^\/(?!.*\.git\/)/ };
+
 describe.each(failures)('%s', (_name, failure, code) => {
   const timeoutMs = failure.kind === 'no-answer' ? 1_500 : 20_000;
 
   it('makes the list incomplete and one pull request unknown, and both recover', async () => {
     let nowMs = Date.now();
-    const { github, forge, openPulls, signal } = await startGithubHarness({ forge: { timeoutMs, now: () => nowMs } });
+    const { github, forge, readPulls, openPulls, signal } = await startGithubHarness({ forge: { timeoutMs, now: () => nowMs } });
     openPulls(4);
-    github.failures.add({ failure });
+    github.failures.add({ failure, match: api });
     const fault = { code, message: expect.stringMatching(/\S/) };
-    expect(await forge.sources(signal)).toMatchObject({ items: [], complete: false, faults: [fault] });
+    expect(await readPulls()).toMatchObject({ items: [], complete: false, faults: [fault] });
     expect(await forge.source(pull, signal)).toMatchObject({ state: 'unknown' });
-    expect(await forge.source({ kind: 'branch', name: 'nowhere' }, signal)).toMatchObject({ state: 'unknown' });
     github.failures.clear();
     nowMs += 3_600_000;
-    expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 4 } });
+    expect(await readPulls()).toMatchObject({ complete: true, items: { length: 4 } });
     expect(await forge.source(pull, signal)).toMatchObject({ state: 'present' });
   });
 
@@ -52,7 +54,7 @@ describe.each(failures)('%s', (_name, failure, code) => {
     let nowMs = Date.now();
     const { github, forge, openPulls, signal } = await startGithubHarness({ forge: { timeoutMs, now: () => nowMs } });
     openPulls(1);
-    github.failures.add({ failure });
+    github.failures.add({ failure, match: api });
     const read = async () => (await forge.sources(signal)).faults.map(({ message }) => message);
     const first = await read();
     nowMs += 3_600_000;
@@ -60,24 +62,37 @@ describe.each(failures)('%s', (_name, failure, code) => {
   });
 });
 
+describe.each(failures.filter(([, { kind }]) => kind !== 'no-answer'))('%s for Git', (_name, failure) => {
+  it('leaves branches unknown and pull requests known, and both recover', async () => {
+    const { github, forge, openPulls, signal } = await startGithubHarness();
+    openPulls(3);
+    github.failures.add({ failure, match: { path: /\.git\// } });
+    expect(await forge.sources(signal)).toMatchObject({ complete: false, items: { length: 3 }, faults: [{}] });
+    expect(await forge.source({ kind: 'branch', name: 'nowhere' }, signal)).toMatchObject({ state: 'unknown' });
+    github.failures.clear();
+    expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 7 } });
+    expect(await forge.source({ kind: 'branch', name: 'nowhere' }, signal)).toEqual({ state: 'gone' });
+  });
+});
+
 describe('a budget that is spent', () => {
   it('is a pause until the count starts over, and is not asked for in between', async () => {
     let nowMs = Date.now();
-    const { github, forge, openPulls, signal } = await startGithubHarness({
+    const { github, forge, readPulls, openPulls, countApiRequests, signal } = await startGithubHarness({
       github: { now: () => nowMs },
       forge: { now: () => nowMs },
     });
     openPulls(3);
     github.rateLimits.leave(0);
     expect(await forge.sources(signal)).toMatchObject({ complete: false, faults: [{ code: 'forge.unreachable' }] });
-    const before = github.requests.total.requests;
+    const before = countApiRequests();
     expect(await forge.sources(signal)).toMatchObject({
       complete: false,
       faults: [{ code: 'forge.unreachable', retryAfterMs: expect.any(Number) }],
     });
-    expect(github.requests.total.requests).toBe(before);
+    expect(countApiRequests()).toBe(before);
     nowMs += 2 * 3_600_000;
-    expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 3 } });
+    expect(await readPulls()).toMatchObject({ complete: true, items: { length: 3 } });
   });
 });
 
@@ -119,10 +134,10 @@ describe('what cannot be seen', () => {
   });
 
   it('stays what it is under another name', async () => {
-    const { repository, forge, openPulls, signal } = await startGithubHarness();
+    const { repository, forge, readPulls, openPulls, signal } = await startGithubHarness();
     openPulls(3);
     repository.rename('store');
-    expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 3 } });
+    expect(await readPulls()).toMatchObject({ complete: true, items: { length: 3 } });
     expect(await forge.source(pull, signal)).toMatchObject({ state: 'present' });
   });
 });

@@ -5,15 +5,15 @@ import type { ObservedAnswer } from '../forge-http/gate.ts';
  * The meaning of GitHub's statuses. In addition:
  * - A timeout, a broken connection or a truncated body: retry.
  * - 200 with an invalid body: incomplete.
- * - 200 with an empty list of pull requests, branches or tags after more than two, or on the first reading: incomplete,
- *   unless another endpoint confirms it.
+ * - 200 with an empty list of pull requests after more than two, or on the first reading: incomplete, unless another
+ *   endpoint confirms it.
  * - 200 with an empty list of comments or reactions: incomplete, unless the pull request counts none. Of reviews:
  *   incomplete, if its timeline shows one. Of deployments: incomplete, if a known one still exists or another list shows
  *   some.
  * - 200 with events that do not show when a present label was added: incomplete.
  * - 200 with an empty page after a page with a next link, or a later page without a previous link: incomplete.
  * - 200 with pages that differ each time they are read: incomplete.
- * - 404 and 409 for one pull request, ref or commit: gone, if the repository can be read. Otherwise unknown: GitHub
+ * - 404 for one pull request: gone, if the repository can be read. Otherwise unknown: GitHub
  *   answers 404 for everything in a repository that was deleted, made private or closed to the token.
  * - 404 for a whole list, or while the App signs in: incomplete.
  * - A closed pull request: gone.

@@ -1,8 +1,8 @@
 import { type Log, silentLog } from '@eph/contract';
-import { type Answer, classifyAnswer, invalidAnswer, noAnswer, type Refusal } from '../forge-http/answer.ts';
+import { type Answer, classifyAnswer, invalidAnswer, noAnswer, type Refusal, unwrap } from '../forge-http/answer.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import { githubAnswers, isThrottle } from './answers.ts';
-import type { GithubAccount, GithubIdentity } from './github-identity.ts';
+import type { GithubIdentity } from './github-identity.ts';
 import { type GithubPage, listPages, pageSize, parsePage } from './pages.ts';
 
 export interface GithubClientOptions {
@@ -38,17 +38,16 @@ export interface ReadOptions {
   readonly unconditional?: boolean;
 }
 
-/** The API of one repository, or of an owner. Only `account` throws. */
+/** The API of one repository, or of an owner. Only `authorizeGit` throws. */
 export interface GithubClient {
   /** The repository or the owner, for messages. */
   readonly shown: string;
-  account(): Promise<GithubAccount>;
+  /** The `Authorization` header for Git over HTTP, with the token of this moment. Throws `EphError`. */
+  authorizeGit(): Promise<string>;
   /** Returns the same object as long as GitHub says that nothing changed. */
   read<T>(query: Query<T>, options: ReadOptions): Promise<Answer<T>>;
   list<T>(query: ListQuery<T>, options: ReadOptions): Promise<Listing<T>>;
   readPage<T>(query: ListQuery<T>, page: number, options: ReadOptions): Promise<Answer<GithubPage<T>>>;
-  readBytes(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<Buffer>>;
-  readLocation(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<string>>;
   /** A write: never cached or shared. */
   send(route: string, parameters: Parameters, signal: AbortSignal): Promise<Answer<unknown>>;
   send<T>(route: string, parameters: Parameters, signal: AbortSignal, parse: Query<T>['parse']): Promise<Answer<T>>;
@@ -148,8 +147,13 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
 
   return {
     shown,
-    account,
     readPage,
+
+    async authorizeGit() {
+      const { signal } = new AbortController();
+      const token = await attempt(signal, async () => ({ ok: true, value: await (await account()).token() }));
+      return `Basic ${Buffer.from(`x-access-token:${unwrap(token)}`).toString('base64')}`;
+    },
 
     read: (query, readOptions) =>
       attempt(readOptions.signal, () =>
@@ -162,27 +166,6 @@ export const createGithubClient = (options: GithubClientOptions): GithubClient =
         shown: `${query.what} of ${shown}`,
         settled,
         readPage: (page, unconditional) => readPage(query, page, { ...readOptions, unconditional }),
-      }),
-
-    readBytes: (route, parameters, signal) =>
-      attempt(signal, async () => {
-        const headers = { accept: 'application/vnd.github.raw+json' };
-        // Octokit would decode the bytes as text.
-        const { data } = await requestWithRenewal(route, {
-          ...parameters,
-          headers,
-          request: { signal, parseSuccessResponseBody: false },
-        });
-        return { ok: true, value: Buffer.from(await new Response(data as ReadableStream).arrayBuffer()) };
-      }),
-
-    readLocation: (route, parameters, signal) =>
-      attempt(signal, async () => {
-        const { headers } = await requestWithRenewal(route, { ...parameters, request: { signal, redirect: 'manual' } });
-        const location = headers['location'];
-        return location === undefined
-          ? invalidAnswer(`${shown}: the answer of GitHub has no Location header.`)
-          : { ok: true, value: String(location) };
       }),
 
     send: <T>(route: string, parameters: Parameters, signal: AbortSignal, parse?: Query<T>['parse']) =>

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { commitSha, projectId, silentLog } from '@eph/contract';
 import { describeForge, type ForgeHarness } from '@eph/engine/source/forge.contract';
 import { describe } from 'vitest';
@@ -11,13 +14,14 @@ const createHarness = async (
 ): Promise<ForgeHarness> => {
   const github = await GithubEmulator.start({ flavour });
   const repository = github.createRepository('acme/shop', { private: true, files: null });
+  const folder = await mkdtemp(join(tmpdir(), 'eph-forge-github-'));
   const forge = createGithubForge({
     project: projectId('shop'),
     baseUrl: github.url,
     owner: 'acme',
     repository: 'shop',
     auth: authorize(github),
-    refs: true,
+    folder: join(folder, 'data'),
     now: Date.now,
     random: Math.random,
     log: silentLog,
@@ -57,6 +61,7 @@ const createHarness = async (
     async [Symbol.asyncDispose]() {
       await forge[Symbol.asyncDispose]();
       await github.stop();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 };

@@ -1,124 +1,70 @@
-import {
-  type CommitSha,
-  completeReading,
-  EphError,
-  incompleteReading,
-  markSources,
-  type ProjectId,
-  type Reading,
-  type Source,
-} from '@eph/contract';
+import { completeReading, incompleteReading, markSources, type ProjectId, type Reading, type Source } from '@eph/contract';
 import type { Forge } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
-import { defaultExportLimits, type ExportLimits, exportTree } from '../forge-git/tree-export.ts';
-import { readFileAt } from '../forge-git/trees.ts';
-import type { Listing } from '../forge-http/read-pages.ts';
-import { createApiObjects, createObjectCache } from './api-objects.ts';
-import { createArchiveSource } from './archive-source.ts';
+import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
+import { gitUrlOf } from './git-url.ts';
 import { createGithubClient, type GithubClient } from './github-client.ts';
 import { createGithubIdentity, type GithubIdentity, type GithubIdentityOptions } from './github-identity.ts';
 import { createGithubPulls } from './github-pulls.ts';
 import { parseNumber } from './pull-source.ts';
 import { createPullSources } from './pull-sources.ts';
-import { createRefSources } from './ref-sources.ts';
 
-export interface GithubForgeOptions extends GithubIdentityOptions {
+export interface GithubForgeOptions extends GithubIdentityOptions, Pick<GitForgeOptions, 'folder' | 'environment'> {
   readonly project: ProjectId;
   readonly owner: string;
   readonly repository: string;
-  /** Also list branches and tags; each list costs another request per pass. */
-  readonly refs?: boolean;
   /** Shared by all clients with the same credentials; created if absent. */
   readonly identity?: GithubIdentity;
-  readonly exportLimits?: ExportLimits;
 }
 
 export interface GithubForge extends Forge, AsyncDisposable {
   readonly pulls: Pulls;
   readonly client: GithubClient;
-  readonly identity: GithubIdentity;
 }
 
 /**
- * A repository of GitHub, read through the API alone. An unchanged pass is one conditional request per hundred pull
- * requests, which does not count against the rate limit. Trees are exported with the help of an archive.
+ * A repository of GitHub. Branches, tags and files come from Git, which lists them completely in one exchange outside of
+ * the rate limit. Pull requests come from the API: an unchanged pass is one conditional request per hundred of them, which
+ * does not count against the rate limit.
  */
 export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
-  const { project, refs: withRefs = false, exportLimits = defaultExportLimits } = options;
+  const { project, owner, repository, now } = options;
   const identity = options.identity ?? createGithubIdentity(options);
   const client = createGithubClient({ ...options, identity });
-  const closing = new AbortController();
-  const pullSources = createPullSources(project, client, options.now);
-  const refSources = createRefSources(project, client);
-  const cache = createObjectCache();
-  const exporting = new Set<string>();
-  let reading: Reading<Source> | undefined;
-
-  const untilClosed = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, closing.signal]);
-
-  const exportOnce = async (commit: CommitSha, folder: string, signal: AbortSignal): Promise<void> => {
-    const objects = createApiObjects(client, cache);
-    const file = `${folder}.archive`;
-    await using source = createArchiveSource({ client, objects, commit, file, limits: exportLimits });
-    await objects.readTreesOf(commit, signal);
-    await exportTree(source, commit, folder, exportLimits, signal);
-  };
+  const pullSources = createPullSources(project, client, now);
+  const location = gitUrlOf(identity.baseUrl, owner, repository);
+  const git = createGitForge({ ...options, location, authorization: () => client.authorizeGit() });
+  let before: Reading<Source> | undefined;
 
   return {
     project,
     client,
-    identity,
-    pulls: createGithubPulls(client, options.now),
+    pulls: createGithubPulls(client, now),
 
     async sources(signal) {
-      const listings = await Promise.all([
-        pullSources.list(untilClosed(signal)),
-        ...(withRefs ? [refSources.list('branch', untilClosed(signal)), refSources.list('tag', untilClosed(signal))] : []),
-      ]);
+      // The API first: it replaces a revoked token, which Git then uses.
+      const pulls = await pullSources.list(signal);
       // The repository may belong to another installation by now.
-      if (listings.some((listing) => !listing.complete && listing.refusal.meaning === 'gone'))
-        identity.forget(options.owner, options.repository);
-      reading = toReading(listings, reading);
-      return reading;
+      if (!pulls.complete && pulls.refusal.meaning === 'gone') identity.forget(owner, repository);
+      const refs = await git.sources(signal);
+      const items = [...pulls.items, ...refs.items];
+      // What the API reports usually affects Git too, and one fault is enough.
+      if (!pulls.complete) return incompleteReading(items, pulls.refusal.fault);
+      if (!refs.complete) return incompleteReading(items, ...refs.faults);
+      const reading = completeReading(items, markSources(items));
+      before = before !== undefined && before.mark === reading.mark ? before : reading;
+      return before;
     },
 
     async source(ref, signal) {
-      if (ref.kind !== 'pr') return await refSources.read(ref, untilClosed(signal));
+      if (ref.kind !== 'pr') return await git.source(ref, signal);
       const number = parseNumber(ref);
-      return number === undefined ? { state: 'gone' } : await pullSources.read(number, untilClosed(signal));
+      return number === undefined ? { state: 'gone' } : await pullSources.read(number, signal);
     },
 
-    readFile: async (commit, path, limitBytes, signal) =>
-      await readFileAt(createApiObjects(client, cache), commit, path, limitBytes, untilClosed(signal)),
-
-    async exportTree(commit, folder, signal) {
-      if (exporting.has(folder)) throw new EphError('checkout.failed', `${folder} is being written already.`);
-      exporting.add(folder);
-      try {
-        await exportOnce(commit, folder, untilClosed(signal));
-      } finally {
-        exporting.delete(folder);
-      }
-    },
-
-    /** Nothing to watch: passes and webhooks find changes. */
-    watch: () => undefined,
-
-    [Symbol.asyncDispose]() {
-      closing.abort(new EphError('forge.unreachable', 'The forge was closed.'));
-      return Promise.resolve();
-    },
+    readFile: (commit, path, limitBytes, signal) => git.readFile(commit, path, limitBytes, signal),
+    exportTree: (commit, folder, signal) => git.exportTree(commit, folder, signal),
+    watch: (wake, signal) => git.watch(wake, signal),
+    [Symbol.asyncDispose]: () => git[Symbol.asyncDispose](),
   };
-};
-
-/** Returns the previous reading if nothing changed. */
-const toReading = (listings: readonly Listing<Source>[], before: Reading<Source> | undefined): Reading<Source> => {
-  const items = listings.flatMap((listing) => listing.items);
-  const faults = listings.flatMap((listing) => (listing.complete ? [] : [listing.refusal.fault]));
-  // One outage is reported as one fault.
-  const messages = faults.map(({ message }) => message);
-  if (faults.length > 0)
-    return incompleteReading(items, ...faults.filter(({ message }, index) => messages.indexOf(message) === index));
-  const isSame = before?.items.length === items.length && before.items.every((source, index) => source === items[index]);
-  return isSame && before.complete ? before : completeReading(items, markSources(items));
 };

@@ -7,7 +7,7 @@ import type { Budget } from '../forge-http/budget.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
 import { isThrottle } from './answers.ts';
-import { appShape, installationShape, userShape } from './shapes.ts';
+import { appShape, installationShape, tokenShape, userShape } from './shapes.ts';
 
 export type GithubAuth =
   | { readonly token: string }
@@ -33,6 +33,7 @@ export interface GithubIdentityOptions {
 
 /** Eph's credentials at one GitHub. Share one among all repositories: tokens, rate limits and caches are per identity. */
 export interface GithubIdentity {
+  readonly baseUrl: string;
   readonly host: string;
   /** An App sees the repositories that it is installed on, a token those of its user. */
   readonly isApp: boolean;
@@ -45,12 +46,13 @@ export interface GithubIdentity {
 /** A user with a token, or one installation of an App: the unit of GitHub's rate limits. */
 export interface GithubAccount {
   readonly octokit: Octokit;
-  readonly fetch: typeof fetch;
   /** Never shares a request that is under way. */
   readonly freshFetch: typeof fetch;
   /** Parsed answers with an entity tag. */
   readonly cache: BoundedCache<CachedAnswer>;
   login(): Promise<string>;
+  /** Valid for some minutes at least, unless it was revoked. */
+  token(): Promise<string>;
   /** Renews the token if possible and not done recently; returns whether it did. */
   renew(): Promise<boolean>;
 }
@@ -63,8 +65,6 @@ export interface CachedAnswer {
 
 /** Enough for several hundred thousand pull requests. What does not fit counts against the rate limit on every pass. */
 const answerCacheBytes = 64 * 1024 * 1024;
-/** The largest file that GitHub returns. */
-const bodyLimitBytes = 110 * 1024 * 1024;
 const renewPauseMs = 60_000;
 
 export const createGithubIdentity = (options: GithubIdentityOptions): GithubIdentity => {
@@ -77,7 +77,7 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
     const gate = createGate({ shown: host, now, random, log, isThrottle, ...(maxWaitMs === undefined ? {} : { maxWaitMs }) });
     gates.set(account, gate);
     // Parsed answers are cached instead: they are about fifty times smaller.
-    const limits = { bodyLimitBytes, cacheLimitBytes: 0, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+    const limits = { cacheLimitBytes: 0, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
     const conditionalFetch = createConditionalFetch({ gate, fetch, ...limits });
     const freshFetch: typeof fetch = (input, init) => conditionalFetch(input, { ...init, cache: 'no-cache' });
     const octokit = new Octokit({
@@ -87,10 +87,11 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
       log: octokitLog(log),
       ...authentication,
     });
-    return { octokit, fetch, freshFetch, cache: createBoundedCache<CachedAnswer>(answerCacheBytes) };
+    return { octokit, freshFetch, cache: createBoundedCache<CachedAnswer>(answerCacheBytes) };
   };
 
   return {
+    baseUrl,
     host,
     isApp: !('token' in auth),
     ...('token' in auth ? createPerson(connect, auth.token) : createApp(connect, auth, now)),
@@ -102,7 +103,7 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
   };
 };
 
-type Connection = Omit<GithubAccount, 'login' | 'renew'>;
+type Connection = Omit<GithubAccount, 'login' | 'token' | 'renew'>;
 type Connect = (account: string, authentication: object) => Connection;
 
 type Accounts = Pick<GithubIdentity, 'accountFor' | 'forget'>;
@@ -111,7 +112,7 @@ const createPerson = (connect: Connect, token: string): Accounts => {
   registerSecret(token);
   const connection = connect('token', { auth: token });
   const login = once(async () => userShape.parse((await connection.octokit.request('GET /user')).data).login);
-  const account = { ...connection, login, renew: () => Promise.resolve(false) };
+  const account = { ...connection, login, token: () => Promise.resolve(token), renew: () => Promise.resolve(false) };
   return { accountFor: () => Promise.resolve(account), forget: () => undefined };
 };
 
@@ -137,7 +138,8 @@ const createApp = (
       await connection.octokit.auth({ type: 'installation', refresh: true });
       return true;
     };
-    const account = { ...connection, login, renew };
+    const askForToken = async () => tokenShape.parse(await connection.octokit.auth({ type: 'installation' })).token;
+    const account = { ...connection, login, token: askForToken, renew };
     accounts.set(id, account);
     return account;
   };

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
 import { describePulls, type PullsHarness } from '@eph/engine/source/pulls.contract';
 import { describe } from 'vitest';
@@ -15,13 +18,14 @@ const createHarness = async (): Promise<PullsHarness> => {
   const fork = repository.fork(people.outsider);
   const app = github.createApp();
   app.install('acme');
+  const folder = await mkdtemp(join(tmpdir(), 'eph-forge-github-'));
   const forge = createGithubForge({
     project: projectId('shop'),
     baseUrl: github.url,
     owner: 'acme',
     repository: 'shop',
     auth: { appId: app.id, privateKey: app.privateKey },
-    refs: true,
+    folder: join(folder, 'data'),
     now,
     random: Math.random,
     log: silentLog,
@@ -71,6 +75,7 @@ const createHarness = async (): Promise<PullsHarness> => {
     async [Symbol.asyncDispose]() {
       await forge[Symbol.asyncDispose]();
       await github.stop();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 };

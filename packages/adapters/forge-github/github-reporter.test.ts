@@ -208,10 +208,10 @@ describe('the deployment of an environment', () => {
     expect(repository.deployments()).toHaveLength(1);
   });
 
-  it('and comments can be switched off', async () => {
+  it('and statuses are written without comments where those are off', async () => {
     const { repository, commit, pull, createReporter, reportOn, signal } = await start();
-    await createReporter({ comments: false, deployments: false }).ensure(reportOn(1), signal);
-    expect([repository.deployments(), pull.comments(), repository.statuses(commit).length]).toEqual([[], [], 1]);
+    await createReporter({ comments: false }).ensure(reportOn(1), signal);
+    expect([repository.deployments().length, pull.comments(), repository.statuses(commit).length]).toEqual([1, [], 1]);
   });
 });
 

@@ -15,7 +15,6 @@ export interface GithubReporterOptions {
     readonly description: string;
   };
   readonly comments?: boolean;
-  readonly deployments?: boolean;
 }
 
 /** What this process knows to be written. A value is removed while it is being written, because that may fail. */
@@ -30,7 +29,7 @@ interface KnownState {
  * it exists. Branches and tags have no comment.
  */
 export const createGithubReporter = (options: GithubReporterOptions): Reporter => {
-  const { client, renderComment, computeStatus, comments: isCommenting = true, deployments: isRecording = true } = options;
+  const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
   const comments = createPullComments(client);
   const deployments = createDeployments(client);
   const known = new Map<EnvironmentId, KnownState>();
@@ -61,7 +60,6 @@ export const createGithubReporter = (options: GithubReporterOptions): Reporter =
   };
 
   const ensureDeployment = async (report: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
-    if (!isRecording) return;
     const wanted = toDeployment(report, computeStatus(report.view).description);
     const wantedKey = JSON.stringify(wanted);
     if (written.deployment === wantedKey) return;

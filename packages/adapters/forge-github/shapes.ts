@@ -42,21 +42,6 @@ export const repositoryShape = z.object({ open_issues_count: z.int() });
 
 export const issueShape = z.object({ number: z.int(), pull_request: z.unknown().optional() });
 
-export const branchShape = z.object({ name: z.string(), commit: z.object({ sha }) });
-
-const target = z.object({ type: z.string(), sha });
-export const refShape = z.object({ ref: z.string(), object: target });
-export const tagShape = z.object({ object: target });
-
-export const commitShape = z.object({ sha, tree: z.object({ sha }) });
-
-export const treeShape = z.object({
-  sha,
-  tree: z.array(z.object({ path: z.string(), mode: z.string(), type: z.string(), sha, size: z.int().nonnegative().optional() })),
-  truncated: z.boolean(),
-});
-export type TreeShape = z.output<typeof treeShape>;
-
 export const commentShape = z.object({ id: z.int(), user: person, body: z.string().default(''), created_at: z.string() });
 export type CommentShape = z.output<typeof commentShape>;
 
@@ -131,4 +116,5 @@ export type DeploymentStatusShape = z.output<typeof deploymentStatusShape>;
 
 export const appShape = z.object({ slug: z.string() });
 export const userShape = z.object({ login: z.string() });
+export const tokenShape = z.object({ token: z.string() });
 export const installationShape = z.object({ id: z.int() });

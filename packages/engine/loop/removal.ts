@@ -102,6 +102,8 @@ export const removeEnvironment = async (
   const doubt = await findDoubt(loop, record, signal);
   signal.throwIfAborted();
   if (doubt !== undefined) return wait(doubt.message, doubt.disposition === 'retry' ? [doubt] : []);
+  // A reading of the project meanwhile may have withdrawn the permit.
+  if (!record.permitted) return wait('the next complete pass decides');
   // Released: after a crash nobody has to release it again.
   const failures = observed.held ? await writeHold(loop, observed, false, signal) : [];
   if (failures.length > 0) return wait('its hold could not be taken away', failures);

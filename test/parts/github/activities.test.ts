@@ -50,25 +50,6 @@ describe('the activities of a repository', () => {
     ]);
   });
 
-  it('include changes through the API by any user', async () => {
-    await using setup = await start();
-    const { github, repository, push, list } = setup;
-    const sha = push('feature', '1');
-    const app = github.createApp({ slug: 'eph' });
-    const installed = octokitForApp(github, app, app.install('acme'));
-    await installed.request('POST /repos/{owner}/{repo}/git/refs', { ...shop, ref: 'refs/heads/preview/x', sha });
-    const ref = { ...shop, ref: 'heads/preview/x' };
-    const main = repository.refs.get('refs/heads/main') ?? '';
-    await installed.request('PATCH /repos/{owner}/{repo}/git/refs/{ref}', { ...ref, sha: main, force: true });
-    await installed.request('DELETE /repos/{owner}/{repo}/git/refs/{ref}', ref);
-    const seen = await list({ ref: 'preview/x' });
-    expect(seen.map((one) => [one.activity_type, one.after, one.actor?.login])).toEqual([
-      ['branch_deletion', noCommit, 'eph[bot]'],
-      ['force_push', main, 'eph[bot]'],
-      ['branch_creation', sha, 'eph[bot]'],
-    ]);
-  });
-
   it('belong to one repository: a fork starts without any', async () => {
     await using setup = await start();
     const { github, repository, push, summaries } = setup;

@@ -111,18 +111,6 @@ describe('injected failures', () => {
     expect(github.repository('acme/shop').pullRequest(1).comments()).toHaveLength(1);
   });
 
-  it('affect archives, too', async () => {
-    github.failures.add({ failure: { kind: 'truncated', ending: 'broken' }, match: { operation: 'archive' }, times: 1 });
-    const { headers } = await octokit.request('GET /repos/{owner}/{repo}/tarball/{ref}', {
-      ...shop,
-      ref: 'main',
-      request: { redirect: 'manual' },
-    });
-    const address = headers.location ?? '';
-    await expect(fetch(address).then((response) => response.arrayBuffer())).rejects.toThrow(/terminated|aborted/);
-    expect((await fetch(address)).status).toBe(200);
-  });
-
   it('affect a page, a method or a share of all requests, the same ones for the same seed', async () => {
     const outcomes = async (seed: number): Promise<string> => {
       await using seeded = await GithubEmulator.start({ seed });

@@ -9,6 +9,7 @@ import { type Population, populate } from './control/population.ts';
 import type { FileContent } from './git/git-objects.ts';
 import { GithubApi } from './http/api.ts';
 import type { Failure } from './http/failures.ts';
+import { GitHttp } from './http/git-http.ts';
 import { githubRateLimits, type RateLimitOptions, RateLimits } from './http/rate-limits.ts';
 import { Router } from './http/router.ts';
 import { type SecondaryLimitOptions, SecondaryLimits } from './http/secondary-limits.ts';
@@ -57,17 +58,17 @@ export class GithubEmulator implements AsyncDisposable {
   readonly #credentials: Credentials;
   readonly #conformance: Conformance;
   readonly #server: ApiServer;
-  readonly #listeners: readonly [api: Listener, archives: Listener];
+  readonly #listener: Listener;
   #stopped = false;
 
-  private constructor(listeners: readonly [Listener, Listener], options: EmulatorOptions) {
+  private constructor(listener: Listener, options: EmulatorOptions) {
     const flavour = options.flavour ?? 'github.com';
     const enterprise = flavour === 'enterprise';
     const now = options.now ?? Date.now;
-    const [web = '', archives = ''] = listeners.map(({ port }) => `http://127.0.0.1:${port}`);
+    const web = `http://127.0.0.1:${listener.port}`;
     this.url = enterprise ? `${web}/api/v3` : web;
-    this.#listeners = listeners;
-    this.#github = new GithubState({ api: this.url, web, archives }, now);
+    this.#listener = listener;
+    this.#github = new GithubState({ api: this.url, web }, now);
     this.#credentials = new Credentials(this.#github);
     const description = Description.load(flavour);
     this.#conformance = new Conformance(description);
@@ -88,19 +89,24 @@ export class GithubEmulator implements AsyncDisposable {
       secondaryLimits: new SecondaryLimits(options.secondaryLimits, now),
       enterprise,
     });
-    const { failures, requests: log } = this;
-    this.#server = new ApiServer({ github: this.#github, api, failures, log, nextRequestId: requestIds(seededRandom(seed + 2)) });
+    this.#server = new ApiServer({
+      github: this.#github,
+      api,
+      git: new GitHttp(this.#github, this.#credentials),
+      failures: this.failures,
+      log: this.requests,
+      nextRequestId: requestIds(seededRandom(seed + 2)),
+    });
   }
 
   static async start(options: EmulatorOptions = {}): Promise<GithubEmulator> {
-    const [api, archives] = await Promise.all([Listener.bind(), Listener.bind()]);
+    const listener = await Listener.bind();
     try {
-      const emulator = new GithubEmulator([api, archives], options);
-      api.serve((request, response) => emulator.#watch(emulator.#server.serve(request, response)));
-      archives.serve((request, response) => emulator.#watch(emulator.#server.serveArchive(request, response)));
+      const emulator = new GithubEmulator(listener, options);
+      listener.serve((request, response) => emulator.#watch(emulator.#server.serve(request, response)));
       return emulator;
     } catch (error) {
-      await Promise.all([api.close(), archives.close()]);
+      await listener.close();
       throw error;
     }
   }
@@ -186,7 +192,7 @@ export class GithubEmulator implements AsyncDisposable {
     this.#stopped = true;
     this.#server.stop();
     await this.webhooks.stop();
-    await Promise.all(this.#listeners.map((listener) => listener.close()));
+    await this.#listener.close();
     this.#github.store.close();
     const violations = this.takeViolations();
     if (violations.length > 0) throw new Error(violations.map(describeViolation).join('\n'));

@@ -96,23 +96,6 @@ describe('lists of repositories', () => {
   });
 });
 
-describe('an empty repository', () => {
-  it('has no refs to list and nothing to read', async () => {
-    await using github = await GithubEmulator.start();
-    const repository = github.createRepository('acme/new', { files: null });
-    const octokit = octokitFor(github);
-    const fresh = { owner: 'acme', repo: 'new' };
-    expect((await octokit.request('GET /repos/{owner}/{repo}/branches', fresh)).data).toEqual([]);
-    const refs = octokit.request('GET /repos/{owner}/{repo}/git/matching-refs/{ref}', { ...fresh, ref: 'heads' });
-    await expect(refs).rejects.toMatchObject({ status: 409 });
-    await expect(
-      octokit.request('GET /repos/{owner}/{repo}/contents/{path}', { ...fresh, path: 'eph.yaml' }),
-    ).rejects.toMatchObject({ status: 404 });
-    repository.push('main', { 'eph.yaml': 'version: 1\n' });
-    expect((await octokit.request('GET /repos/{owner}/{repo}/branches', fresh)).data).toHaveLength(1);
-  });
-});
-
 describe('an archived repository', () => {
   it('is read-only', async () => {
     await using github = await GithubEmulator.start();

@@ -36,15 +36,5 @@ describe('two thousand repositories with twenty thousand open pull requests', ()
       await expect(octokit.request(pulls, { ...repository, headers })).rejects.toMatchObject({ status: 304 });
     }
     expect(github.requests.total).toMatchObject({ requests: 50, notModified: 50, points: 0 });
-
-    const [first] = (await octokit.request(pulls, { owner: 'acme', repo: 'service-1999', per_page: 1 })).data;
-    const content = await octokit.request('GET /repos/{owner}/{repo}/contents/{path}', {
-      owner: 'acme',
-      repo: 'service-1999',
-      path: 'eph.yaml',
-      ref: first?.head.sha ?? '',
-      headers: { accept: 'application/vnd.github.raw+json' },
-    });
-    expect(content.data).toBe('version: 1\n');
   });
 });

@@ -83,7 +83,9 @@ describe('an App', () => {
 
   it('may narrow a token to repositories and permissions, never widen it', async () => {
     await using github = await GithubEmulator.start();
-    github.createRepository('acme/shop', { private: true }).openIssue('Help');
+    const repository = github.createRepository('acme/shop', { private: true });
+    repository.openIssue('Help');
+    const sha = repository.refs.get('refs/heads/main') ?? '';
     github.createRepository('acme/other', { private: true });
     const app = github.createApp({ permissions: { issues: 'read', contents: 'read' } });
     const installation = app.install('acme');
@@ -96,7 +98,9 @@ describe('an App', () => {
     const { data } = await askFor({ repositories: ['shop'], permissions: { issues: 'read' } });
     const octokit = octokitFor(github, data.token);
     expect((await octokit.request('GET /repos/{owner}/{repo}/issues', shop)).data).toHaveLength(1);
-    await expect(octokit.request('GET /repos/{owner}/{repo}/branches', shop)).rejects.toMatchObject({ status: 403 });
+    await expect(
+      octokit.request('GET /repos/{owner}/{repo}/git/commits/{commit_sha}', { ...shop, commit_sha: sha }),
+    ).rejects.toMatchObject({ status: 403 });
     await expect(octokit.request(getRepository, { owner: 'acme', repo: 'other' })).rejects.toMatchObject({ status: 404 });
     await expect(askFor({ permissions: { issues: 'write' } })).rejects.toMatchObject({ status: 422 });
     await expect(askFor({ repositories: ['nowhere'] })).rejects.toMatchObject({ status: 422 });
@@ -151,7 +155,7 @@ describe('a personal token', () => {
     repository.grant('ada', 'read');
     expect((await octokit.request(getRepository, shop)).data.permissions).toMatchObject({ pull: true, push: false });
     await expect(
-      octokit.request('POST /repos/{owner}/{repo}/git/refs', { ...shop, ref: 'refs/heads/x', sha: '0'.repeat(40) }),
+      octokit.request('POST /repos/{owner}/{repo}/statuses/{sha}', { ...shop, sha: '0'.repeat(40), state: 'success' }),
     ).rejects.toMatchObject({ status: 403 });
     repository.makePublic();
     expect((await octokitFor(github).request(getRepository, shop)).data.private).toBe(false);

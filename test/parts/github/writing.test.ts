@@ -91,28 +91,6 @@ describe('labels', () => {
   });
 });
 
-describe('refs', () => {
-  it('are created once, moved forward, and deleted; pull requests follow', async () => {
-    const { repository, head, pull, shop } = newRepository('refs');
-    const create = () =>
-      octokit.request('POST /repos/{owner}/{repo}/git/refs', { ...shop, ref: 'refs/heads/preview/x', sha: head });
-    expect((await create()).status).toBe(201);
-    await expect(create()).rejects.toMatchObject({ status: 422, message: expect.stringContaining('already exists') });
-    const main = repository.refs.get('refs/heads/main') ?? '';
-    const move = (force: boolean) =>
-      octokit.request('PATCH /repos/{owner}/{repo}/git/refs/{ref}', { ...shop, ref: 'heads/preview/x', sha: main, force });
-    await expect(move(false)).rejects.toMatchObject({ status: 422 });
-    await move(true);
-    expect(repository.refs.get('refs/heads/preview/x')).toBe(main);
-    await octokit.request('DELETE /repos/{owner}/{repo}/git/refs/{ref}', { ...shop, ref: 'heads/preview/x' });
-    await octokit.request('DELETE /repos/{owner}/{repo}/git/refs/{ref}', { ...shop, ref: 'heads/feature' });
-    expect([...repository.refs.keys()]).toEqual(['refs/heads/main']);
-    expect(pull.state).toBe('closed');
-    const bad = octokit.request('POST /repos/{owner}/{repo}/git/refs', { ...shop, ref: 'refs/heads/a..b', sha: head });
-    await expect(bad).rejects.toMatchObject({ status: 422 });
-  });
-});
-
 describe('the status of a commit', () => {
   it('has one state per context, and a combined one', async () => {
     const { repository, head, shop } = newRepository('statuses');

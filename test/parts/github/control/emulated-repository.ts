@@ -1,3 +1,4 @@
+import { writeGitFolder } from '../git/git-folder.ts';
 import type { FileContent } from '../git/git-objects.ts';
 import { signatureOf } from '../state/account.ts';
 import type { CheckConclusion, CheckStatus, DeploymentState, StatusState } from '../state/commit-report.ts';
@@ -196,8 +197,7 @@ export class EmulatedRepository {
 
   /** A bare repository with the refs of this moment, for real Git to clone from. */
   gitFolder(): string {
-    const { network, defaultBranch, refs } = this.#repository;
-    return network.writeRepository(String(this.id), defaultBranch, refs);
+    return writeGitFolder(this.#repository);
   }
 
   /** The latest status of every context. */

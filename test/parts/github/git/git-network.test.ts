@@ -34,7 +34,13 @@ describe('the repositories behind the emulator', () => {
     const folder = shop.gitFolder();
     await git('-C', folder, 'fsck', '--strict', '--full');
     expect(await git('-C', folder, 'for-each-ref', '--format=%(refname) %(objecttype)')).toBe(
-      ['refs/heads/feature commit', 'refs/heads/main commit', 'refs/heads/other commit', 'refs/tags/v1 tag'].join('\n'),
+      [
+        'refs/heads/feature commit',
+        'refs/heads/main commit',
+        'refs/heads/other commit',
+        'refs/pull/1/head commit',
+        'refs/tags/v1 tag',
+      ].join('\n'),
     );
     const clone = await mkdtemp(join(tmpdir(), 'eph-clone-'));
     try {

@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
@@ -27,6 +27,8 @@ export class GitStore {
   #reader: ChildProcessWithoutNullStreams | undefined;
   #received = Buffer.alloc(0);
   readonly #waiting: Waiting[] = [];
+  /** What was written last, by folder. */
+  readonly #packed = new Map<string, string>();
 
   /** A bare repository that holds every object and no refs. */
   get folder(): string {
@@ -42,8 +44,13 @@ export class GitStore {
       mkdirSync(join(folder, 'objects', 'info'));
       writeFileSync(join(folder, 'objects', 'info', 'alternates'), `${join(this.folder, 'objects')}\n`);
     }
-    const lines = [...refs].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([ref, sha]) => `${sha} ${ref}\n`);
-    writeFileSync(join(folder, 'packed-refs'), `# pack-refs with: sorted\n${lines.join('')}`);
+    const lines = [...refs].map(([ref, sha]) => `${sha} ${ref}\n`).toSorted(byRef);
+    const packed = `# pack-refs with: sorted\n${lines.join('')}`;
+    if (this.#packed.get(folder) === head + packed) return folder;
+    this.#packed.set(folder, head + packed);
+    // Another process may be reading it.
+    writeFileSync(join(folder, 'packed-refs.new'), packed);
+    renameSync(join(folder, 'packed-refs.new'), join(folder, 'packed-refs'));
     writeFileSync(join(folder, 'HEAD'), `ref: refs/heads/${head}\n`);
     return folder;
   }
@@ -115,6 +122,9 @@ export class GitStore {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
 }
+
+/** Lines of `<sha> <ref>`, by the bytes of the ref as Git sorts them. */
+const byRef = (a: string, b: string): number => Buffer.compare(Buffer.from(a.slice(41)), Buffer.from(b.slice(41)));
 
 const createFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'eph-github-'));

@@ -13,7 +13,6 @@ export type Answer =
       readonly list: CursorList;
       readonly render: (from: number, to: number) => Promise<readonly unknown[]>;
     }
-  | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly contentType: string; readonly modifiedAt?: number }
   | { readonly kind: 'empty'; readonly status: number; readonly headers: Headers };
 
 export interface CursorList {

@@ -151,9 +151,8 @@ export class GithubApi {
     });
     if (answer === undefined) throw notFound();
     const rendered = await this.#render(asked, answer);
-    const isJson = rendered.kind === 'json';
-    const status = 'status' in rendered ? rendered.status : 200;
-    this.#parts.conformance.checkAnswer(match.operation, asked.where, status, isJson ? rendered.body : undefined);
+    const body = rendered.kind === 'json' ? rendered.body : undefined;
+    this.#parts.conformance.checkAnswer(match.operation, asked.where, rendered.status, body);
     return rendered;
   }
 

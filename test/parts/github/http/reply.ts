@@ -41,14 +41,12 @@ export class ReplyWriter {
   }
 
   reply(asked: Answered, answer: RenderedAnswer): Reply {
-    const type = answer.kind === 'bytes' ? answer.contentType : 'application/json; charset=utf-8';
     const modifiedAt = answer.kind === 'empty' ? undefined : answer.modifiedAt;
-    const own = answer.kind === 'bytes' ? {} : answer.headers;
     const modified = modifiedAt === undefined ? {} : { 'last-modified': new Date(modifiedAt).toUTCString() };
-    const content = answer.kind === 'empty' ? {} : { 'content-type': type };
+    const content = answer.kind === 'empty' ? {} : { 'content-type': 'application/json; charset=utf-8' };
     return this.#finish(asked, asked.viewer, asked.match, 1, {
-      status: answer.kind === 'bytes' ? 200 : answer.status,
-      headers: { ...content, ...modified, ...own },
+      status: answer.status,
+      headers: { ...content, ...modified, ...answer.headers },
       body: bodyOf(answer),
       modifiedAt,
     });
@@ -152,7 +150,5 @@ const scopeHeaders = ({ token }: Extract<Viewer, { kind: 'user' }>): Headers => 
     : { 'github-authentication-token-expiration': new Date(token.expiresAt).toISOString().replace(/T(.*)\..*/, ' $1 UTC') }),
 });
 
-const bodyOf = (answer: RenderedAnswer): Buffer => {
-  if (answer.kind === 'bytes') return answer.bytes;
-  return answer.kind === 'empty' ? Buffer.alloc(0) : Buffer.from(JSON.stringify(answer.body));
-};
+const bodyOf = (answer: RenderedAnswer): Buffer =>
+  answer.kind === 'empty' ? Buffer.alloc(0) : Buffer.from(JSON.stringify(answer.body));

@@ -51,9 +51,6 @@ export class Router {
 const toPatterns = (operations: readonly Operation[]): readonly Pattern[] =>
   operations.map(toPattern).toSorted((a, b) => b.fixedSegments - a.fixedSegments);
 
-/** Without their last part these mean the root folder and the default branch. */
-const mayEndEarly: ReadonlySet<string> = new Set(['repos/get-content', 'repos/download-tarball-archive']);
-
 const toPattern = (operation: Operation): Pattern => {
   const names: string[] = [];
   const manySegments = new Set(operation.parameters.filter((one) => one['x-multi-segment'] === true).map(({ name }) => name));
@@ -64,10 +61,9 @@ const toPattern = (operation: Operation): Pattern => {
     names.push(name);
     return manySegments.has(name) ? '(.*)' : '([^/]+)';
   });
-  const source = expression.join('/');
   return {
     operation,
-    expression: new RegExp(`^/${mayEndEarly.has(operation.id) ? source.replace(/\/\(\.\*\)$/, '(?:/(.*))?') : source}$`),
+    expression: new RegExp(`^/${expression.join('/')}$`),
     names,
     fixedSegments: segments.filter((segment) => !segment.startsWith('{')).length,
   };

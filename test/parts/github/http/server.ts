@@ -2,20 +2,18 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FailureRule, FailureSubject, Failures } from '../../emulation/failures.ts';
+import { parseGitRequest } from '../../emulation/git-request.ts';
 import type { RequestLog } from '../../emulation/request-log.ts';
-import { readArchive } from '../git/git-reading.ts';
 import type { GithubState } from '../state/github-state.ts';
-import type { Headers } from './answer.ts';
 import type { GithubApi } from './api.ts';
 import type { Failure } from './failures.ts';
+import { type GitHttp, operationOf } from './git-http.ts';
 import { type Reply, secondaryLimitMessage } from './reply.ts';
-
-/** How failures and the log call the download of an archive, which is no operation of the API. */
-const archiveOperation = 'archive';
 
 export interface ServerParts {
   readonly github: GithubState;
   readonly api: GithubApi;
+  readonly git: GitHttp;
   readonly failures: Failures<Failure>;
   readonly log: RequestLog;
   readonly nextRequestId: () => string;
@@ -53,7 +51,7 @@ export class Listener {
   }
 }
 
-/** Serves the API and injects failures into its answers. */
+/** Serves the API and Git, and injects failures into its answers. */
 export class ApiServer {
   readonly #parts: ServerParts;
   readonly #stopping = new AbortController();
@@ -67,10 +65,15 @@ export class ApiServer {
   }
 
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { api, github } = this.#parts;
+    const { api, git, github } = this.#parts;
     const method = request.method ?? 'GET';
     const url = new URL(request.url ?? '/', new URL(github.urls.api).origin);
     const body = await readBody(request);
+    const asked = parseGitRequest(method, request.url ?? '/');
+    if (asked !== undefined) {
+      const subject = { method, path: request.url ?? '/', operation: operationOf(asked) };
+      return await this.#exchange(subject, request, response, () => git.answer(asked, request.headers, body));
+    }
     const path = `${api.describedPath(url) ?? url.pathname}${url.search}`;
     const subject = { method, path, operation: api.operationOf(method, url) };
     await this.#exchange(subject, request, response, (id, rule) =>
@@ -84,21 +87,6 @@ export class ApiServer {
         incompleteResults: rule?.failure.kind === 'incomplete-results',
       }),
     );
-  }
-
-  /** The archive that a ticket was given out for; tokens are of no use here. */
-  async serveArchive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { github } = this.#parts;
-    const url = new URL(request.url ?? '/', github.urls.archives);
-    const ticket = github.archiveTickets.get(url.searchParams.get('token') ?? '');
-    const subject = { method: request.method ?? 'GET', path: `${url.pathname}${url.search}`, operation: archiveOperation };
-    await this.#exchange(subject, request, response, async () => {
-      if (ticket === undefined || ticket.expiresAt <= github.now())
-        return archiveReply(404, 'text/plain', {}, Buffer.from('404: Not Found'));
-      const archive = await readArchive(ticket.network, ticket.commit, ticket.prefix);
-      const name = { 'content-disposition': `attachment; filename=${ticket.prefix}.tar.gz` };
-      return archiveReply(200, 'application/x-gzip', name, archive);
-    });
   }
 
   async #exchange(
@@ -177,16 +165,6 @@ export class ApiServer {
     }
   }
 }
-
-const archiveReply = (status: number, type: string, headers: Headers, body: Buffer): Reply => ({
-  status,
-  headers: { 'content-type': type, ...headers },
-  body,
-  modifiedAt: undefined,
-  operation: archiveOperation,
-  budget: undefined,
-  points: 0,
-});
 
 const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   const chunks: Buffer[] = [];

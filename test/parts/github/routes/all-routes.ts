@@ -3,11 +3,10 @@ import { accountRoutes } from './account-routes.ts';
 import { activityRoutes } from './activity-routes.ts';
 import { appRoutes } from './app-routes.ts';
 import { commentRoutes } from './comment-routes.ts';
-import { contentRoutes } from './content-routes.ts';
+import { commitRoutes } from './commit-routes.ts';
 import { deploymentRoutes } from './deployment-routes.ts';
 import { issueRoutes } from './issue-routes.ts';
 import { pullRoutes } from './pull-routes.ts';
-import { refRoutes } from './ref-routes.ts';
 import { repositoryRoutes } from './repository-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { statusRoutes } from './status-routes.ts';
@@ -20,9 +19,8 @@ export const allRoutes = (tokenLifeMs: number, newToken: () => string): readonly
   ...pullRoutes,
   ...issueRoutes,
   ...commentRoutes,
-  ...refRoutes,
   ...activityRoutes,
-  ...contentRoutes,
+  ...commitRoutes,
   ...statusRoutes,
   ...deploymentRoutes,
   ...searchRoutes,

@@ -10,7 +10,6 @@ interface Scene {
   readonly installed: Octokit;
   readonly person: Octokit;
   readonly sha: string;
-  readonly tag: string;
   readonly installation: number;
   readonly comment: number;
   /** Ids that an earlier request made, by operation. */
@@ -24,7 +23,6 @@ const setTheScene = (github: GithubEmulator): Scene => {
   const pull = shop.openPullRequest({ head: 'feature', labels: ['preview'] });
   const comment = pull.comment('hi', { by: 'ada' });
   pull.review('APPROVED', { by: 'ada' });
-  shop.pushTag('v1', { annotated: true });
   shop.setStatus(sha, 'success');
   const permissions = { actions: 'read', administration: 'write', repository_hooks: 'write' } as const;
   const usual = { contents: 'write', pull_requests: 'write', issues: 'write', statuses: 'write', checks: 'write' } as const;
@@ -35,7 +33,6 @@ const setTheScene = (github: GithubEmulator): Scene => {
     installed: octokitForApp(github, app, installation),
     person: octokitFor(github, github.createToken()),
     sha,
-    tag: shop.refs.get('refs/tags/v1') ?? '',
     installation: installation.id,
     comment,
     made: new Map(),
@@ -125,24 +122,8 @@ const steps: readonly Step[] = [
   ['reactions/create-for-issue', onIssue({ content: '+1' })],
   ['reactions/list-for-issue', onIssue()],
   ['reactions/delete-for-issue', ({ made }) => ({ ...issue, reaction_id: made.get('reactions/create-for-issue') })],
-  ['repos/list-branches', inShop()],
-  ['repos/get-branch', inShop({ branch: 'feature' })],
-  ['repos/list-tags', inShop()],
-  ['git/list-matching-refs', inShop({ ref: 'heads/' })],
-  ['git/get-ref', inShop({ ref: 'tags/v1' })],
-  ['git/create-ref', ({ sha }) => ({ ...shop, ref: 'refs/heads/preview/x', sha })],
-  ['git/update-ref', onCommit('sha', { ref: 'heads/preview/x', force: true })],
-  ['git/delete-ref', inShop({ ref: 'heads/preview/x' })],
   ['repos/list-activities', inShop({ ref: 'feature', time_period: 'day', per_page: 1 })],
-  ['git/get-tag', ({ tag }) => ({ ...shop, tag_sha: tag })],
-  ['repos/get-commit', onCommit('ref')],
-  ['repos/list-commits', inShop({ sha: 'feature' })],
-  ['repos/compare-commits-with-basehead', inShop({ basehead: 'main...feature' })],
-  ['repos/get-content', onCommit('ref', { path: 'src/x.ts' })],
   ['git/get-commit', onCommit('commit_sha')],
-  ['git/get-tree', onCommit('tree_sha', { recursive: 'true' })],
-  ['git/get-blob', inShop({ file_sha: '975fbec8256d3e8a3797e7a3611380f27c49f4ac' })],
-  ['repos/download-tarball-archive', inShop({ ref: 'v1' })],
   ['repos/create-commit-status', onCommit('sha', { state: 'pending', context: 'eph', target_url: 'https://a.example/' })],
   ['repos/get-combined-status-for-ref', onCommit('ref')],
   ['repos/list-commit-statuses-for-ref', inShop({ ref: 'feature' })],

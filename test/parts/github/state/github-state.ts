@@ -10,15 +10,6 @@ export interface Urls {
   /** With the base path of Enterprise, without a slash at the end. */
   readonly api: string;
   readonly web: string;
-  readonly archives: string;
-}
-
-/** Grants access to one archive for a few minutes. */
-export interface ArchiveTicket {
-  readonly network: GitNetwork;
-  readonly commit: string;
-  readonly prefix: string;
-  readonly expiresAt: number;
 }
 
 /** Everything the emulator knows. Only the functions in the `-mutations` files change it. */
@@ -30,7 +21,6 @@ export class GithubState {
   readonly apps = new Map<number, App>();
   readonly installations = new Map<number, Installation>();
   readonly organizationHooks = new Map<number, Hook>();
-  readonly archiveTickets = new Map<string, ArchiveTicket>();
   /** Grows with every change of anything. */
   version = 0;
   readonly #accounts = new Map<string, Account>();

@@ -1,25 +1,19 @@
+import { GitBackend } from '../../emulation/git-backend.ts';
+import { type GitRequest, parseGitRequest } from '../../emulation/git-request.ts';
 import type { Answer, Received } from '../../emulation/loopback-server.ts';
 import { canReadCode, canSee, isLive, levelOf, readPassword, type Scope, type Token } from '../state/access.ts';
 import { accessLevels, type Project, type User } from '../state/entities.ts';
 import { afterPush, noCommit, refusalOfPush } from '../state/refs.ts';
 import { Refusal } from '../state/refusal.ts';
 import type { GitlabState } from '../state/state.ts';
-import { GitBackend } from './git-backend.ts';
 import { parseCommands, type RefCommand } from './receive-commands.ts';
 
-/** A request of `git fetch` or `git push`. */
-export interface GitMatch {
+export interface GitMatch extends GitRequest {
   readonly name: string;
-  readonly path: string;
-  readonly service: '/info/refs' | '/git-upload-pack' | '/git-receive-pack';
-  readonly isPush: boolean;
 }
 
-const services = {
-  'GET /info/refs': '/info/refs',
-  'POST /git-upload-pack': '/git-upload-pack',
-  'POST /git-receive-pack': '/git-receive-pack',
-} as const;
+/** The Git configuration of Gitaly. */
+const settings = ['http.receivepack=true', 'receive.hideRefs=refs/merge-requests', 'receive.autogc=false'];
 
 /** https://docs.gitlab.com/user/profile/personal_access_tokens/#personal-access-token-scopes: `read_api` opens no repository */
 const fetching: readonly Scope[] = ['api', 'read_repository', 'write_repository'];
@@ -34,34 +28,27 @@ export class GitHttp {
   constructor(state: GitlabState, tokens: ReadonlyMap<string, Token>) {
     this.#state = state;
     this.#tokens = tokens;
-    this.#backend = new GitBackend(state.folder);
+    this.#backend = new GitBackend(state.folder, settings);
   }
 
   match({ method, target }: Received): GitMatch | undefined {
-    const [, path, service = '', query] = /^\/(?!api\/)(.+)\.git(\/[^?]+)(?:\?(.*))?$/u.exec(target) ?? [];
-    const key = `${method} ${service}`;
-    if (path === undefined || !isService(key)) return undefined;
-    const asked = key === 'GET /info/refs' ? `/${new URLSearchParams(query).get('service') ?? ''}` : service;
-    // Without a service it is the old protocol, which GitLab does not speak.
-    if (asked !== '/git-upload-pack' && asked !== '/git-receive-pack') return undefined;
-    const name = `${method} /:project.git${service}`;
-    return { name, path, service: services[key], isPush: asked === '/git-receive-pack' };
+    const git = parseGitRequest(method, target);
+    return git === undefined ? undefined : { ...git, name: `${method} /:project.git${git.service}` };
   }
 
   tokenOf({ headers }: Received): Token | undefined {
     return this.#tokens.get(readPassword(headers) ?? '');
   }
 
-  async answer(request: Received, match: GitMatch): Promise<Answer> {
-    const { project, user } = this.#admit(request, match);
+  async answer(request: Received, git: GitMatch): Promise<Answer> {
+    const { project, user } = this.#admit(request, git);
     const repository = await this.#state.repositoryOf(project);
-    const { service } = match;
-    if (service !== '/git-receive-pack' || user === undefined) return this.#backend.run(repository.path, { request, service });
+    if (git.service !== '/git-receive-pack' || user === undefined) return this.#backend.run(repository.path, { request, git });
     const commands = parseCommands(request.body);
     const refused = commands
       .map(({ ref, after }) => refusalOfPush(user, project, ref, after))
       .find((reason) => reason !== undefined);
-    const answer = await this.#backend.run(repository.path, { request, service, refused });
+    const answer = await this.#backend.run(repository.path, { request, git, refused: refused && `GitLab: ${refused}` });
     if (refused === undefined) for (const command of commands) await this.#follow(project, user, command);
     return answer;
   }
@@ -99,8 +86,6 @@ export class GitHttp {
     if (before !== after && now === after) await afterPush(this.#state, user, project, ref, before, after);
   }
 }
-
-const isService = (key: string): key is keyof typeof services => Object.hasOwn(services, key);
 
 const decodePath = (path: string): string | undefined => {
   try {

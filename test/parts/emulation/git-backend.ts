@@ -2,26 +2,20 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Answer, Received } from '../../emulation/loopback-server.ts';
+import type { GitRequest } from './git-request.ts';
+import type { Answer, Received } from './loopback-server.ts';
 
-/** The Git configuration of Gitaly. */
-const settings = [
-  'http.receivepack=true',
-  'uploadpack.allowAnySHA1InWant=true',
-  'uploadpack.allowFilter=true',
-  'receive.hideRefs=refs/merge-requests',
-  'receive.autogc=false',
-];
+/** Forges serve every commit they have, whether or not a ref names it. */
+const fetching = ['uploadpack.allowAnySHA1InWant=true', 'uploadpack.allowFilter=true'];
 
-/** As GitLab refuses: before any ref moves, all refs of a push together. */
+/** Refuses before any ref moves, all refs of a push together. */
 const preReceive = `#!/bin/sh
-[ -z "$REFUSED" ] || { echo "GitLab: $REFUSED" >&2; exit 1; }
+[ -z "$REFUSED" ] || { echo "$REFUSED" >&2; exit 1; }
 `;
 
 export interface BackendRequest {
-  readonly request: Received;
-  /** `/info/refs`, `/git-upload-pack` or `/git-receive-pack`. */
-  readonly service: string;
+  readonly request: Pick<Received, 'headers' | 'body'>;
+  readonly git: GitRequest;
   /** Why a push is refused. */
   readonly refused?: string | undefined;
 }
@@ -29,17 +23,20 @@ export interface BackendRequest {
 /** Git's own program for Git over HTTP. */
 export class GitBackend {
   readonly #folder: string;
+  readonly #settings: readonly string[];
   #hooks: Promise<string> | undefined;
 
-  constructor(folder: string) {
+  /** `settings` are configuration such as `http.receivepack=true`. */
+  constructor(folder: string, settings: readonly string[]) {
     this.#folder = folder;
+    this.#settings = [...fetching, ...settings];
   }
 
-  async run(repository: string, { request, service, refused = '' }: BackendRequest): Promise<Answer> {
+  async run(repository: string, { request, git, refused = '' }: BackendRequest): Promise<Answer> {
     this.#hooks ??= writeHooks(join(this.#folder, 'hooks'));
     const hooks = await this.#hooks;
-    const { method, target, headers, body } = request;
-    const options = [...settings, `core.hooksPath=${hooks}`].flatMap((setting) => ['-c', setting]);
+    const { headers, body } = request;
+    const options = [...this.#settings, `core.hooksPath=${hooks}`].flatMap((setting) => ['-c', setting]);
     const backend = spawn('git', [...options, 'http-backend'], {
       cwd: this.#folder,
       env: {
@@ -50,9 +47,9 @@ export class GitBackend {
         GIT_HTTP_EXPORT_ALL: '1',
         GIT_PROJECT_ROOT: dirname(repository),
         GIT_PROTOCOL: headers['git-protocol'] ?? '',
-        PATH_INFO: `/${basename(repository)}${service}`,
-        QUERY_STRING: target.split('?')[1] ?? '',
-        REQUEST_METHOD: method,
+        PATH_INFO: `/${basename(repository)}${git.service}`,
+        QUERY_STRING: git.query,
+        REQUEST_METHOD: git.method,
         CONTENT_TYPE: headers['content-type'] ?? '',
         CONTENT_LENGTH: String(body.length),
         HTTP_CONTENT_ENCODING: headers['content-encoding'] ?? '',
