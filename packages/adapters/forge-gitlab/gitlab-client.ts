@@ -82,8 +82,7 @@ export const createGitlabApi = (options: GitlabApiOptions, what: string): Gitlab
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
-    // Parsed answers are cached instead: they are many times smaller.
-    fetch: createCountedFetch(createConditionalFetch({ gate, cacheLimitBytes: 0 })),
+    fetch: createCountedFetch(createConditionalFetch({ gate })),
     baseUrl: `${base.href}/api/v4`,
     authorize: (headers) => headers.set('private-token', token),
     table: gitlabAnswers,
