@@ -1,6 +1,19 @@
 import type { Log } from '@eph/contract';
 import { type Answer, type AnswerTable, classifyAnswer, invalidAnswer, noAnswer } from './answer.ts';
 import { createBoundedCache } from './bounded-cache.ts';
+import type { Gate } from './gate.ts';
+
+/** What a client of a forge with tokens needs. */
+export interface ForgeApiOptions {
+  /** The web address, such as `https://git.example.com`. */
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly log: Log;
+  /** Shared by all clients with the same token; created if absent. */
+  readonly gate?: Gate;
+}
 
 export interface ForgeHttpOptions {
   readonly fetch: typeof fetch;
