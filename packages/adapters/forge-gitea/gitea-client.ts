@@ -19,7 +19,7 @@ export interface GiteaApi {
   readonly gate: Gate;
   readonly webUrl: string;
   readonly send: ForgeHttp['send'];
-  read<T>(path: string, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  readonly read: <T>(path: string, parse: ParseAnswer<T>, signal: AbortSignal) => Promise<Answer<T>>;
   /** All pages of a list with `X-Total-Count`. */
   list<T>(path: string, listed: Listed<T>, signal: AbortSignal): Promise<Listing<T>>;
 }
