@@ -3,7 +3,7 @@ import type { ConfigComponent, ConfigValue } from './config-paths.ts';
 import { shortCommit } from './figures.ts';
 import type { Output } from './output.ts';
 import { safeLine } from './safe-text.ts';
-import { type Cell, renderTable } from './table.ts';
+import { type Cell, renderTable, shrinking } from './table.ts';
 
 /** The configuration of an environment as text. */
 
@@ -63,7 +63,7 @@ export const renderNotices = (out: Output, file: string, notices: readonly Confi
 
 const renderComponent = (out: Output, view: ConfigView, component: ConfigComponent, { thorough }: ExplainStyle): string[] => {
   const { name, kind, provider, values } = component;
-  const columns = [{ title: 'KEY' }, { title: 'VALUE', shrinks: !thorough }, { title: 'FROM' }];
+  const columns = ['KEY', thorough ? 'VALUE' : shrinking('VALUE'), 'FROM'];
   const rows = values.flatMap((value): Cell[][] => {
     const unused = value.used ? '' : ` (not used by ${provider})`;
     const row = [value.path.join('.'), printSetting(value), `${printOrigin(value.origin, view, thorough)}${unused}`];

@@ -8,6 +8,8 @@ export interface LocalContext {
   /** For messages beside the result. */
   readonly err: Output;
   readonly json: boolean;
+  /** The result of a command: as JSON if that is asked for, else as lines. */
+  readonly print: (value: unknown, render: () => readonly string[]) => Promise<void>;
   readonly folder: () => string;
   /** Undefined without a terminal. */
   readonly openPrompter: () => Promise<Prompter | undefined>;

@@ -12,7 +12,7 @@ import { Output, type TextStream } from './output.ts';
 import { safeJson, safeLines } from './safe-text.ts';
 import { defaultServer, parseServer } from './server-address.ts';
 
-export interface ProgramOptions extends Omit<Context, 'client' | 'out' | 'err' | 'json'> {
+export interface ProgramOptions extends Omit<Context, 'client' | 'out' | 'err' | 'json' | 'print'> {
   readonly version: string;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
@@ -173,7 +173,7 @@ class Program {
     return this.#root.command(usage).description(description);
   }
 
-  async #finish(command: (context: Context) => Promise<ExitCode>): Promise<void> {
+  async #finish(command: (context: Context) => Promise<ExitCode | void>): Promise<void> {
     const { stdin, variables, now, interruption } = this.#options;
     const { server } = this.#root.opts<{ server?: string }>();
     const address = parseServer(server ?? (variables['EPH_SERVER'] || defaultServer));
@@ -182,12 +182,13 @@ class Program {
   }
 
   /** For commands that need no ephd. */
-  async #finishHere(command: (context: LocalContext) => Promise<ExitCode>): Promise<void> {
+  async #finishHere(command: (context: LocalContext) => Promise<ExitCode | void>): Promise<void> {
     const { stdout, stderr, folder, variables, openPrompter } = this.#options;
     const { json = false } = this.#root.opts<{ json?: boolean }>();
     const out = new Output(stdout, variables);
     const err = new Output(stderr, variables);
-    this.#exitCode = await command({ out, err, json, folder, openPrompter });
+    const print: LocalContext['print'] = (value, render) => (json ? out.json(value) : out.lines(render()));
+    this.#exitCode = (await command({ out, err, json, print, folder, openPrompter })) ?? exitCodes.ok;
   }
 }
 

@@ -3,7 +3,7 @@ import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { formatAge, formatBytes, formatCpu, shortCommit } from './figures.ts';
 import type { Output, Style } from './output.ts';
 import { safeLine } from './safe-text.ts';
-import { type Cell, type Column, renderTable } from './table.ts';
+import { type Cell, renderTable, right, shrinking } from './table.ts';
 
 /** Environments as text. */
 
@@ -58,17 +58,8 @@ const renderFacts = (out: Output, environment: EnvironmentView, now: number): st
     .map(([noun, value]) => `${out.paint('faint', noun.padEnd(7))}  ${safeLine(value)}`);
 };
 
-const componentColumns: readonly Column[] = [
-  { title: 'COMPONENT' },
-  { title: 'PROVIDER' },
-  { title: 'HEALTH' },
-  { title: 'FOR', align: 'right' },
-  { title: 'COMMIT' },
-  { title: 'RESTARTS', align: 'right' },
-  { title: 'CPU', align: 'right' },
-  { title: 'MEMORY', align: 'right' },
-  { title: 'NOTE', shrinks: true },
-];
+const figureColumns = ['RESTARTS', 'CPU', 'MEMORY'].map(right);
+const componentColumns = ['COMPONENT', 'PROVIDER', 'HEALTH', right('FOR'), 'COMMIT', ...figureColumns, shrinking('NOTE')];
 
 const renderComponents = (out: Output, components: readonly ComponentDetail[], now: number): string[] =>
   renderTable(
@@ -111,13 +102,7 @@ const figureCells = ({ parts, usage }: ComponentDetail): readonly Cell[] => [
   ...(usage === null ? ['', ''] : [formatCpu(usage.cpuSeconds), formatBytes(usage.memoryBytes)]),
 ];
 
-const conditionColumns: readonly Column[] = [
-  { title: 'CONDITION' },
-  { title: 'STATUS' },
-  { title: 'FOR', align: 'right' },
-  { title: 'REASON' },
-  { title: 'MESSAGE', shrinks: true },
-];
+const conditionColumns = ['CONDITION', 'STATUS', right('FOR'), 'REASON', shrinking('MESSAGE')];
 
 const renderConditions = (out: Output, conditions: EnvironmentView['conditions'], now: number): string[] =>
   renderTable(
@@ -132,12 +117,7 @@ const renderConditions = (out: Output, conditions: EnvironmentView['conditions']
     ]),
   );
 
-const overviewColumns: readonly Column[] = [
-  { title: 'ENVIRONMENT' },
-  { title: 'STATE' },
-  { title: 'COMMIT' },
-  { title: 'NOTE', shrinks: true },
-];
+const overviewColumns = ['ENVIRONMENT', 'STATE', 'COMMIT', shrinking('NOTE')];
 
 /** All environments with their components. */
 export const renderOverview = (out: Output, environments: readonly EnvironmentView[]): string[] =>

@@ -9,13 +9,17 @@ export interface Column {
   readonly shrinks?: boolean;
 }
 
+export const right = (title: string): Column => ({ title, align: 'right' });
+export const shrinking = (title: string): Column => ({ title, shrinks: true });
+
 export type Cell = string | { readonly text: string; readonly style: Style };
 
 const gap = '  ';
 const narrowest = 12;
 
 /** Escapes every cell, so that callers need not. */
-export const renderTable = (out: Output, columns: readonly Column[], rows: readonly (readonly Cell[])[]): string[] => {
+export const renderTable = (out: Output, titles: readonly (string | Column)[], rows: readonly (readonly Cell[])[]): string[] => {
+  const columns = titles.map((title): Column => (typeof title === 'string' ? { title } : title));
   const cells = rows.map((row) => row.map(toSafe));
   const widths = columns.map(({ title }, index) =>
     cells.reduce((widest, row) => Math.max(widest, displayWidth(row[index]?.text ?? '')), title.length),

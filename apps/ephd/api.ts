@@ -17,29 +17,15 @@ const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   'source.commit_missing': 503,
 };
 
-export const createApi = (
-  parts: {
-    readonly environments: Hono;
-    readonly requests: Hono;
-    readonly configuration: Hono;
-    readonly schemas: Hono;
-    readonly health: Hono;
-    readonly hooks: Hono;
-  },
-  log: Logger,
-  version: string,
-): Hono => {
+/** `root` is served at `/`, `v1` at `/api/v1`. */
+export const createApi = ({ root, v1 }: Readonly<Record<'root' | 'v1', readonly Hono[]>>, log: Logger, version: string): Hono => {
   const api = new Hono();
   api.use(async (c, next) => {
     requireLocalCaller(c.req.header('host'), c.req.header('origin'));
     await next();
   });
-  api.route('/', parts.health);
-  api.route('/', parts.hooks);
-  api.route('/', parts.schemas);
-  api.route('/api/v1', parts.environments);
-  api.route('/api/v1', parts.requests);
-  api.route('/api/v1', parts.configuration);
+  for (const routes of root) api.route('/', routes);
+  for (const routes of v1) api.route('/api/v1', routes);
   api.get('/api/v1/version', (c) => c.json({ version }));
   api.notFound((c) => c.json({ error: { code: 'api.not_found', message: `${c.req.path} does not exist` } }, 404));
   api.onError((error, c) => {

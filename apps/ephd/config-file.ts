@@ -17,6 +17,7 @@ import {
   serverVariableName,
   verbatimInConfig,
 } from '@eph/contract';
+import { forkModes } from '@eph/engine/desired/forks';
 import { checkTemplate } from '@eph/engine/report/comment-texts';
 import { z } from 'zod';
 import { faultOfLink } from './links.ts';
@@ -78,27 +79,25 @@ const forge = z.discriminatedUnion('type', [
 /** Where people find a forge that is not their own; for GitHub, where its API is. */
 const publicUrls = { gitlab: 'https://gitlab.com', github: 'https://api.github.com', gitea: '' } as const;
 
-export const forkModes = ['deny', 'base', 'approve'] as const;
-
 const forgeName = z.string().regex(dnsLabel, 'must be the name of one of the forges');
 
 /** What may be said of one project and of all that an organisation has. */
 const projectSettings = {
-  forks: z.enum(forkModes).optional(),
-  comments: z.boolean().optional(),
+  forks: z.enum(forkModes).default('deny'),
+  comments: z.boolean().default(true),
   texts: z
     .record(z.string(), z.string())
     .superRefine((texts, context) => {
       for (const message of checkTemplate(texts)) context.addIssue({ code: 'custom', message });
     })
-    .optional(),
+    .default({}),
   team: folderName.optional(),
   variables: z
     .record(
       z.string().regex(serverVariableName, 'is not a name for a variable of the server; use capitals, digits and _'),
       variable,
     )
-    .optional(),
+    .default({}),
 };
 
 const project = z.strictObject({
@@ -114,8 +113,8 @@ const namePattern = text.regex(/^[^/]*$/, 'is compared with the last part of the
 const organisation = z.strictObject({
   forge: forgeName,
   owner: z.string().regex(/^[^/\s]+(\/[^/\s]+)*$/, 'must be the name of an organisation or user, or the path of a group'),
-  include: z.array(namePattern).optional(),
-  exclude: z.array(namePattern).optional(),
+  include: z.array(namePattern).default(['*']),
+  exclude: z.array(namePattern).default([]),
   ...projectSettings,
 });
 
@@ -167,9 +166,9 @@ const fileSchema = z.strictObject({
     )
     .refine((providers) => Object.keys(providers).length > 0, 'names no provider; without this key there is one called process')
     .optional(),
-  forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forge).optional(),
-  projects: z.array(project).optional(),
-  organisations: z.array(organisation).optional(),
+  forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forge).default({}),
+  projects: z.array(project).default([]),
+  organisations: z.array(organisation).default([]),
 });
 
 const form = {
@@ -179,14 +178,9 @@ const form = {
   verbatim: verbatimInConfig.map((path) => ['configuration', 'documents', '*', ...path]),
 };
 
-type FileProject = Omit<z.output<typeof project>, 'variables' | 'forge'> & {
+/** With what its names stand for. The forge is undefined where none is named, or where the file has a fault. */
+type Resolved<T> = Omit<T, 'variables' | 'forge'> & {
   readonly variables: ServerVariables;
-  readonly forge: ConfiguredForge | undefined;
-};
-
-type FileOrganisation = Omit<z.output<typeof organisation>, 'variables' | 'forge'> & {
-  readonly variables: ServerVariables;
-  /** Undefined only where the file has a fault. */
   readonly forge: ConfiguredForge | undefined;
 };
 
@@ -196,8 +190,8 @@ export interface ConfigFile
   readonly configuration: Omit<z.output<typeof configuration>, 'documents'> | undefined;
   readonly documents: readonly PlacedConfig[];
   readonly policy: Policy | undefined;
-  readonly projects: readonly FileProject[];
-  readonly organisations: readonly FileOrganisation[];
+  readonly projects: readonly Resolved<z.output<typeof project>>[];
+  readonly organisations: readonly Resolved<z.output<typeof organisation>>[];
 }
 
 /** A server that repositories live on. */
@@ -235,7 +229,7 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
     const place = places.at(at) ?? { line: 1, column: 1 };
     faults.push(printFault({ file: shown, ...place, path: at.join('.'), message }));
   };
-  const { configuration: settings, policy, forges = {}, projects = [], organisations = [], ...rest } = value;
+  const { configuration: settings, policy, forges, projects, organisations, ...rest } = value;
   const { documents: configs = [], ...repository } = settings ?? {};
   const documents = configs.map((config, index) => ({
     config,
@@ -246,33 +240,33 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
     at: ['configuration', 'documents', index],
   }));
   findDocumentConflicts(documents, blame);
-  const known = readForges(forges, environment, (name, key, message) => blame(['forges', name, key], message));
+  const known = readForges(forges, environment, within(blame, 'forges'));
+  findPathConflicts(value, known, blame);
   return {
     ...rest,
     configuration: settings === undefined ? undefined : repository,
     documents,
     policy: policy === undefined ? undefined : toPolicy(policy, basename(path), places),
-    projects: projects.map(({ variables = {}, forge: forgeName, ...project }, index) => ({
+    projects: projects.map(({ variables, forge, ...project }, index) => ({
       ...project,
-      forge:
-        forgeName === undefined
-          ? undefined
-          : chooseForge(forgeName, project.location, known, (key, message) => blame(['projects', index, key], message)),
-      variables: readVariables(variables, environment, (name, message) => blame(['projects', index, 'variables', name], message)),
+      forge: forge === undefined ? undefined : findForge(forge, known, within(blame, 'projects', index)),
+      variables: readVariables(variables, environment, within(blame, 'projects', index, 'variables')),
     })),
-    organisations: organisations.map(({ variables = {}, forge: forgeName, ...organisation }, index) => ({
+    organisations: organisations.map(({ variables, forge, ...organisation }, index) => ({
       ...organisation,
-      forge: chooseOwnersForge(forgeName, organisation.owner, known, (key, message) =>
-        blame(['organisations', index, key], message),
-      ),
-      variables: readVariables(variables, environment, (name, message) =>
-        blame(['organisations', index, 'variables', name], message),
-      ),
+      forge: findForge(forge, known, within(blame, 'organisations', index)),
+      variables: readVariables(variables, environment, within(blame, 'organisations', index, 'variables')),
     })),
   };
 };
 
-type Blame = (at: readonly (string | number)[], message: string) => void;
+type Path = readonly (string | number)[];
+type Blame = (at: Path, message: string) => void;
+
+const within =
+  (blame: Blame, ...start: Path): Blame =>
+  (at, message) =>
+    blame([...start, ...at], message);
 
 const toPolicy = (limits: Policy['limits'], setBy: string, places: Places): Policy => ({
   limits,
@@ -291,6 +285,21 @@ const findDocumentConflicts = (documents: readonly PlacedConfig[], blame: Blame)
     if (config.type === 'project' && config.repository === undefined)
       blame([...at, 'metadata', 'labels'], 'needs the label eph.io/repository: here no path says it');
   }
+};
+
+/** A path on a forge is not a path on this machine, and only GitLab has groups in groups. */
+const findPathConflicts = (
+  { projects, organisations }: Pick<z.output<typeof fileSchema>, 'projects' | 'organisations'>,
+  forges: ReadonlyMap<string, ConfiguredForge>,
+  blame: Blame,
+): void => {
+  for (const [index, { forge, location }] of projects.entries())
+    if (forge !== undefined && !/^[^/\s]+(\/[^/\s]+)+$/.test(location))
+      blame(['projects', index, 'location'], 'must be owner/repository on a forge');
+  const message = 'must be the name of an organisation or user; one repository belongs under projects';
+  for (const [index, { forge, owner }] of organisations.entries())
+    if (owner.includes('/') && forges.has(forge) && forges.get(forge)?.type !== 'gitlab')
+      blame(['organisations', index, 'owner'], message);
 };
 
 /** Documents about projects that are not configured here: most likely misspelt. */
@@ -313,13 +322,13 @@ export const findStrangers = (
 };
 
 const readForges = (
-  forges: NonNullable<z.output<typeof fileSchema>['forges']>,
+  forges: z.output<typeof fileSchema>['forges'],
   environment: Environment,
-  blame: (name: string, key: string, message: string) => void,
+  blame: Blame,
 ): ReadonlyMap<string, ConfiguredForge> => {
   const read = (name: string, key: string, { from }: z.output<typeof secret>): ServerVariables[string] => {
     const value = environment[from] ?? '';
-    if (value === '') blame(name, key, `ephd was started without a value for the variable ${from}; set it`);
+    if (value === '') blame([name, key], `ephd was started without a value for the variable ${from}; set it`);
     return new SecretVariable(value);
   };
   const readCredentials = (name: string, given: z.output<typeof forge>): ForgeCredentials => {
@@ -341,44 +350,18 @@ const readForges = (
   );
 };
 
-type BlameKey = (key: string, message: string) => void;
-
-const findForge = (name: string, forges: ReadonlyMap<string, ConfiguredForge>, blame: BlameKey): ConfiguredForge | undefined => {
+const findForge = (name: string, forges: ReadonlyMap<string, ConfiguredForge>, blame: Blame): ConfiguredForge | undefined => {
   const forge = forges.get(name);
   const near = closest(name, [...forges.keys()]);
   const hint = near === undefined ? `known are ${[...forges.keys()].join(', ') || 'none'}` : `did you mean ${near}?`;
-  if (forge === undefined) blame('forge', `there is no forge ${name} here; ${hint}`);
-  return forge;
-};
-
-const chooseForge = (
-  name: string,
-  location: string,
-  forges: ReadonlyMap<string, ConfiguredForge>,
-  blame: BlameKey,
-): ConfiguredForge | undefined => {
-  const forge = findForge(name, forges, blame);
-  if (!/^[^/\s]+(\/[^/\s]+)+$/.test(location)) blame('location', 'must be owner/repository on a forge');
-  return forge;
-};
-
-/** Only GitLab has groups in groups. */
-const chooseOwnersForge = (
-  name: string,
-  owner: string,
-  forges: ReadonlyMap<string, ConfiguredForge>,
-  blame: BlameKey,
-): ConfiguredForge | undefined => {
-  const forge = findForge(name, forges, blame);
-  if (forge !== undefined && forge.type !== 'gitlab' && owner.includes('/'))
-    blame('owner', 'must be the name of an organisation or user; one repository belongs under projects');
+  if (forge === undefined) blame(['forge'], `there is no forge ${name} here; ${hint}`);
   return forge;
 };
 
 const readVariables = (
-  variables: NonNullable<z.output<typeof project>['variables']>,
+  variables: z.output<typeof project>['variables'],
   environment: Environment,
-  blame: (name: string, message: string) => void,
+  blame: Blame,
 ): ServerVariables => {
   const read = (name: string, given: z.output<typeof variable>): ServerVariables[string] => {
     if (typeof given === 'string') return { value: given, secret: false };
@@ -386,7 +369,7 @@ const readVariables = (
     const { from, secret = from !== undefined } = given;
     const value = from === undefined ? given.value : environment[from];
     if (from !== undefined && (value ?? '') === '')
-      blame(name, `ephd was started without a value for the variable ${from}; set it, or use value instead of from`);
+      blame([name], `ephd was started without a value for the variable ${from}; set it, or use value instead of from`);
     return secret ? new SecretVariable(value ?? '') : { value: value ?? '', secret };
   };
   return Object.fromEntries(Object.entries(variables).map(([name, given]) => [name, read(name, given)]));

@@ -13,6 +13,7 @@ import {
   providerName,
   type ServerVariables,
 } from '@eph/contract';
+import type { ForkMode } from '@eph/engine/desired/forks';
 import type { CommentTemplate } from '@eph/engine/report/comment-texts';
 import { z } from 'zod';
 import {
@@ -20,7 +21,6 @@ import {
   type ConfiguredForge,
   type Environment,
   findStrangers,
-  type forkModes,
   type LogLevel,
   logLevels,
   noFile,
@@ -73,7 +73,7 @@ export interface ConfiguredProject {
   /** The server it lives on, where `location` is `owner/repository`; plain Git when absent. */
   readonly forge: ConfiguredForge | undefined;
   /** What happens with pull requests from other repositories. */
-  readonly forks: (typeof forkModes)[number];
+  readonly forks: ForkMode;
   /** Whether pull requests get comments. */
   readonly comments: boolean;
   /** Its own words for them. */
@@ -259,19 +259,9 @@ const collectProjects = (
     if (projects.has(project.id)) faults.push(`two projects are called ${project.id}: give them names in a --config file`);
     projects.set(project.id, project);
   };
-  for (const {
-    name,
-    location,
-    forge,
-    forks = 'deny',
-    comments = true,
-    texts = {},
-    repository = name,
-    team,
-    variables,
-  } of file.projects) {
-    const place = forge === undefined ? locate(location, folders.base) : location;
-    add({ id: projectId(name), location: place, forge, forks, comments, texts, repository, team, variables });
+  for (const { name, repository = name, team, ...project } of file.projects) {
+    const location = project.forge === undefined ? locate(project.location, folders.base) : project.location;
+    add({ ...project, id: projectId(name), repository, team, location });
   }
   for (const location of Array.isArray(flags) ? flags : []) {
     const name = nameOf(locate(location, folders.here));
@@ -283,10 +273,7 @@ const collectProjects = (
 
 /** One without a forge has been blamed already. */
 const collectOrganisations = ({ organisations }: ConfigFile): Config['organisations'] =>
-  organisations.flatMap(
-    ({ forge, owner, include = ['*'], exclude = [], forks = 'deny', comments = true, texts = {}, team, variables }) =>
-      forge === undefined ? [] : [{ forge, owner, include, exclude, forks, comments, texts, team, variables }],
-  );
+  organisations.flatMap(({ forge, team, ...organisation }) => (forge === undefined ? [] : [{ ...organisation, forge, team }]));
 
 const locate = (location: string, folder: string): string => (isAddress(location) ? location : resolve(folder, location));
 

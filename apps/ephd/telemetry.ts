@@ -1,4 +1,4 @@
-import { type Failure, type Phase, phases } from '@eph/contract';
+import { type Failure, phases } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { Telemetry } from '@eph/engine/loop/telemetry';
@@ -11,6 +11,8 @@ export interface Metrics {
   readonly telemetry: Telemetry;
   readonly requestServed: (request: ServedRequest) => void;
 }
+
+type Measured = readonly [value: number, labels: Readonly<Record<string, string>>];
 
 /** Turns the telemetry of the loop into log lines and metrics. */
 export const createMetrics = (
@@ -31,27 +33,36 @@ export const createMetrics = (
     labelNames: ['class'],
     registers,
   });
-  gauge('eph_queue_depth', 'Keys that wait for a worker', () => engine()?.load.ready ?? 0, registers);
-  gauge('eph_queue_running', 'Keys being reconciled', () => engine()?.load.running ?? 0, registers);
-  gauge('eph_queue_waiting', 'Keys that wait for a time', () => engine()?.load.waiting ?? 0, registers);
-  gauge('eph_leading', '1 if this ephd reconciles', () => (engine() === undefined ? 0 : 1), registers);
-  gauge('eph_event_log_buffered', 'Events not stored yet', () => events.health().buffered, registers);
-  gauge('eph_event_log_lost', 'Events that could not be stored', () => events.health().lost, registers);
+  const gauge = (name: string, help: string, labelNames: string[], read: () => readonly Measured[]): Gauge =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const [value, labels] of read()) this.set(labels, value);
+      },
+    });
+  const count = (name: string, help: string, read: () => number): Gauge => gauge(name, help, [], () => [[read(), {}]]);
   const environments = () => engine()?.environments() ?? [];
-  const countHeld = () => environments().filter((one) => one.held).length;
-  gauge('eph_held_deletions', 'Removals held until an operator releases them', countHeld, registers);
-  phaseGauge(environments, registers);
-  // oxlint-disable-next-line no-new -- it registers itself
-  new Gauge({
-    name: 'eph_forge_budget_remaining',
-    help: 'Remaining requests within the rate limit of a forge',
-    labelNames: ['forge', 'account'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { forge, account, remaining } of budgets()) this.set({ forge, account }, remaining);
-    },
-  });
+  count('eph_queue_depth', 'Keys that wait for a worker', () => engine()?.load.ready ?? 0);
+  count('eph_queue_running', 'Keys being reconciled', () => engine()?.load.running ?? 0);
+  count('eph_queue_waiting', 'Keys that wait for a time', () => engine()?.load.waiting ?? 0);
+  count('eph_leading', '1 if this ephd reconciles', () => (engine() === undefined ? 0 : 1));
+  count('eph_event_log_buffered', 'Events not stored yet', () => events.health().buffered);
+  count('eph_event_log_lost', 'Events that could not be stored', () => events.health().lost);
+  count(
+    'eph_held_deletions',
+    'Removals held until an operator releases them',
+    () => environments().filter((one) => one.held).length,
+  );
+  gauge('eph_environments', 'Environments by phase', ['phase'], () =>
+    phases.map((phase) => [environments().filter(({ status }) => (status?.phase ?? 'Pending') === phase).length, { phase }]),
+  );
+  gauge('eph_forge_budget_remaining', 'Remaining requests within the rate limit of a forge', ['forge', 'account'], () =>
+    budgets().map(({ remaining, ...labels }) => [remaining, labels]),
+  );
 
   const loggedFaults = new Map<string, string>();
   const logFaults = (project: string, faults: readonly Failure[]): void => {
@@ -88,29 +99,3 @@ export const createMetrics = (
     },
   };
 };
-
-const gauge = (name: string, help: string, read: () => number, registers: Registry[]): Gauge =>
-  new Gauge({
-    name,
-    help,
-    registers,
-    collect() {
-      this.set(read());
-    },
-  });
-
-const phaseGauge = (environments: () => ReturnType<Engine['environments']>, registers: Registry[]): Gauge<'phase'> =>
-  new Gauge({
-    name: 'eph_environments',
-    help: 'Environments by phase',
-    labelNames: ['phase'],
-    registers,
-    collect() {
-      const counts = new Map<Phase, number>(phases.map((phase) => [phase, 0]));
-      for (const { status } of environments()) {
-        const phase = status?.phase ?? 'Pending';
-        counts.set(phase, (counts.get(phase) ?? 0) + 1);
-      }
-      for (const [phase, count] of counts) this.set({ phase }, count);
-    },
-  });

@@ -205,34 +205,26 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
   });
   const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
   stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
-  const api = createApi(
-    {
-      environments: createEnvironmentRoutes({
-        engine: leadingEngine,
-        events: store.events,
-        ...addresses,
-        closing: stopping.signal,
-        providerOf: (name) => providers.get(name),
-      }),
-      requests: createRequestRoutes({
-        requests,
-        find: (text) => findEnvironment(text, leadingEngine().environments(), addresses),
-      }),
-      configuration: createConfigurationRoutes({
-        policy: config.policy,
-        providers: [...providers.values()].filter(({ name }) => !retiredNames.has(name)),
-        configurationOf(name) {
-          const project = config.projects.find(({ id }) => id === name);
-          return project && configuration.layersFor(project.repository, project.id);
-        },
-      }),
-      schemas: createSchemaRoutes(),
-      health: createHealthRoutes({ leadership, engine: () => engine, events: store.events, registry: metrics.registry }),
-      hooks: createHookRoutes(leadingEngine, new Set(projects.keys())),
+  const environments = createEnvironmentRoutes({
+    engine: leadingEngine,
+    events: store.events,
+    ...addresses,
+    closing: stopping.signal,
+    providerOf: (name) => providers.get(name),
+  });
+  const find = (text: string): EnvironmentRecord => findEnvironment(text, leadingEngine().environments(), addresses);
+  const validation = createConfigurationRoutes({
+    policy: config.policy,
+    providers: [...providers.values()].filter(({ name }) => !retiredNames.has(name)),
+    configurationOf(name) {
+      const project = config.projects.find(({ id }) => id === name);
+      return project && configuration.layersFor(project.repository, project.id);
     },
-    log,
-    ephd.version,
-  );
+  });
+  const health = createHealthRoutes({ leadership, engine: () => engine, events: store.events, registry: metrics.registry });
+  const hooks = createHookRoutes(leadingEngine, new Set(projects.keys()));
+  const v1 = [environments, createRequestRoutes({ requests, find }), validation];
+  const api = createApi({ root: [health, hooks, createSchemaRoutes()], v1 }, log, ephd.version);
   let webhookPort: number | undefined;
   if (config.webhooks !== undefined) {
     const webhooks = createWebhookRoutes({

@@ -1,7 +1,6 @@
 import { selectValues } from '../config-paths.ts';
 import { renderConfig } from '../config-view.ts';
 import type { Context } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findEnvironment, findOnlyEnvironment } from '../find-environment.ts';
 
 export interface ExplainOptions {
@@ -9,14 +8,12 @@ export interface ExplainOptions {
   readonly all?: boolean;
 }
 
-export const configExplain = async (context: Context, path: string | undefined, options: ExplainOptions): Promise<ExitCode> => {
-  const { client, out, json } = context;
+export const configExplain = async (context: Context, path: string | undefined, options: ExplainOptions): Promise<void> => {
+  const { client, out, print } = context;
   const { environment, all = false } = options;
   const { id } = environment === undefined ? await findOnlyEnvironment(client) : await findEnvironment(client, environment);
   const view = await client.readConfig(id);
   const { components, exact } = path === undefined ? { ...view, exact: false } : selectValues(view.components, path);
   const shown = { ...view, components: [...components] };
-  if (json) await out.json(shown);
-  else await out.lines(renderConfig(out, shown, { thorough: all || exact }));
-  return exitCodes.ok;
+  await print(shown, () => renderConfig(out, shown, { thorough: all || exact }));
 };

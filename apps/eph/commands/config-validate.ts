@@ -22,12 +22,11 @@ export const largestBytes = 256 * 1024;
 
 /** @param name a file, or `-` for standard input */
 export const configValidate = async (context: Context, name: string, { project }: ValidateOptions): Promise<ExitCode> => {
-  const { client, out, json, folder, stdin } = context;
+  const { client, out, print, folder, stdin } = context;
   const file = name === '-' ? 'standard input' : name;
   const bytes = name === '-' ? await readUpToLimit(stdin(), file) : await readSpecFile(resolve(folder(), name), file);
   const validation = await client.validateConfig(bytes, { file, project });
-  if (json) await out.json(validation);
-  else await out.lines(renderValidation(out, file, bytes, validation));
+  await print(validation, () => renderValidation(out, file, bytes, validation));
   return validation.valid ? exitCodes.ok : exitCodes.invalid;
 };
 

@@ -1,16 +1,15 @@
 import type { EventListView } from '@eph/contract';
 import type { Client } from '../client.ts';
 import type { Context } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { formatTime } from '../figures.ts';
 import { findEnvironment } from '../find-environment.ts';
-import { type Cell, type Column, renderTable } from '../table.ts';
+import { type Cell, renderTable } from '../table.ts';
 
 export const events = async (
   context: Context,
   name: string | undefined,
   { limit }: { readonly limit: number },
-): Promise<ExitCode> => {
+): Promise<void> => {
   const { client, out, json } = context;
   const environment = name === undefined ? undefined : await findEnvironment(client, name);
   const history = await client.readEvents(environment?.id, limit);
@@ -18,11 +17,10 @@ export const events = async (
   else if (history.events.length === 0) await out.lines(['No events yet.']);
   else if (environment !== undefined) await out.lines(renderTable(out, ofOne, withoutNames(history)));
   else await out.lines(renderTable(out, ofAll, await withNames(client, history)));
-  return exitCodes.ok;
 };
 
-const ofOne: readonly Column[] = [{ title: 'TIME' }, { title: 'EVENT' }, { title: 'MESSAGE' }];
-const ofAll: readonly Column[] = [{ title: 'TIME' }, { title: 'ENVIRONMENT' }, { title: 'EVENT' }, { title: 'MESSAGE' }];
+const ofOne = ['TIME', 'EVENT', 'MESSAGE'];
+const ofAll = ['TIME', 'ENVIRONMENT', 'EVENT', 'MESSAGE'];
 
 const withoutNames = ({ events }: EventListView): readonly (readonly Cell[])[] =>
   events.map(({ at, type, message }) => [formatTime(at), type, message]);

@@ -1,10 +1,10 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { parseSpec, printFault } from '@eph/contract';
 import { CommandFailure } from '../command-failure.ts';
 import { renderNotices } from '../config-view.ts';
 import type { LocalContext } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { type Discovery, describeFound, discover, type FoundFile } from '../init/discovery.ts';
 import { defaultsPrompter, propose } from '../init/proposal.ts';
 import { printSpec } from '../init/spec-text.ts';
@@ -18,12 +18,12 @@ export interface InitOptions {
 
 const file = 'eph.yaml';
 
-export const init = async (context: LocalContext, options: InitOptions): Promise<ExitCode> => {
+export const init = async (context: LocalContext, options: InitOptions): Promise<void> => {
   const { out, json } = context;
   const { force = false } = options;
   const folder = context.folder();
   const path = join(folder, file);
-  if (!force && (await exists(path))) throw alreadyExists();
+  if (!force && existsSync(path)) throw alreadyExists();
   const discovery = await discover(folder);
   const found = describeFound(discovery);
   if (!json) await out.lines([...renderFound(found, discovery), ...renderPlace(folder, discovery), '']);
@@ -39,14 +39,7 @@ export const init = async (context: LocalContext, options: InitOptions): Promise
 
   if (json) await out.json({ file, provider: proposal.runner.provider, found, notices, content: text });
   else await out.lines([`Wrote ${file}.`, ...renderNotices(out, file, notices), '', ...nextSteps(proposal.branches)]);
-  return exitCodes.ok;
 };
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 const alreadyExists = (): CommandFailure =>
   new CommandFailure('cli.exists', `${file} already exists. Check it with \`eph config validate\`, or replace it with --force.`);

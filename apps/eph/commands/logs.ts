@@ -1,7 +1,6 @@
 import type { LogLine } from '@eph/contract';
 import type { LogQuery } from '../client.ts';
 import type { Context } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { formatTime } from '../figures.ts';
 import { findEnvironment } from '../find-environment.ts';
 import { safeLine, safeLogLine } from '../safe-text.ts';
@@ -15,7 +14,7 @@ export interface LogsOptions {
   readonly raw?: boolean;
 }
 
-export const logs = async (context: Context, name: string, options: LogsOptions): Promise<ExitCode> => {
+export const logs = async (context: Context, name: string, options: LogsOptions): Promise<void> => {
   const { client, out, err, json } = context;
   const { component, tail, since, follow = false } = options;
   const { id } = await findEnvironment(client, name);
@@ -27,7 +26,6 @@ export const logs = async (context: Context, name: string, options: LogsOptions)
     else await out.write(`${render(line)}\n`);
   }
   if (follow && !signal.aborted) await err.lines(['The log ended: the environment is gone, or ephd is stopping.']);
-  return exitCodes.ok;
 };
 
 /** Into a pipe the lines go as the service wrote them; a terminal would obey what is in them. */

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Context } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { findEnvironment } from '../find-environment.ts';
 import { safeLine } from '../safe-text.ts';
 
-export const open = async (context: Context, name: string, { browser }: { readonly browser: boolean }): Promise<ExitCode> => {
+export const open = async (context: Context, name: string, { browser }: { readonly browser: boolean }): Promise<void> => {
   const { client, out, err, json } = context;
   const { id, name: fullName, phase, url } = await findEnvironment(client, name);
   const opened = browser && (await openBrowser(url, context.variables));
@@ -14,7 +13,6 @@ export const open = async (context: Context, name: string, { browser }: { readon
     await out.lines([safeLine(url)]);
     if (phase !== 'Ready') await err.lines([safeLine(`${fullName} is ${phase}; the page shows what it waits for.`)]);
   }
-  return exitCodes.ok;
 };
 
 /** The address is useful without a browser too, so nothing here is a failure. */

@@ -1,6 +1,5 @@
 import type { PlanView } from '@eph/contract';
 import type { Context } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { count } from '../figures.ts';
 import type { Output, Style } from '../output.ts';
 import { safeLine } from '../safe-text.ts';
@@ -11,11 +10,9 @@ type ActionType = PlanEntry['actions'][number]['type'];
 
 const actionStyles: Readonly<Record<ActionType, Style>> = { create: 'good', update: 'busy', destroy: 'bad', wait: 'faint' };
 
-export const plan = async ({ client, out, json }: Context): Promise<ExitCode> => {
+export const plan = async ({ client, out, print }: Context): Promise<void> => {
   const answer = await client.readPlan();
-  if (json) await out.json(answer);
-  else await out.lines(renderPlan(out, answer));
-  return exitCodes.ok;
+  await print(answer, () => renderPlan(out, answer));
 };
 
 const renderPlan = (out: Output, { plans, faults }: PlanView): string[] => {
@@ -36,7 +33,7 @@ const renderEntry = (out: Output, { name, wanted, because, actions }: PlanEntry)
     provider,
     reason,
   ]);
-  const columns = [{ title: 'ACTION' }, { title: 'COMPONENT' }, { title: 'PROVIDER' }, { title: 'REASON' }];
+  const columns = ['ACTION', 'COMPONENT', 'PROVIDER', 'REASON'];
   return [
     `${out.paint('strong', safeLine(name))}  ${wanted ? 'wanted' : 'not wanted'}: ${safeLine(because)}`,
     ...renderTable(out, columns, rows).map((line) => `  ${line}`),

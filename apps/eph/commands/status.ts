@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import type { ExitCode } from '../exit-codes.ts';
 import { findEnvironment } from '../find-environment.ts';
 import { exitCodeOf, noEnvironments, renderEnvironment, renderOverview } from '../status-view.ts';
 import { watchStatus } from './watch-status.ts';
@@ -10,21 +10,18 @@ export interface StatusOptions {
   readonly interval: number;
 }
 
-export const status = async (context: Context, name: string | undefined, options: StatusOptions): Promise<ExitCode> => {
+export const status = async (context: Context, name: string | undefined, options: StatusOptions): Promise<ExitCode | void> => {
   if (options.watch === true) return watchStatus(context, name, options.interval);
   return name === undefined ? showAll(context) : showOne(context, name);
 };
 
-const showAll = async ({ client, out, json }: Context): Promise<ExitCode> => {
+const showAll = async ({ client, out, print }: Context): Promise<void> => {
   const environments = await client.listEnvironments();
-  if (json) await out.json({ environments });
-  else await out.lines(environments.length === 0 ? [noEnvironments] : renderOverview(out, environments));
-  return exitCodes.ok;
+  await print({ environments }, () => (environments.length === 0 ? [noEnvironments] : renderOverview(out, environments)));
 };
 
-const showOne = async ({ client, out, json, now }: Context, name: string): Promise<ExitCode> => {
+const showOne = async ({ client, out, print, now }: Context, name: string): Promise<ExitCode> => {
   const environment = await findEnvironment(client, name);
-  if (json) await out.json(environment);
-  else await out.lines(renderEnvironment(out, environment, now()));
+  await print(environment, () => renderEnvironment(out, environment, now()));
   return exitCodeOf(environment);
 };

@@ -1,7 +1,7 @@
 import type { EnvironmentRequest } from '@eph/contract';
 import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { renderAnswer } from '../request-view.ts';
 import { safeLine } from '../safe-text.ts';
 
@@ -9,12 +9,11 @@ export interface UpOptions {
   readonly project?: string;
 }
 
-export const up = async ({ client, out, json }: Context, text: string, { project }: UpOptions): Promise<ExitCode> => {
+export const up = async ({ client, print }: Context, text: string, { project }: UpOptions): Promise<void> => {
   const answer = await client.bringUp({ source: parseSource(text), ...(project === undefined ? {} : { project }) });
-  if (json) await out.json(answer);
   // By id, because people copy the command and names are untrusted.
-  else await out.lines([...renderAnswer(answer), safeLine(`Follow it with \`eph status --watch ${answer.environment}\`.`)]);
-  return exitCodes.ok;
+  const follow = safeLine(`Follow it with \`eph status --watch ${answer.environment}\`.`);
+  await print(answer, () => [...renderAnswer(answer), follow]);
 };
 
 /** `42`, `#42` or `!42` is a pull request; a branch that looks like a number is `branch:42`. */

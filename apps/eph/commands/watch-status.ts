@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EnvironmentDetailView, EnvironmentView } from '@eph/contract';
 import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { formatTime } from '../figures.ts';
 import { findEnvironment } from '../find-environment.ts';
 import { safeLine, safeLines } from '../safe-text.ts';
@@ -15,7 +15,7 @@ type Reading =
 type Show = (reading: Reading) => Promise<void>;
 
 /** Refreshes until Ctrl-C or until the watched environment is gone. Waits for an ephd that restarts. */
-export const watchStatus = async (context: Context, name: string | undefined, intervalSeconds: number): Promise<ExitCode> => {
+export const watchStatus = async (context: Context, name: string | undefined, intervalSeconds: number): Promise<void> => {
   const { client, err } = context;
   const signal = context.interruption();
   const watched = name === undefined ? undefined : await findEnvironment(client, name);
@@ -44,7 +44,6 @@ export const watchStatus = async (context: Context, name: string | undefined, in
     first = false;
     await sleep(intervalSeconds * 1_000, undefined, { signal }).catch(() => undefined);
   }
-  return exitCodes.ok;
 };
 
 const chooseShow = (context: Context): Show => {

@@ -1,4 +1,5 @@
-import { open, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { toDnsLabel } from '@eph/contract';
 
@@ -10,18 +11,14 @@ export interface Repository {
 
 /** @param folder an absolute path */
 export const readRepository = async (folder: string): Promise<Repository> => {
-  const root = await findRoot(folder);
+  const root = findRoot(folder);
   const remote = root === undefined ? undefined : await readRemote(join(root, '.git', 'config'));
   const name = [remote, basename(root ?? folder)].find((text) => text !== undefined && /[\p{L}\p{N}]/u.test(text));
   return { root, name: toDnsLabel(name ?? 'app') };
 };
 
-const findRoot = async (folder: string): Promise<string | undefined> => {
-  const exists = await stat(join(folder, '.git')).then(
-    () => true,
-    () => false,
-  );
-  if (exists) return folder;
+const findRoot = (folder: string): string | undefined => {
+  if (existsSync(join(folder, '.git'))) return folder;
   const above = dirname(folder);
   return above === folder ? undefined : findRoot(above);
 };

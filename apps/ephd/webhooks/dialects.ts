@@ -29,13 +29,8 @@ const githubPayload = z.looseObject({
 const readFullNames = (payload: unknown): readonly string[] | undefined => {
   const { data, success } = githubPayload.safeParse(payload);
   if (!success) return undefined;
-  const { repository, repositories, repositories_added, repositories_removed } = data;
-  const all = [
-    ...[repository ?? []].flat(),
-    ...(repositories ?? []),
-    ...(repositories_added ?? []),
-    ...(repositories_removed ?? []),
-  ];
+  const { repository, repositories, repositories_added: added, repositories_removed: removed } = data;
+  const all = [repository, repositories, added, removed].flatMap((one) => one ?? []);
   return [...new Set(all.map((one) => one.full_name))];
 };
 
@@ -47,61 +42,33 @@ const readPaths = (payload: unknown): readonly string[] | undefined => {
   return data.project === null || data.project === undefined ? [] : [data.project.path_with_namespace];
 };
 
+/** Gitea also has the names of GitHub for these. */
+const sharedEvents = ['push', 'create', 'delete', 'pull_request', 'issue_comment', 'status', 'repository'];
+const giteaReviews = ['pull_request_approved', 'pull_request_rejected', 'pull_request_comment'];
+const githubChecks = ['pull_request_review', 'check_run', 'check_suite'];
+const githubSettings = ['label', 'member', 'public', 'installation', 'installation_repositories'];
+const gitlabHooks = ['Push', 'Tag Push', 'Merge Request', 'Note', 'Pipeline', 'Member', 'System'];
+
 export const dialects: Readonly<Record<WebhookForge, Dialect>> = {
   gitea: {
     credentialHeader: 'x-gitea-signature',
     createVerify: verifySignature(''),
     eventHeader: 'x-gitea-event',
-    events: new Set([
-      'push',
-      'create',
-      'delete',
-      'pull_request',
-      'pull_request_approved',
-      'pull_request_rejected',
-      'pull_request_comment',
-      'issue_comment',
-      'status',
-      'repository',
-    ]),
+    events: new Set([...sharedEvents, ...giteaReviews]),
     repositoriesIn: readFullNames,
   },
   github: {
     credentialHeader: 'x-hub-signature-256',
     createVerify: verifySignature('sha256='),
     eventHeader: 'x-github-event',
-    events: new Set([
-      'push',
-      'create',
-      'delete',
-      'pull_request',
-      'pull_request_review',
-      'issue_comment',
-      'check_run',
-      'check_suite',
-      'status',
-      'label',
-      'member',
-      'repository',
-      'public',
-      'installation',
-      'installation_repositories',
-    ]),
+    events: new Set([...sharedEvents, ...githubChecks, ...githubSettings]),
     repositoriesIn: readFullNames,
   },
   gitlab: {
     credentialHeader: 'x-gitlab-token',
     createVerify: verifyToken,
     eventHeader: 'x-gitlab-event',
-    events: new Set([
-      'Push Hook',
-      'Tag Push Hook',
-      'Merge Request Hook',
-      'Note Hook',
-      'Pipeline Hook',
-      'Member Hook',
-      'System Hook',
-    ]),
+    events: new Set(gitlabHooks.map((name) => `${name} Hook`)),
     repositoriesIn: readPaths,
   },
 };

@@ -1,4 +1,4 @@
-import type { AnswerTable } from '../forge-http/answer.ts';
+import { type AnswerTable, gone, refused, retry } from '../forge-http/answer.ts';
 
 /**
  * The meaning of Gitea's and Forgejo's statuses. In addition:
@@ -16,47 +16,15 @@ import type { AnswerTable } from '../forge-http/answer.ts';
  * - 404 for an owner, or 200 without repositories: incomplete, because missing permissions look the same.
  */
 export const giteaAnswers: AnswerTable = [
-  {
-    status: 401,
-    meaning: 'refused',
-    code: 'forge.refused',
-    message: (shown) => `${shown}: the token is invalid or expired; give Eph a new one.`,
-  },
-  {
-    status: 403,
-    meaning: 'refused',
-    code: 'forge.refused',
-    message: (shown) =>
+  refused(401, (shown) => `${shown}: the token is invalid or expired; give Eph a new one.`),
+  refused(
+    403,
+    (shown) =>
       `${shown} denies access; the account of Eph must be an administrator of the repository, and its token needs the scopes write:repository, write:issue and read:user.`,
-  },
-  {
-    status: 404,
-    meaning: 'gone',
-    code: 'forge.unreachable',
-    message: (shown) => `${shown} does not exist, or Eph may not see it; check the address and the permissions of the account.`,
-  },
-  {
-    status: [409, 422],
-    meaning: 'refused',
-    code: 'forge.refused',
-    message: (shown) => `${shown} rejected the request as invalid.`,
-  },
-  {
-    status: 423,
-    meaning: 'refused',
-    code: 'forge.refused',
-    message: (shown) => `${shown} is archived or locked, so Eph cannot write to it.`,
-  },
-  {
-    status: 429,
-    meaning: 'retry',
-    code: 'forge.unreachable',
-    message: (shown) => `${shown}: the forge asks for a pause.`,
-  },
-  {
-    status: [500, 599],
-    meaning: 'retry',
-    code: 'forge.unreachable',
-    message: (shown) => `${shown}: the forge reports a server error.`,
-  },
+  ),
+  gone(404, (shown) => `${shown} does not exist, or Eph may not see it; check the address and the permissions of the account.`),
+  refused([409, 422], (shown) => `${shown} rejected the request as invalid.`),
+  refused(423, (shown) => `${shown} is archived or locked, so Eph cannot write to it.`),
+  retry(429, (shown) => `${shown}: the forge asks for a pause.`),
+  retry([500, 599], (shown) => `${shown}: the forge reports a server error.`),
 ];

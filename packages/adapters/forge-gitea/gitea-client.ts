@@ -1,24 +1,13 @@
-import { type Log, registerSecret } from '@eph/contract';
+import { registerSecret } from '@eph/contract';
 import type { Answer } from '../forge-http/answer.ts';
 import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
-import { createForgeHttp, type ParseAnswer, type WriteMethod } from '../forge-http/forge-http.ts';
+import { createForgeHttp, type ForgeApiOptions, type ForgeHttp, type ParseAnswer } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
 import { type Listing, readPages } from '../forge-http/read-pages.ts';
 import { giteaAnswers } from './answers.ts';
 
-export interface GiteaApiOptions {
-  /** The web address, such as `https://git.example.com`. */
-  readonly baseUrl: string;
-  readonly token: string;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly log: Log;
-  /** Shared by all clients with the same token; created if absent. */
-  readonly gate?: Gate;
-}
-
-export interface GiteaClientOptions extends GiteaApiOptions {
+export interface GiteaClientOptions extends ForgeApiOptions {
   readonly owner: string;
   readonly repository: string;
 }
@@ -28,10 +17,11 @@ export interface GiteaApi {
   /** The repository or owner, for messages. */
   readonly shown: string;
   readonly gate: Gate;
-  read<T>(path: string, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  readonly webUrl: string;
+  readonly send: ForgeHttp['send'];
+  readonly read: <T>(path: string, parse: ParseAnswer<T>, signal: AbortSignal) => Promise<Answer<T>>;
   /** All pages of a list with `X-Total-Count`. */
   list<T>(path: string, listed: Listed<T>, signal: AbortSignal): Promise<Listing<T>>;
-  send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
 
 /** The API of one repository. Paths begin after `/repos/{owner}/{repository}`. */
@@ -51,8 +41,8 @@ export interface Listed<T> {
 /** Gitea returns 50 unless configured otherwise; asking for more is harmless. */
 const pageSize = 100;
 
-/** Paths begin after `/api/v1`. */
-export const createGiteaApi = (options: GiteaApiOptions, what: string): GiteaApi => {
+/** Paths begin after `/api/v1` and `root`. */
+export const createGiteaApi = (options: ForgeApiOptions, what: string, root = ''): GiteaApi => {
   const { token, now, random, log } = options;
   const base = parseBaseUrl(options.baseUrl, 'a forge', 'https://git.example.com');
   const shown = `${what} at ${base.host}`;
@@ -60,7 +50,7 @@ export const createGiteaApi = (options: GiteaApiOptions, what: string): GiteaApi
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
     fetch: createConditionalFetch({ gate }),
-    baseUrl: `${base.href}/api/v1`,
+    baseUrl: `${base.href}/api/v1${root}`,
     authorize: (headers) => headers.set('authorization', `token ${token}`),
     table: giteaAnswers,
     shown,
@@ -71,7 +61,8 @@ export const createGiteaApi = (options: GiteaApiOptions, what: string): GiteaApi
   return {
     shown,
     gate,
-
+    webUrl: base.href,
+    send: http.send,
     read: (path, parse, signal) => http.read(path, parse, { signal, fresh: true }),
 
     list<T>(path: string, { parse, keyOf, what: items }: Listed<T>, signal: AbortSignal) {
@@ -88,25 +79,19 @@ export const createGiteaApi = (options: GiteaApiOptions, what: string): GiteaApi
       };
       return readPages({ first: '1', keyOf, shown: `${items} of ${shown}`, readPage });
     },
-
-    send: (method, path, body, parse, signal) => http.send(method, path, body, parse, signal),
   };
 };
 
 export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
   const { owner, repository, token } = options;
-  const api = createGiteaApi(options, `${owner}/${repository}`);
   const path = `${encodeURIComponent(owner)}/${encodeURIComponent(repository)}`;
-  const root = `/repos/${path}`;
-
+  const name = `${owner}/${repository}`;
+  const api = createGiteaApi(options, name, `/repos/${path}`);
+  const { read } = createGiteaApi({ ...options, gate: api.gate }, name);
   return {
-    shown: api.shown,
-    gate: api.gate,
-    location: withToken(`${parseBaseUrl(options.baseUrl, 'a forge', 'https://git.example.com').href}/${path}.git`, 'eph', token),
-    read: (ownPath, parse, signal) => api.read(`${root}${ownPath}`, parse, signal),
-    list: (ownPath, listed, signal) => api.list(`${root}${ownPath}`, listed, signal),
-    send: (method, ownPath, body, parse, signal) => api.send(method, `${root}${ownPath}`, body, parse, signal),
-    readAccount: (parse, signal) => api.read('/user', parse, signal),
+    ...api,
+    location: withToken(`${api.webUrl}/${path}.git`, 'eph', token),
+    readAccount: (parse, signal) => read('/user', parse, signal),
   };
 };
 

@@ -1,7 +1,6 @@
-import { completeReading, type Failure, failure, incompleteReading, type Log, markSources, type ProjectId } from '@eph/contract';
+import { completeReading, type Failure, failure, incompleteReading, markSources, type ProjectId } from '@eph/contract';
 import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
-import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
 import type { Answer } from '../forge-http/answer.ts';
 import { createCachedListing } from '../forge-http/cached-listing.ts';
@@ -18,14 +17,12 @@ export interface GiteaForgeOptions
   extends GiteaClientOptions,
     Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
   readonly project: ProjectId;
-  readonly log: Log;
   /** With it, an unchanged pass is one request for all repositories of the owner. */
   readonly shared?: SharedChanges | undefined;
 }
 
 export interface GiteaForge extends Forge, AsyncDisposable {
   readonly pulls: Pulls;
-  readonly refs: RefWriter;
   readonly client: GiteaClient;
 }
 
@@ -94,7 +91,6 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
   return {
     project,
     client,
-    refs: git.refs,
     pulls: createGiteaPulls(client),
 
     async sources(signal, asOf) {

@@ -1,22 +1,15 @@
 import type { EnvironmentId, ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
 import { createPrefetch } from '../forge-http/prefetch.ts';
-import { createReportQueue, reachable } from '../forge-http/report-queue.ts';
+import { createReportQueue, type ReporterOptions, reachable } from '../forge-http/report-queue.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { type CommentState, createPullComments } from './pull-comments.ts';
 import { parseNumber } from './pull-source.ts';
 import { isPullGone } from './repository.ts';
 
-export interface GiteaReporterOptions {
-  readonly client: GiteaClient;
-  readonly renderComment: (report: Report) => string;
-  readonly computeStatus: (view: ReportView) => {
-    readonly state: 'success' | 'pending' | 'failure' | 'inactive';
-    readonly description: string;
-  };
+export interface GiteaReporterOptions extends ReporterOptions<GiteaClient> {
   readonly now?: () => number;
-  readonly comments?: boolean;
 }
 
 /** What this process knows to be written. A value is removed while it is being written, because that may fail. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { ParseAnswer } from '../forge-http/forge-http.ts';
+import type { ForgeApiOptions, ParseAnswer } from '../forge-http/forge-http.ts';
 import { parseLinks } from '../forge-http/read-pages.ts';
 import { type ChangedPage, createSharedChanges, type SharedChanges } from '../forge-http/shared-changes.ts';
-import { createGiteaApi, type GiteaApiOptions, parseCounted } from './gitea-client.ts';
+import { createGiteaApi, parseCounted } from './gitea-client.ts';
 import { listOf } from './shapes.ts';
 
 const parseIssues = listOf(z.object({ id: z.int(), repository: z.object({ full_name: z.string() }) }));
@@ -20,7 +20,7 @@ const parseChanged =
  * For all repositories of an organisation or user that Eph can see. Without search terms this query is answered from the
  * database, not from an index that lags.
  */
-export const createOwnerChanges = (options: GiteaApiOptions, owner: string): SharedChanges => {
+export const createOwnerChanges = (options: ForgeApiOptions, owner: string): SharedChanges => {
   const api = createGiteaApi(options, owner);
   // Not more than Gitea's page size: it counts pages by the requested limit.
   const everything = `type=pulls&state=all&owner=${encodeURIComponent(owner)}&limit=50`;

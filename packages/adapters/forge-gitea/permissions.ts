@@ -1,25 +1,16 @@
 import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
+import { filterWriters } from '../forge-http/writers.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { parsePermission } from './shapes.ts';
 
 const writeLevels = new Set(['write', 'admin', 'owner']);
 const knownLevels = new Set([...writeLevels, 'read', 'none']);
 
-/** The people who may write to the repository now; one request each. */
-export const readWriters = async (
+export const readWriters = (
   client: GiteaClient,
   people: Iterable<string>,
   signal: AbortSignal,
-): Promise<Answer<ReadonlySet<string>>> => {
-  const writers = new Set<string>();
-  const ask = async (name: string): Promise<Answer<boolean>> => {
-    const answer = await mayWrite(client, name, signal);
-    if (answer.ok && answer.value) writers.add(name);
-    return answer;
-  };
-  const answers = await Promise.all([...new Set(people)].map(ask));
-  return answers.find((answer) => !answer.ok) ?? { ok: true, value: writers };
-};
+): Promise<Answer<ReadonlySet<string>>> => filterWriters(people, (name) => mayWrite(client, name, signal));
 
 const mayWrite = async (client: GiteaClient, name: string, signal: AbortSignal): Promise<Answer<boolean>> => {
   const path = `/collaborators/${encodeURIComponent(name)}/permission`;

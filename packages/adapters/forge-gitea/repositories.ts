@@ -1,7 +1,8 @@
 import { incompleteReading, type ListedRepository, type Reading } from '@eph/contract';
 import { z } from 'zod';
+import type { ForgeApiOptions } from '../forge-http/forge-http.ts';
 import { toRepositoryReading } from '../forge-http/listed-repositories.ts';
-import { createGiteaApi, type GiteaApiOptions, type Listed } from './gitea-client.ts';
+import { createGiteaApi, type Listed } from './gitea-client.ts';
 
 const ownerShape = z.object({ id: z.int() });
 const foundShape = z.object({
@@ -21,7 +22,7 @@ const repositories: Listed<Found> = {
 
 /** The repositories of an organisation or user that Eph can see. By search: the plain lists also count what they do not show. */
 export const readRepositories = async (
-  options: GiteaApiOptions,
+  options: ForgeApiOptions,
   owner: string,
   signal: AbortSignal,
 ): Promise<Reading<ListedRepository>> => {

@@ -1,4 +1,4 @@
-import type { AnswerTable } from '../forge-http/answer.ts';
+import { type AnswerTable, gone, incomplete, refused, retry } from '../forge-http/answer.ts';
 
 /**
  * The meaning of GitLab's statuses. In addition:
@@ -17,73 +17,26 @@ import type { AnswerTable } from '../forge-http/answer.ts';
  * - 404 for an owner, or 200 without repositories: incomplete, because missing permissions look the same.
  */
 export const gitlabAnswers: AnswerTable = [
-  {
-    status: [300, 399],
-    meaning: 'incomplete',
-    code: 'forge.incomplete',
-    message: (shown) =>
-      `${shown}: GitLab redirects to another address; check the address of the forge and the path of the project.`,
-  },
-  {
-    status: 401,
-    meaning: 'refused',
-    code: 'forge.refused',
-    message: (shown) => `${shown}: the token is invalid or expired; give Eph a new one.`,
-  },
-  {
-    status: 403,
-    when: (headers) => headers.has('retry-after'),
-    meaning: 'retry',
-    code: 'forge.unreachable',
-    message: (shown) => `${shown}: GitLab asks for a pause.`,
-  },
-  {
-    status: 403,
-    meaning: 'refused',
-    code: 'forge.refused',
-    message: (shown) =>
+  incomplete(
+    [300, 399],
+    (shown) => `${shown}: GitLab redirects to another address; check the address of the forge and the path of the project.`,
+  ),
+  refused(401, (shown) => `${shown}: the token is invalid or expired; give Eph a new one.`),
+  retry(
+    403,
+    (shown) => `${shown}: GitLab asks for a pause.`,
+    (headers) => headers.has('retry-after'),
+  ),
+  refused(
+    403,
+    (shown) =>
       `${shown} denies access; the token needs the scope api and the role Developer, or Maintainer for protected branches.`,
-  },
-  {
-    status: 404,
-    meaning: 'gone',
-    code: 'forge.unreachable',
-    message: (shown) => `${shown} does not exist, or Eph may not see it; check the path and the permissions of the token.`,
-  },
-  {
-    status: 405,
-    meaning: 'refused',
-    code: 'forge.refused',
-    message: (shown) => `${shown} cannot be changed under this path; if the project was moved, configure its new path.`,
-  },
-  {
-    status: 408,
-    meaning: 'retry',
-    code: 'forge.unreachable',
-    message: (shown) => `${shown}: GitLab reports a server error.`,
-  },
-  {
-    status: 409,
-    meaning: 'retry',
-    code: 'forge.unreachable',
-    message: (shown) => `${shown}: the request conflicts with another one.`,
-  },
-  {
-    status: 400,
-    meaning: 'refused',
-    code: 'forge.refused',
-    message: (shown) => `${shown} rejected the request as invalid.`,
-  },
-  {
-    status: 429,
-    meaning: 'retry',
-    code: 'forge.unreachable',
-    message: (shown) => `${shown}: GitLab asks for a pause.`,
-  },
-  {
-    status: [500, 599],
-    meaning: 'retry',
-    code: 'forge.unreachable',
-    message: (shown) => `${shown}: GitLab reports a server error.`,
-  },
+  ),
+  gone(404, (shown) => `${shown} does not exist, or Eph may not see it; check the path and the permissions of the token.`),
+  refused(405, (shown) => `${shown} cannot be changed under this path; if the project was moved, configure its new path.`),
+  retry(408, (shown) => `${shown}: GitLab reports a server error.`),
+  retry(409, (shown) => `${shown}: the request conflicts with another one.`),
+  refused(400, (shown) => `${shown} rejected the request as invalid.`),
+  retry(429, (shown) => `${shown}: GitLab asks for a pause.`),
+  retry([500, 599], (shown) => `${shown}: GitLab reports a server error.`),
 ];

@@ -1,14 +1,10 @@
 import type { CommitSha } from '@eph/contract';
 import { toError, unwrap } from '../forge-http/answer.ts';
+import type { ComputedStatus } from '../forge-http/report-queue.ts';
 import { type GitlabClient, parseNothing } from './gitlab-client.ts';
 import { isGone } from './is-gone.ts';
 import type { StatusShape } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
-
-export interface ComputedStatus {
-  readonly state: 'success' | 'pending' | 'failure' | 'inactive';
-  readonly description: string;
-}
 
 export interface WantedStatus extends ComputedStatus {
   readonly commit: CommitSha;

@@ -1,25 +1,23 @@
-import { EphError, type Log, registerSecret } from '@eph/contract';
+import { EphError, registerSecret } from '@eph/contract';
 import type { z } from 'zod';
 import type { Answer } from '../forge-http/answer.ts';
 import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
-import { createForgeHttp, type ParseAnswer, type ReadOptions, type WriteMethod } from '../forge-http/forge-http.ts';
+import {
+  createForgeHttp,
+  type ForgeApiOptions,
+  type ForgeHttp,
+  type ParseAnswer,
+  type ReadOptions,
+} from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
 import { type Listing, type Page, readPages } from '../forge-http/read-pages.ts';
 import { gitlabAnswers } from './answers.ts';
 import { createCountedFetch } from './counted-fetch.ts';
 import { accountShape } from './shapes.ts';
 
-export interface GitlabApiOptions {
-  /** The web address, such as `https://gitlab.com`. */
-  readonly baseUrl: string;
-  /** A personal, project or group token with the scope `api`. */
-  readonly token: string;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly log: Log;
-  /** Shared by all clients with the same token; created if absent. */
-  readonly gate?: Gate;
+/** The token is a personal, project or group token with the scope `api`. */
+export interface GitlabApiOptions extends ForgeApiOptions {
   readonly cacheLimitBytes?: number;
 }
 
@@ -28,15 +26,14 @@ export interface GitlabClientOptions extends GitlabApiOptions {
   readonly path: string;
 }
 
-export interface GitlabApi {
+export interface GitlabApi extends ForgeHttp {
   /** The project or owner, for messages. */
   readonly shown: string;
   readonly gate: Gate;
-  read<T>(path: string, parse: ParseAnswer<T>, options: ReadOptions): Promise<Answer<T>>;
+  readonly webUrl: string;
   /** One page of a list; the first is `1`. Returns the same object while it and the total are unchanged. */
   readPage<T>(path: string, listed: Listed<T>, page: string, options: ReadOptions): Promise<Answer<Page<T>>>;
   list<T>(path: string, listed: Listed<T>, options: ReadOptions, first?: Answer<Page<T>>): Promise<Listing<T>>;
-  send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
 
 /** The API of one project. Paths begin after `/projects/{project}`. */
@@ -74,17 +71,16 @@ const parseAccount: ParseAnswer<number> = (body) => accountShape.parse(body).id;
 
 const pageSize = 100;
 
-/** Paths begin after `/api/v4`. */
-export const createGitlabApi = (options: GitlabApiOptions, what: string): GitlabApi => {
+/** Paths begin after `/api/v4` and `root`. */
+export const createGitlabApi = (options: GitlabApiOptions, what: string, root = ''): GitlabApi => {
   const { token, now, random, log } = options;
   const base = parseBaseUrl(options.baseUrl, 'a GitLab', 'https://gitlab.com');
   const shown = `${what} at ${base.host}`;
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
-    // Parsed answers are cached instead: they are many times smaller.
-    fetch: createCountedFetch(createConditionalFetch({ gate, cacheLimitBytes: 0 })),
-    baseUrl: `${base.href}/api/v4`,
+    fetch: createCountedFetch(createConditionalFetch({ gate })),
+    baseUrl: `${base.href}/api/v4${root}`,
     authorize: (headers) => headers.set('private-token', token),
     table: gitlabAnswers,
     shown,
@@ -99,11 +95,10 @@ export const createGitlabApi = (options: GitlabApiOptions, what: string): Gitlab
   };
 
   return {
+    ...http,
     shown,
     gate,
-
-    read: (path, parse, readOptions) => http.read(path, parse, readOptions),
-
+    webUrl: base.href,
     readPage,
 
     list(path, listed, readOptions, first) {
@@ -115,29 +110,22 @@ export const createGitlabApi = (options: GitlabApiOptions, what: string): Gitlab
       };
       return readPages({ first: '1', keyOf: listed.keyOf, shown: `${listed.what} of ${shown}`, readPage: takePage });
     },
-
-    send: (method, path, body, parse, signal) => http.send(method, path, body, parse, signal),
   };
 };
 
 export const createGitlabClient = (options: GitlabClientOptions): GitlabClient => {
   const path = parsePath(options.path);
-  const api = createGitlabApi(options, path);
-  const root = `/projects/${encodeURIComponent(path)}`;
-  const address = `${parseBaseUrl(options.baseUrl, 'a GitLab', 'https://gitlab.com').href}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
+  const api = createGitlabApi(options, path, `/projects/${encodeURIComponent(path)}`);
+  const { read } = createGitlabApi({ ...options, gate: api.gate }, path);
+  const address = `${api.webUrl}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
   let account: Answer<number> | undefined;
 
   return {
-    shown: api.shown,
-    gate: api.gate,
+    ...api,
     location: withToken(address, 'oauth2', options.token),
-    read: (ownPath, parse, readOptions) => api.read(`${root}${ownPath}`, parse, readOptions),
-    readPage: (ownPath, listed, page, readOptions) => api.readPage(`${root}${ownPath}`, listed, page, readOptions),
-    list: (ownPath, listed, readOptions, first) => api.list(`${root}${ownPath}`, listed, readOptions, first),
-    send: (method, ownPath, body, parse, signal) => api.send(method, `${root}${ownPath}`, body, parse, signal),
 
     async readAccount(signal) {
-      account = account?.ok === true ? account : await api.read('/user', parseAccount, { signal });
+      account = account?.ok === true ? account : await read('/user', parseAccount, { signal });
       return account;
     },
   };

@@ -3,7 +3,6 @@ import {
   type Failure,
   failure,
   incompleteReading,
-  type Log,
   markSources,
   type ProjectId,
   type Reading,
@@ -13,7 +12,6 @@ import {
 } from '@eph/contract';
 import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
-import type { RefWriter } from '@eph/engine/source/ref-writer';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
 import { createCachedListing } from '../forge-http/cached-listing.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
@@ -29,7 +27,6 @@ export interface GitlabForgeOptions
   extends GitlabClientOptions,
     Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
   readonly project: ProjectId;
-  readonly log: Log;
   /** The kinds to list; all by default. With merge requests only, an unchanged pass is one request. */
   readonly kinds?: readonly SourceKind[];
   /** With it, an unchanged pass is one request for all projects of the group. */
@@ -38,7 +35,6 @@ export interface GitlabForgeOptions
 
 export interface GitlabForge extends Forge, AsyncDisposable {
   readonly pulls: Pulls;
-  readonly refs: RefWriter;
   readonly client: GitlabClient;
 }
 
@@ -109,7 +105,6 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
   return {
     project,
     client,
-    refs: git.refs,
     pulls: createGitlabPulls(client),
 
     async sources(signal, asOf) {

@@ -5,7 +5,7 @@ import type { Report } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
 import { createGitlabHarness, type GitlabHarness, path, takeApiRequests } from './gitlab-harness.fake.ts';
-import { createGitlabReporter, type GitlabReporterOptions } from './gitlab-reporter.ts';
+import { createGitlabReporter } from './gitlab-reporter.ts';
 
 const { signal } = new AbortController();
 const at = { project: path, iid: 1 };
@@ -13,7 +13,7 @@ const name = environmentName('shop-calm-bay-1234');
 const url = 'http://shop-calm-bay-1234.localhost';
 
 /** A merge request and what is reported about it. */
-const createWorld = async (options: Partial<GitlabReporterOptions> = {}) => {
+const createWorld = async (options: { readonly comments?: boolean } = {}) => {
   const harness = await createGitlabHarness();
   const { alice, forge, gitlab } = harness;
   const commit = commitSha(await alice.push(path, 'feature', { 'a.txt': 'a' }));

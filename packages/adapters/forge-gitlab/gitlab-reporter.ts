@@ -1,8 +1,8 @@
 import { type EnvironmentId, isSameView, type ReportView, sourceKey } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
 import { unwrap } from '../forge-http/answer.ts';
-import { createReportQueue, reachable } from '../forge-http/report-queue.ts';
-import { type ComputedStatus, ensureCommitStatus } from './commit-statuses.ts';
+import { createReportQueue, type ReporterOptions, reachable } from '../forge-http/report-queue.ts';
+import { ensureCommitStatus } from './commit-statuses.ts';
 import { createEnvironmentNotes } from './environment-notes.ts';
 import { createGitlabEnvironments, reviewPrefix, type WantedEnvironment } from './environments.ts';
 import { type GitlabClient, parserOf } from './gitlab-client.ts';
@@ -10,20 +10,13 @@ import { isGone } from './is-gone.ts';
 import { parseNumber } from './merge-request-source.ts';
 import { mergeRequestShape } from './shapes.ts';
 
-export interface GitlabReporterOptions {
-  readonly client: GitlabClient;
-  readonly renderComment: (report: Report) => string;
-  readonly computeStatus: (view: ReportView) => ComputedStatus;
-  readonly comments?: boolean;
-}
-
 const parseMergeRequest = parserOf(mergeRequestShape);
 
 /**
  * Writes a note on the merge request, a status on the commit, and a GitLab environment with a link. Each is read before
  * it is written, so no state has to survive a restart.
  */
-export const createGitlabReporter = (options: GitlabReporterOptions): Reporter => {
+export const createGitlabReporter = (options: ReporterOptions<GitlabClient>): Reporter => {
   const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
   const notes = createEnvironmentNotes(client);
   const environments = createGitlabEnvironments(client);

@@ -21,7 +21,7 @@ export interface Refusal {
 /** One rule of an adapter's table of statuses. The first match counts. */
 export interface AnswerRule {
   readonly status: number | readonly [first: number, last: number];
-  readonly when?: (headers: Headers) => boolean;
+  readonly when?: ((headers: Headers) => boolean) | undefined;
   readonly meaning: Meaning;
   readonly code: ErrorCode;
   /** Without variable parts: a new text looks like a new failure. `shown` is the repository. */
@@ -29,6 +29,21 @@ export interface AnswerRule {
 }
 
 export type AnswerTable = readonly AnswerRule[];
+
+const ruleOf =
+  (meaning: Meaning, code: ErrorCode) =>
+  (status: AnswerRule['status'], message: AnswerRule['message'], when?: AnswerRule['when']): AnswerRule => ({
+    status,
+    when,
+    meaning,
+    code,
+    message,
+  });
+
+export const gone = ruleOf('gone', 'forge.unreachable');
+export const refused = ruleOf('refused', 'forge.refused');
+export const retry = ruleOf('retry', 'forge.unreachable');
+export const incomplete = ruleOf('incomplete', 'forge.incomplete');
 
 export interface UnsuccessfulAnswer {
   readonly status: number;

@@ -3,7 +3,6 @@ export interface BoundedCache<V> {
   get(key: string): V | undefined;
   set(key: string, value: V, sizeBytes: number): void;
   delete(key: string): void;
-  readonly sizeBytes: number;
 }
 
 export const createBoundedCache = <V>(limitBytes: number): BoundedCache<V> => {
@@ -37,8 +36,5 @@ export const createBoundedCache = <V>(limitBytes: number): BoundedCache<V> => {
       }
     },
     delete: remove,
-    get sizeBytes() {
-      return total;
-    },
   };
 };

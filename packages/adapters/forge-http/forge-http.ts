@@ -1,6 +1,19 @@
 import type { Log } from '@eph/contract';
 import { type Answer, type AnswerTable, classifyAnswer, invalidAnswer, noAnswer } from './answer.ts';
 import { createBoundedCache } from './bounded-cache.ts';
+import type { Gate } from './gate.ts';
+
+/** What a client of a forge with tokens needs. */
+export interface ForgeApiOptions {
+  /** The web address, such as `https://git.example.com`. */
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly log: Log;
+  /** Shared by all clients with the same token; created if absent. */
+  readonly gate?: Gate;
+}
 
 export interface ForgeHttpOptions {
   readonly fetch: typeof fetch;
@@ -26,12 +39,18 @@ export interface ReadOptions {
 /** JSON over HTTP. Nothing here throws: every outcome is an `Answer`. */
 export interface ForgeHttp {
   /** Returns the same object as long as the forge says that nothing changed. */
-  read<T>(path: string, parse: ParseAnswer<T>, options: ReadOptions): Promise<Answer<T>>;
+  readonly read: <T>(path: string, parse: ParseAnswer<T>, options: ReadOptions) => Promise<Answer<T>>;
   /** A write: never cached or shared. An empty body is parsed as `undefined`. */
-  send<T>(method: WriteMethod, path: string, body: unknown, parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  readonly send: <T>(
+    method: WriteMethod,
+    path: string,
+    body: unknown,
+    parse: ParseAnswer<T>,
+    signal: AbortSignal,
+  ) => Promise<Answer<T>>;
 }
 
-export type WriteMethod = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+type WriteMethod = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 interface CacheEntry {
   readonly tag: string;

@@ -2,6 +2,18 @@ import { type EnvironmentId, EphError, isEphError, type ReportView } from '@eph/
 import type { Report } from '@eph/engine/report/reporter';
 import { createKeyedQueue } from './keyed-queue.ts';
 
+export interface ReporterOptions<Client> {
+  readonly client: Client;
+  readonly renderComment: (report: Report) => string;
+  readonly computeStatus: (view: ReportView) => ComputedStatus;
+  readonly comments?: boolean;
+}
+
+export interface ComputedStatus {
+  readonly state: 'success' | 'pending' | 'failure' | 'inactive';
+  readonly description: string;
+}
+
 export interface ReportQueue {
   readonly ensure: (report: Report, signal: AbortSignal) => Promise<void>;
   /** Runs work while no report about the same environment is being written. */

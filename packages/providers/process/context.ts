@@ -1,4 +1,4 @@
-import type { CommitSha, EnvironmentId, Identity, Log, ProjectId } from '@eph/contract';
+import type { CommitSha, EnvironmentId, Identity, Log, ProjectId, ProviderName } from '@eph/contract';
 import type { Layout } from './layout.ts';
 import type { Limits } from './limits.ts';
 import type { LogRotation } from './log-rotation.ts';
@@ -7,7 +7,26 @@ import type { Ports } from './ports.ts';
 import type { Processes } from './processes.ts';
 import type { Scratch } from './scratch.ts';
 
-export interface Context {
+export interface ProcessProviderOptions {
+  /** `process` if absent. */
+  readonly name?: ProviderName;
+  /** The data folder: all that this provider knows is in there. One ephd at a time. */
+  readonly folder: string;
+  /** Writes the tree of a commit to a folder that does not exist yet. */
+  readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
+  /** The environment variables of ephd: services get PATH, HOME and the like from there, and nothing else. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** A secret of a project; asked each time a service is started, so that secrets are kept nowhere. */
+  readonly secretOf?: (project: ProjectId, name: string) => string | undefined;
+  /** Where an environment is reached; asked each time a service is started. */
+  readonly urlOf?: (identity: Identity) => string;
+  readonly log?: Log;
+  readonly limits?: Partial<Limits>;
+  /** Milliseconds since 1970, for times shown to people. */
+  readonly now?: () => number;
+}
+
+export interface Context extends Required<Omit<ProcessProviderOptions, 'name' | 'folder' | 'limits'>> {
   readonly layout: Layout;
   readonly limits: Limits;
   readonly processes: Processes;
@@ -15,15 +34,6 @@ export interface Context {
   readonly ports: Ports;
   readonly rotation: LogRotation;
   readonly scratch: Scratch;
-  readonly log: Log;
-  /** The environment variables of ephd. Services get only a few of them. */
-  readonly variables: Readonly<Record<string, string | undefined>>;
-  readonly secretOf: (project: ProjectId, name: string) => string | undefined;
-  /** Where an environment is reached now. */
-  readonly urlOf: (identity: Identity) => string;
-  /** Milliseconds since 1970, for times shown to people. */
-  readonly now: () => number;
-  readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
   /** Called when the observed state of an environment may have changed. */
   readonly changed: (environment: EnvironmentId) => void;
 }

@@ -12,10 +12,11 @@ import {
   type ResolvedComponent,
   revision,
 } from '@eph/contract';
+import type { ProcessProviderOptions } from './context.ts';
 import { Layout } from './layout.ts';
 import type { Limits } from './limits.ts';
 import type { RunningProcess } from './processes.ts';
-import { createProcessProvider, type ProcessProvider, type ProcessProviderOptions } from './provider.ts';
+import { createProcessProvider, type ProcessProvider } from './provider.ts';
 import { createProcesses } from './this-machine.ts';
 
 export const never = new AbortController().signal;

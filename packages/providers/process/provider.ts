@@ -1,31 +1,21 @@
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import {
-  type CommitSha,
-  type ComponentName,
   completeReading,
   type EnvironmentId,
   EphError,
-  type Identity,
   incompleteReading,
-  type Log,
-  type ObservedEnvironment,
-  type ProjectId,
-  type ProviderName,
   providerName,
-  type Reading,
-  type ResolvedComponent,
   silentLog,
   toFailure,
-  type Usage,
 } from '@eph/contract';
-import type { LogEntry, LogOptions, Provider, Scope } from '@eph/engine/provider/provider';
-import type { Context } from './context.ts';
+import type { Provider, Scope } from '@eph/engine/provider/provider';
+import type { Context, ProcessProviderOptions } from './context.ts';
 import type { Environment } from './environment.ts';
 import { Environments } from './environments.ts';
 import { toDiskError } from './faults.ts';
 import { followLogs } from './follow-logs.ts';
 import { Layout } from './layout.ts';
-import { defaultLimits, type Limits } from './limits.ts';
+import { defaultLimits } from './limits.ts';
 import { LogRotation } from './log-rotation.ts';
 import { Monitor } from './monitor.ts';
 import { endOrphans } from './orphans.ts';
@@ -35,24 +25,6 @@ import { Scratch } from './scratch.ts';
 import { parseService } from './service.ts';
 import { createProcesses } from './this-machine.ts';
 import { checkDirectory } from './trees.ts';
-
-export interface ProcessProviderOptions {
-  /** `process` if absent. */
-  readonly name?: ProviderName;
-  /** The data folder: all that this provider knows is in there. One ephd at a time. */
-  readonly folder: string;
-  /** Writes the tree of a commit to a folder that does not exist yet. */
-  readonly exportTree: (project: ProjectId, commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
-  /** The environment variables of ephd: services get PATH, HOME and the like from there, and nothing else. */
-  readonly variables: Readonly<Record<string, string | undefined>>;
-  /** A secret of a project; asked each time a service is started, so that secrets are kept nowhere. */
-  readonly secretOf?: (project: ProjectId, name: string) => string | undefined;
-  /** Where an environment is reached; asked each time a service is started. */
-  readonly urlOf?: (identity: Identity) => string;
-  readonly log?: Log;
-  readonly limits?: Partial<Limits>;
-  readonly now?: () => number;
-}
 
 /** Closing stops looking after services; the services go on, and the next provider over the folder finds them. */
 export type ProcessProvider = Provider & AsyncDisposable;
@@ -90,7 +62,7 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
     type: 'process',
     holdsSecrets: false,
 
-    async list(scope: Scope): Promise<Reading<ObservedEnvironment>> {
+    async list(scope) {
       try {
         const { environments } = await open();
         const faults = await environments.refresh('environment' in scope ? scope.environment : undefined);
@@ -101,7 +73,7 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       }
     },
 
-    async ensure(identity: Identity, component: ResolvedComponent, signal: AbortSignal): Promise<void> {
+    async ensure(identity, component, signal) {
       signal.throwIfAborted();
       const service = parseService(component);
       checkDirectory(service.directory ?? '.');
@@ -113,7 +85,7 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       });
     },
 
-    async remove(identity: Identity, component: ComponentName, signal: AbortSignal): Promise<void> {
+    async remove(identity, component, signal) {
       signal.throwIfAborted();
       await describeFaults(`Component ${component}`, async () => {
         const { environments } = await open();
@@ -121,17 +93,17 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       });
     },
 
-    async hold(identity: Identity, held: boolean, signal: AbortSignal): Promise<void> {
+    async hold(identity, held, signal) {
       signal.throwIfAborted();
       await describeFaults(`Environment ${identity.name}`, async () => (await open()).environments.hold(identity, held));
     },
 
-    async usage(environment: EnvironmentId): Promise<ReadonlyMap<ComponentName, Usage>> {
+    async usage(environment) {
       const { context, environments } = await open();
       return environments.get(environment)?.measure(await context.processes.readAll()) ?? new Map();
     },
 
-    async *logs(environment: EnvironmentId, component: ComponentName, logOptions: LogOptions): AsyncGenerator<LogEntry> {
+    async *logs(environment, component, logOptions) {
       const { environments } = await open();
       const find = () => environments.get(environment)?.component(component);
       if (find() === undefined) {
@@ -140,14 +112,14 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       yield* followLogs(() => find()?.instances, logOptions);
     },
 
-    watch(changed, signal): void {
+    watch(changed, signal) {
       if (signal.aborted) return;
       const listener = (id: EnvironmentId): void => changed(id);
       listeners.add(listener);
       signal.addEventListener('abort', () => listeners.delete(listener), { once: true });
     },
 
-    async [Symbol.asyncDispose](): Promise<void> {
+    async [Symbol.asyncDispose]() {
       closed.abort();
       const opened = await opening?.catch(() => undefined);
       opened?.environments.letGo();

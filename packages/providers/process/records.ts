@@ -1,6 +1,5 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import {
-  type CommitSha,
   type ComponentName,
   commitSha,
   componentName,
@@ -8,44 +7,12 @@ import {
   environmentName,
   type Identity,
   projectId,
-  type Revision,
   revision,
   sourceKinds,
 } from '@eph/contract';
 import { z } from 'zod';
 import { isAbsent, sentence } from './faults.ts';
-import type { ProcessIdentity } from './processes.ts';
-import { type Service, serviceSchema } from './service.ts';
-
-/** One start of one version. It keeps its id and its log through restarts of the process. */
-export interface InstanceRecord {
-  readonly id: string;
-  readonly revision: Revision;
-  readonly commit: CommitSha;
-  readonly entry: boolean;
-  readonly dependsOn: readonly ComponentName[];
-  readonly service: Service;
-  readonly port: number;
-  readonly createdAt: string;
-  /** When it took over; null until then. */
-  readonly readyAt: string | null;
-  /** Null from the intent to start it until it is known. */
-  readonly process: ProcessIdentity | null;
-}
-
-/** What is known of an environment besides its components. */
-export interface EnvironmentRecord {
-  readonly identity: Identity;
-  readonly held: boolean;
-}
-
-/** All that is known of a component. One file, replaced as a whole, so that versions change places in one step. */
-export interface ComponentRecord {
-  readonly name: ComponentName;
-  readonly current: InstanceRecord | null;
-  readonly next: InstanceRecord | null;
-  readonly retiring: readonly InstanceRecord[];
-}
+import { serviceSchema } from './service.ts';
 
 /**
  * `corrupt` will never be readable and may be replaced; `unreadable` may be readable later, or by a newer ephd, and may not.
@@ -70,6 +37,12 @@ const id = <T extends string>(make: (text: string) => T) =>
     }
   });
 
+/** What is known of an environment besides its components. */
+export interface EnvironmentRecord {
+  readonly identity: Identity;
+  readonly held: boolean;
+}
+
 const environmentSchema = z
   .object({
     id: id(environmentId),
@@ -81,24 +54,32 @@ const environmentSchema = z
   })
   .transform(({ held, ...identity }) => ({ identity, held }));
 
+/** One start of one version. It keeps its id and its log through restarts of the process. */
+export type InstanceRecord = Readonly<z.output<typeof instanceSchema>>;
+
 const instanceSchema = z.object({
   id: z.string().regex(instanceId),
   revision: id(revision),
   commit: id(commitSha),
   entry: z.boolean(),
-  dependsOn: z.array(id(componentName)),
+  dependsOn: z.array(id(componentName)).readonly(),
   service: serviceSchema,
   port: z.int().min(1).max(65_535),
   createdAt: z.string(),
+  /** When it took over; null until then. */
   readyAt: z.string().nullable(),
+  /** Null from the intent to start it until it is known. */
   process: z.object({ pid: z.int().min(2), startTime: z.string(), bootId: z.string() }).nullable(),
 });
+
+/** All that is known of a component. One file, replaced as a whole, so that versions change places in one step. */
+export type ComponentRecord = Readonly<z.output<typeof componentSchema>>;
 
 const componentSchema = z.object({
   name: id(componentName),
   current: instanceSchema.nullable(),
   next: instanceSchema.nullable(),
-  retiring: z.array(instanceSchema),
+  retiring: z.array(instanceSchema).readonly(),
 });
 
 /** Known by name, and nothing done for it yet. */
