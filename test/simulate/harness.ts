@@ -62,7 +62,7 @@ const providerTypes: ReadonlyMap<ProviderName, string> = new Map([
   [providerName('spare'), 'toy'],
 ]);
 
-export const providerNames = [...providerTypes.keys()] as [ProviderName, ...ProviderName[]];
+const providerNames = [...providerTypes.keys()] as [ProviderName, ...ProviderName[]];
 
 const profileOf = (random: Random): Profile => ({
   projects: [projectId('shop'), ...['blog', 'mail', 'wiki'].slice(0, 1 + random.below(3)).map(projectId)],

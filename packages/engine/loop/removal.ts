@@ -61,6 +61,9 @@ export const findSurplus = (
   const idsOf = (some: readonly Surplus[]): readonly EnvironmentId[] => some.map(({ observed }) => observed.identity.id);
   const isHeld = ({ observed }: Surplus): boolean =>
     observed.held || project.environments.get(observed.identity.id)?.held === true || isOn(observed, context.retired);
+  const listed = new Set(items.map(({ identity }) => identity.id));
+  const isUnwritten = ({ id: one, held: isKept, observed }: EnvironmentRecord): boolean =>
+    isKept && !listed.has(one) && observed !== undefined && !isHoldWritten(observed);
   const { permitted, held } = context.guard({
     candidates: idsOf(surplus.filter(isRead)),
     total: items.length,
@@ -68,6 +71,7 @@ export const findSurplus = (
     complete: sources.complete,
     held: new Set(idsOf(surplus.filter(isHeld))),
     written: new Set(idsOf(surplus.filter(({ observed }) => isHoldWritten(observed)))),
+    unwrittenElsewhere: project.environments.values().some(isUnwritten),
     released: project.released,
     first: !project.surveyed,
     bound: context.deletionBound,
@@ -129,13 +133,15 @@ export const writeHold = async (
   signal: AbortSignal,
 ): Promise<readonly Failure[]> => {
   const failures: Failure[] = [];
-  for (const name of new Set(components.map(({ provider }) => provider)))
+  for (const name of new Set(components.map(({ provider }) => provider))) {
+    signal.throwIfAborted();
     try {
       await context.providers.get(name)?.hold(identity, held, signal);
     } catch (error) {
-      signal.throwIfAborted();
       failures.push(toFailure(error));
     }
+  }
+  signal.throwIfAborted();
   return failures;
 };
 

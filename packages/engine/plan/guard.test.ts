@@ -13,6 +13,7 @@ const question = (changes: Partial<GuardInput>): GuardInput => ({
   complete: true,
   held: new Set(),
   written: new Set(ids(100)),
+  unwrittenElsewhere: false,
   released: new Set(),
   first: false,
   bound: defaultDeletionBound,
@@ -98,6 +99,7 @@ describe('whatever is asked', () => {
     vanished: fc.boolean(),
     held: some.map((all) => new Set(all)),
     written: some.map((all) => new Set(all)),
+    unwrittenElsewhere: fc.boolean(),
     released: some.map((all) => new Set(all)),
     first: fc.boolean(),
     bound: fc.record({ atLeast: fc.nat(10), share: fc.constantFrom(0, 0.1, 0.2, 1) }),
@@ -133,13 +135,16 @@ describe('whatever is asked', () => {
 
   it('a complete reading leaves no candidate undecided, once every hold is written', () => {
     expectAlways(
-      ({ candidates, complete, written }, { permitted, held }) =>
-        !complete || !held.isSubsetOf(written) || permitted.union(held).size === candidates.length,
+      ({ candidates, complete, written, unwrittenElsewhere }, { permitted, held }) =>
+        !complete || unwrittenElsewhere || !held.isSubsetOf(written) || permitted.union(held).size === candidates.length,
     );
   });
 
   it('nothing is permitted without an operator while a hold is not written', () => {
-    expectAlways(({ released, written }, { permitted, held }) => held.isSubsetOf(written) || permitted.isSubsetOf(released));
+    expectAlways(
+      ({ released, written, unwrittenElsewhere }, { permitted, held }) =>
+        (held.isSubsetOf(written) && !unwrittenElsewhere) || permitted.isSubsetOf(released),
+    );
   });
 
   it('a released candidate goes at the next complete reading', () => {

@@ -20,6 +20,8 @@ export interface GuardInput {
   readonly held: ReadonlySet<EnvironmentId>;
   /** Whose hold is written on the infrastructure, or needs no writing. */
   readonly written: ReadonlySet<EnvironmentId>;
+  /** One that could not be read now is held, and its hold may not be written. */
+  readonly unwrittenElsewhere: boolean;
   /** Released by an operator. */
   readonly released: ReadonlySet<EnvironmentId>;
   /** Nothing is remembered of earlier passes, as after a start: how many went before is unknown. */
@@ -51,7 +53,7 @@ export const guardDeletions = (input: GuardInput): GuardAnswer => {
   const allowed = input.vanished && input.total > few ? 0 : fresh.length <= limit ? fresh.length : input.first ? 0 : limit;
   const released = input.candidates.filter((id) => input.released.has(id));
   const allHeld = new Set([...held, ...fresh.slice(allowed)]);
-  const isWritten = [...allHeld].every((id) => input.written.has(id));
+  const isWritten = !input.unwrittenElsewhere && [...allHeld].every((id) => input.written.has(id));
   return { permitted: new Set([...released, ...(isWritten ? fresh.slice(0, allowed) : [])]), held: allHeld };
 };
 
