@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { EnvironmentName } from '@eph/contract';
 import { prefersHtml } from './accept.ts';
 import { type Notice, noticeHeader, noticePagePolicy, renderNoticePage } from './notice-page.ts';
@@ -6,14 +6,13 @@ import type { ClosedRoute } from './routes.ts';
 
 /** The same answer for everything unknown, so that nobody can find out what exists. */
 export const answerUnknown = (response: ServerResponse): void =>
-  answer(response, 404, ['content-type', 'text/plain; charset=utf-8'], 'Not found\n');
+  answer(response, 404, { 'content-type': 'text/plain; charset=utf-8' }, 'Not found\n');
 
 export const answerMalformed = (response: ServerResponse): void =>
-  answer(response, 400, ['content-type', 'text/plain; charset=utf-8'], 'Bad request\n');
+  answer(response, 400, { 'content-type': 'text/plain; charset=utf-8' }, 'Bad request\n');
 
 /** 307 keeps method and body and is not cached: an alias may change its target. */
-export const answerMoved = (response: ServerResponse, location: string): void =>
-  answer(response, 307, ['location', location], '');
+export const answerMoved = (response: ServerResponse, location: string): void => answer(response, 307, { location }, '');
 
 export const answerClosed = (request: IncomingMessage, response: ServerResponse, route: ClosedRoute): void => {
   const { environment, phase, summary, waitingFor } = route;
@@ -40,27 +39,20 @@ const answerNotice = (
   notice: Notice,
   seconds: number,
 ): void => {
-  const headers = ['retry-after', String(seconds), 'vary', 'accept', noticeHeader, String(status)];
+  const headers = { 'retry-after': String(seconds), vary: 'accept', [noticeHeader]: String(status) };
   if (prefersHtml(request.headers.accept)) {
-    headers.push('content-type', 'text/html; charset=utf-8', 'content-security-policy', noticePagePolicy);
-    answer(response, status, headers, renderNoticePage(notice, seconds));
-  } else {
-    headers.push('content-type', 'application/json');
-    answer(response, status, headers, `${JSON.stringify(notice)}\n`);
-  }
+    const html = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': noticePagePolicy };
+    answer(response, status, { ...headers, ...html }, renderNoticePage(notice, seconds));
+  } else answer(response, status, { ...headers, 'content-type': 'application/json' }, `${JSON.stringify(notice)}\n`);
 };
 
-const answer = (response: ServerResponse, status: number, headers: readonly string[], body: string): void => {
-  response.writeHead(status, [
+const answer = (response: ServerResponse, status: number, headers: OutgoingHttpHeaders, body: string): void => {
+  response.writeHead(status, {
     ...headers,
-    'content-length',
-    String(Buffer.byteLength(body)),
-    'cache-control',
-    'no-store',
-    'x-content-type-options',
-    'nosniff',
-    'x-robots-tag',
-    'noindex',
-  ]);
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-robots-tag': 'noindex',
+  });
   response.end(body);
 };

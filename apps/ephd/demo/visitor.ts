@@ -1,4 +1,6 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 
 export interface Page {
   readonly status: number;
@@ -6,21 +8,18 @@ export interface Page {
 }
 
 /** Gets the front page of an environment through the gateway, as a browser at `<name>.localhost` would. */
-export const visit = (gatewayPort: number, name: string): Promise<Page> =>
-  new Promise((resolve, reject) => {
-    const outgoing = request(
-      { host: '127.0.0.1', port: gatewayPort, path: '/', headers: { host: `${name}.localhost:${gatewayPort}` }, timeout: 5_000 },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
-        response.on('error', reject);
-      },
-    );
-    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer within 5 s')));
-    outgoing.on('error', reject);
-    outgoing.end();
-  });
+export const visit = async (gatewayPort: number, name: string): Promise<Page> => {
+  const headers = { host: `${name}.localhost:${gatewayPort}` };
+  const outgoing = request({
+    host: '127.0.0.1',
+    port: gatewayPort,
+    path: '/',
+    headers,
+    signal: AbortSignal.timeout(5_000),
+  }).end();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await text(response) };
+};
 
 export interface Visits {
   readonly total: number;

@@ -29,22 +29,19 @@ export const createBatchQueue = <Item, Result>(
     running = false;
   };
 
-  return (item, signal) => {
+  return async (item, signal) => {
+    signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    if (signal.aborted) reject(signal.reason);
-    else {
-      const entry = { item, signal, resolve, reject };
-      const leave = () => {
-        waiting = waiting.filter((other) => other !== entry);
-        reject(signal.reason);
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      waiting.push(entry);
-      // Deferred, so that calls in the same tick share the first batch.
-      queueMicrotask(() => void runAll());
-      return promise.finally(() => signal.removeEventListener('abort', leave));
-    }
-    return promise;
+    const entry = { item, signal, resolve, reject };
+    const leave = () => {
+      waiting = waiting.filter((other) => other !== entry);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    waiting.push(entry);
+    // Deferred, so that calls in the same tick share the first batch.
+    queueMicrotask(() => void runAll());
+    return await promise.finally(() => signal.removeEventListener('abort', leave));
   };
 };
 

@@ -204,14 +204,10 @@ const killGroup = (child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL') => {
   }
 };
 
-const startFailure = (binary: string, error: Error): EphError =>
-  new EphError(
-    'config.invalid',
-    `Git could not be started as "${binary}" (${error.message}). Install Git or configure its path.`,
-    {
-      cause: error,
-    },
-  );
+const startFailure = (binary: string, error: Error): EphError => {
+  const message = `Git could not be started as "${binary}" (${error.message}). Install Git or configure its path.`;
+  return new EphError('config.invalid', message, { cause: error });
+};
 
 const commandName = (args: readonly string[]): string =>
   `git ${args.find((arg) => /^[a-z-]+$/.test(arg) && !arg.startsWith('-')) ?? ''}`;
@@ -220,4 +216,4 @@ const timeoutMessage = (args: readonly string[], limitMs: number): string =>
   `"${commandName(args)}" did not finish within ${Math.round(limitMs / 1000)} seconds.`;
 
 const outputLimitMessage = (args: readonly string[], limitBytes: number): string =>
-  `"${commandName(args)}"printed more than ${limitBytes} bytes.`;
+  `"${commandName(args)}" printed more than ${limitBytes} bytes.`;

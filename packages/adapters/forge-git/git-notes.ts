@@ -7,10 +7,6 @@ import { withBlock, withoutBlock } from './note-text.ts';
 import { emptyIndex, type Note, type NotesIndex, noteLimitBytes, readNotesIndex } from './notes-index.ts';
 import { type NoteChange, type NotesStore, notesRef } from './notes-store.ts';
 
-export interface GitNotesReporterOptions {
-  readonly forge: GitForge;
-}
-
 const attempts = 6;
 const pauseMs = 20;
 
@@ -18,7 +14,7 @@ const pauseMs = 20;
  * Reports as Git notes under `refs/notes/eph`, shown by `git log --notes=eph`. An environment has one block in one note,
  * on the commit it was last reported for; with a new commit the block moves. Concurrent reports are written together.
  */
-export const createGitNotesReporter = ({ forge: { notes } }: GitNotesReporterOptions): Reporter => {
+export const createGitNotesReporter = ({ forge: { notes } }: { readonly forge: GitForge }): Reporter => {
   let seen: { readonly tip: string | undefined; readonly index: NotesIndex } = { tip: undefined, index: emptyIndex };
 
   const readIndex = async (tip: string | undefined, signal: AbortSignal): Promise<NotesIndex> => {

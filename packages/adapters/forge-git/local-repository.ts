@@ -55,7 +55,7 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   /** Peeled objects; `null` if not a commit. They never change. Holds those of the last full reading. */
   let peeled: ReadonlyMap<string, CommitSha | null> = new Map();
 
-  const listRefs = async (patterns: readonly string[], signal: AbortSignal): Promise<Listing> => {
+  const listRefs = async (patterns: readonly string[], signal: AbortSignal) => {
     const layout = await readLayout(path);
     await checkRefFolders(layout, shown);
     const output = await git.run([`--git-dir=${layout.gitFolder}`, 'for-each-ref', forEachRefFormat, ...patterns], { signal });
@@ -115,7 +115,8 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
     hasCommit: async (commit, signal) => (await objects.read(`${commit}^{commit}`, 0, signal)) !== undefined,
     async write(changes, tip, signal) {
       const { gitFolder } = await readLayout(path);
-      const output = await git.run(notesImportArgs(gitFolder), { input: computeNotesImport(changes, tip, now()), signal });
+      const input = computeNotesImport(changes, tip, now());
+      const output = await git.run([`--git-dir=${gitFolder}`, ...notesImportArgs], { input, signal });
       if (output.exitCode === 0) return true;
       await removeCrashReport(gitFolder, output.stderr);
       if (isImportConflict(output.stderr)) return false;
@@ -160,11 +161,6 @@ const createLocalReader = (git: Git, { path, shown }: PathLocation): ObjectReade
     },
   };
 };
-
-interface Listing {
-  readonly refs: readonly ListedRef[];
-  readonly faults: readonly Failure[];
-}
 
 /** A repository that is being deleted loses refs one by one, so the list may be incomplete. */
 const checkUnchanged = async (path: string, before: Layout): Promise<void> => {

@@ -39,13 +39,7 @@ export const computeNotesImport = (changes: readonly NoteChange[], tip: string |
   return Buffer.concat([Buffer.from(head), ...files, Buffer.from('done\n')]);
 };
 
-export const notesImportArgs = (gitFolder: string): readonly string[] => [
-  `--git-dir=${gitFolder}`,
-  'fast-import',
-  '--quiet',
-  '--done',
-  '--date-format=raw',
-];
+export const notesImportArgs = ['fast-import', '--quiet', '--done', '--date-format=raw'] as const;
 
 /** A failed import leaves a crash report in the repository. */
 export const removeCrashReport = async (gitFolder: string, stderr: string): Promise<void> => {

@@ -64,7 +64,7 @@ export const createRemoteNotes = ({ mirror, shown, now, prepare }: RemoteNotesOp
     hasCommit: () => Promise.resolve(true),
     async write(changes, tip, signal) {
       const input = computeNotesImport(changes, tip, now());
-      const output = await mirror.run(notesImportArgs(await mirror.open()).slice(1), { signal, input });
+      const output = await mirror.run(notesImportArgs, { signal, input });
       if (output.exitCode !== 0 && !isImportConflict(output.stderr)) {
         throw new EphError('report.failed', `The notes for ${shown} could not be prepared: ${gitMessage(output)}`);
       }

@@ -48,23 +48,23 @@ export const checkRefFolders = async ({ commonFolder }: Layout, shown: string): 
       await readdir(join(commonFolder, 'refs', kind), { recursive: true });
     } catch (error) {
       // Absent without loose refs; a file in a repository with reftables.
-      if (isCode(error, 'ENOENT') || isCode(error, 'ENOTDIR')) continue;
+      if (isMissing(error)) continue;
       throw new EphError('forge.incomplete', `The refs of ${shown} cannot all be read: ${errorMessage(error)}`, { cause: error });
     }
   }
 };
 
 const undefinedIfMissing = (error: unknown): undefined => {
-  if (isCode(error, 'ENOENT') || isCode(error, 'ENOTDIR')) return undefined;
+  if (isMissing(error)) return undefined;
   throw error;
 };
 
-const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException | undefined)?.code === code;
+const isMissing = (error: unknown): boolean =>
+  ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');
 
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const layoutError = (path: string, error: unknown): EphError => {
-  const missing = isCode(error, 'ENOENT') || isCode(error, 'ENOTDIR');
-  const why = missing ? 'check the path' : errorMessage(error);
+  const why = isMissing(error) ? 'check the path' : errorMessage(error);
   return new EphError('forge.unreachable', `There is no readable Git repository at ${path}: ${why}.`, { cause: error });
 };

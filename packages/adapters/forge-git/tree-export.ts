@@ -1,6 +1,6 @@
 import { type FileHandle, lstat, mkdir, open, rename, rm, symlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type CommitSha, EphError, isEphError } from '@eph/contract';
+import { type CommitSha, EphError, type ErrorCode, isEphError } from '@eph/contract';
 import { printable } from './git-errors.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { findLeavingLink } from './symbolic-links.ts';
@@ -216,23 +216,19 @@ const errorCode = (error: unknown): string | undefined => (error as NodeJS.Errno
 
 const exportError = (error: unknown, folder: string): EphError => {
   if (isEphError(error)) return error;
+  const toError = (code: ErrorCode, message: string) => new EphError(code, message, { cause: error });
   switch (errorCode(error)) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return new EphError('disk.full', `The disk is full: ${folder} could not be written; free some space.`, { cause: error });
+      return toError('disk.full', `The disk is full: ${folder} could not be written; free some space.`);
     case 'EEXIST':
-      return new EphError('checkout.refused', 'Two entries of the tree have the same name on this file system.', {
-        cause: error,
-      });
+      return toError('checkout.refused', 'Two entries of the tree have the same name on this file system.');
     case 'ENAMETOOLONG':
-      return new EphError('checkout.refused', 'A path in the tree is longer than this file system allows.', { cause: error });
+      return toError('checkout.refused', 'A path in the tree is longer than this file system allows.');
     default:
-      return new EphError(
+      return toError(
         'checkout.failed',
         `${folder} could not be written: ${error instanceof Error ? error.message : String(error)}`,
-        {
-          cause: error,
-        },
       );
   }
 };

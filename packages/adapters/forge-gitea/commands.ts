@@ -3,18 +3,14 @@ import type { Command } from '@eph/engine/source/pulls';
 import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { confirmEmpty } from '../forge-http/empty-list.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import type { GiteaClient } from './gitea-client.ts';
+import { type GiteaClient, listBy } from './gitea-client.ts';
 import { readWriters } from './permissions.ts';
 import { readTimeline } from './pull-events.ts';
 import { computeHeadsAtComments } from './push-history.ts';
 import { readPull } from './repository.ts';
 import { type CommentShape, commentShape, listOf, type PullShape } from './shapes.ts';
 
-const listedComments = {
-  parse: listOf(commentShape),
-  keyOf: ({ id }: CommentShape): number => id,
-  what: 'comments',
-};
+const listedComments = listBy('comments', listOf(commentShape), ({ id }) => id);
 
 /** All comments, oldest first. A caller that also reads the pull request passes its own function. */
 export const readComments = async (

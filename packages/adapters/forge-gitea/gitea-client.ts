@@ -38,6 +38,12 @@ export interface Listed<T> {
   readonly what: string;
 }
 
+export const listBy = <T>(what: string, parse: Listed<T>['parse'], keyOf: Listed<T>['keyOf']): Listed<T> => ({
+  what,
+  parse,
+  keyOf,
+});
+
 /** Gitea returns 50 unless configured otherwise; asking for more is harmless. */
 const pageSize = 100;
 

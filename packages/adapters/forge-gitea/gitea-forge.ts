@@ -7,7 +7,7 @@ import { createCachedListing } from '../forge-http/cached-listing.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { SharedChanges } from '../forge-http/shared-changes.ts';
-import { createGiteaClient, type GiteaClient, type GiteaClientOptions } from './gitea-client.ts';
+import { createGiteaClient, type GiteaClient, type GiteaClientOptions, listBy } from './gitea-client.ts';
 import { createGiteaPulls } from './gitea-pulls.ts';
 import { parseNumber, toSource } from './pull-source.ts';
 import { isGone, readPull, readRepository } from './repository.ts';
@@ -27,11 +27,7 @@ export interface GiteaForge extends Forge, AsyncDisposable {
 }
 
 const openPulls = '/pulls?state=open&sort=oldest';
-const listedPulls = {
-  parse: parsePulls,
-  keyOf: ({ number }: PullShape): number => number,
-  what: 'pull requests',
-};
+const listedPulls = listBy('pull requests', parsePulls, ({ number }) => number);
 
 /**
  * A repository of Gitea or Forgejo. Branches, tags and files come from Git, which lists them completely in one exchange;

@@ -12,18 +12,14 @@ import { toError } from '../forge-http/answer.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import { readApprovals } from './approvals.ts';
 import { readCommands } from './commands.ts';
-import type { GiteaClient } from './gitea-client.ts';
+import { type GiteaClient, listBy } from './gitea-client.ts';
 import { createLabels } from './labels.ts';
 import { parseNumber, requireNumber } from './pull-source.ts';
 import { readPull } from './repository.ts';
 import { type ChangedFileShape, changedFileShape, listOf, parseNothing } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 
-const listedFiles = {
-  parse: listOf(changedFileShape),
-  keyOf: ({ filename }: ChangedFileShape): string => filename,
-  what: 'changed files',
-};
+const listedFiles = listBy('changed files', listOf(changedFileShape), ({ filename }) => filename);
 
 const checkStates: Readonly<Record<string, Check['state']>> = {
   pending: 'pending',

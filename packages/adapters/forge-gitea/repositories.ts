@@ -2,7 +2,7 @@ import { incompleteReading, type ListedRepository, type Reading } from '@eph/con
 import { z } from 'zod';
 import type { ForgeApiOptions } from '../forge-http/forge-http.ts';
 import { toRepositoryReading } from '../forge-http/listed-repositories.ts';
-import { createGiteaApi, type Listed } from './gitea-client.ts';
+import { createGiteaApi, listBy } from './gitea-client.ts';
 
 const ownerShape = z.object({ id: z.int() });
 const foundShape = z.object({
@@ -10,15 +10,11 @@ const foundShape = z.object({
   data: z.array(z.object({ id: z.int(), full_name: z.string(), archived: z.boolean() })),
 });
 
-interface Found extends ListedRepository {
-  readonly id: number;
-}
-
-const repositories: Listed<Found> = {
-  parse: (body) => foundShape.parse(body).data.map(({ id, full_name: path, archived }) => ({ id, path, archived })),
-  keyOf: ({ id }) => id,
-  what: 'repositories',
-};
+const repositories = listBy(
+  'repositories',
+  (body) => foundShape.parse(body).data,
+  ({ id }) => id,
+);
 
 /** The repositories of an organisation or user that Eph can see. By search: the plain lists also count what they do not show. */
 export const readRepositories = async (
@@ -33,6 +29,6 @@ export const readRepositories = async (
   // Oldest first, so that new repositories come last while pages are read.
   const path = `/repos/search?uid=${found.value.id}&exclusive=true&sort=id&order=asc`;
   const { items, ...listing } = await api.list(path, repositories, signal);
-  const listed = items.map(({ path: name, archived }) => ({ path: name, archived }));
+  const listed = items.map(({ full_name: name, archived }) => ({ path: name, archived }));
   return toRepositoryReading({ ...listing, items: listed }, api.shown);
 };

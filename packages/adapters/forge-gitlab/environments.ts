@@ -32,11 +32,7 @@ export const reviewPrefix = 'review/';
 
 const addressLimit = 255;
 
-interface Address {
-  readonly external_url?: string;
-}
-
-const addressOf = (url: string): Address => (url.length <= addressLimit ? { external_url: url } : {});
+const addressOf = (url: string): { readonly external_url?: string } => (url.length <= addressLimit ? { external_url: url } : {});
 
 export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironments => {
   const known = new Map<string, number>();
@@ -100,8 +96,8 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
   };
 
   /** Another ephd may create it at the same time. */
-  const create = async (name: string, address: Address, signal: AbortSignal): Promise<EnvironmentShape> => {
-    const body = { name, ...address, tier: 'development' };
+  const create = async ({ name, url }: WantedEnvironment, signal: AbortSignal): Promise<EnvironmentShape> => {
+    const body = { name, ...addressOf(url), tier: 'development' };
     // Without an answer it is unknown whether it was created.
     known.delete(name);
     const answer = await client.send('POST', '/environments', body, parseEnvironment, signal);
@@ -111,8 +107,8 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
     return made;
   };
 
-  const findOrCreate = async ({ name, url }: WantedEnvironment, signal: AbortSignal): Promise<EnvironmentShape> =>
-    (await search(name, 'name', signal)) ?? (await create(name, addressOf(url), signal));
+  const findOrCreate = async (wanted: WantedEnvironment, signal: AbortSignal): Promise<EnvironmentShape> =>
+    (await search(wanted.name, 'name', signal)) ?? (await create(wanted, signal));
 
   const update = async (wanted: WantedEnvironment, found: EnvironmentShape, signal: AbortSignal): Promise<void> => {
     const address = addressOf(wanted.url);

@@ -3,10 +3,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { EphError } from '@eph/contract';
 
-export interface DataFolderLock extends Disposable {
-  readonly folder: string;
-}
-
 /** For the message of a second ephd. Never read to decide anything. */
 interface LockOwner {
   readonly pid: number;
@@ -24,7 +20,7 @@ const busy = 5;
  * when the process closes *any* descriptor of the file, so nothing else may open it; that is why the owner is written to
  * another file.
  */
-export const lockDataFolder = (folder: string, holder: string, now: () => number = Date.now): DataFolderLock => {
+export const lockDataFolder = (folder: string, holder: string, now: () => number = Date.now): Disposable => {
   const ownerPath = join(folder, 'ephd.json');
   const file = openExclusively(folder, ownerPath);
   const owner: LockOwner = { pid: process.pid, holder, since: new Date(now()).toISOString() };
@@ -40,7 +36,6 @@ export const lockDataFolder = (folder: string, holder: string, now: () => number
     }
   }
   return {
-    folder,
     [Symbol.dispose]: () => {
       if (!file.isOpen) return;
       rmSync(ownerPath, { force: true });
@@ -79,11 +74,7 @@ const readOwner = (path: string): LockOwner | undefined => {
   }
 };
 
-const unusable = (folder: string, error: unknown): EphError =>
-  new EphError(
-    'config.invalid',
-    `data folder ${folder} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
-    {
-      cause: error,
-    },
-  );
+const unusable = (folder: string, error: unknown): EphError => {
+  const why = error instanceof Error ? error.message : String(error);
+  return new EphError('config.invalid', `data folder ${folder} cannot be used: ${why}`, { cause: error });
+};

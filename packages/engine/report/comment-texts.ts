@@ -1,20 +1,20 @@
 import { parseTemplateText, showTemplate, takeSlice } from '@eph/contract';
 import { escapeLine, inlineText, joinEscaped, linkedAddress } from './untrusted-text.ts';
 
-/** The parts of a comment, in their default order. */
-export const partNames = [
-  'headline',
-  'message',
-  'reason',
-  'components',
-  'times',
-  'waits',
-  'notes',
-  'faults',
-  'comeback',
-  'links',
-] as const;
-export type PartName = (typeof partNames)[number];
+/** The parts of a comment in their default order, with their length: together below the limit, so that none displaces another. */
+export const partLimits = {
+  headline: 3_000,
+  message: 4_000,
+  reason: 3_000,
+  components: 14_000,
+  times: 3_000,
+  waits: 6_000,
+  notes: 5_000,
+  faults: 11_000,
+  comeback: 2_000,
+  links: 4_000,
+} as const;
+export type PartName = keyof typeof partLimits;
 
 /** The values that every text can use. */
 const valueNames = ['name', 'url', 'phase', 'summary', 'commit', 'comeback', 'started', 'updated', 'expires'] as const;
@@ -29,7 +29,7 @@ export type TextValues = { readonly [name in ValueName]?: { readonly plain: stri
  */
 export const defaultTexts = {
   /** Each line is a part, or a paragraph of the project. */
-  body: partNames.map((part) => `{${part}}`).join('\n'),
+  body: `{${Object.keys(partLimits).join('}\n{')}}`,
   headline_pending: 'Pending: {name}',
   headline_progressing: 'Progressing: {name}',
   headline_ready: 'Ready: {name}',
@@ -78,7 +78,7 @@ const textLimit = 400;
 const bodyLimit = 4_000;
 
 const isTextName = (name: string): name is TextName => Object.hasOwn(defaultTexts, name);
-const isPartName = (name: string): name is PartName => (partNames as readonly string[]).includes(name);
+const isPartName = (name: string): name is PartName => Object.hasOwn(partLimits, name);
 const isValueName = (name: string): name is ValueName => (valueNames as readonly string[]).includes(name);
 
 /** The errors of a template, as sentences. An invalid text is replaced by the default. */

@@ -5,6 +5,7 @@ import {
   fill,
   fillPlain,
   type PartName,
+  partLimits,
   type TextName,
   type TextValues,
   textOf,
@@ -22,19 +23,6 @@ export interface CommentOptions {
 /** GitHub allows 65,536 characters, others more. */
 export const commentLimit = 60_000;
 
-/** Characters per part. Together they stay below the limit, so that no part displaces another. */
-const partLimits: { readonly [part in PartName]: number } = {
-  headline: 3_000,
-  message: 4_000,
-  reason: 3_000,
-  components: 14_000,
-  times: 3_000,
-  waits: 6_000,
-  notes: 5_000,
-  faults: 11_000,
-  comeback: 2_000,
-  links: 4_000,
-};
 const paragraphsLimit = 4_000;
 const faultsLimit = 10;
 
