@@ -137,7 +137,8 @@ const short = (commit: string): string => commit.slice(0, 7);
 
 /**
  * Users before what they use. A component that moves is there twice, and the two commits may need each other in opposite directions:
- * then what a copy needs is the copy beside it. Other circles come only from damage, and any order will do.
+ * then the oldest copy that no component beside it needs goes first, because what was started later uses the newer copy. Other
+ * circles come only from damage, and any order will do.
  */
 const removalOrder = (components: readonly ObservedComponent[]): readonly ObservedComponent[] => {
   const left = new Set(components);
@@ -152,10 +153,22 @@ const removalOrder = (components: readonly ObservedComponent[]): readonly Observ
   };
   while (left.size > 0) {
     const free = findFree((_, name) => name);
-    const freeBeside = free.length > 0 ? free : findFree((provider, name) => `${provider}/${name}`);
-    const round = freeBeside.length > 0 ? freeBeside : [...left];
+    const round =
+      free.length > 0
+        ? free
+        : oldestCopy(
+            findFree((provider, name) => `${provider}/${name}`),
+            left,
+          );
     for (const component of round) left.delete(component);
     ordered.push(...round);
   }
   return ordered;
+};
+
+const oldestCopy = (free: readonly ObservedComponent[], all: ReadonlySet<ObservedComponent>): readonly ObservedComponent[] => {
+  const isCopy = (one: ObservedComponent): boolean => [...all].some((other) => other !== one && other.name === one.name);
+  const sinceOf = ({ current, next }: ObservedComponent): string => (current ?? next)?.since ?? '';
+  const [oldest] = free.filter(isCopy).toSorted((a, b) => (sinceOf(a) < sinceOf(b) ? -1 : 1));
+  return oldest === undefined ? [...all] : [oldest];
 };
