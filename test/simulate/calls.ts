@@ -60,13 +60,19 @@ export class Calls {
     return best === -1 ? undefined : this.#waiting.splice(best, 1)[0];
   }
 
-  /** Takes the other calls of the same kind that the same run waits for. */
-  takeAlike({ call: { key, operation }, moment }: Waiting): readonly Waiting[] {
-    const isAlike = (one: Waiting): boolean =>
-      one.call.key === key && one.call.operation === operation && one.moment === moment && !this.hung.has(one.call.party);
-    const alike = this.#waiting.filter(isAlike);
-    if (alike.length > 0) this.#waiting = this.#waiting.filter((one) => !isAlike(one));
-    return alike;
+  /** Takes this call at its next moment. */
+  takeAgain(call: Call): Waiting | undefined {
+    const index = this.#waiting.findIndex((one) => one.call === call);
+    return index === -1 || this.hung.has(call.party) ? undefined : this.#waiting.splice(index, 1)[0];
+  }
+
+  /** Takes another listing that the same run waits for. */
+  takeAlike({ key, operation }: Call): Waiting | undefined {
+    if (operation !== 'list' || !key.startsWith('environment:')) return undefined;
+    const index = this.#waiting.findIndex(
+      ({ call }) => call.key === key && call.operation === operation && !this.hung.has(call.party),
+    );
+    return index === -1 ? undefined : this.#waiting.splice(index, 1)[0];
   }
 
   /** The process has crashed: none of its calls goes on. */

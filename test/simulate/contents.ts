@@ -146,7 +146,7 @@ const choices: readonly [readonly string[], ...(readonly string[])[]] = [
 
 /** The contents of most commits. */
 export const anySound = (random: Random): Content =>
-  spec(random.pick(shapes), { choice: random.pick(choices), hasTemplate: random.chance(0.15) });
+  spec(random.pick(shapes), { choice: random.pick(choices), hasTemplate: random.chance(0.3) });
 
 /** The same components on another provider, perhaps under other names. */
 export const move = ({ shape: before, choice, hasTemplate }: Content, random: Random): Content | undefined => {

@@ -1,14 +1,14 @@
 import { untilBlocked } from './calls.ts';
-import { massDeletion, pushPreview, takeStep } from './faults.ts';
+import { massDeletion, pushPreview, pushPreviews, takeStep } from './faults.ts';
 import { SimulationHarness } from './harness.ts';
 import type { Violation } from './invariants.ts';
 import type { Plant } from './plants.ts';
 import { runQuiet, runWithOneAway } from './quiet.ts';
 import { digestText, mix, Random } from './random.ts';
 
-/** A preview is pushed; one step among faults; a project loses its refs; or faults stop, but for one provider or all of them. */
+/** Previews are pushed; one step among faults; a project loses refs; or faults stop, for all providers or all but one. */
 export interface Step {
-  readonly type: 'push' | 'fault' | 'mass deletion' | 'one away' | 'quiet';
+  readonly type: 'push' | 'push many' | 'fault' | 'mass deletion' | 'one away' | 'quiet';
   readonly seed: number;
 }
 
@@ -28,19 +28,29 @@ export const quietMark = '  ';
 
 const faultPhases = 3;
 
-const faultSteps = { push: pushPreview, fault: takeStep, 'mass deletion': massDeletion } as const;
+const faultSteps = { push: pushPreview, 'push many': pushPreviews, fault: takeStep, 'mass deletion': massDeletion } as const;
 
 /** The steps of an episode: pushes, then phases of faults, each followed by a quiet phase, perhaps first with one provider away. */
 export const stepsOf = (seed: number): readonly Step[] => {
   const random = new Random(mix(seed, 1));
   const types: Step['type'][] = Array.from({ length: random.pick([0, 10, 20, 40]) }, () => 'push');
-  types.push('quiet');
-  for (let phase = 0; phase < faultPhases; phase += 1) {
-    const length = 50 + random.below(300);
-    for (let index = 0; index < length; index += 1) types.push('fault');
-    if (random.chance(0.6)) types.push('mass deletion');
-    if (random.chance(0.5)) types.push('one away');
+  const addFaults = (count: number): void => {
+    for (let index = 0; index < count; index += 1) types.push('fault');
+  };
+  const addQuiet = (awayChance: number): void => {
+    if (random.chance(awayChance)) types.push('one away');
     types.push('quiet');
+  };
+  addQuiet(0);
+  for (let phase = 0; phase < faultPhases; phase += 1) {
+    addFaults(100 + random.below(500));
+    const losesMany = random.chance(0.6);
+    if (losesMany) types.push('push many');
+    addQuiet(0.7);
+    if (!losesMany) continue;
+    types.push('mass deletion');
+    addFaults(random.below(50));
+    addQuiet(0.4);
   }
   return types.map((type, index) => ({ type, seed: mix(seed, index + 2) }));
 };

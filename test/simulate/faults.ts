@@ -24,7 +24,7 @@ const goOn: FaultStep = (harness, random) => {
   if (waiting === undefined) return undefined;
   const { operation, about, party } = waiting.call;
   if (harness.away.has(party)) return harness.letGo(waiting);
-  const likelihood = harness.outages.has(party) ? 0.9 : harness.profile.faultRate;
+  const likelihood = harness.outages.has(party) ? 0.6 : harness.profile.faultRate;
   const fault = random.chance(likelihood) ? random.pick(faultsOf(harness, waiting)) : undefined;
   if (fault === 'fails') {
     waiting.fail(errorOf(operation, random));
@@ -102,6 +102,9 @@ const pushMany: FaultStep = (harness, random) => {
   return `push most previews of ${project}: ${content.label}${perhapsNudge(harness, random, project)}`;
 };
 
+/** A project gets environments that it can lose later. */
+export const pushPreviews = (harness: SimulationHarness, seed: number): string => pushMany(harness, new Random(seed)) ?? '';
+
 /** The first steps of an episode create environments that can be lost later. */
 export const pushPreview = (harness: SimulationHarness, seed: number): string => {
   const random = new Random(seed);
@@ -141,7 +144,7 @@ const goBack: FaultStep = (harness, random) => {
   return `point ${project} ${sourceKey(past.ref)} back at ${past.commit.slice(0, 7)}${perhapsNudge(harness, random, project)}`;
 };
 
-const deleteOne: FaultStep = (harness, random) => {
+export const deleteOne: FaultStep = (harness, random) => {
   const project = random.pick(harness.profile.projects);
   const source = random.pick(harness.sources(project));
   if (source === undefined) return undefined;
@@ -153,10 +156,16 @@ const deleteOne: FaultStep = (harness, random) => {
 const deleteMany: FaultStep = (harness, random) =>
   deleteShare(harness, random, random.pick(harness.profile.projects), random.pick([0.5, 0.9, 1]));
 
-/** The largest project loses nearly all refs: the case for the deletion guard. */
+export const largestProject = (harness: SimulationHarness): ProjectId =>
+  harness.profile.projects.reduce((a, b) => (harness.sources(b).length > harness.sources(a).length ? b : a));
+
+/** The largest project loses many refs: the case for the deletion guard. */
 export const massDeletion = (harness: SimulationHarness, seed: number): string => {
-  const largest = harness.profile.projects.reduce((a, b) => (harness.sources(b).length > harness.sources(a).length ? b : a));
-  return deleteShare(harness, new Random(seed), largest, 0.95);
+  const largest = largestProject(harness);
+  const random = new Random(seed);
+  const count = harness.sources(largest).length;
+  // A few more than may be removed at once, or nearly all.
+  return deleteShare(harness, random, largest, random.chance(0.7) ? (6 + random.below(4)) / count : 0.95);
 };
 
 const deleteShare = (harness: SimulationHarness, random: Random, project: ProjectId, share: number): string => {
@@ -246,12 +255,12 @@ const faultSteps: readonly (readonly [number, FaultStep])[] = [
   [720, goOn],
   [120, letTimePass],
   [50, push],
-  [10, pushMany],
+  [14, pushMany],
   [20, moveComponents],
   [5, pointElsewhere],
   [8, goBack],
-  [25, deleteOne],
-  [10, deleteMany],
+  [20, deleteOne],
+  [4, deleteMany],
   [5, restore],
   [4, jump],
   [8, release],

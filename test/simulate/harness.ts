@@ -30,7 +30,6 @@ import { FakeRepository } from '@eph/engine/source/forge.fake';
 import { extrasSection } from '../../packages/contract/spec/section.fake.ts';
 import { type Call, Calls, describeProgress, type Waiting } from './calls.ts';
 import type { Content } from './contents.ts';
-
 import { InvariantChecker, type Place, type Truth } from './invariants.ts';
 import type { Plant } from './plants.ts';
 import { mix, Random } from './random.ts';
@@ -109,6 +108,10 @@ export class SimulationHarness implements Truth {
   readonly outages = new Set<string>();
   /** Parties of which every call fails. */
   readonly away = new Set<string>();
+  /** Projects whose forge shows half of the sources at the next listing and calls that complete. */
+  readonly lieOnce = new Set<string>();
+  /** Providers that list only half of many environments, and say so. */
+  readonly halved = new Set<string>();
   /** The last report of each environment. */
   readonly reports = new Map<EnvironmentId, string>();
   /** Deleted sources that may come back. */
@@ -161,6 +164,8 @@ export class SimulationHarness implements Truth {
   endFaults(): void {
     this.outages.clear();
     this.away.clear();
+    this.halved.clear();
+    this.lieOnce.clear();
     this.calls.hung.clear();
   }
 
@@ -179,9 +184,13 @@ export class SimulationHarness implements Truth {
       .map(({ id }) => id);
   }
 
-  /** Lets a call go on, without other faults than that its party is away, and describes it. */
+  /** Lets a call go on, without other faults than those that last, and describes it. */
   letGo(waiting: Waiting): string {
     if (!this.away.has(waiting.call.party)) {
+      const isWide = waiting.call.operation === 'list' && !waiting.call.key.startsWith('environment:');
+      if (isWide && this.halved.has(waiting.call.party)) waiting.call.loss = 'half';
+      const isSources = waiting.call.operation === 'sources' && waiting.moment === 'before';
+      if (isSources && this.lieOnce.delete(waiting.call.party)) waiting.call.loss = 'lying half';
       waiting.goOn();
       return describeProgress(waiting);
     }
@@ -406,12 +415,12 @@ export class SimulationHarness implements Truth {
     if (type === 'environment.removed') this.invariants.removed(environment);
   }
 
-  async #deliver({ environment, source, text }: Report): Promise<void> {
+  async #deliver({ project, environment, source, text }: Report): Promise<void> {
     const key = `report:${environment}`;
     const call: Call = {
       operation: 'deliver',
       key,
-      about: sourceKey(source),
+      about: `${project} ${sourceKey(source)}`,
       party: 'reporter',
       signal: undefined,
       loss: undefined,

@@ -1,4 +1,4 @@
-import { completeReading, type ProviderName, type Reading, type Source, sourceKey } from '@eph/contract';
+import { completeReading, type ProviderName, type Source, sourceKey } from '@eph/contract';
 import type { GuardAnswer, GuardInput } from '@eph/engine/plan/guard';
 import type { Provider } from '@eph/engine/provider/provider';
 import type { Forge } from '@eph/engine/source/forge';
@@ -74,13 +74,11 @@ const leaveMoved = (providers: readonly Provider[]): readonly Provider[] => {
   }))(providers);
 };
 
-const completed = <T>({ items }: Reading<T>): Reading<T> => completeReading(items);
-
-/** Calls every listing of many environments complete. */
+/** Calls every listing of many environments complete that shows any. */
 const hideIncomplete = each((provider) => ({
   list: async (scope, signal) => {
     const reading = await provider.list(scope, signal);
-    return 'environment' in scope ? reading : completed(reading);
+    return 'environment' in scope || reading.items.length === 0 ? reading : completeReading(reading.items);
   },
 }));
 
@@ -99,17 +97,14 @@ const forgetHolds = each((provider) => {
   };
 });
 
-/** Shows nothing, and calls that complete, until it could be listed once. */
+/** Shows nothing, and calls that complete, while it is away, until it could be listed once. */
 const startEmpty = each((provider) => {
   let isListed = false;
   return {
     list: async (scope, signal) => {
       const reading = await provider.list(scope, signal);
-      if ('environment' in scope || isListed || reading.complete) {
-        isListed ||= 'all' in scope && reading.complete;
-        return reading;
-      }
-      return completeReading([]);
+      isListed ||= 'all' in scope && reading.complete;
+      return 'environment' in scope || isListed || reading.items.length > 0 ? reading : completeReading([]);
     },
   };
 });

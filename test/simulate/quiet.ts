@@ -1,7 +1,9 @@
 import { commitSha } from '@eph/contract';
 import { composeText } from '@eph/engine/report/plain-text';
 import { composeView } from '@eph/engine/report/view';
+import { untilBlocked } from './calls.ts';
 import { type Difference, differenceBeside, differenceToGit, leftover, leftoverOn } from './difference.ts';
+import { deleteOne, largestProject, pushPreview } from './faults.ts';
 import type { SimulationHarness } from './harness.ts';
 import type { Random } from './random.ts';
 
@@ -15,15 +17,23 @@ const longestBackoffMs = 1_000_000;
 
 type Note = (line: string) => Promise<void>;
 
-/** Faults stop, and everything has to become what Git says. Then an operator releases what is held, and that has to be removed. */
+/**
+ * Faults stop, but for a forge that may show only half of its sources once more and call that complete. Everything has to become what Git
+ * says. Then an operator releases what is held, and that has to be removed.
+ */
 export const runQuiet = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
   harness.endFaults();
   const healed = healSome(harness, random);
   const restarted = !harness.isFullyConfigured;
   if (restarted) harness.start();
-  await note(`faults stop${healed}${restarted ? '; a start with all projects and providers' : ''}`);
+  const lie = random.chance(0.3) ? largestProject(harness) : undefined;
+  if (lie !== undefined) harness.lieOnce.add(lie);
+  await note(
+    `faults stop${lie === undefined ? '' : `, but ${lie} shows half of its sources once`}${healed}${restarted ? '; a start with all projects and providers' : ''}`,
+  );
   const passes = await converge(harness, random, note, differenceToGit);
   if (harness.invariants.violation !== undefined) return passes;
+  if (harness.releasable().length > 0 && random.chance(0.7)) await restart(harness, random, note);
   await releaseAll(harness, note);
   const more = await converge(harness, random, note, (one) => differenceToGit(one) ?? leftover(one));
   await leaveAlone(harness, random, note);
@@ -32,21 +42,25 @@ export const runQuiet = async (harness: SimulationHarness, random: Random, note:
 };
 
 /**
- * All faults stop but one: a provider is away, hangs, or is no longer in ephd's file. What does not concern it has to become what Git
- * says. Then, perhaps after an hour, it is back.
+ * All faults stop but one: a provider is away, hangs, lists only half, or is no longer in ephd's file. What does not concern it has to
+ * become what Git says, also previews that are pushed or deleted meanwhile. Then, perhaps after an hour, it is back.
  */
 export const runWithOneAway = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
   const provider = random.pick(harness.providers);
-  const how = random.pick(['fails', 'fails', 'hangs', 'is retired'] as const);
-  const restarts = random.chance(0.5) || how === 'is retired';
+  const how = random.pick(['fails', 'hangs', 'lists half', 'lists half', 'is retired'] as const);
+  const restarts = how === 'is retired' || (how !== 'lists half' && random.chance(0.5));
   harness.endFaults();
   const healed = healSome(harness, random);
   // A call that hangs in the middle of an effect holds its worker, and there may be only one.
   await letRest(harness, random, note);
   if (how === 'fails') harness.away.add(provider);
   if (how === 'hangs') harness.calls.hung.add(provider);
+  if (how === 'lists half') harness.halved.add(provider);
   if (restarts || !harness.isFullyConfigured) harness.start(how === 'is retired' ? { retired: new Set([provider]) } : {});
   await note(`faults stop, but ${provider} ${how}${restarts ? ' from the start' : ''}${healed}`);
+  for (let pushes = random.below(5); pushes > 0; pushes -= 1) await note(pushPreview(harness, random.below(2 ** 32)));
+  for (let deletions = random.below(4); deletions > 0; deletions -= 1)
+    await note(deleteOne(harness, random) ?? 'nothing to delete');
   let passes = await converge(harness, random, note, (one) => differenceBeside(one, provider));
   if (how === 'is retired' && harness.invariants.violation === undefined) {
     await releaseAll(harness, note);
@@ -63,6 +77,13 @@ const healSome = (harness: SimulationHarness, random: Random): string => {
   if (random.chance(0.5)) return '';
   harness.broken.clear();
   return ', and everything can get ready now';
+};
+
+/** What is held stays held. */
+const restart = async (harness: SimulationHarness, random: Random, note: Note): Promise<void> => {
+  harness.start();
+  await note('a restart');
+  await converge(harness, random, note, differenceToGit);
 };
 
 const releaseAll = async (harness: SimulationHarness, note: Note): Promise<void> => {
@@ -152,14 +173,16 @@ const onePass = async (harness: SimulationHarness, random: Random, note: Note): 
   return lines;
 };
 
+/** Calls go on until none is left. Each is one step, and so are the listings of one run: that leaves more steps to faults. */
 const letRest = async (harness: SimulationHarness, random: Random, note: Note): Promise<void> => {
   for (let calls = 0; harness.invariants.violation === undefined; calls += 1) {
-    const waiting = harness.calls.take(random.below(2 ** 32));
+    let waiting = harness.calls.take(random.below(2 ** 32));
     if (waiting === undefined) return;
-    const line = harness.letGo(waiting);
-    // Most calls of a quiet phase: in one line, they leave more steps to faults.
-    if (waiting.call.operation === 'list' && waiting.call.key.startsWith('environment:'))
-      for (const other of harness.calls.takeAlike(waiting)) harness.letGo(other);
+    let line = '';
+    for (; waiting !== undefined; waiting = harness.calls.takeAgain(waiting.call) ?? harness.calls.takeAlike(waiting.call)) {
+      line = harness.letGo(waiting);
+      await untilBlocked();
+    }
     await note(line);
     if (calls > restlessCalls) harness.invariants.fail('environments converge', 'the engine does not come to rest');
   }
