@@ -15,6 +15,7 @@ import type { Provider } from '../provider/provider.ts';
 import type { Report } from '../report/reporter.ts';
 import type { Configuration } from '../source/configuration.ts';
 import type { Forge } from '../source/forge.ts';
+import type { AvailableProvider } from '../values/providers.ts';
 import type { Clock } from './clock.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -66,3 +67,7 @@ export const projectOf = ({ projects }: Pick<EngineContext, 'projects'>, id: Pro
 };
 
 export const nowOf = ({ clock }: Pick<EngineContext, 'clock'>): string => new Date(clock.now()).toISOString();
+
+/** Those that may make something new, in the order of ephd's file. */
+export const availableProviders = ({ providers, retired }: EngineContext): readonly AvailableProvider[] =>
+  [...providers.values()].filter(({ name }) => !retired.has(name));

@@ -17,8 +17,7 @@ import { planUpdate } from '../plan/diff.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import type { Findings } from '../status/summarize.ts';
 import { computeEnvironment, type EnvironmentInput } from '../values/environment.ts';
-import type { AvailableProvider } from '../values/providers.ts';
-import { type EngineContext, projectOf } from './context.ts';
+import { availableProviders, type EngineContext, projectOf } from './context.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
 
@@ -134,10 +133,6 @@ const findPause = async (
   });
   return actions.length === 0 ? undefined : { failures: complete ? [] : faults, actions };
 };
-
-/** Those that may make something new, in the order of ephd's file. */
-export const availableProviders = ({ providers, retired }: EngineContext): readonly AvailableProvider[] =>
-  [...providers.values()].filter(({ name }) => !retired.has(name));
 
 /** What the values of an environment are computed from, apart from the configuration in force and its artifact. */
 export const environmentInput = (

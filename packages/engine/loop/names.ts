@@ -1,8 +1,9 @@
-import type { EnvironmentId, EnvironmentName, Identity, ObservedEnvironment, Source } from '@eph/contract';
+import type { EnvironmentId, EnvironmentName, Identity, ObservedEnvironment, ProviderName, Source } from '@eph/contract';
 import { type Decision, soundSpecOf } from '../desired/decisions.ts';
 import { chooseName, identify, nameParts } from '../desired/identity.ts';
+import { chooseProviders } from '../values/providers.ts';
 import { missingVariables, renderTemplate, sourceValues } from '../values/templates.ts';
-import { type EngineContext, nowOf } from './context.ts';
+import { availableProviders, type EngineContext, nowOf } from './context.ts';
 import type { Loop } from './loop.ts';
 import type { EnvironmentRecord } from './record.ts';
 
@@ -25,6 +26,21 @@ export const chooseNewName = (
     (attempt) => nameParts(context.serverKey, source.project, source.ref, attempt),
     (name) => records.isNameTaken(name, id),
   );
+};
+
+/** Whether an environment that was not listed can be taken for new: it may exist on a provider that is away, or its name may. */
+export const mayBeNew = (
+  { context, records }: Loop,
+  decision: Decision,
+  incomplete: { has(name: ProviderName): boolean; readonly size: number },
+): boolean => {
+  if (decision.state === 'unknown') return false;
+  const hasNames = records.haveBeenRead(context.providers.keys());
+  if (hasNames && incomplete.size === 0) return true;
+  const parsed = soundSpecOf(decision);
+  if (parsed === undefined || (!hasNames && parsed.spec.environment.name_template !== undefined)) return false;
+  const { used } = chooseProviders(parsed, availableProviders(context), []);
+  return !used.some(({ provider }) => incomplete.has(provider.name));
 };
 
 /** The name of a record, after another one where it is to be made and its name was given away since the listing that showed it. */

@@ -1,22 +1,12 @@
 import { failure, type ObservedEnvironment, type ProjectId, type ProviderName, type Reading, type Source } from '@eph/contract';
-import {
-  type Decided,
-  type Decision,
-  type Decisions,
-  isFinal,
-  isSameDecision,
-  soundSpecOf,
-  unwanted,
-} from '../desired/decisions.ts';
+import { type Decided, type Decision, type Decisions, isFinal, isSameDecision, unwanted } from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import type { GuardAnswer } from '../plan/guard.ts';
 import type { Observation } from '../provider/observe.ts';
-import { chooseProviders } from '../values/providers.ts';
 import { projectOf } from './context.ts';
 import { decideSources, specsOf } from './decide.ts';
-import { availableProviders } from './draft.ts';
 import type { Loop } from './loop.ts';
-import { chooseNewName } from './names.ts';
+import { chooseNewName, mayBeNew } from './names.ts';
 import { recordEvent } from './outcome.ts';
 import { type EnvironmentRecord, isOn, type ProjectRecord } from './record.ts';
 import { findSurplus, isHoldWritten, type Surplus } from './removal.ts';
@@ -136,7 +126,7 @@ class RecordsUpdate {
 
   #add({ made: source, source: { commit: head }, decision, environment: id }: Decided, seen: ObservedEnvironment | undefined) {
     if (id === undefined) return undefined;
-    if (seen === undefined && !this.#mayBeNew(decision)) {
+    if (seen === undefined && !mayBeNew(this.#loop, decision, this.#incomplete)) {
       this.#isPostponed ||= decision.state !== 'unknown';
       return undefined;
     }
@@ -146,18 +136,6 @@ class RecordsUpdate {
     if (seen === undefined) recordEvent(this.#loop, 'environment.wanted', record, `${name} is wanted: ${decision.because}`);
     this.#wake.push(environmentKey(id));
     return record;
-  }
-
-  /** Whether an environment that was not listed can be taken for new: it may exist on a provider that is away, or its name may. */
-  #mayBeNew(decision: Decision): boolean {
-    const { context, records } = this.#loop;
-    if (decision.state === 'unknown') return false;
-    const hasNames = records.haveBeenRead(context.providers.keys());
-    if (hasNames && this.#incomplete.size === 0) return true;
-    const parsed = soundSpecOf(decision);
-    if (parsed === undefined || (!hasNames && parsed.spec.environment.name_template !== undefined)) return false;
-    const { used } = chooseProviders(parsed, availableProviders(context), []);
-    return !used.some(({ provider }) => this.#incomplete.has(provider.name));
   }
 
   /** It exists, and no source wants it. */
