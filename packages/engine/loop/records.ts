@@ -90,7 +90,11 @@ export class Records {
     this.#away = incomplete;
     if (!names) return;
     const others = items.filter(({ identity }) => !this.#environments.has(identity.id));
-    this.#otherNames = new Map(others.map(({ identity }) => [identity.name, identity.id]));
+    // A provider that is away now may have shown its names before.
+    this.#otherNames = new Map([
+      ...(incomplete.size > 0 ? this.#otherNames : []),
+      ...others.map(({ identity }) => [identity.name, identity.id] as const),
+    ]);
   }
 
   /** Whether these providers have been read since the start: until then, a new name may be one that is in use. */

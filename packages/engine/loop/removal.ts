@@ -62,8 +62,13 @@ export const findSurplus = (
   const isHeld = ({ observed }: Surplus): boolean =>
     observed.held || project.environments.get(observed.identity.id)?.held === true || isOn(observed, context.retired);
   const listed = new Set(items.map(({ identity }) => identity.id));
+  const read = new Set(idsOf(surplus.filter(isRead)));
   const isUnwritten = ({ id: one, held: isKept, observed }: EnvironmentRecord): boolean =>
-    isKept && !listed.has(one) && observed !== undefined && !isHoldWritten(observed);
+    isKept &&
+    !(listed.has(one) && read.has(one)) &&
+    !project.released.has(one) &&
+    observed !== undefined &&
+    !isHoldWritten(observed);
   const { permitted, held } = context.guard({
     candidates: idsOf(surplus.filter(isRead)),
     total: items.length,

@@ -83,7 +83,8 @@ export class Observer {
     }
     const timeout = Promise.withResolvers<never>();
     const cancel = this.#after(listLimitMs, () => {
-      this.#hanging.set(name, false);
+      // Neither a run that was superseded nor a call from before a probe says that it hangs.
+      if (!signal.aborted && !this.#hanging.has(name)) this.#hanging.set(name, false);
       limit.abort(late);
       timeout.reject(late);
     });
