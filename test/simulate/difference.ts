@@ -21,6 +21,7 @@ const diverges = (message: string): Difference => ({ invariant: 'environments co
 
 /** The first difference between Git and the infrastructure. What the deletion guard holds is left out. */
 export const differenceToGit = (harness: SimulationHarness): Difference | undefined => {
+  if (harness.lieOnce.size > 0) return diverges('Git has not been read since faults stopped');
   const records = recordsOf(harness);
   const wanted = new Set<EnvironmentId>();
   for (const { id, source, content } of wantedSources(harness)) {

@@ -207,18 +207,22 @@ export class InvariantChecker {
     const complete = reading.complete && observed?.complete !== false;
     const run = this.#runs.get(scope.environment);
     run?.complete.set(provider, complete);
-    if (observed !== undefined || complete) run?.answers.set(provider, observed);
+    run?.answers.set(provider, observed);
     if (run?.answers.size === run?.complete.size) this.#useAnswers(scope.environment);
   }
 
   /** The run of an environment knows what providers have shown of it, unless one that holds some of it could not be read. */
   #useAnswers(id: EnvironmentId): RunKnowledge | undefined {
     const run = this.#runs.get(id);
-    if (run === undefined || [...run.holders].some((name) => run.complete.get(name) !== true)) return run;
+    if (run === undefined) return undefined;
+    const holders = [...run.answers].flatMap(([name, observed]) => (observed === undefined ? [] : [name]));
+    if ([...run.holders, ...holders].some((name) => run.complete.get(name) !== true)) return run;
     for (const [provider, observed] of run.answers)
-      if (observed === undefined) this.#shownOn(provider).delete(id);
-      else {
-        this.#shownOn(provider).add(id);
+      if (observed === undefined) {
+        if (run.complete.get(provider) === true) this.#shownOn(provider).delete(id);
+      } else {
+        // Without a component, the engine does not know which provider has shown it.
+        if (observed.components.length > 0) this.#shownOn(provider).add(id);
         run.identities.push(observed.identity);
       }
     run.answers.clear();

@@ -15,7 +15,7 @@ export interface ProjectReading {
   readonly number: number;
   /** Whether Git was read completely. */
   readonly complete: boolean;
-  /** Candidates of which some are known to be on a provider that was not read completely. */
+  /** Environments of which some are known to be on a provider that did not show all of it. */
   readonly unread: ReadonlyMap<EnvironmentId, ProviderName>;
   /** The most candidates that may be removed, now or later. */
   readonly allowed: number;
@@ -128,21 +128,22 @@ export class ProjectReadings {
     const listed = new Map<EnvironmentId, Wanted>();
     const holders = new Map<EnvironmentId, ProviderName[]>();
     const held = new Set<EnvironmentId>();
+    const unread = new Map<EnvironmentId, ProviderName>();
     const incomplete = new Set<ProviderName>();
     for (const provider of this.#options.providers) {
       const reading = observed.get(provider)?.reading;
       if (reading?.complete !== true) incomplete.add(provider);
-      for (const { identity, held: isHeld } of reading?.items ?? []) {
+      for (const { identity, components, complete, held: isHeld } of reading?.items ?? []) {
         const { id } = identity;
         if (identity.project !== project) continue;
         listed.set(id, wanted.get(sourceKey(identity.source)) ?? (sources.complete ? 'no' : 'unclear'));
-        holders.set(id, [...(holders.get(id) ?? []), provider]);
+        if (components.length > 0) holders.set(id, [...(holders.get(id) ?? []), provider]);
+        if (!complete) unread.set(id, provider);
         if (isHeld || this.#options.isHeld(id) || this.#options.retired.has(provider)) held.add(id);
       }
     }
     for (const [id, providers] of holders) this.#options.listed(id, providers);
     const candidates = new Set([...listed].flatMap(([id, answer]) => (answer === 'no' ? [id] : [])));
-    const unread = new Map<EnvironmentId, ProviderName>();
     for (const provider of incomplete)
       for (const id of candidates)
         if (holders.get(id)?.includes(provider) === true || this.#options.isRecordedOn(provider, id)) unread.set(id, provider);
@@ -150,7 +151,9 @@ export class ProjectReadings {
     const { complete } = sources;
     const isWhole = complete && incomplete.size === 0;
     const vanished = complete && sources.items.length === 0 && listed.size > 2;
-    const exceeds = vanished || (complete && !input.doubtful && candidates.difference(held).size > limit);
+    const exceeds =
+      vanished ||
+      (complete && !input.doubtful && [...candidates].filter((id) => !held.has(id) && !unread.has(id)).length > limit);
     // Beside a provider that is away the engine may count fewer candidates, so only the bound itself is certain.
     const allowed = vanished || (exceeds && isWhole && !input.readBefore) ? 0 : limit;
     const tolerated = vanished ? 0 : limit;
@@ -170,7 +173,8 @@ export class ProjectReadings {
       const seen = wanted.get(sourceKey(ref)) !== 'no';
       if (seen || input.doubtful) this.#seenAgain(project, this.#options.identify(project, ref), seen);
     }
-    if (exceeds && isWhole) this.#rememberExcess(project, reading);
+    const certain = new Set([...candidates].filter((id) => !unread.has(id)));
+    if (exceeds && isWhole) this.#rememberExcess(project, { ...reading, candidates: certain });
   }
 
   latest(project: ProjectId): ProjectReading | undefined {

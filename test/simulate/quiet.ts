@@ -8,7 +8,7 @@ import type { SimulationHarness } from './harness.ts';
 import type { Random } from './random.ts';
 
 /** Once faults stop, everything is as Git says after at most this many passes. */
-export const passesToConverge = 12;
+export const passesToConverge = 16;
 
 /** More calls than this without time passing mean an endless loop. */
 const restlessCalls = 20_000;
