@@ -100,7 +100,7 @@ export const observedEnvironment = (seen: Omit<ObservedEnvironment, 'mark'>): Ob
 });
 
 const markOf = ({ name, current, next, retiring, upstream, outputs }: ObservedComponent): string =>
-  JSON.stringify([name, markVersion(current), markVersion(next), retiring, upstream, ...Object.entries(outputs).flat()]);
+  JSON.stringify([name, markVersion(current), markVersion(next), retiring, upstream, outputs]);
 
 const markVersion = (version: ComponentVersion | null): string | null =>
   version === null ? null : `${version.revision} ${version.health} ${version.message}`;

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import {
   type ComponentVersion,
   commitSha,
@@ -224,7 +226,46 @@ describe('a provider that does not answer', () => {
     answers[2]?.(completeReading([environment(1, [component('web')])]));
     expect(await again).toMatchObject({ items: [{ identity: identity(1) }], incomplete: new Map() });
   });
+
+  it('can see that its answer is no longer needed whenever it looks', async () => {
+    const clock = new ManualClock();
+    const signals: AbortSignal[] = [];
+    const slow = new FakeProvider(createFakeInfrastructure(), { name: 'slow', now: () => 0 });
+    const list: Provider['list'] = (_, listing) => {
+      signals.push(listing);
+      return new Promise(() => {});
+    };
+    const provider: Provider = Object.assign(slow, { list });
+    const observing = new Observer([provider], (ms, callback) => clock.after(ms, callback)).observe({ all: true }, signal);
+    clock.advance(60_000);
+    await observing;
+    await collectGarbage();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  it('can see that the run that asked was superseded', async () => {
+    const run = new AbortController();
+    const given = Promise.withResolvers<AbortSignal>();
+    const slow = new FakeProvider(createFakeInfrastructure(), { name: 'slow', now: () => 0 });
+    const list: Provider['list'] = (_, listing) => {
+      given.resolve(listing);
+      return new Promise((_resolve, reject) => listing.addEventListener('abort', () => reject(new Error('aborted'))));
+    };
+    const provider: Provider = Object.assign(slow, { list });
+    const observing = new Observer([provider], () => () => undefined).observe({ all: true }, run.signal);
+    run.abort(new Error('superseded'));
+    await expect(observing).rejects.toThrow('superseded');
+    expect((await given.promise).aborted).toBe(true);
+  });
 });
+
+const collectGarbage = async (): Promise<void> => {
+  setFlagsFromString('--expose-gc');
+  for (let round = 0; round < 2; round += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    runInNewContext('gc()');
+  }
+};
 
 describe('two readings of one environment', () => {
   const before = environment(1, [component('web'), component('api')]);

@@ -69,24 +69,23 @@ export class Observer {
   async #list(provider: Provider, scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> {
     const { name } = provider;
     const isUnderWay = this.#hanging.get(name);
-    const late = new EphError('provider.unreachable', `provider ${name} did not answer within ${listLimitMs / 1000} s`);
-    if (isUnderWay === true || (isUnderWay === false && !('all' in scope))) throw late;
-    const limit = new AbortController();
-    const answer = provider.list(scope, AbortSignal.any([signal, limit.signal]));
+    if (isUnderWay === true || (isUnderWay === false && !('all' in scope))) throw lateError(name);
+    const call = new AbortController();
+    const answer = followAborts(signal, call, provider.list(scope, call.signal));
     if (isUnderWay === false) {
       this.#hanging.set(name, true);
       answer.then(
         () => this.#hanging.delete(name),
         () => this.#hanging.set(name, false),
       );
-      throw late;
+      throw lateError(name);
     }
     const timeout = Promise.withResolvers<never>();
     const cancel = this.#after(listLimitMs, () => {
       // Neither a run that was superseded nor a call from before a probe says that it hangs.
       if (!signal.aborted && !this.#hanging.has(name)) this.#hanging.set(name, false);
-      limit.abort(late);
-      timeout.reject(late);
+      call.abort(lateError(name));
+      timeout.reject(call.signal.reason);
     });
     try {
       return await Promise.race([answer, timeout.promise]);
@@ -95,6 +94,23 @@ export class Observer {
     }
   }
 }
+
+const lateError = (name: ProviderName): EphError =>
+  new EphError('provider.unreachable', `provider ${name} did not answer within ${listLimitMs / 1000} s`);
+
+/**
+ * Aborts the call with its run. Not `AbortSignal.any`: while nobody listens to such a signal it only asks its sources, and once they
+ * are collected it is no longer aborted.
+ */
+const followAborts = async <T>(run: AbortSignal, call: AbortController, answer: Promise<T>): Promise<T> => {
+  const abort = (): void => call.abort(run.reason);
+  run.addEventListener('abort', abort, { once: true });
+  try {
+    return await answer;
+  } finally {
+    run.removeEventListener('abort', abort);
+  }
+};
 
 const reasonOf = (provider: ProviderName, { faults: [first, ...others] }: Reading<unknown>): Failure => {
   if (first === undefined) return failure('provider.incomplete', `provider ${provider} could not list everything it holds`);

@@ -36,12 +36,15 @@ interface Slot {
 
 const emptySlot = (): Slot => ({ current: undefined, next: undefined, retiring: undefined });
 
+interface FakeEnvironment {
+  readonly identity: Identity;
+  readonly slots: Map<ComponentName, Slot>;
+  held: boolean;
+}
+
 /** The infrastructure itself: what is left when the provider's memory is gone. */
 export interface FakeInfrastructure {
-  readonly environments: Map<
-    EnvironmentId,
-    { readonly identity: Identity; readonly slots: Map<ComponentName, Slot>; held: boolean }
-  >;
+  readonly environments: Map<EnvironmentId, FakeEnvironment>;
 }
 
 export const createFakeInfrastructure = (): FakeInfrastructure => ({ environments: new Map() });
@@ -92,7 +95,7 @@ export class FakeProvider implements Provider {
     try {
       await this.#disturb('list', 'before');
       const parts = 'parts' in scope;
-      const items = [...this.#inScope(scope)].map((id) => this.#observe(id, parts)).filter((one) => one !== undefined);
+      const items = this.#inScope(scope).map((environment) => this.#observe(environment, parts));
       await this.#disturb('list', 'after');
       const kept = this.#options.lose?.(items) ?? items;
       return kept === items ? completeReading(items) : incompleteReading(kept);
@@ -105,7 +108,8 @@ export class FakeProvider implements Provider {
     this.calls.ensure += 1;
     await this.#disturb('ensure', 'before', identity.id);
     signal.throwIfAborted();
-    this.#settle(identity.id);
+    const before = this.#infrastructure.environments.get(identity.id);
+    if (before !== undefined) this.#settle(before);
     this.#finishRemoval(identity.id, component.name);
     const slot = this.#slot(identity, component.name);
     await this.#disturb('ensure', 'during', identity.id);
@@ -168,13 +172,11 @@ export class FakeProvider implements Provider {
     signal.addEventListener('abort', () => this.#watchers.delete(changed), { once: true });
   }
 
-  *#inScope(scope: Scope): Iterable<EnvironmentId> {
-    if ('environment' in scope) {
-      if (this.#infrastructure.environments.has(scope.environment)) yield scope.environment;
-      return;
-    }
-    for (const [id, { identity }] of this.#infrastructure.environments)
-      if (!('project' in scope) || identity.project === scope.project) yield id;
+  #inScope(scope: Scope): readonly FakeEnvironment[] {
+    const { environments } = this.#infrastructure;
+    if ('environment' in scope) return [environments.get(scope.environment)].filter((one) => one !== undefined);
+    const all = [...environments.values()];
+    return 'project' in scope ? all.filter(({ identity }) => identity.project === scope.project) : all;
   }
 
   #slot(identity: Identity, name: ComponentName): Slot {
@@ -202,9 +204,8 @@ export class FakeProvider implements Provider {
   }
 
   /** Lets time do its work: versions that had long enough get ready and take over. */
-  #settle(id: EnvironmentId): void {
-    const environment = this.#infrastructure.environments.get(id);
-    for (const slot of environment?.slots.values() ?? []) {
+  #settle({ slots }: FakeEnvironment): void {
+    for (const slot of slots.values()) {
       const { next } = slot;
       if (next === undefined || this.#behaviour(next) === 'never ready') continue;
       if (this.#behaviour(next) === 'crashes' || this.#options.now() - next.startedAt < (this.#options.startMs ?? 0)) continue;
@@ -215,12 +216,12 @@ export class FakeProvider implements Provider {
     }
   }
 
-  #observe(id: EnvironmentId, parts: boolean): ObservedEnvironment | undefined {
-    this.#settle(id);
-    const environment = this.#infrastructure.environments.get(id);
-    if (environment === undefined) return undefined;
-    const components = [...environment.slots].map(([name, slot]) => this.#observeSlot(name, slot, parts));
-    return observedEnvironment({ identity: { ...environment.identity }, components, held: environment.held, complete: true });
+  #observe(environment: FakeEnvironment, parts: boolean): ObservedEnvironment {
+    this.#settle(environment);
+    const { identity, slots, held } = environment;
+    const components: ObservedComponent[] = [];
+    for (const [name, slot] of slots) components.push(this.#observeSlot(name, slot, parts));
+    return observedEnvironment({ identity: { ...identity }, components, held, complete: true });
   }
 
   #observeSlot(name: ComponentName, slot: Slot, parts: boolean): ObservedComponent {
