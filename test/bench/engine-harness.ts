@@ -30,7 +30,7 @@ process:
 ${extras}`;
 
 /** Lists from memory, anew on every call. */
-class ListingProvider extends FakeProvider {
+export class ListingProvider extends FakeProvider {
   isAway = false;
   #before: ReadonlySet<object> = new Set();
 

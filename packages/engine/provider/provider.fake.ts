@@ -21,8 +21,11 @@ import type { LogEntry, LogOptions, Provider, Scope } from './provider.ts';
 
 interface Version {
   readonly component: ResolvedComponent;
+  readonly url: string;
   readonly startedAt: number;
-  readyAt: number | undefined;
+  /** Since when it has its health. */
+  since: string;
+  isReady: boolean;
 }
 
 interface Slot {
@@ -114,12 +117,11 @@ export class FakeProvider implements Provider {
     const slot = this.#slot(identity, component.name);
     await this.#disturb('ensure', 'during', identity.id);
     signal.throwIfAborted();
-    const begin = (): Version => ({ component, startedAt: this.#options.now(), readyAt: undefined });
     if (slot.current?.component.revision === component.revision) {
       slot.next = undefined;
       slot.retiring = undefined;
     } else if (slot.next?.component.revision !== component.revision) {
-      slot.next = begin();
+      slot.next = this.#begin(component);
     }
     this.#changed(identity.id);
     await this.#disturb('ensure', 'after', identity.id);
@@ -209,7 +211,8 @@ export class FakeProvider implements Provider {
       const { next } = slot;
       if (next === undefined || this.#behaviour(next) === 'never ready') continue;
       if (this.#behaviour(next) === 'crashes' || this.#options.now() - next.startedAt < (this.#options.startMs ?? 0)) continue;
-      next.readyAt = this.#options.now();
+      next.isReady = true;
+      next.since = this.#time();
       if (slot.current !== undefined) slot.retiring = [...(slot.retiring ?? []), slot.current];
       slot.current = next;
       slot.next = undefined;
@@ -226,7 +229,7 @@ export class FakeProvider implements Provider {
 
   #observeSlot(name: ComponentName, slot: Slot, parts: boolean): ObservedComponent {
     const version = slot.current ?? slot.next;
-    const url = slot.current === undefined ? null : `http://${name}.${this.name}.test/${slot.current.component.revision}`;
+    const url = slot.current?.url ?? null;
     return {
       name,
       provider: this.name,
@@ -241,16 +244,21 @@ export class FakeProvider implements Provider {
     };
   }
 
-  #observeVersion({ component, readyAt, startedAt }: Version): ComponentVersion {
+  #begin(component: ResolvedComponent): Version {
+    const url = `http://${component.name}.${this.name}.test/${component.revision}`;
+    return { component, url, startedAt: this.#options.now(), since: this.#time(), isReady: false };
+  }
+
+  #observeVersion({ component, since, isReady }: Version): ComponentVersion {
     const { revision, commit } = component;
-    const failing = readyAt === undefined && this.#behaviour({ component }) !== 'gets ready';
-    return {
-      revision,
-      commit,
-      health: readyAt !== undefined ? 'ready' : failing ? 'failing' : 'starting',
-      message: readyAt !== undefined ? '' : failing ? 'it does not answer' : 'it has just been started',
-      since: new Date(readyAt ?? startedAt).toISOString(),
-    };
+    if (isReady) return { revision, commit, health: 'ready', message: '', since };
+    const failing = this.#behaviour({ component }) !== 'gets ready';
+    const message = failing ? 'it does not answer' : 'it has just been started';
+    return { revision, commit, health: failing ? 'failing' : 'starting', message, since };
+  }
+
+  #time(): string {
+    return new Date(this.#options.now()).toISOString();
   }
 
   #partOf(version: Version): Part {
