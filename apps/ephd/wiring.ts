@@ -161,7 +161,6 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
       guard: guardDeletions,
       record: (event) => store.events.append(event),
       deliver: (report, signal) => forges.get(report.project).reporter.ensure(report, signal),
-      prefetch: (report, signal) => forges.get(report.project).reporter.prefetch?.(report, signal),
       changed(id) {
         const known = engine?.environment(id);
         if (known === undefined) routes.remove(id);

@@ -76,7 +76,6 @@ export class ForgeChaosHarness implements AsyncDisposable {
         this.reports.set(report.environment, report);
         if (report.last) this.verifier.removalReported(Number(report.source.name));
       },
-      prefetch: (report, signal) => fixture.reporter.prefetch?.(report, signal),
       changed: () => undefined,
     });
     const requests = new EnvironmentRequests({

@@ -75,7 +75,7 @@ export const startGitea = async ({ seed, now, random }: FixtureOptions): Promise
 
   return {
     forge,
-    reporter: createGiteaReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus, now }),
+    reporter: createGiteaReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus }),
 
     async open(branch, trigger) {
       const commit = await push(branch, trigger);

@@ -8,24 +8,20 @@ import { readWriters } from './permissions.ts';
 import { readTimeline } from './pull-events.ts';
 import { computeHeadsAtComments } from './push-history.ts';
 import { readPull } from './repository.ts';
-import { type CommentShape, commentShape, listOf, type PullShape } from './shapes.ts';
+import { type CommentShape, commentShape, listOf } from './shapes.ts';
 
 const listedComments = listBy('comments', listOf(commentShape), ({ id }) => id);
 
-/** All comments, oldest first. A caller that also reads the pull request passes its own function. */
-export const readComments = async (
-  client: GiteaClient,
-  number: number,
-  signal: AbortSignal,
-  readPullRequest = () => readPull(client, number, signal),
-): Promise<Listing<CommentShape>> => {
+/** All comments, oldest first. */
+export const readComments = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<CommentShape>> => {
   const listing = await client.list(`/issues/${number}/comments`, listedComments, signal);
   const doubt = `${client.shown} does not list the comments on pull request ${number}.`;
-  return await confirmEmpty(listing, async () => await countComments(client, await readPullRequest(), signal), doubt);
+  return await confirmEmpty(listing, () => countComments(client, number, signal), doubt);
 };
 
 /** A pull request may count reviews as comments; the timeline shows the difference. */
-const countComments = async (client: GiteaClient, pull: Answer<PullShape>, signal: AbortSignal): Promise<Answer<number>> => {
+const countComments = async (client: GiteaClient, number: number, signal: AbortSignal): Promise<Answer<number>> => {
+  const pull = await readPull(client, number, signal);
   if (!pull.ok) return pull;
   if (pull.value.comments === 0) return { ok: true, value: 0 };
   const timeline = await readTimeline(client, pull.value, signal);

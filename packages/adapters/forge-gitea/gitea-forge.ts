@@ -5,11 +5,12 @@ import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts'
 import type { Answer } from '../forge-http/answer.ts';
 import { createCachedListing } from '../forge-http/cached-listing.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
+import { parseNumber } from '../forge-http/pull-number.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { SharedChanges } from '../forge-http/shared-changes.ts';
 import { createGiteaClient, type GiteaClient, type GiteaClientOptions, listBy } from './gitea-client.ts';
 import { createGiteaPulls } from './gitea-pulls.ts';
-import { parseNumber, toSource } from './pull-source.ts';
+import { toSource } from './pull-source.ts';
 import { isGone, readPull, readRepository } from './repository.ts';
 import { type PullShape, parsePulls } from './shapes.ts';
 

@@ -9,12 +9,12 @@ import {
 } from '@eph/contract';
 import type { Check, Pulls } from '@eph/engine/source/pulls';
 import { toError } from '../forge-http/answer.ts';
+import { parseNumber, requireNumber } from '../forge-http/pull-number.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import { readApprovals } from './approvals.ts';
 import { readCommands } from './commands.ts';
 import { type GiteaClient, listBy } from './gitea-client.ts';
 import { createLabels } from './labels.ts';
-import { parseNumber, requireNumber } from './pull-source.ts';
 import { readPull } from './repository.ts';
 import { type ChangedFileShape, changedFileShape, listOf, parseNothing } from './shapes.ts';
 import { readStatuses } from './statuses.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import { type FixtureOptions, GiteaHarness } from './gitea-harness.fake.ts';
-import { createGiteaReporter, type GiteaReporterOptions } from './gitea-reporter.ts';
+import { createGiteaReporter } from './gitea-reporter.ts';
 
 const { signal } = new AbortController();
 
@@ -17,7 +17,7 @@ describeWith(gitea, 'reports on Gitea', () => {
   });
   afterAll(() => harness.stop());
 
-  const start = async (options: FixtureOptions = {}, reporting: Partial<GiteaReporterOptions> = {}) => {
+  const start = async (options: FixtureOptions = {}, reporting: Partial<Parameters<typeof createGiteaReporter>[0]> = {}) => {
     const fixture = await harness.createFixture(options);
     onTestFinished(() => fixture[Symbol.asyncDispose]());
     const { repository, forge } = fixture;
@@ -78,34 +78,6 @@ describeWith(gitea, 'reports on Gitea', () => {
     expect(proxy.takeApiRequests().filter((line) => !line.startsWith('GET'))).toEqual([]);
     await reporter.ensure(reportOn(pull, { phase: 'Degraded' }), signal);
     expect(proxy.takeApiRequests().map((line) => line.split(' ')[0])).toEqual(['PATCH', 'GET', 'POST']);
-  });
-
-  it('that were anticipated are looked up once, and only looked up before they are there', async () => {
-    // No time passes here: a look is not too old on a slow machine.
-    const { proxy, repository, reporter, reportOn, pull, number } = await start({}, { now: () => 0 });
-    proxy.takeApiRequests();
-    const asked: string[] = [];
-    const listings = () => {
-      asked.push(...proxy.takeApiRequests());
-      return asked.filter((line) => /^GET .*\/comments\b/.test(line));
-    };
-    reporter.prefetch?.(reportOn(pull, { phase: 'Progressing' }), signal);
-    await expect.poll(listings).toHaveLength(1);
-    expect(asked.filter((line) => !line.startsWith('GET'))).toEqual([]);
-    expect(await repository.readComments(number)).toEqual([]);
-    await reporter.ensure(reportOn(pull), signal);
-    expect(listings()).toHaveLength(1);
-    expect(await repository.readComments(number)).toHaveLength(1);
-  });
-
-  it('that were anticipated stay deleted all the same', async () => {
-    const { repository, createReporter, reporter, reportOn, pull, number } = await start();
-    await reporter.ensure(reportOn(pull), signal);
-    for (const { id } of await repository.readComments(number)) await repository.deleteComment(id);
-    const afterwards = createReporter();
-    afterwards.prefetch?.(reportOn(pull, { phase: 'Progressing' }), signal);
-    await afterwards.ensure(reportOn(pull, { phase: 'Degraded' }), signal);
-    expect(await repository.readComments(number)).toEqual([]);
   });
 
   it('are statuses alone where nobody wants comments', async () => {

@@ -1,6 +1,7 @@
 import { commitSha, type PullRequest, projectId } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { parseNumber, toSource } from './pull-source.ts';
+import { parseNumber } from '../forge-http/pull-number.ts';
+import { toSource } from './pull-source.ts';
 import { type PullShape, parsePull } from './shapes.ts';
 
 const [one, two] = [commitSha('1'.repeat(40)), commitSha('2'.repeat(40))];

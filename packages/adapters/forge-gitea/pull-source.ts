@@ -1,17 +1,5 @@
-import {
-  type CommitSha,
-  commitSha,
-  EphError,
-  type ProjectId,
-  type PullRequest,
-  type Source,
-  type SourceRef,
-} from '@eph/contract';
+import { type CommitSha, commitSha, type ProjectId, type PullRequest, type Source } from '@eph/contract';
 import type { PullShape } from './shapes.ts';
-
-/** The number of a pull request, if the ref can be one of Gitea. */
-export const parseNumber = ({ kind, name }: SourceRef): number | undefined =>
-  kind === 'pr' && /^[1-9]\d{0,9}$/.test(name) ? Number(name) : undefined;
 
 /**
  * The source of a pull request; undefined while its commit is unknown.
@@ -62,11 +50,4 @@ const forkOf = ({ head, base, user }: PullShape): string | null => {
   if (head.label === '') return `${user.login}, without a repository`;
   if (head.repo_id === base.repo_id) return null;
   return head.repo?.full_name ?? 'a deleted repository';
-};
-
-export const requireNumber = (ref: SourceRef, shown: string): number => {
-  const number = parseNumber(ref);
-  if (number === undefined)
-    throw new EphError('forge.refused', `${shown} has no pull request ${JSON.stringify(ref.name.slice(0, 40))}.`);
-  return number;
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { computeHeads, computeHeadsAtComments } from './push-history.ts';
+import { computeHeadsAtComments } from './push-history.ts';
 import type { TimelineShape } from './shapes.ts';
 
 let ids = 0;
@@ -48,16 +48,4 @@ describe('the head when a comment was written', () => {
       ]);
     },
   );
-});
-
-describe('the commits that a pull request was at', () => {
-  it('are listed newest first', () => {
-    expect(computeHeads([push('a', 'b'), comment(), push('c'), force('c', 'x'), event('pull_push', '?'), push('y')])).toEqual([
-      'y',
-      'x',
-      'c',
-      'b',
-    ]);
-    expect(computeHeads([comment()])).toEqual([]);
-  });
 });

@@ -3,7 +3,6 @@ import type { TimelineShape } from './shapes.ts';
 
 /** The commits of a push, oldest first; or the heads before and after a forced push. */
 const pushBody = z.object({ is_force_push: z.boolean(), commit_ids: z.array(z.string()) });
-type Push = z.output<typeof pushBody>;
 
 /** The head of the pull request when each comment was written, by comment id, if known. */
 export const computeHeadsAtComments = (events: readonly TimelineShape[]): ReadonlyMap<number, string> => {
@@ -20,15 +19,7 @@ export const computeHeadsAtComments = (events: readonly TimelineShape[]): Readon
   return heads;
 };
 
-export const computeHeads = (events: readonly TimelineShape[]): readonly string[] => {
-  const pushes = events.filter(({ type }) => type === 'pull_push').map(parsePush);
-  return [...new Set(pushes.flatMap(headsOf).toReversed())];
-};
-
-const headsOf = (push: Push | undefined): readonly string[] =>
-  push === undefined || push.is_force_push ? (push?.commit_ids ?? []) : push.commit_ids.slice(-1);
-
-const parsePush = ({ body }: TimelineShape): Push | undefined => {
+const parsePush = ({ body }: TimelineShape): z.output<typeof pushBody> | undefined => {
   try {
     return pushBody.parse(JSON.parse(body));
   } catch {

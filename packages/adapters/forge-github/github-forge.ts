@@ -2,11 +2,11 @@ import { completeReading, incompleteReading, markSources, type ProjectId, type R
 import type { Forge } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
+import { parseNumber } from '../forge-http/pull-number.ts';
 import { gitUrlOf } from './git-url.ts';
 import { createGithubClient, type GithubClient } from './github-client.ts';
 import { createGithubIdentity, type GithubIdentity, type GithubIdentityOptions } from './github-identity.ts';
 import { createGithubPulls } from './github-pulls.ts';
-import { parseNumber } from './pull-source.ts';
 import { createPullSources } from './pull-sources.ts';
 
 export interface GithubForgeOptions extends GithubIdentityOptions, Pick<GitForgeOptions, 'folder' | 'environment'> {

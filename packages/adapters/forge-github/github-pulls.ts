@@ -2,12 +2,12 @@ import { completeReading, failure, incompleteReading, type Reading, type Source,
 import type { Pulls } from '@eph/engine/source/pulls';
 import { z } from 'zod';
 import { toError } from '../forge-http/answer.ts';
+import { parseNumber, requireNumber } from '../forge-http/pull-number.ts';
 import { readApprovals } from './approvals.ts';
 import { readChecks } from './checks.ts';
 import { readCommands } from './commands.ts';
 import type { GithubClient } from './github-client.ts';
 import { createLabels } from './labels.ts';
-import { parseNumber, requireNumber } from './pull-source.ts';
 import { type ChangedFileShape, changedFileShape, wholePullShape } from './shapes.ts';
 
 const parseFiles = (body: unknown): readonly ChangedFileShape[] => z.array(changedFileShape).parse(body);

@@ -225,18 +225,6 @@ describe('a comment', () => {
     expect(pull.comments()).toHaveLength(1);
   });
 
-  it('stays deleted even if we were stopped right after writing it', async () => {
-    const { github, pull, reportOn, ensure, restart } = await start();
-    github.failures.add({ failure: { kind: 'reset' }, times: 1, match: { operation: 'reactions/create-for-issue' } });
-    await expect(ensure(reportOn(1))).rejects.toMatchObject({ code: 'report.failed' });
-    restart();
-    await ensure(reportOn(1));
-    for (const { id } of pull.comments()) pull.deleteComment(id);
-    restart();
-    await ensure(reportOn(1, { phase: 'Failed' }));
-    expect(pull.comments()).toEqual([]);
-  });
-
   it('is not taken for deleted while the repository cannot be seen', async () => {
     const { github, pull, reportOn, ensure } = await start();
     await ensure(reportOn(1));
@@ -255,17 +243,6 @@ describe('a comment', () => {
     await expect(ensure(reportOn(1, { phase: 'Failed' }))).rejects.toMatchObject({ code: 'report.failed' });
     await ensure(reportOn(1, { phase: 'Failed' }));
     expect(pull.comments().map(({ body }) => body.split('\n')[1])).toEqual(['Failed']);
-  });
-
-  it('stays deleted when the list of reactions arrives empty', async () => {
-    const { github, pull, reportOn, ensure, restart } = await start();
-    await ensure(reportOn(1));
-    for (const { id } of pull.comments()) pull.deleteComment(id);
-    restart();
-    hideOnce(github, /\/reactions\?/);
-    await expect(ensure(reportOn(1, { phase: 'Failed' }))).rejects.toMatchObject({ code: 'report.failed' });
-    await ensure(reportOn(1, { phase: 'Failed' }));
-    expect(pull.comments()).toEqual([]);
   });
 
   it.each(['issues/create-comment', 'repos/create-deployment'])(

@@ -1,89 +1,68 @@
-import type { EnvironmentId, ReportView } from '@eph/contract';
+import type { ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { createReportQueue, reachable } from '../forge-http/report-queue.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
+import { createPullComments } from '../forge-http/pull-comments.ts';
+import { createReportQueue, createWriteOnce, type ReporterOptions, reachable } from '../forge-http/report-queue.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
+import { readComments } from './conversation.ts';
 import { createDeployments, type WantedDeployment } from './deployments.ts';
 import type { GithubClient } from './github-client.ts';
-import { type CommentState, createPullComments } from './pull-comments.ts';
-import { parseNumber } from './pull-source.ts';
+import { type CommentShape, commentShape, loginOf } from './shapes.ts';
 
-export interface GithubReporterOptions {
-  readonly client: GithubClient;
-  readonly renderComment: (report: Report) => string;
-  readonly computeStatus: (view: ReportView) => {
-    readonly state: 'success' | 'pending' | 'failure' | 'inactive';
-    readonly description: string;
-  };
-  readonly comments?: boolean;
-}
-
-/** What this process knows to be written. A value is removed while it is being written, because that may fail. */
-interface KnownState {
-  comment?: CommentState;
-  status?: string;
-  deployment?: string;
-}
+const parseComment = (body: unknown): CommentShape => commentShape.parse(body);
 
 /**
  * Per environment: one comment on its pull request, edited in place, one status on its commit, and one deployment while
  * it exists. Branches and tags have no comment.
  */
-export const createGithubReporter = (options: GithubReporterOptions): Reporter => {
-  const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
-  const comments = createPullComments(client);
+export const createGithubReporter = (options: ReporterOptions<GithubClient>): Reporter => {
+  const { client, computeStatus } = options;
   const deployments = createDeployments(client);
-  const known = new Map<EnvironmentId, KnownState>();
+  const writeOnce = createWriteOnce();
 
-  const ensureComment = async (report: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
-    const number = parseNumber(report.source);
-    if (number === undefined || !isCommenting) return;
-    const wanted = { number, environment: report.environment, body: renderComment(report) };
-    const { comment } = written;
-    delete written.comment;
-    written.comment = await comments.ensure(wanted, comment, signal);
-  };
+  const ensureComment = createPullComments(options, {
+    async readOwn(number, signal) {
+      const login = unwrap(await client.login(signal));
+      const comments = await readComments(client, number, { signal, fresh: true });
+      if (!comments.complete) throw toError(comments.refusal);
+      return comments.items.filter(({ user }) => loginOf(user) === login);
+    },
+    async write(number, body, signal) {
+      const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
+      return unwrap(await client.send(route, { issue_number: number, body }, signal, parseComment)).id;
+    },
+    edit: (_number, id, body, signal) =>
+      client.send('PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}', { comment_id: id, body }, signal),
+  });
 
-  const ensureShownStatus = async ({ commit, view }: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
+  const ensureShownStatus = async (report: Report, signal: AbortSignal): Promise<void> => {
+    const { commit, view } = report;
     const { state, description } = computeStatus(view);
-    const status: WantedStatus = {
+    const wanted: WantedStatus = {
       context: `eph/${view.name}`,
       // GitHub has no inactive state, and only a reachable environment is a success.
       state: state === 'inactive' ? 'pending' : state,
       description,
       target_url: reachable.has(view.phase) ? view.url : null,
     };
-    const wantedKey = JSON.stringify([commit, status]);
-    if (written.status === wantedKey) return;
-    delete written.status;
-    await ensureStatus(client, commit, status, signal);
-    written.status = wantedKey;
+    await writeOnce(report, 'status', [commit, wanted], () => ensureStatus(client, commit, wanted, signal));
   };
 
-  const ensureDeployment = async (report: Report, written: KnownState, signal: AbortSignal): Promise<void> => {
+  const ensureDeployment = async (report: Report, signal: AbortSignal): Promise<void> => {
     const wanted = toDeployment(report, computeStatus(report.view).description);
-    const wantedKey = JSON.stringify(wanted);
-    if (written.deployment === wantedKey) return;
-    delete written.deployment;
-    if ('state' in wanted) await deployments.ensure(wanted, signal);
-    else await deployments.remove(wanted, signal);
-    written.deployment = wantedKey;
+    await writeOnce(report, 'deployment', wanted, () =>
+      'state' in wanted ? deployments.ensure(wanted, signal) : deployments.remove(wanted, signal),
+    );
   };
 
   /** If one fails, the others are still written. */
-  const write = async (report: Report, signal: AbortSignal): Promise<void> => {
-    const { environment } = report;
-    const written = known.get(environment) ?? {};
-    known.set(environment, written);
+  const { ensure } = createReportQueue(async (report, signal) => {
     const outcomes = await Promise.allSettled(
-      [ensureComment, ensureShownStatus, ensureDeployment].map((ensure) => ensure(report, written, signal)),
+      [ensureComment, ensureShownStatus, ensureDeployment].map((write) => write(report, signal)),
     );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-    if (!report.last) return;
-    known.delete(environment);
-    deployments.forget(environment);
-  };
-
-  const { ensure } = createReportQueue(write);
+    if (report.last) deployments.forget(report.environment);
+  });
   return { ensure };
 };
 

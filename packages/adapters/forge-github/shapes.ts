@@ -31,11 +31,7 @@ export type PullShape = z.output<typeof pullShape>;
 /** Only a single pull request has this count. */
 export const wholePullShape = pullShape.extend({ changed_files: z.int() });
 
-export const conversationShape = z.object({
-  comments: z.int(),
-  /** Absent in older releases of GitHub Enterprise. */
-  reactions: z.object({ total_count: z.int() }).default({ total_count: 0 }),
-});
+export const conversationShape = z.object({ comments: z.int() });
 
 /** The count includes pull requests. */
 export const repositoryShape = z.object({ open_issues_count: z.int() });
@@ -44,9 +40,6 @@ export const issueShape = z.object({ number: z.int(), pull_request: z.unknown().
 
 export const commentShape = z.object({ id: z.int(), user: person, body: z.string().default(''), created_at: z.string() });
 export type CommentShape = z.output<typeof commentShape>;
-
-export const reactionShape = z.object({ id: z.int(), user: person, content: z.string() });
-export type ReactionShape = z.output<typeof reactionShape>;
 
 export const eventShape = z.object({
   event: z.string(),

@@ -4,13 +4,8 @@ import { awardShape } from './shapes.ts';
 
 const awards = listOf('reactions', awardShape);
 
-/** Whether our account has left this reaction on a comment or merge request. */
-export const hasAward = async (
-  client: GitlabClient,
-  path: string,
-  name: string,
-  signal: AbortSignal,
-): Promise<Answer<boolean>> => {
+/** Whether our account has left this reaction on a comment. */
+const hasAward = async (client: GitlabClient, path: string, name: string, signal: AbortSignal): Promise<Answer<boolean>> => {
   const [account, listing] = await Promise.all([
     client.readAccount(signal),
     client.list(`${path}/award_emoji`, awards, { signal, fresh: true }),

@@ -14,12 +14,13 @@ import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
 import { createCachedListing } from '../forge-http/cached-listing.ts';
+import { parseNumber } from '../forge-http/pull-number.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { SharedChanges } from '../forge-http/shared-changes.ts';
 import { createGitlabClient, type GitlabClient, type GitlabClientOptions, parserOf } from './gitlab-client.ts';
 import { createGitlabPulls } from './gitlab-pulls.ts';
 import { isGone } from './is-gone.ts';
-import { hasCommit, parseNumber, pathOf, toSource } from './merge-request-source.ts';
+import { hasCommit, pathOf, toSource } from './merge-request-source.ts';
 import { createOpenMergeRequests } from './open-merge-requests.ts';
 import { type MergeRequestShape, mergeRequestShape } from './shapes.ts';
 

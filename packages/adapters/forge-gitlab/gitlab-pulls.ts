@@ -1,13 +1,13 @@
 import { completeReading, EphError, failure, incompleteReading, type Reading, type SourceRef } from '@eph/contract';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { toError } from '../forge-http/answer.ts';
+import { parseNumber, requireNumber } from '../forge-http/pull-number.ts';
 import { readApprovals } from './approvals.ts';
 import { ensureAward } from './awards.ts';
 import { readChangedPaths } from './changed-paths.ts';
 import { readCommands } from './commands.ts';
 import type { GitlabClient } from './gitlab-client.ts';
 import { createLabels } from './labels.ts';
-import { parseNumber, requireNumber } from './merge-request-source.ts';
 import { computeChecks, readStatuses } from './statuses.ts';
 
 export const createGitlabPulls = (client: GitlabClient): Pulls => {

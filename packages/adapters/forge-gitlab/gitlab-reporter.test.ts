@@ -292,16 +292,6 @@ describe('a reporter of GitLab', () => {
     await reporter.ensure(report('Ready'), signal);
     expect(gitlab.read.comments(at)).toMatchObject([{ body: expect.stringContaining('Ready') }]);
   });
-
-  it('writes no note again that somebody deleted, also when the list of reactions arrives empty', async () => {
-    await using world = await createWorld();
-    const { gitlab, alice, report, harness } = world;
-    await world.start().ensure(report('Progressing'), signal);
-    for (const { id } of gitlab.read.comments(at)) alice.deleteComment(at, id);
-    hideOnce(harness, /\/award_emoji/);
-    await world.start().ensure(report('Ready'), signal);
-    expect(gitlab.read.comments(at)).toEqual([]);
-  });
 });
 
 describe('the stop button of GitLab', () => {

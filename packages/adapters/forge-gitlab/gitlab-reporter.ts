@@ -1,24 +1,25 @@
 import { type EnvironmentId, isSameView, type ReportView, sourceKey } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { unwrap } from '../forge-http/answer.ts';
+import { toError, unwrap } from '../forge-http/answer.ts';
+import { createPullComments } from '../forge-http/pull-comments.ts';
+import { parseNumber } from '../forge-http/pull-number.ts';
 import { createReportQueue, type ReporterOptions, reachable } from '../forge-http/report-queue.ts';
 import { ensureCommitStatus } from './commit-statuses.ts';
-import { createEnvironmentNotes } from './environment-notes.ts';
 import { createGitlabEnvironments, reviewPrefix, type WantedEnvironment } from './environments.ts';
-import { type GitlabClient, parserOf } from './gitlab-client.ts';
+import { type GitlabClient, parseNothing, parserOf } from './gitlab-client.ts';
 import { isGone } from './is-gone.ts';
-import { parseNumber } from './merge-request-source.ts';
-import { mergeRequestShape } from './shapes.ts';
+import { readNotes } from './notes.ts';
+import { mergeRequestShape, noteShape } from './shapes.ts';
 
 const parseMergeRequest = parserOf(mergeRequestShape);
+const parseWritten = parserOf(noteShape.pick({ id: true }));
 
 /**
  * Writes a note on the merge request, a status on the commit, and a GitLab environment with a link. Each is read before
  * it is written, so no state has to survive a restart.
  */
 export const createGitlabReporter = (options: ReporterOptions<GitlabClient>): Reporter => {
-  const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
-  const notes = createEnvironmentNotes(client);
+  const { client, computeStatus } = options;
   const environments = createGitlabEnvironments(client);
   const written = new Map<EnvironmentId, Report>();
 
@@ -35,10 +36,18 @@ export const createGitlabReporter = (options: ReporterOptions<GitlabClient>): Re
     return merge.source_project_id === merge.target_project_id ? merge.source_branch : `refs/merge-requests/${number}/head`;
   };
 
-  const ensureNote = async (report: Report, signal: AbortSignal): Promise<void> => {
-    const number = parseNumber(report.source);
-    if (number !== undefined && isCommenting) await notes.ensure(number, report.environment, renderComment(report), signal);
-  };
+  const ensureNote = createPullComments(options, {
+    async readOwn(number, signal) {
+      const account = unwrap(await client.readAccount(signal));
+      const notes = await readNotes(client, number, signal);
+      if (!notes.complete) throw toError(notes.refusal);
+      return notes.items.filter(({ author }) => author.id === account);
+    },
+    write: async (number, body, signal) =>
+      unwrap(await client.send('POST', `/merge_requests/${number}/notes`, { body }, parseWritten, signal)).id,
+    edit: (number, id, body, signal) =>
+      client.send('PUT', `/merge_requests/${number}/notes/${id}`, { body }, parseNothing, signal),
+  });
 
   const ensureStatus = async ({ view, commit }: Report, ref: string, signal: AbortSignal): Promise<void> => {
     const target = reachable.has(view.phase) ? view.url : undefined;
@@ -66,8 +75,7 @@ export const createGitlabReporter = (options: ReporterOptions<GitlabClient>): Re
     ]);
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
-    if (report.last) notes.forget(environment);
-    else written.set(environment, report);
+    if (!report.last) written.set(environment, report);
   };
 
   const { ensure, runExclusive } = createReportQueue(write);

@@ -1,17 +1,6 @@
-import { commitSha, EphError, type ProjectId, type PullRequest, type Source, type SourceRef } from '@eph/contract';
+import { commitSha, type ProjectId, type PullRequest, type Source } from '@eph/contract';
 import type { z } from 'zod';
 import type { MergeRequestShape, referencesShape } from './shapes.ts';
-
-/** The number of a merge request, if the ref can be one of GitLab. */
-export const parseNumber = ({ kind, name }: SourceRef): number | undefined =>
-  kind === 'pr' && /^[1-9]\d{0,8}$/.test(name) ? Number(name) : undefined;
-
-export const requireNumber = (ref: SourceRef, shown: string): number => {
-  const number = parseNumber(ref);
-  if (number === undefined)
-    throw new EphError('forge.refused', `${shown} has no merge request ${JSON.stringify(ref.name.slice(0, 40))}.`);
-  return number;
-};
 
 export const pathOf = ({ full }: z.output<typeof referencesShape>): string => full.slice(0, full.lastIndexOf('!'));
 

@@ -43,6 +43,19 @@ export const createReportQueue = (write: (report: Report, signal: AbortSignal) =
   };
 };
 
+/** Writes a part of a report unless this process knows it to be written. Until the end of a write that is unknown: it may fail. */
+export const createWriteOnce = () => {
+  const known = new Map<string, string>();
+
+  return async ({ environment, last }: Report, part: string, wanted: unknown, write: () => Promise<void>): Promise<void> => {
+    const [key, text] = [`${environment} ${part}`, JSON.stringify(wanted)];
+    if (known.get(key) === text) return;
+    known.delete(key);
+    await write();
+    if (!last) known.set(key, text);
+  };
+};
+
 /** Phases in which something may answer at the address. */
 export const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing', 'Ready', 'Degraded']);
 

@@ -31,8 +31,6 @@ export interface EngineOptions extends Omit<EngineContext, 'report'> {
   readonly random: () => number;
   readonly workers: number;
   readonly deliver: (report: Report, signal: AbortSignal) => Promise<void>;
-  /** A report about an environment that has had none follows soon. */
-  readonly prefetch?: (report: Report, signal: AbortSignal) => void;
 }
 
 /** Only retries are limited: many that fail at once come back at a pace that a forge and a machine can bear. */
@@ -52,15 +50,14 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    const { clock, random, workers, telemetry, deliver, prefetch } = options;
+    const { clock, random, workers, telemetry, deliver } = options;
     const onFailure = (key: string, failure: Failure): void => telemetry.failed(key, failure);
     this.#queue = new Queue<Key>(
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
       (key, signal) => this.#run(key, signal),
     );
     this.#passTimer = new PassTimer(clock, random, () => this.#queue.add('pass'));
-    const settling = { settleMs: reportSettleMs, ...(prefetch && { prefetch }) };
-    this.#reports = new Reports({ clock, random, ...settling, onFailure }, deliver);
+    this.#reports = new Reports({ clock, random, settleMs: reportSettleMs, onFailure }, deliver);
     this.#loop = createLoop({
       ...options,
       telemetry: {

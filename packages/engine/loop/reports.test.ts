@@ -20,14 +20,12 @@ class Board {
   readonly clock = new ManualClock();
   readonly delivered: string[] = [];
   readonly failures: Failure[] = [];
-  readonly anticipated: string[] = [];
   obstacle: (sent: Sent) => Promise<void> = () => Promise.resolve();
   readonly reports: Reports<Sent>;
 
   constructor(settleMs = 0) {
     const onFailure = (_: string, failure: Failure): void => void this.failures.push(failure);
-    const prefetch = ({ text }: Sent): void => void this.anticipated.push(text);
-    this.reports = new Reports<Sent>({ clock: this.clock, random: () => 0, settleMs, onFailure, prefetch }, async (sent) => {
+    this.reports = new Reports<Sent>({ clock: this.clock, random: () => 0, settleMs, onFailure }, async (sent) => {
       await this.obstacle(sent);
       this.delivered.push(sent.text);
     });
@@ -82,16 +80,6 @@ describe('a report', () => {
       await board.pass(200);
     }
     expect(board.delivered).toEqual(['ready']);
-  });
-
-  it('is anticipated while it settles, and only when it is the first of its environment', async () => {
-    const board = new Board(500);
-    board.reports.publish(report('starting'));
-    board.reports.publish(report('still starting'));
-    expect(board.anticipated).toEqual(['starting']);
-    await board.pass(500);
-    board.reports.publish(report('failed'));
-    expect(board.anticipated).toEqual(['starting']);
   });
 
   it('gives way to a newer one that comes before it could be delivered', async () => {

@@ -15,8 +15,6 @@ interface Report {
 export class Reports<R extends Report> {
   readonly #queue: Queue<EnvironmentId>;
   readonly #settleMs: number;
-  readonly #prefetch: ((report: R, signal: AbortSignal) => void) | undefined;
-  readonly #stopping = new AbortController();
   readonly #pending = new Map<EnvironmentId, R>();
   /** The mark of the newest report of each; the reports themselves would be a large part of all that is remembered. */
   readonly #newest = new Map<EnvironmentId, string>();
@@ -30,8 +28,6 @@ export class Reports<R extends Report> {
       /** How long a report waits for a newer one: while an environment starts, several follow each other at once. */
       readonly settleMs: number;
       readonly onFailure: (key: string, failure: Failure) => void;
-      /** The first report of an environment is about to settle. */
-      readonly prefetch?: (report: R, signal: AbortSignal) => void;
     },
     deliver: (report: R, signal: AbortSignal) => Promise<void>,
   ) {
@@ -61,14 +57,12 @@ export class Reports<R extends Report> {
     );
     this.#queue = queue;
     this.#settleMs = options.settleMs;
-    this.#prefetch = options.prefetch;
   }
 
   publish(report: R): void {
     const { environment } = report;
-    const newest = this.#newest.get(environment);
     const mark = markOf(report);
-    if (newest === mark) return;
+    if (this.#newest.get(environment) === mark) return;
     this.#newest.set(environment, mark);
     this.#pending.set(environment, report);
     this.#last.delete(environment);
@@ -76,7 +70,6 @@ export class Reports<R extends Report> {
     const isAwaited = report.view.phase === 'Ready';
     if (this.#settleMs === 0 || isAwaited) return this.#queue.add(environment);
     this.#queue.addAfter(environment, this.#settleMs);
-    if (newest === undefined) this.#prefetch?.(report, this.#stopping.signal);
   }
 
   /** The environment is gone and this was its last report. */
@@ -91,7 +84,6 @@ export class Reports<R extends Report> {
   }
 
   close(): Promise<void> {
-    this.#stopping.abort();
     return this.#queue.close();
   }
 }

@@ -12,20 +12,12 @@ export class FakePulls {
   connected = true;
   writes = 0;
   readonly #comments = new Map<string, FakeComment[]>();
-  /** Environments that were commented on, by pull request: the marker reactions of our account. */
-  readonly #reacted = new Map<string, Set<EnvironmentId>>();
   #ids = 0;
 
   comments(pull: string): FakeComment[] {
     const comments = this.#comments.get(pull) ?? [];
     this.#comments.set(pull, comments);
     return comments;
-  }
-
-  reactions(pull: string): Set<EnvironmentId> {
-    const reactions = this.#reacted.get(pull) ?? new Set();
-    this.#reacted.set(pull, reactions);
-    return reactions;
   }
 
   comment(pull: string, author: FakeComment['author'], body: string): string {
@@ -44,21 +36,24 @@ export class FakePulls {
   }
 }
 
-/** A reporter that comments. It keeps no state of its own. */
-export const fakeCommentReporter = (pulls: FakePulls, shown: (report: Report) => string): Reporter => ({
-  ensure: (report) => {
-    if (!pulls.connected) return Promise.reject(new EphError('report.failed', 'the forge does not answer'));
-    const pull = sourceKey(report.source);
-    const body = shown(report);
-    const isOurs = (comment: FakeComment): boolean =>
-      comment.author === 'eph' && isMarkedComment(comment.body, report.environment);
-    const ours = pulls.comments(pull).find(isOurs);
-    if (ours === undefined && pulls.reactions(pull).has(report.environment)) return Promise.resolve();
-    if (ours?.body === body) return Promise.resolve();
-    pulls.writes += 1;
-    pulls.reactions(pull).add(report.environment);
-    if (ours === undefined) pulls.comment(pull, 'eph', body);
-    else ours.body = body;
-    return Promise.resolve();
-  },
-});
+/** A reporter that comments. It knows what it has written since it started, so that deleted comments stay deleted. */
+export const fakeCommentReporter = (pulls: FakePulls, shown: (report: Report) => string): Reporter => {
+  const written = new Set<EnvironmentId>();
+  return {
+    ensure: (report) => {
+      if (!pulls.connected) return Promise.reject(new EphError('report.failed', 'the forge does not answer'));
+      const pull = sourceKey(report.source);
+      const body = shown(report);
+      const isOurs = (comment: FakeComment): boolean =>
+        comment.author === 'eph' && isMarkedComment(comment.body, report.environment);
+      const ours = pulls.comments(pull).find(isOurs);
+      if (ours === undefined && written.has(report.environment)) return Promise.resolve();
+      written.add(report.environment);
+      if (ours?.body === body) return Promise.resolve();
+      pulls.writes += 1;
+      if (ours === undefined) pulls.comment(pull, 'eph', body);
+      else ours.body = body;
+      return Promise.resolve();
+    },
+  };
+};

@@ -8,16 +8,13 @@ import type { CommitSha, EnvironmentId, ProjectId, ReportView, SourceRef } from 
  *   Repeating it changes nothing. It may throw `report.failed`; the loop tries again and the environment is not
  *   affected.
  * - Reports about different environments are independent, even on one commit.
- * - What a person removed stays removed. What others wrote is never changed, even if it carries one of our markers.
- * - `prefetch` announces that the first report about an environment follows within seconds, so that `ensure` needs fewer
- *   requests then. It changes nothing, never throws and is optional.
+ * - What a person removed stays removed until ephd starts again. What others wrote is never changed, even if it carries one of our markers.
  * - `handleStops` checks once whether people stopped environments on the forge and passes each to `requestRemoval`. If
  *   that returns false, the environment is shown as running again. Failures are retried on the next call. An environment
  *   that this process never observed running is also shown as running again: Eph itself may have stopped it.
  */
 export interface Reporter {
   ensure(report: Report, signal: AbortSignal): Promise<void>;
-  prefetch?(report: Report, signal: AbortSignal): void;
   handleStops?(requestRemoval: RequestRemoval, signal: AbortSignal): Promise<void>;
 }
 
