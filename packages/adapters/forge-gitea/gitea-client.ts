@@ -1,10 +1,10 @@
 import { registerSecret } from '@eph/contract';
 import type { Answer } from '../forge-http/answer.ts';
 import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
-import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
-import { createForgeHttp, type ForgeApiOptions, type ForgeHttp, type ParseAnswer } from '../forge-http/forge-http.ts';
+import { createExchange } from '../forge-http/exchange.ts';
+import { createForgeHttp, type ForgeApi, type ForgeApiOptions, type Listed, type ParseAnswer } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
-import { type Listing, readPages } from '../forge-http/read-pages.ts';
+import { type DatedPage, parseDate, parseLinks, readPages } from '../forge-http/read-pages.ts';
 import { giteaAnswers } from './answers.ts';
 
 export interface GiteaClientOptions extends ForgeApiOptions {
@@ -12,16 +12,12 @@ export interface GiteaClientOptions extends ForgeApiOptions {
   readonly repository: string;
 }
 
-/** Nothing here throws. Gitea sends no entity tags, so nothing is cached. */
-export interface GiteaApi {
-  /** The repository or owner, for messages. */
-  readonly shown: string;
+/** Gitea sends no entity tags, so nothing is cached. Lists need `X-Total-Count`. */
+export interface GiteaApi extends ForgeApi {
   readonly gate: Gate;
   readonly webUrl: string;
-  readonly send: ForgeHttp['send'];
-  readonly read: <T>(path: string, parse: ParseAnswer<T>, signal: AbortSignal) => Promise<Answer<T>>;
-  /** All pages of a list with `X-Total-Count`. */
-  list<T>(path: string, listed: Listed<T>, signal: AbortSignal): Promise<Listing<T>>;
+  /** One page of a list whose path has a `limit`; the first is `1`. */
+  readPage<T>(path: string, listed: Listed<T>, page: string, signal: AbortSignal): Promise<Answer<DatedPage<T>>>;
 }
 
 /** The API of one repository. Paths begin after `/repos/{owner}/{repository}`. */
@@ -30,19 +26,6 @@ export interface GiteaClient extends GiteaApi {
   readonly location: string;
   readAccount<T>(parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
 }
-
-export interface Listed<T> {
-  readonly parse: ParseAnswer<readonly T[]>;
-  readonly keyOf: (item: T) => string | number;
-  /** For messages. */
-  readonly what: string;
-}
-
-export const listBy = <T>(what: string, parse: Listed<T>['parse'], keyOf: Listed<T>['keyOf']): Listed<T> => ({
-  what,
-  parse,
-  keyOf,
-});
 
 /** Gitea returns 50 unless configured otherwise; asking for more is harmless. */
 const pageSize = 100;
@@ -55,35 +38,47 @@ export const createGiteaApi = (options: ForgeApiOptions, what: string, root = ''
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
-    fetch: createConditionalFetch({ gate }),
+    exchange: createExchange({ gate }),
     baseUrl: `${base.href}/api/v1${root}`,
-    authorize: (headers) => headers.set('authorization', `token ${token}`),
+    headers: { authorization: `token ${token}` },
     table: giteaAnswers,
     shown,
     now,
     log,
+    parsePosition,
   });
 
+  const readPage: GiteaApi['readPage'] = async (path, listed, page, signal) => {
+    const answer = await http.readPage(`${path}&page=${page}`, listed, signal);
+    if (!answer.ok) return answer;
+    const { hasNext, ...rest } = answer.value;
+    return { ok: true, value: { ...rest, next: hasNext ? String(Number(page) + 1) : undefined } };
+  };
+
   return {
+    ...http,
     shown,
     gate,
     webUrl: base.href,
-    send: http.send,
-    read: (path, parse, signal) => http.read(path, parse, { signal, fresh: true }),
+    readPage,
 
-    list<T>(path: string, { parse, keyOf, what: items }: Listed<T>, signal: AbortSignal) {
+    list(path, listed, signal) {
+      const limited = `${path}${path.includes('?') ? '&' : '?'}limit=${pageSize}`;
       let count = 0;
-      const readPage = async (page: string) => {
-        const query = `${path.includes('?') ? '&' : '?'}limit=${pageSize}&page=${page}`;
-        const parsePage: ParseAnswer<CountedPage<T>> = (body, headers) => parseCounted(parse(body, headers), headers);
-        const answer = await http.read(`${path}${query}`, parsePage, { signal, fresh: true });
-        if (!answer.ok) return answer;
-        const { items: onPage, total } = answer.value;
-        count = page === '1' ? onPage.length : count + onPage.length;
-        const next = onPage.length > 0 && count < total ? String(Number(page) + 1) : undefined;
-        return { ok: true as const, value: { items: onPage, total, next } };
-      };
-      return readPages({ first: '1', keyOf, shown: `${items} of ${shown}`, readPage });
+      return readPages({
+        first: '1',
+        keyOf: listed.keyOf,
+        shown: `${listed.what} of ${shown}`,
+        // The link to the next page counts by the requested limit, not by what Gitea returns.
+        readPage: async (page) => {
+          const answer = await readPage(limited, listed, page, signal);
+          if (!answer.ok) return answer;
+          const { items, total = 0 } = answer.value;
+          count = page === '1' ? items.length : count + items.length;
+          const next = items.length > 0 && count < total ? String(Number(page) + 1) : undefined;
+          return { ok: true, value: { items, total, next } };
+        },
+      });
     },
   };
 };
@@ -101,14 +96,9 @@ export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
   };
 };
 
-interface CountedPage<T> {
-  readonly items: readonly T[];
-  readonly total: number;
-}
-
 /** An answer of a proxy has no count. */
-export const parseCounted = <T>(items: readonly T[], headers: Headers): CountedPage<T> => {
+const parsePosition = (headers: Headers) => {
   const total = headers.get('x-total-count');
   if (total === null || !/^\d{1,9}$/.test(total)) throw new Error('X-Total-Count is missing or invalid');
-  return { items, total: Number(total) };
+  return { total: Number(total), hasNext: parseLinks(headers.get('link')).has('next'), readAtMs: parseDate(headers) };
 };

@@ -5,14 +5,15 @@ import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts'
 import type { Answer } from '../forge-http/answer.ts';
 import { createCachedListing } from '../forge-http/cached-listing.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
-import { parseNumber } from '../forge-http/pull-number.ts';
+import { isGone } from '../forge-http/is-gone.ts';
+import { parseNumber } from '../forge-http/numbered-pulls.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { SharedChanges } from '../forge-http/shared-changes.ts';
-import { createGiteaClient, type GiteaClient, type GiteaClientOptions, listBy } from './gitea-client.ts';
+import { createGiteaClient, type GiteaClient, type GiteaClientOptions } from './gitea-client.ts';
 import { createGiteaPulls } from './gitea-pulls.ts';
 import { toSource } from './pull-source.ts';
-import { isGone, readPull, readRepository } from './repository.ts';
-import { type PullShape, parsePulls } from './shapes.ts';
+import { readPull, readRepository } from './repository.ts';
+import { openPulls, type PullShape } from './shapes.ts';
 
 export interface GiteaForgeOptions
   extends GiteaClientOptions,
@@ -27,9 +28,6 @@ export interface GiteaForge extends Forge, AsyncDisposable {
   readonly client: GiteaClient;
 }
 
-const openPulls = '/pulls?state=open&sort=oldest';
-const listedPulls = listBy('pull requests', parsePulls, ({ number }) => number);
-
 /**
  * A repository of Gitea or Forgejo. Branches, tags and files come from Git, which lists them completely in one exchange;
  * pull requests come from the API. Its lists have no entity tags: without shared changes, an unchanged pass costs one
@@ -39,7 +37,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
   const { project } = options;
   const client = createGiteaClient(options);
   const git = createGitForge({ ...options, location: client.location });
-  const checkDrop = createDropCheck(`${listedPulls.what} of ${client.shown}`);
+  const checkDrop = createDropCheck(`${openPulls.what} of ${client.shown}`);
 
   const countOpen = async (signal: AbortSignal): Promise<Answer<number>> => {
     const answer = await readRepository(client, signal);
@@ -56,7 +54,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
   };
 
   const readPulls = async (signal: AbortSignal): Promise<Listing<PullShape>> => {
-    const listing = await client.list(openPulls, listedPulls, signal);
+    const listing = await client.list('/pulls?state=open&sort=oldest', openPulls, signal);
     return await explainMissing(await checkDrop(listing, () => countOpen(signal)), signal);
   };
 

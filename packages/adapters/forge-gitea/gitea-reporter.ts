@@ -1,13 +1,13 @@
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { toError, unwrap } from '../forge-http/answer.ts';
+import type { Answer } from '../forge-http/answer.ts';
+import { accessComments, ensureStatus } from '../forge-http/github-api.ts';
+import { parseNumber } from '../forge-http/numbered-pulls.ts';
 import { createPullComments } from '../forge-http/pull-comments.ts';
-import { parseNumber } from '../forge-http/pull-number.ts';
 import { createReportQueue, createWriteOnce, type ReporterOptions, reachable } from '../forge-http/report-queue.ts';
 import { readComments } from './commands.ts';
-import { ensureStatus } from './commit-statuses.ts';
 import type { GiteaClient } from './gitea-client.ts';
-import { isPullGone } from './repository.ts';
-import { parseAccount, parseCreatedComment, parseNothing } from './shapes.ts';
+import { isPullGone, readPull } from './repository.ts';
+import { parseLogin } from './shapes.ts';
 
 /**
  * One comment per pull request and environment, edited in place, and one status per commit and environment. Branches and
@@ -16,19 +16,22 @@ import { parseAccount, parseCreatedComment, parseNothing } from './shapes.ts';
 export const createGiteaReporter = (options: ReporterOptions<GiteaClient>): Reporter => {
   const { client, computeStatus } = options;
   const writeOnce = createWriteOnce();
-  let login: string | undefined;
+  let account: Answer<string> | undefined;
 
-  const writeComment = createPullComments(options, {
-    async readOwn(number, signal) {
-      login ??= unwrap(await client.readAccount(parseAccount, signal)).login;
-      const comments = await readComments(client, number, signal);
-      if (!comments.complete) throw toError(comments.refusal);
-      return comments.items.filter(({ user }) => user.login === login);
-    },
-    write: async (number, body, signal) =>
-      unwrap(await client.send('POST', `/issues/${number}/comments`, { body }, parseCreatedComment, signal)).id,
-    edit: (_number, id, body, signal) => client.send('PATCH', `/issues/comments/${id}`, { body }, parseNothing, signal),
-  });
+  const readLogin = async (signal: AbortSignal): Promise<Answer<string>> => {
+    account = account?.ok === true ? account : await client.readAccount(parseLogin, signal);
+    return account;
+  };
+
+  const writeComment = createPullComments(
+    options,
+    accessComments(client, readLogin, async (number, signal) => {
+      // Nearly always there is no comment yet, and then one request is enough.
+      const pull = await readPull(client, number, signal);
+      const isEmpty = pull.ok && pull.value.comments === 0;
+      return isEmpty ? { complete: true, items: [] } : await readComments(client, number, signal);
+    }),
+  );
 
   const ensureComment = async (report: Report, signal: AbortSignal): Promise<void> => {
     try {
@@ -45,9 +48,9 @@ export const createGiteaReporter = (options: ReporterOptions<GiteaClient>): Repo
     const { state, description } = computeStatus(view);
     const wanted = {
       context: `eph/${view.name}`,
-      state: state === 'inactive' ? ('skipped' as const) : state,
+      state: state === 'inactive' ? 'skipped' : state,
       description,
-      target_url: reachable.has(view.phase) ? view.url : '',
+      target: reachable.has(view.phase) ? view.url : '',
     };
     await writeOnce(report, 'status', [commit, wanted], () => ensureStatus(client, commit, wanted, signal));
   };

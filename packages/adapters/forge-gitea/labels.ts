@@ -1,11 +1,15 @@
 import { EphError } from '@eph/contract';
 import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
+import { listOf, parseNothing, parserOf } from '../forge-http/forge-http.ts';
 import { createKeyedQueue } from '../forge-http/keyed-queue.ts';
-import type { Labels } from '../forge-http/labels.ts';
+import type { Labels } from '../forge-http/numbered-pulls.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { readTimeline } from './pull-events.ts';
 import { readPull } from './repository.ts';
-import { labelShape, listOf, type PullShape, parseLabel, parseNothing } from './shapes.ts';
+import { labelShape, type PullShape } from './shapes.ts';
+
+const labelList = listOf('labels', labelShape);
+const parseLabel = parserOf(labelShape);
 
 /** The body of the event of an added label; that of a removed one is empty. */
 const addedBody = '1';
@@ -21,7 +25,7 @@ export const createLabels = (client: GiteaClient): Labels => {
     (labels ?? []).filter(({ name }) => name === label).map(({ id }) => id);
 
   const attach = async (number: number, label: string | number, signal: AbortSignal): Promise<readonly string[]> => {
-    const answer = await client.send('POST', `/issues/${number}/labels`, { labels: [label] }, listOf(labelShape), signal);
+    const answer = await client.send('POST', `/issues/${number}/labels`, { labels: [label] }, labelList.parse, signal);
     return unwrap(answer).map(({ name }) => name);
   };
 

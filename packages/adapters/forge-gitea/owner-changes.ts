@@ -1,20 +1,13 @@
 import { z } from 'zod';
-import type { ForgeApiOptions, ParseAnswer } from '../forge-http/forge-http.ts';
-import { parseLinks } from '../forge-http/read-pages.ts';
-import { type ChangedPage, createSharedChanges, type SharedChanges } from '../forge-http/shared-changes.ts';
-import { createGiteaApi, parseCounted } from './gitea-client.ts';
-import { listOf } from './shapes.ts';
+import { type ForgeApiOptions, listOf } from '../forge-http/forge-http.ts';
+import { createSharedChanges, type SharedChanges } from '../forge-http/shared-changes.ts';
+import { createGiteaApi } from './gitea-client.ts';
 
-const parseIssues = listOf(z.object({ id: z.int(), repository: z.object({ full_name: z.string() }) }));
-
-const parseChanged =
-  (page: string): ParseAnswer<ChangedPage> =>
-  (body, headers) => {
-    const { items, total } = parseCounted(parseIssues(body), headers);
-    const next = parseLinks(headers.get('link')).has('next') ? String(Number(page) + 1) : undefined;
-    const changed = items.map(({ id, repository }) => ({ id, path: repository.full_name }));
-    return { items: changed, next, total, readAtMs: Date.parse(headers.get('date') ?? '') };
-  };
+const changedShape = z.object({ id: z.int(), repository: z.object({ full_name: z.string() }) });
+const changed = listOf(
+  'pull requests',
+  changedShape.transform(({ id, repository }) => ({ id, path: repository.full_name })),
+);
 
 /**
  * For all repositories of an organisation or user that Eph can see. Without search terms this query is answered from the
@@ -23,10 +16,9 @@ const parseChanged =
 export const createOwnerChanges = (options: ForgeApiOptions, owner: string): SharedChanges => {
   const api = createGiteaApi(options, owner);
   // Not more than Gitea's page size: it counts pages by the requested limit.
-  const everything = `type=pulls&state=all&owner=${encodeURIComponent(owner)}&limit=50`;
+  const path = `/repos/issues/search?type=pulls&state=all&owner=${encodeURIComponent(owner)}&limit=50`;
   return createSharedChanges({
-    readPage: (since, page, signal) =>
-      api.read(`/repos/issues/search?${everything}&since=${since.toISOString()}&page=${page}`, parseChanged(page), signal),
+    readPage: (since, page, signal) => api.readPage(`${path}&since=${since.toISOString()}`, changed, page, signal),
     shown: api.shown,
     now: options.now,
   });

@@ -1,8 +1,11 @@
-import type { z } from 'zod';
 import { invalidAnswer } from '../forge-http/answer.ts';
+import { type Listed, listOf } from '../forge-http/forge-http.ts';
+import { type ReviewShape, reviews } from '../forge-http/github-api.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { GiteaClient } from './gitea-client.ts';
-import { listOf, type PullShape, type ReviewShape, reviewShape, type TimelineShape, timelineShape } from './shapes.ts';
+import { type PullShape, type TimelineShape, timelineShape } from './shapes.ts';
+
+const timelineEvents = listOf('events', timelineShape);
 
 const maxPages = 200;
 const minPageSize = 10;
@@ -13,7 +16,7 @@ export const readTimeline = async (
   { number, review_comments: hidden }: PullShape,
   signal: AbortSignal,
 ): Promise<Listing<TimelineShape>> => {
-  const timeline = await readToEmptyPage(client, `/issues/${number}/timeline`, timelineShape, hidden, signal);
+  const timeline = await readToEmptyPage(client, `/issues/${number}/timeline`, timelineEvents, hidden, signal);
   if (!timeline.complete || timeline.items.length > 0) return timeline;
   // Each begins with a push.
   const refusal = invalidAnswer(`${client.shown} does not list the timeline of pull request ${number}.`);
@@ -22,7 +25,7 @@ export const readTimeline = async (
 
 /** All reviews of a pull request, oldest first, without pending ones of others. */
 export const readReviews = (client: GiteaClient, number: number, signal: AbortSignal): Promise<Listing<ReviewShape>> =>
-  readToEmptyPage(client, `/pulls/${number}/reviews`, reviewShape, 0, signal);
+  readToEmptyPage(client, `/pulls/${number}/reviews`, reviews, 0, signal);
 
 /**
  * Some lists omit items from their pages and do not return a total. The list ends after enough empty pages that no
@@ -31,11 +34,11 @@ export const readReviews = (client: GiteaClient, number: number, signal: AbortSi
 const readToEmptyPage = async <T>(
   client: GiteaClient,
   path: string,
-  shape: z.ZodType<T>,
+  { parse }: Listed<T>,
   hidden: number,
   signal: AbortSignal,
 ): Promise<Listing<T>> => {
-  const read = (page: number) => client.read(`${path}?limit=100&page=${page}`, listOf(shape), signal);
+  const read = (page: number) => client.read(`${path}?limit=100&page=${page}`, parse, signal);
   // The second page is always needed as well.
   const started = [read(1), read(2)];
   const items: T[] = [];

@@ -1,6 +1,6 @@
 import { commitSha, type PullRequest, projectId } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { parseNumber } from '../forge-http/pull-number.ts';
+import { parseNumber } from '../forge-http/numbered-pulls.ts';
 import { toSource } from './pull-source.ts';
 import { type PullShape, parsePull } from './shapes.ts';
 

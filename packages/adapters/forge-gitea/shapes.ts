@@ -1,20 +1,8 @@
 import { z } from 'zod';
+import { type Listed, type ParseAnswer, parserOf } from '../forge-http/forge-http.ts';
+import { parseDate } from '../forge-http/read-pages.ts';
 
 /** Only the fields that are used. */
-
-const parserOf =
-  <T>(shape: z.ZodType<T>) =>
-  (body: unknown): T =>
-    shape.parse(body);
-
-/** For answers whose body is not needed. */
-export const parseNothing = (): void => undefined;
-
-/** Gitea returns `null` for some empty lists; a missing body is an error. */
-export const listOf =
-  <T>(shape: z.ZodType<T>) =>
-  (body: unknown): readonly T[] =>
-    z.array(shape).parse(body === null ? [] : body);
 
 const person = z.object({ login: z.string() });
 
@@ -50,15 +38,19 @@ export interface PullShape extends z.output<typeof pullShape> {
   readonly readAtMs: number;
 }
 
-const stamped = (pull: z.output<typeof pullShape>, headers: Headers): PullShape => ({
-  ...pull,
-  readAtMs: Date.parse(headers.get('date') ?? ''),
+export const parsePull: ParseAnswer<PullShape> = (body, headers) => ({
+  ...pullShape.parse(body),
+  readAtMs: parseDate(headers),
 });
 
-export const parsePull = (body: unknown, headers: Headers): PullShape => stamped(pullShape.parse(body), headers);
+/** Gitea returns `null` for some empty lists. */
+const pullsShape = pullShape.array().nullable();
 
-export const parsePulls = (body: unknown, headers: Headers): readonly PullShape[] =>
-  listOf(pullShape)(body).map((pull) => stamped(pull, headers));
+export const openPulls: Listed<PullShape> = {
+  what: 'pull requests',
+  parse: (body, headers) => (pullsShape.parse(body) ?? []).map((pull) => ({ ...pull, readAtMs: parseDate(headers) })),
+  keyOf: ({ number }) => number,
+};
 
 const repositoryShape = z.object({
   has_pull_requests: z.boolean(),
@@ -69,9 +61,6 @@ const repositoryShape = z.object({
 export type RepositoryShape = z.output<typeof repositoryShape>;
 export const parseRepository = parserOf(repositoryShape);
 
-export const commentShape = z.object({ id: z.int(), user: person, body: z.string(), created_at: z.string() });
-export type CommentShape = z.output<typeof commentShape>;
-
 export const timelineShape = z.object({
   id: z.int(),
   type: z.string(),
@@ -81,39 +70,6 @@ export const timelineShape = z.object({
 });
 export type TimelineShape = z.output<typeof timelineShape>;
 
-export const reviewShape = z.object({
-  id: z.int(),
-  user: person.nullish(),
-  state: z.string(),
-  commit_id: z.string(),
-  dismissed: z.boolean(),
-  submitted_at: z.string(),
-});
-export type ReviewShape = z.output<typeof reviewShape>;
-
-export const changedFileShape = z.object({
-  filename: z.string(),
-  previous_filename: z.string().optional(),
-  /** Ends with the compared commit. */
-  contents_url: z.string(),
-});
-export type ChangedFileShape = z.output<typeof changedFileShape>;
-
-export const statusShape = z.object({
-  context: z.string(),
-  status: z.string(),
-  description: z.string().nullable(),
-  target_url: z.string().nullable(),
-});
-export type StatusShape = z.output<typeof statusShape>;
-
-export const combinedStatusShape = z.object({ statuses: z.array(statusShape).nullable() });
-
-export const parseAccount = parserOf(person);
-
-export const parseCreatedComment = parserOf(z.object({ id: z.int() }));
-
-export const parsePermission = parserOf(z.object({ permission: z.string() }));
+export const parseLogin = parserOf(person.transform(({ login }) => login));
 
 export const labelShape = z.object({ id: z.int(), name: z.string() });
-export const parseLabel = parserOf(labelShape);

@@ -106,7 +106,8 @@ describe('the table', () => {
     [302, {}, 'incomplete'],
   ])('says of %i with %j: %s', (status, headers, meaning) => {
     expect(
-      classifyAnswer(githubAnswers, { status, headers: new Headers(headers as Record<string, string>) }, 'x', 0).meaning,
+      classifyAnswer(githubAnswers, { status, headers: new Headers(headers as Record<string, string>), body: '' }, 'x', 0)
+        .meaning,
     ).toBe(meaning);
   });
 

@@ -1,55 +1,32 @@
 import { type CommitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
 import type { Check } from '@eph/engine/source/pulls';
-import type { Listing } from '../forge-http/read-pages.ts';
+import type { Listed } from '../forge-http/forge-http.ts';
+import { readStatuses, toCheck } from '../forge-http/github-api.ts';
 import type { GithubClient } from './github-client.ts';
-import { type CheckRunShape, checkRunsShape, combinedStatusShape, type StatusShape } from './shapes.ts';
+import { type CheckRunShape, checkRunsShape } from './shapes.ts';
 
-const parseRuns = (body: unknown): readonly CheckRunShape[] => checkRunsShape.parse(body).check_runs;
-const parseStatuses = (body: unknown): readonly StatusShape[] => combinedStatusShape.parse(body).statuses;
-
-/** As `Pulls.checks`: check runs and commit statuses. */
-export const readChecks = async (client: GithubClient, commit: CommitSha, signal: AbortSignal): Promise<Reading<Check>> => {
-  const [runs, statuses] = await Promise.all([readRuns(client, commit, signal), readStatuses(client, commit, signal)]);
-  if (!runs.complete) return incompleteReading([], runs.refusal.fault);
-  if (!statuses.complete) return incompleteReading([], statuses.refusal.fault);
-  return completeReading(mergeChecks([...runs.items.map(toCheck), ...statuses.items.map(statusToCheck)]));
+const checkRuns: Listed<CheckRunShape> = {
+  what: 'check runs',
+  parse: (body) => checkRunsShape.parse(body).check_runs,
+  keyOf: ({ id }) => id,
 };
 
-/** The newest run of each name and App. */
-const readRuns = (client: GithubClient, ref: CommitSha, signal: AbortSignal): Promise<Listing<CheckRunShape>> =>
-  client.list(
-    {
-      route: 'GET /repos/{owner}/{repo}/commits/{ref}/check-runs',
-      parameters: { ref, filter: 'latest' },
-      parse: parseRuns,
-      keyOf: ({ id }) => id,
-      what: 'check runs',
-    },
-    { signal },
-  );
-
-export const readStatuses = (client: GithubClient, ref: CommitSha, signal: AbortSignal): Promise<Listing<StatusShape>> =>
-  client.list(
-    {
-      route: 'GET /repos/{owner}/{repo}/commits/{ref}/status',
-      parameters: { ref },
-      parse: parseStatuses,
-      keyOf: ({ context }) => context,
-      what: 'statuses',
-    },
-    { signal, fresh: true },
-  );
+/** As `Pulls.checks`: the newest check run of each name and App, and commit statuses. */
+export const readChecks = async (client: GithubClient, commit: CommitSha, signal: AbortSignal): Promise<Reading<Check>> => {
+  const [runs, statuses] = await Promise.all([
+    client.list(`/commits/${commit}/check-runs?filter=latest`, checkRuns, signal),
+    readStatuses(client, commit, signal),
+  ]);
+  if (!runs.complete) return incompleteReading([], runs.refusal.fault);
+  if (!statuses.complete) return incompleteReading([], statuses.refusal.fault);
+  return completeReading(mergeChecks([...runs.items.map(runToCheck), ...statuses.items.map(toCheck)]));
+};
 
 const passing = new Set(['success', 'neutral', 'skipped']);
 
-const toCheck = ({ name, status, conclusion }: CheckRunShape): Check => {
+const runToCheck = ({ name, status, conclusion }: CheckRunShape): Check => {
   if (status !== 'completed' || conclusion === null) return { name, state: 'pending' };
   return { name, state: passing.has(conclusion) ? 'success' : 'failure' };
-};
-
-const statusToCheck = ({ context, state }: StatusShape): Check => {
-  if (state === 'success' || state === 'pending') return { name: context, state };
-  return { name: context, state: 'failure' };
 };
 
 const severity: readonly Check['state'][] = ['success', 'pending', 'failure'];

@@ -1,44 +1,43 @@
-import { completeReading, incompleteReading, type Reading } from '@eph/contract';
+import type { Reading } from '@eph/contract';
 import type { Command } from '@eph/engine/source/pulls';
-import { z } from 'zod';
 import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
-import { readComments } from './conversation.ts';
+import { computeCommands } from '../forge-http/commands.ts';
+import { confirmEmpty } from '../forge-http/empty-list.ts';
+import { parserOf } from '../forge-http/forge-http.ts';
+import { type CommentShape, comments, readWriters, toCommandComment } from '../forge-http/github-api.ts';
+import type { Listing } from '../forge-http/read-pages.ts';
 import type { GithubClient } from './github-client.ts';
 import { type HeadHistory, readHeadHistory } from './head-history.ts';
-import { readWriters } from './permissions.ts';
-import { type ActivityShape, activityShape, type CommentShape, loginOf, type PullShape, pullShape } from './shapes.ts';
+import { type ActivityShape, activityShape, conversationShape, type PullShape, pullShape } from './shapes.ts';
 
-const parsePull = (body: unknown): PullShape => pullShape.parse(body);
-const parseActivities = (body: unknown): readonly ActivityShape[] => z.array(activityShape).parse(body);
+const parsePull = parserOf(pullShape);
+const parseActivities = parserOf(activityShape.array());
+const parseCount = parserOf(conversationShape.transform((counts) => counts.comments));
 
-/** As `Pulls.commands`. Without commands it costs one request. */
+/** All comments, oldest first. */
+export const readComments = async (client: GithubClient, number: number, signal: AbortSignal): Promise<Listing<CommentShape>> => {
+  const count = () => client.read(`/issues/${number}`, parseCount, signal);
+  const doubt = `${client.shown} does not list the comments on pull request ${number}.`;
+  return await confirmEmpty(await client.list(`/issues/${number}/comments`, comments, signal), count, doubt);
+};
+
+/** As `Pulls.commands`. */
 export const readCommands = async (
   client: GithubClient,
   number: number,
   now: () => number,
   signal: AbortSignal,
 ): Promise<Reading<Command>> => {
-  const comments = await readComments(client, number, { signal });
-  if (!comments.complete) return incompleteReading([], comments.refusal.fault);
-  const commandComments = comments.items.filter((comment) => firstLine(comment).startsWith('/'));
-  if (commandComments.length === 0) return completeReading([]);
-  const authors = commandComments.flatMap(({ user }) => (user === null ? [] : [user.login]));
-  const [history, writers] = await Promise.all([readHistory(client, number, now, signal), readWriters(client, authors, signal)]);
-  if (!history.ok) return incompleteReading([], history.fault);
-  if (!writers.ok) return incompleteReading([], writers.fault);
-  return completeReading(commandComments.map((comment) => toCommand(comment, writers.value, history.value)));
+  const { items, ...listing } = await readComments(client, number, signal);
+  return await computeCommands({
+    comments: { ...listing, items: items.map(toCommandComment) },
+    readHeads: async () => {
+      const history = await readHistory(client, number, now, signal);
+      return history.ok ? { ok: true, value: ({ at }) => history.value?.headAt(at) ?? null } : history;
+    },
+    readWriters: (people) => readWriters(client, people, signal),
+  });
 };
-
-const firstLine = ({ body }: CommentShape): string => (body.split(/\r?\n/, 1)[0] ?? '').trim();
-
-const toCommand = (comment: CommentShape, writers: ReadonlySet<string>, history: HeadHistory | undefined): Command => ({
-  id: String(comment.id),
-  text: firstLine(comment),
-  author: loginOf(comment.user),
-  mayWrite: comment.user !== null && writers.has(comment.user.login),
-  at: comment.created_at,
-  commit: history?.headAt(comment.created_at) ?? null,
-});
 
 /** Undefined if unknown. The head is read first: a later push is in the history. */
 const readHistory = async (
@@ -47,8 +46,7 @@ const readHistory = async (
   now: () => number,
   signal: AbortSignal,
 ): Promise<Answer<HeadHistory | undefined>> => {
-  const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}';
-  const answer = await client.read({ route, parameters: { pull_number: number }, parse: parsePull }, { signal, fresh: true });
+  const answer = await client.read(`/pulls/${number}`, parsePull, signal);
   if (!answer.ok) return answer;
   const pull = answer.value;
   const activities = await readActivities(client, pull, signal);
@@ -70,15 +68,9 @@ const readActivities = async (
   signal: AbortSignal,
 ): Promise<Answer<readonly ActivityShape[]>> => {
   if (head.repo === null) return { ok: true, value: [] };
-  const [owner, repo] = head.repo.full_name.split('/');
-  const answer = await client.read(
-    {
-      route: 'GET /repos/{owner}/{repo}/activity',
-      parameters: { owner, repo, ref: `refs/heads/${head.ref}`, per_page: 100 },
-      parse: parseActivities,
-    },
-    { signal, fresh: true },
-  );
+  const name = head.repo.full_name.split('/').map(encodeURIComponent).join('/');
+  const ref = encodeURIComponent(`refs/heads/${head.ref}`);
+  const answer = await client.readFromRoot(`/repos/${name}/activity?ref=${ref}&per_page=100`, parseActivities, signal);
   const isClosed = !answer.ok && (answer.meaning === 'gone' || answer.meaning === 'refused');
   return isClosed && head.repo.id !== base.repo.id ? { ok: true, value: [] } : answer;
 };

@@ -1,9 +1,11 @@
 import type { CommitSha, EnvironmentId } from '@eph/contract';
 import { z } from 'zod';
 import { invalidAnswer, type Refusal, toError, unwrap } from '../forge-http/answer.ts';
+import { listOf, parseNothing, parserOf } from '../forge-http/forge-http.ts';
+import { loginOf } from '../forge-http/github-api.ts';
+import { isGone } from '../forge-http/is-gone.ts';
 import type { GithubClient } from './github-client.ts';
-import { checkGone } from './repository.ts';
-import { type DeploymentShape, type DeploymentStatusShape, deploymentShape, deploymentStatusShape, loginOf } from './shapes.ts';
+import { type DeploymentShape, type DeploymentStatusShape, deploymentShape, deploymentStatusShape } from './shapes.ts';
 
 export interface WantedDeployment {
   readonly environment: EnvironmentId;
@@ -27,26 +29,17 @@ export type DeploymentsOf = Pick<WantedDeployment, 'environment' | 'group'>;
 /** The task of a deployment that was created without one. */
 const defaultTask = 'deploy';
 
-const parseDeployment = (body: unknown): DeploymentShape => deploymentShape.parse(body);
-const parseDeployments = (body: unknown): readonly DeploymentShape[] => z.array(deploymentShape).parse(body);
-const parseStatuses = (body: unknown): readonly DeploymentStatusShape[] => z.array(deploymentStatusShape).parse(body);
+const deploymentsList = listOf('deployments', deploymentShape);
+const parseDeployment = parserOf(deploymentShape);
+const parseStatuses = parserOf(deploymentStatusShape.array());
 
 /** Everything throws `EphError`. */
 export const createDeployments = (client: GithubClient): Deployments => {
   /** Existing deployments; unknown for an environment that is not in it. */
   const known = new Map<EnvironmentId, ReadonlySet<number>>();
 
-  const list = async (parameters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly DeploymentShape[]> => {
-    const deployments = await client.list(
-      {
-        route: 'GET /repos/{owner}/{repo}/deployments',
-        parameters,
-        parse: parseDeployments,
-        keyOf: ({ id }) => id,
-        what: 'deployments',
-      },
-      { signal, fresh: true },
-    );
+  const list = async (query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly DeploymentShape[]> => {
+    const deployments = await client.list(`/deployments?${new URLSearchParams(query).toString()}`, deploymentsList, signal);
     if (!deployments.complete) throw toError(deployments.refusal);
     return deployments.items;
   };
@@ -75,35 +68,30 @@ export const createDeployments = (client: GithubClient): Deployments => {
   };
 
   const exists = async (id: number, signal: AbortSignal): Promise<boolean> => {
-    const route = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}';
-    const answer = await client.read({ route, parameters: { deployment_id: id }, parse: () => true }, { signal, fresh: true });
+    const answer = await client.read(`/deployments/${id}`, parseNothing, signal);
     if (!answer.ok) await requireGone(answer, signal);
     return answer.ok;
   };
 
   const requireGone = async (refusal: Refusal, signal: AbortSignal): Promise<void> => {
-    if ((await checkGone(client, refusal, signal)).state !== 'gone') throw toError(refusal);
+    if (!(await isGone(client, refusal, signal))) throw toError(refusal);
   };
 
   const create = async ({ environment, group, commit }: WantedDeployment, signal: AbortSignal): Promise<number | undefined> => {
     const others = known.get(environment) ?? [];
     // Without an answer it is unknown whether it was created.
     known.delete(environment);
-    const answer = await client.send(
-      'POST /repos/{owner}/{repo}/deployments',
-      {
-        ref: commit,
-        environment: group,
-        payload: { eph: environment },
-        transient_environment: true,
-        production_environment: false,
-        // Do not merge, and do not wait for other checks.
-        auto_merge: false,
-        required_contexts: [],
-      },
-      signal,
-      parseDeployment,
-    );
+    const body = {
+      ref: commit,
+      environment: group,
+      payload: { eph: environment },
+      transient_environment: true,
+      production_environment: false,
+      // Do not merge, and do not wait for other checks.
+      auto_merge: false,
+      required_contexts: [],
+    };
+    const answer = await client.send('POST', '/deployments', body, parseDeployment, signal);
     if (answer.ok) {
       known.set(environment, new Set([...others, answer.value.id]));
       return answer.value.id;
@@ -114,21 +102,17 @@ export const createDeployments = (client: GithubClient): Deployments => {
   };
 
   const hasCommit = async (commit: CommitSha, signal: AbortSignal): Promise<boolean> => {
-    const route = 'GET /repos/{owner}/{repo}/git/commits/{commit_sha}';
-    const answer = await client.read({ route, parameters: { commit_sha: commit }, parse: () => true }, { signal, fresh: true });
+    const answer = await client.read(`/git/commits/${commit}`, parseNothing, signal);
     return answer.ok || answer.meaning !== 'gone';
   };
 
-  const readState = async (id: number, signal: AbortSignal): Promise<DeploymentStatusShape | undefined> => {
-    const route = 'GET /repos/{owner}/{repo}/deployments/{deployment_id}/statuses';
-    const query = { route, parameters: { deployment_id: id, per_page: 1 }, parse: parseStatuses };
-    return unwrap(await client.read(query, { signal, fresh: true }))[0];
-  };
+  const readState = async (id: number, signal: AbortSignal): Promise<DeploymentStatusShape | undefined> =>
+    unwrap(await client.read(`/deployments/${id}/statuses?per_page=1`, parseStatuses, signal))[0];
 
   const writeStatus = async (id: number, parameters: object, signal: AbortSignal): Promise<void> => {
-    const route = 'POST /repos/{owner}/{repo}/deployments/{deployment_id}/statuses';
     // Otherwise every success would deactivate the deployments of all other pull requests.
-    unwrap(await client.send(route, { deployment_id: id, ...parameters, auto_inactive: false }, signal));
+    const body = { ...parameters, auto_inactive: false };
+    unwrap(await client.send('POST', `/deployments/${id}/statuses`, body, parseNothing, signal));
   };
 
   const ensureState = async (id: number, { state, description, url }: WantedDeployment, signal: AbortSignal): Promise<void> => {
@@ -140,8 +124,7 @@ export const createDeployments = (client: GithubClient): Deployments => {
   const removeOne = async (id: number, signal: AbortSignal): Promise<void> => {
     // GitHub does not delete active deployments.
     if ((await readState(id, signal))?.state !== 'inactive') await writeStatus(id, { state: 'inactive' }, signal);
-    const route = 'DELETE /repos/{owner}/{repo}/deployments/{deployment_id}';
-    const answer = await client.send(route, { deployment_id: id }, signal);
+    const answer = await client.send('DELETE', `/deployments/${id}`, undefined, parseNothing, signal);
     if (!answer.ok) await requireGone(answer, signal);
   };
 

@@ -2,7 +2,7 @@ import { completeReading, incompleteReading, markSources, type ProjectId, type R
 import type { Forge } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
-import { parseNumber } from '../forge-http/pull-number.ts';
+import { parseNumber } from '../forge-http/numbered-pulls.ts';
 import { gitUrlOf } from './git-url.ts';
 import { createGithubClient, type GithubClient } from './github-client.ts';
 import { createGithubIdentity, type GithubIdentity, type GithubIdentityOptions } from './github-identity.ts';

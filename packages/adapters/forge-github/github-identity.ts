@@ -1,12 +1,13 @@
+import { sign } from 'node:crypto';
 import { type Log, registerSecret } from '@eph/contract';
-import { createAppAuth } from '@octokit/auth-app';
-import { Octokit } from '@octokit/core';
+import { toError, unwrap } from '../forge-http/answer.ts';
 import { parseBaseUrl } from '../forge-http/base-url.ts';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import type { Budget } from '../forge-http/budget.ts';
-import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
+import { createExchange, type Exchange } from '../forge-http/exchange.ts';
+import { type CachedAnswer, createForgeHttp, type ForgeApi, parserOf } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
-import { isThrottle } from './answers.ts';
+import { githubAnswers, isThrottle } from './answers.ts';
 import { appShape, installationShape, tokenShape, userShape } from './shapes.ts';
 
 export type GithubAuth =
@@ -37,63 +38,53 @@ export interface GithubIdentity {
   readonly host: string;
   /** An App sees the repositories that it is installed on, a token those of its user. */
   readonly isApp: boolean;
-  /** The account for a repository or an owner. Throws `EphError`, or an octokit error. */
+  readonly cache: BoundedCache<CachedAnswer>;
+  /** The account for a repository or an owner. Throws `EphError`. */
   accountFor(owner: string, repository?: string): Promise<GithubAccount>;
   forget(owner: string, repository?: string): void;
   budgets(): readonly { readonly account: string; readonly budget: Budget }[];
 }
 
-/** A user with a token, or one installation of an App: the unit of GitHub's rate limits. */
+/** A user with a token, or one installation of an App: the unit of GitHub's rate limits. Everything throws `EphError`. */
 export interface GithubAccount {
-  readonly octokit: Octokit;
-  /** Never shares a request that is under way. */
-  readonly freshFetch: typeof fetch;
-  /** Parsed answers with an entity tag. */
-  readonly cache: BoundedCache<CachedAnswer>;
+  /** Adds the token of the moment, and a new one if that was revoked. */
+  readonly exchange: Exchange;
   login(): Promise<string>;
   /** Valid for some minutes at least, unless it was revoked. */
   token(): Promise<string>;
-  /** Renews the token if possible and not done recently; returns whether it did. */
-  renew(): Promise<boolean>;
 }
 
-export interface CachedAnswer {
-  readonly tag: string;
-  readonly parse: unknown;
-  readonly value: unknown;
-}
+export const githubHeaders = {
+  accept: 'application/vnd.github+json',
+  'user-agent': 'eph',
+  'x-github-api-version': '2022-11-28',
+};
 
 /** Enough for several hundred thousand pull requests. What does not fit counts against the rate limit on every pass. */
 const answerCacheBytes = 64 * 1024 * 1024;
 const renewPauseMs = 60_000;
+/** Tokens of installations are valid for an hour. */
+const maxTokenAgeMs = 50 * 60_000;
 
 export const createGithubIdentity = (options: GithubIdentityOptions): GithubIdentity => {
-  const { auth, now, log } = options;
+  const { auth, now, random, log, fetch, timeoutMs, maxWaitMs } = options;
   const { href: baseUrl, host } = parseBaseUrl(options.baseUrl, 'a GitHub API', 'https://api.github.com');
   const gates = new Map<string, Gate>();
 
-  const connect = (account: string, authentication: object) => {
-    const { random, fetch = globalThis.fetch, timeoutMs, maxWaitMs } = options;
+  const connect: Connect = (account, token, renew) => {
     const gate = createGate({ shown: host, now, random, log, isThrottle, ...(maxWaitMs === undefined ? {} : { maxWaitMs }) });
     gates.set(account, gate);
-    // Parsed answers are cached instead: they are about fifty times smaller.
-    const limits = { cacheLimitBytes: 0, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
-    const conditionalFetch = createConditionalFetch({ gate, fetch, ...limits });
-    const freshFetch: typeof fetch = (input, init) => conditionalFetch(input, { ...init, cache: 'no-cache' });
-    const octokit = new Octokit({
-      baseUrl,
-      userAgent: 'eph',
-      request: { fetch: conditionalFetch },
-      log: octokitLog(log),
-      ...authentication,
-    });
-    return { octokit, freshFetch, cache: createBoundedCache<CachedAnswer>(answerCacheBytes) };
+    const exchange = withToken(createExchange({ gate, fetch, timeoutMs }), token, renew);
+    const shown = `Eph's account at ${host}`;
+    const common = { baseUrl, headers: githubHeaders, table: githubAnswers, shown, now, log, parsePosition: () => ({}) };
+    return { exchange, api: createForgeHttp({ exchange, ...common }) };
   };
 
   return {
     baseUrl,
     host,
     isApp: !('token' in auth),
+    cache: createBoundedCache(answerCacheBytes),
     ...('token' in auth ? createPerson(connect, auth.token) : createApp(connect, auth, now)),
     budgets: () =>
       [...gates].flatMap(([account, gate]) => {
@@ -103,17 +94,45 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
   };
 };
 
-type Connection = Omit<GithubAccount, 'login' | 'token' | 'renew'>;
-type Connect = (account: string, authentication: object) => Connection;
+type Connect = (
+  account: string,
+  token: () => Promise<string>,
+  /** Renews the token if possible and not done recently; returns whether it did. */
+  renew?: () => Promise<boolean>,
+) => { readonly exchange: Exchange; readonly api: Pick<ForgeApi, 'read' | 'send'> };
 
 type Accounts = Pick<GithubIdentity, 'accountFor' | 'forget'>;
 
-const createPerson = (connect: Connect, token: string): Accounts => {
-  registerSecret(token);
-  const connection = connect('token', { auth: token });
-  const login = once(async () => userShape.parse((await connection.octokit.request('GET /user')).data).login);
-  const account = { ...connection, login, token: () => Promise.resolve(token), renew: () => Promise.resolve(false) };
-  return { accountFor: () => Promise.resolve(account), forget: () => undefined };
+/** For what is shared by callers, any of which may give up. */
+const { signal: never } = new AbortController();
+
+const withToken = (
+  exchange: Exchange,
+  token: () => Promise<string>,
+  renew: () => Promise<boolean> = () => Promise.resolve(false),
+): Exchange => {
+  const send: Exchange = async (request, signal) => {
+    request.headers.set('authorization', `Bearer ${await token()}`);
+    return await exchange(request, signal);
+  };
+  return async (request, signal) => {
+    const again = request.clone();
+    const answer = await send(request, signal);
+    return answer.status === 401 && (await renew()) ? await send(again, signal) : answer;
+  };
+};
+
+const parseUser = parserOf(userShape);
+const parseApp = parserOf(appShape);
+const parseInstallation = parserOf(installationShape);
+const parseToken = parserOf(tokenShape);
+
+const createPerson = (connect: Connect, secret: string): Accounts => {
+  registerSecret(secret);
+  const token = () => Promise.resolve(secret);
+  const { exchange, api } = connect('token', token);
+  const login = once(async () => unwrap(await api.read('/user', parseUser, never)).login);
+  return { accountFor: () => Promise.resolve({ exchange, login, token }), forget: () => undefined };
 };
 
 const createApp = (
@@ -121,41 +140,47 @@ const createApp = (
   { appId, privateKey, installationId }: Exclude<GithubAuth, { readonly token: string }>,
   now: () => number,
 ): Accounts => {
-  const app = connect('app', { authStrategy: createAppAuth, auth: { appId, privateKey } });
-  const login = once(async () => `${appShape.parse((await app.octokit.request('GET /app')).data).slug}[bot]`);
+  const { api } = connect('app', async () => signToken(appId, privateKey, now()));
+  const login = once(async () => `${unwrap(await api.read('/app', parseApp, never)).slug}[bot]`);
   const accounts = new Map<number, GithubAccount>();
   const installations = new Map<string, () => Promise<number>>();
 
   const open = (id: number): GithubAccount => {
-    const connection = connect(`installation ${id}`, {
-      authStrategy: createAppAuth,
-      auth: { appId, privateKey, installationId: id },
-    });
+    let issued: { readonly token: Promise<string>; readonly at: number } | undefined;
     let renewedAt = Number.NEGATIVE_INFINITY;
-    const renew = async () => {
+
+    const issue = async (): Promise<string> => {
+      const answer = await api.send('POST', `/app/installations/${id}/access_tokens`, undefined, parseToken, never);
+      if (answer.ok) return answer.value.token;
+      issued = undefined;
+      // The App may have been reinstalled.
+      installations.clear();
+      throw toError(answer);
+    };
+    const token = (): Promise<string> => {
+      if (issued === undefined || Math.abs(now() - issued.at) > maxTokenAgeMs) issued = { token: issue(), at: now() };
+      return issued.token;
+    };
+    const renew = async (): Promise<boolean> => {
       if (now() - renewedAt < renewPauseMs) return false;
       renewedAt = now();
-      await connection.octokit.auth({ type: 'installation', refresh: true });
+      issued = undefined;
+      await token();
       return true;
     };
-    const askForToken = async () => tokenShape.parse(await connection.octokit.auth({ type: 'installation' })).token;
-    const account = { ...connection, login, token: askForToken, renew };
+
+    const account = { exchange: connect(`installation ${id}`, token, renew).exchange, login, token };
     accounts.set(id, account);
     return account;
   };
 
-  const askForInstallation = async (route: string, names: Readonly<Record<string, string>>): Promise<number> =>
-    installationShape.parse((await app.octokit.request(route, names)).data).id;
-
   const findInstallation = async (owner: string, repository?: string): Promise<number> => {
-    if (repository !== undefined)
-      return await askForInstallation('GET /repos/{owner}/{repo}/installation', { owner, repo: repository });
-    try {
-      return await askForInstallation('GET /orgs/{org}/installation', { org: owner });
-    } catch (error) {
-      if (!(error instanceof Error && 'status' in error && error.status === 404)) throw error;
-      return await askForInstallation('GET /users/{username}/installation', { username: owner });
-    }
+    const ask = (path: string) => api.read(`${path}/installation`, parseInstallation, never);
+    const name = encodeURIComponent(owner);
+    if (repository !== undefined) return unwrap(await ask(`/repos/${name}/${encodeURIComponent(repository)}`)).id;
+    const ofOrganisation = await ask(`/orgs/${name}`);
+    const isUser = !ofOrganisation.ok && ofOrganisation.meaning === 'gone';
+    return unwrap(isUser ? await ask(`/users/${name}`) : ofOrganisation).id;
   };
 
   return {
@@ -172,6 +197,17 @@ const createApp = (
 
 const nameOf = (owner: string, repository = ''): string => `${owner}/${repository}`;
 
+/** The token of an App itself: https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app */
+const signToken = (appId: number | string, privateKey: string, now: number): string => {
+  const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+  // Half a minute ago: GitHub's clock may be behind. It accepts ten minutes at most.
+  const issuedAt = Math.floor(now / 1_000) - 30;
+  const unsigned = `${encode({ alg: 'RS256', typ: 'JWT' })}.${encode({ iat: issuedAt, exp: issuedAt + 540, iss: appId })}`;
+  // In variables of the process environment, line breaks are often written as `\n`.
+  const signature = sign('sha256', Buffer.from(unsigned), privateKey.replaceAll('\\n', '\n'));
+  return `${unsigned}.${signature.toString('base64url')}`;
+};
+
 /** Calls the function once, and again only after a failure. */
 const once = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
   let answer: Promise<T> | undefined;
@@ -183,10 +219,3 @@ const once = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
     return answer;
   };
 };
-
-const octokitLog = (log: Log) => ({
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (message: string) => log.warn({ reason: message }, 'octokit warning'),
-  error: (message: string) => log.warn({ reason: message }, 'octokit warning'),
-});

@@ -4,6 +4,7 @@ import type { Report } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
 import type { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
+import { parseNothing } from '../forge-http/forge-http.ts';
 import { startGithubHarness } from './github-harness.fake.ts';
 import { createGithubReporter } from './github-reporter.ts';
 
@@ -186,9 +187,8 @@ describe('the deployment of an environment', () => {
     const { repository, forge, reportOn, ensure, signal } = await start();
     await ensure(reportOn(1));
     const [{ id } = { id: 0 }] = repository.deployments();
-    const route = '/repos/{owner}/{repo}/deployments/{deployment_id}';
-    await forge.client.send(`POST ${route}/statuses`, { deployment_id: id, state: 'inactive' }, signal);
-    await forge.client.send(`DELETE ${route}`, { deployment_id: id }, signal);
+    await forge.client.send('POST', `/deployments/${id}/statuses`, { state: 'inactive' }, parseNothing, signal);
+    await forge.client.send('DELETE', `/deployments/${id}`, undefined, parseNothing, signal);
     await ensure(reportOn(1, { phase: 'Removed' }, { last: true }));
     expect(repository.deployments()).toEqual([]);
   });
@@ -202,7 +202,7 @@ describe('the deployment of an environment', () => {
       auto_merge: false,
       required_contexts: [],
     };
-    await forge.client.send('POST /repos/{owner}/{repo}/deployments', foreign, signal);
+    await forge.client.send('POST', '/deployments', foreign, parseNothing, signal);
     await ensure(reportOn(1));
     await ensure(reportOn(1, { phase: 'Removed' }, { last: true }));
     expect(repository.deployments()).toHaveLength(1);

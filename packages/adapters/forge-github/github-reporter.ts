@@ -1,15 +1,11 @@
 import type { ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { toError, unwrap } from '../forge-http/answer.ts';
+import { accessComments, ensureStatus } from '../forge-http/github-api.ts';
 import { createPullComments } from '../forge-http/pull-comments.ts';
 import { createReportQueue, createWriteOnce, type ReporterOptions, reachable } from '../forge-http/report-queue.ts';
-import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
-import { readComments } from './conversation.ts';
+import { readComments } from './commands.ts';
 import { createDeployments, type WantedDeployment } from './deployments.ts';
 import type { GithubClient } from './github-client.ts';
-import { type CommentShape, commentShape, loginOf } from './shapes.ts';
-
-const parseComment = (body: unknown): CommentShape => commentShape.parse(body);
 
 /**
  * Per environment: one comment on its pull request, edited in place, one status on its commit, and one deployment while
@@ -20,30 +16,20 @@ export const createGithubReporter = (options: ReporterOptions<GithubClient>): Re
   const deployments = createDeployments(client);
   const writeOnce = createWriteOnce();
 
-  const ensureComment = createPullComments(options, {
-    async readOwn(number, signal) {
-      const login = unwrap(await client.login(signal));
-      const comments = await readComments(client, number, { signal, fresh: true });
-      if (!comments.complete) throw toError(comments.refusal);
-      return comments.items.filter(({ user }) => loginOf(user) === login);
-    },
-    async write(number, body, signal) {
-      const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
-      return unwrap(await client.send(route, { issue_number: number, body }, signal, parseComment)).id;
-    },
-    edit: (_number, id, body, signal) =>
-      client.send('PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}', { comment_id: id, body }, signal),
-  });
+  const ensureComment = createPullComments(
+    options,
+    accessComments(client, client.login, (number, signal) => readComments(client, number, signal)),
+  );
 
   const ensureShownStatus = async (report: Report, signal: AbortSignal): Promise<void> => {
     const { commit, view } = report;
     const { state, description } = computeStatus(view);
-    const wanted: WantedStatus = {
+    const wanted = {
       context: `eph/${view.name}`,
       // GitHub has no inactive state, and only a reachable environment is a success.
       state: state === 'inactive' ? 'pending' : state,
       description,
-      target_url: reachable.has(view.phase) ? view.url : null,
+      target: reachable.has(view.phase) ? view.url : '',
     };
     await writeOnce(report, 'status', [commit, wanted], () => ensureStatus(client, commit, wanted, signal));
   };

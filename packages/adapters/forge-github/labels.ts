@@ -1,20 +1,12 @@
 import { EphError } from '@eph/contract';
-import { z } from 'zod';
 import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
-import type { Labels } from '../forge-http/labels.ts';
-import type { GithubClient, ListQuery } from './github-client.ts';
+import { listOf, parseNothing, parserOf } from '../forge-http/forge-http.ts';
+import type { Labels } from '../forge-http/numbered-pulls.ts';
+import type { GithubClient } from './github-client.ts';
 import { type EventShape, eventShape, labelledShape } from './shapes.ts';
 
-const parseEvents = (body: unknown): readonly EventShape[] => z.array(eventShape).parse(body);
-const parseLabelled = (body: unknown): z.output<typeof labelledShape> => labelledShape.parse(body);
-
-const eventsOf = (number: number): ListQuery<EventShape> => ({
-  route: 'GET /repos/{owner}/{repo}/issues/{issue_number}/events',
-  parameters: { issue_number: number },
-  parse: parseEvents,
-  keyOf: ({ id }) => id,
-  what: 'events',
-});
+const events = listOf('events', eventShape);
+const parseLabelled = parserOf(labelledShape);
 
 /** GitHub's labels are case-insensitive. */
 const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
@@ -22,18 +14,16 @@ const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerC
 export const createLabels = (client: GithubClient): Labels => {
   /** The label as GitHub spells it; undefined if it is not on the pull request. */
   const find = async (number: number, label: string, signal: AbortSignal): Promise<string | undefined> => {
-    const route = 'GET /repos/{owner}/{repo}/pulls/{pull_number}';
-    const query = { route, parameters: { pull_number: number }, parse: parseLabelled };
-    const { labels } = unwrap(await client.read(query, { signal, fresh: true }));
+    const { labels } = unwrap(await client.read(`/pulls/${number}`, parseLabelled, signal));
     return labels.map(({ name }) => name).find((name) => isSame(name, label));
   };
 
   /** From the newest page to the oldest: the event is mostly on the newest. */
   const findLast = async (number: number, wanted: (event: EventShape) => boolean, signal: AbortSignal) => {
-    const query = eventsOf(number);
-    const first = unwrap(await client.readPage(query, 1, { signal, fresh: true }));
+    const path = `/issues/${number}/events`;
+    const first = unwrap(await client.readPage(path, events, 1, signal));
     for (let page = first.last ?? 1; page >= 1; page -= 1) {
-      const { items } = page === 1 ? first : unwrap(await client.readPage(query, page, { signal, fresh: true }));
+      const { items } = page === 1 ? first : unwrap(await client.readPage(path, events, page, signal));
       if (page > 1 && items.length === 0) throw toError(invalidAnswer(`A page of the events of ${client.shown} is missing.`));
       const found = items.findLast(wanted);
       if (found !== undefined) return found;
@@ -55,8 +45,7 @@ export const createLabels = (client: GithubClient): Labels => {
 
     async add(number, label, signal) {
       if ((await find(number, label, signal)) !== undefined) return;
-      const route = 'POST /repos/{owner}/{repo}/issues/{issue_number}/labels';
-      unwrap(await client.send(route, { issue_number: number, labels: [label] }, signal));
+      unwrap(await client.send('POST', `/issues/${number}/labels`, { labels: [label] }, parseNothing, signal));
     },
 
     async remove(number, label, signal) {
@@ -65,8 +54,8 @@ export const createLabels = (client: GithubClient): Labels => {
       // As a path segment they would address something else, which would be deleted.
       if (name === '.' || name === '..')
         throw new EphError('forge.refused', `${client.shown}: the label ${JSON.stringify(name)} can only be removed by hand.`);
-      const route = 'DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}';
-      const answer = await client.send(route, { issue_number: number, name }, signal);
+      const path = `/issues/${number}/labels/${encodeURIComponent(name)}`;
+      const answer = await client.send('DELETE', path, undefined, parseNothing, signal);
       if (!answer.ok && answer.meaning !== 'gone') throw toError(answer);
     },
   };

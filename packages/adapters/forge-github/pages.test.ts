@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
-import { type GithubPage, listPages, parsePage } from './pages.ts';
+import { type GithubPage, listPages, parsePosition } from './pages.ts';
 
 type Read = (page: number, unconditional: boolean) => Answer<GithubPage<number>>;
 
+const positionOf = (link: string) => parsePosition(new Headers({ link }));
+
 const page = (items: readonly number[], ...relations: readonly string[]): Answer<GithubPage<number>> => ({
   ok: true,
-  value: parsePage(items, relations.map((relation) => `<https://x/?page=9>; rel="${relation}"`).join(', ')),
+  value: { items, ...positionOf(relations.map((relation) => `<https://x/?page=9>; rel="${relation}"`).join(', ')) },
 });
 
 const list = (read: Read) =>
@@ -53,12 +55,12 @@ describe('a page that is empty although it was promised', () => {
 
 describe('a page', () => {
   it('says which one is the last', () => {
-    expect(parsePage([], '<https://x/y?page=2>; rel="next", <https://x/y?a=b&page=7>; rel="last"')).toMatchObject({
+    expect(positionOf('<https://x/y?page=2>; rel="next", <https://x/y?a=b&page=7>; rel="last"')).toMatchObject({
       hasNext: true,
       hasPrevious: false,
       last: 7,
     });
     for (const link of ['', '<%%>; rel="last"', '<https://x/?page=-1>; rel="last"', '<http://[>; rel="last"'])
-      expect(parsePage([], link), link).toMatchObject({ hasNext: false, last: undefined });
+      expect(positionOf(link), link).toMatchObject({ hasNext: false, last: undefined });
   });
 });

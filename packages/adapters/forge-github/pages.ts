@@ -12,11 +12,10 @@ export interface GithubPage<T> {
   readonly last: number | undefined;
 }
 
-export const parsePage = <T>(items: readonly T[], link: string): GithubPage<T> => {
-  const links = parseLinks(link);
+export const parsePosition = (headers: Headers): Omit<GithubPage<never>, 'items'> => {
+  const links = parseLinks(headers.get('link'));
   const last = /[?&]page=(\d{1,9})(?:&|$)/.exec(links.get('last') ?? '')?.[1];
   return {
-    items,
     hasNext: links.has('next'),
     hasPrevious: links.has('prev'),
     last: last === undefined ? undefined : Number(last),

@@ -1,5 +1,6 @@
 import { commitSha, type ProjectId, type PullRequest, type Source } from '@eph/contract';
-import { loginOf, type PullShape } from './shapes.ts';
+import { loginOf } from '../forge-http/github-api.ts';
+import type { PullShape } from './shapes.ts';
 
 /** Throws if the commit is invalid. */
 export const toSource = (project: ProjectId, pull: PullShape): Source => ({

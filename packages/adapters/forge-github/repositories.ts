@@ -1,8 +1,9 @@
 import { type ListedRepository, type Log, type Reading, silentLog } from '@eph/contract';
 import { z } from 'zod';
+import { type Listed, listOf, parserOf } from '../forge-http/forge-http.ts';
 import { toRepositoryReading } from '../forge-http/listed-repositories.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import { createGithubClient, type GithubClient, type ListQuery, type Parameters } from './github-client.ts';
+import { createGithubClient, type GithubClient } from './github-client.ts';
 import type { GithubIdentity } from './github-identity.ts';
 
 export interface RepositoriesOptions {
@@ -17,20 +18,17 @@ const listedShape = z.object({
   archived: z.boolean(),
   owner: z.object({ login: z.string() }),
 });
-type Listed = z.output<typeof listedShape>;
+type ListedShape = z.output<typeof listedShape>;
 
 const ownerShape = z.object({ login: z.string(), type: z.string() });
 const installedShape = z.object({ repositories: z.array(listedShape) });
 
-const parseOwner = (body: unknown) => ownerShape.parse(body);
-const parseList = (body: unknown) => z.array(listedShape).parse(body);
-const parseInstalled = (body: unknown) => installedShape.parse(body).repositories;
-
-const ask = (route: string, parameters: Parameters = {}, parse: (body: unknown) => readonly Listed[] = parseList) =>
-  ({ route, parameters, parse, keyOf: ({ id }) => id, what: 'repositories' }) satisfies ListQuery<Listed>;
+const parseOwner = parserOf(ownerShape);
+const repositories = listOf('repositories', listedShape);
+const installed: Listed<ListedShape> = { ...repositories, parse: (body) => installedShape.parse(body).repositories };
 
 /** Oldest first, so that new repositories come last while pages are read. */
-const oldestFirst = { sort: 'created', direction: 'asc' } as const;
+const oldestFirst = 'sort=created&direction=asc';
 
 /**
  * The repositories of an organisation or user that Eph can see: with an App, those it is installed on; with a token, all
@@ -43,7 +41,7 @@ export const readRepositories = async (
 ): Promise<Reading<ListedRepository>> => {
   const client = createGithubClient({ identity, owner, now, log });
   const { items, ...listing } = identity.isApp
-    ? await client.list(ask('GET /installation/repositories', {}, parseInstalled), { signal, fresh: true })
+    ? await client.list('/installation/repositories', installed, signal)
     : await listAsPerson(client, owner, signal);
   const listed = items
     .filter((item) => item.owner.login.toLowerCase() === owner.toLowerCase())
@@ -51,18 +49,15 @@ export const readRepositories = async (
   return toRepositoryReading({ ...listing, items: listed }, client.shown);
 };
 
-const listAsPerson = async (client: GithubClient, name: string, signal: AbortSignal): Promise<Listing<Listed>> => {
-  const options = { signal, fresh: true };
-  const owner = await client.read({ route: 'GET /users/{username}', parameters: { username: name }, parse: parseOwner }, options);
+const listAsPerson = async (client: GithubClient, name: string, signal: AbortSignal): Promise<Listing<ListedShape>> => {
+  const path = encodeURIComponent(name);
+  const owner = await client.read(`/users/${path}`, parseOwner, signal);
   if (!owner.ok) return { complete: false, items: [], refusal: owner };
-  if (owner.value.type === 'Organization')
-    return await client.list(ask('GET /orgs/{org}/repos', { org: name, type: 'all', ...oldestFirst }), options);
-  const visible = await client.list(
-    ask('GET /users/{username}/repos', { username: name, type: 'owner', ...oldestFirst }),
-    options,
-  );
+  const list = (query: string) => client.list(`${query}&${oldestFirst}`, repositories, signal);
+  if (owner.value.type === 'Organization') return await list(`/orgs/${path}/repos?type=all`);
+  const visible = await list(`/users/${path}/repos?type=owner`);
   if (!visible.complete) return visible;
-  const own = await client.list(ask('GET /user/repos', { affiliation: 'owner,collaborator', ...oldestFirst }), options);
+  const own = await list('/user/repos?affiliation=owner,collaborator');
   const items = [...new Map([...visible.items, ...own.items].map((item) => [item.id, item])).values()];
   return { ...own, items };
 };

@@ -1,13 +1,9 @@
 import { z } from 'zod';
+import { person } from '../forge-http/github-api.ts';
 
 /** Only the fields that are used. */
 
 const sha = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
-
-/** Null for a deleted account. */
-const person = z.object({ login: z.string() }).nullable();
-
-export const loginOf = (user: z.output<typeof person>): string => user?.login ?? 'ghost';
 
 export const pullShape = z.object({
   number: z.int().positive(),
@@ -38,9 +34,6 @@ export const repositoryShape = z.object({ open_issues_count: z.int() });
 
 export const issueShape = z.object({ number: z.int(), pull_request: z.unknown().optional() });
 
-export const commentShape = z.object({ id: z.int(), user: person, body: z.string().default(''), created_at: z.string() });
-export type CommentShape = z.output<typeof commentShape>;
-
 export const eventShape = z.object({
   event: z.string(),
   id: z.int(),
@@ -50,24 +43,9 @@ export const eventShape = z.object({
 export type EventShape = z.output<typeof eventShape>;
 
 export const timelineEventShape = z.object({ event: z.string().default('') });
-export type TimelineEventShape = z.output<typeof timelineEventShape>;
 
 export const activityShape = z.object({ id: z.int(), ref: z.string(), after: sha, timestamp: z.string() });
 export type ActivityShape = z.output<typeof activityShape>;
-
-export const reviewShape = z.object({
-  id: z.int(),
-  user: person,
-  state: z.string(),
-  commit_id: z.string().nullable(),
-  submitted_at: z.string().optional(),
-});
-export type ReviewShape = z.output<typeof reviewShape>;
-
-export const changedFileShape = z.object({ filename: z.string(), previous_filename: z.string().optional() });
-export type ChangedFileShape = z.output<typeof changedFileShape>;
-
-export const permissionShape = z.object({ permission: z.string() });
 
 export const labelledShape = pullShape.pick({ labels: true });
 
@@ -79,15 +57,6 @@ export const checkRunShape = z.object({
 });
 export type CheckRunShape = z.output<typeof checkRunShape>;
 export const checkRunsShape = z.object({ check_runs: z.array(checkRunShape) });
-
-export const statusShape = z.object({
-  context: z.string(),
-  state: z.string(),
-  description: z.string().nullable(),
-  target_url: z.string().nullable(),
-});
-export type StatusShape = z.output<typeof statusShape>;
-export const combinedStatusShape = z.object({ statuses: z.array(statusShape) });
 
 export const deploymentShape = z.object({
   id: z.int(),

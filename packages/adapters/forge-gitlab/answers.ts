@@ -25,7 +25,7 @@ export const gitlabAnswers: AnswerTable = [
   retry(
     403,
     (shown) => `${shown}: GitLab asks for a pause.`,
-    (headers) => headers.has('retry-after'),
+    ({ headers }) => headers.has('retry-after'),
   ),
   refused(
     403,

@@ -1,6 +1,7 @@
 import { type CommitSha, completeReading, failure, incompleteReading, type Reading } from '@eph/contract';
 import type { Approval } from '@eph/engine/source/pulls';
-import { type GitlabClient, parserOf } from './gitlab-client.ts';
+import { parserOf } from '../forge-http/forge-http.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import { readWriters } from './permissions.ts';
 import { approvalsShape } from './shapes.ts';
 import { headAt, readVersions } from './versions.ts';
@@ -14,7 +15,7 @@ export const readApprovals = async (
   commit: CommitSha,
   signal: AbortSignal,
 ): Promise<Reading<Approval>> => {
-  const approvals = await client.read(`/merge_requests/${number}/approvals`, parseApprovals, { signal, fresh: true });
+  const approvals = await client.read(`/merge_requests/${number}/approvals`, parseApprovals, signal);
   if (!approvals.ok) return incompleteReading([], approvals.fault);
   const all = approvals.value.approved_by;
   if (all.length === 0) return completeReading([]);

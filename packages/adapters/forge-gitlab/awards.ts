@@ -1,15 +1,13 @@
 import type { Answer } from '../forge-http/answer.ts';
-import { type GitlabClient, listOf, parseNothing } from './gitlab-client.ts';
+import { listOf, parseNothing } from '../forge-http/forge-http.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import { awardShape } from './shapes.ts';
 
 const awards = listOf('reactions', awardShape);
 
 /** Whether our account has left this reaction on a comment. */
 const hasAward = async (client: GitlabClient, path: string, name: string, signal: AbortSignal): Promise<Answer<boolean>> => {
-  const [account, listing] = await Promise.all([
-    client.readAccount(signal),
-    client.list(`${path}/award_emoji`, awards, { signal, fresh: true }),
-  ]);
+  const [account, listing] = await Promise.all([client.readAccount(signal), client.list(`${path}/award_emoji`, awards, signal)]);
   if (!account.ok) return account;
   if (!listing.complete) return listing.refusal;
   return { ok: true, value: listing.items.some((award) => award.name === name && award.user.id === account.value) };

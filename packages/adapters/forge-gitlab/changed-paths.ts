@@ -1,5 +1,6 @@
 import { type CommitSha, completeReading, failure, incompleteReading, type Reading } from '@eph/contract';
-import { type GitlabClient, listBy, parserOf } from './gitlab-client.ts';
+import { listBy, parserOf } from '../forge-http/forge-http.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import { comparedShape, diffShape } from './shapes.ts';
 
 const diffs = listBy('changed files', diffShape, ({ old_path: from, new_path: to }) => JSON.stringify([from, to]));
@@ -15,9 +16,9 @@ export const readChangedPaths = async (
   commit: CommitSha,
   signal: AbortSignal,
 ): Promise<Reading<string>> => {
-  const files = await client.list(`/merge_requests/${number}/diffs`, diffs, { signal, fresh: true });
+  const files = await client.list(`/merge_requests/${number}/diffs`, diffs, signal);
   if (!files.complete) return incompleteReading([], files.refusal.fault);
-  const merge = await client.read(`/merge_requests/${number}`, parseCompared, { signal, fresh: true });
+  const merge = await client.read(`/merge_requests/${number}`, parseCompared, signal);
   if (!merge.ok) return incompleteReading([], merge.fault);
   const { sha, changes_count: count } = merge.value;
   if (sha === commit && count === String(files.items.length))

@@ -1,8 +1,9 @@
 import type { CommitSha } from '@eph/contract';
 import { toError, unwrap } from '../forge-http/answer.ts';
+import { parseNothing } from '../forge-http/forge-http.ts';
+import { isGone } from '../forge-http/is-gone.ts';
 import type { ComputedStatus } from '../forge-http/report-queue.ts';
-import { type GitlabClient, parseNothing } from './gitlab-client.ts';
-import { isGone } from './is-gone.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import type { StatusShape } from './shapes.ts';
 import { readStatuses } from './statuses.ts';
 

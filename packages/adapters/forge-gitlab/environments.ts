@@ -1,7 +1,8 @@
 import type { CommitSha } from '@eph/contract';
 import { toError, unwrap } from '../forge-http/answer.ts';
-import { type GitlabClient, listOf, parseNothing, parserOf } from './gitlab-client.ts';
-import { isGone } from './is-gone.ts';
+import { listOf, parseNothing, parserOf } from '../forge-http/forge-http.ts';
+import { isGone } from '../forge-http/is-gone.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import { type DeploymentShape, deploymentShape, type EnvironmentShape, environmentShape } from './shapes.ts';
 
 const environments = listOf('environments', environmentShape);
@@ -43,7 +44,7 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
   const expected = new Map<string, { readonly wasAvailable: boolean }>();
 
   const search = async (name: string, by: 'name' | 'search', signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
-    const listing = await client.list(`/environments?${by}=${encodeURIComponent(name)}`, environments, { signal, fresh: true });
+    const listing = await client.list(`/environments?${by}=${encodeURIComponent(name)}`, environments, signal);
     if (!listing.complete) throw toError(listing.refusal);
     const found = listing.items.find((environment) => environment.name === name);
     if (found !== undefined) known.set(name, found.id);
@@ -62,13 +63,13 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
   };
 
   const readOne = async (id: number, signal: AbortSignal): Promise<EnvironmentShape | undefined> => {
-    const answer = await client.read(`/environments/${id}`, parseEnvironment, { signal, fresh: true });
+    const answer = await client.read(`/environments/${id}`, parseEnvironment, signal);
     return !answer.ok && (await isGone(client, answer, signal)) ? undefined : unwrap(answer);
   };
 
   const readLastDeployment = async (name: string, signal: AbortSignal): Promise<DeploymentShape | undefined> => {
     const path = `/deployments?environment=${encodeURIComponent(name)}&order_by=id&sort=desc`;
-    return unwrap(await client.readPage(path, deployments, '1', { signal, fresh: true })).items[0];
+    return unwrap(await client.readPage(path, deployments, '1', signal)).items[0];
   };
 
   /** Also starts a stopped environment, which nothing else does. */
@@ -142,7 +143,7 @@ export const createGitlabEnvironments = (client: GitlabClient): GitlabEnvironmen
       const before = new Map(expected);
       if (before.size === 0) return before;
       // A project may have thousands of stopped environments.
-      const listing = await client.list(`/environments?states=available&search=${reviewPrefix}`, environments, { signal });
+      const listing = await client.list(`/environments?states=available&search=${reviewPrefix}`, environments, signal);
       if (!listing.complete) throw toError(listing.refusal);
       const available = new Set(listing.items.map(({ name }) => name));
       const others = [...before.keys()].filter((name) => !available.has(name));

@@ -1,39 +1,34 @@
 import { EphError, registerSecret } from '@eph/contract';
-import type { z } from 'zod';
 import type { Answer } from '../forge-http/answer.ts';
 import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
-import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
+import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
+import { createExchange } from '../forge-http/exchange.ts';
 import {
+  type CachedAnswer,
   createForgeHttp,
+  type ForgeApi,
   type ForgeApiOptions,
-  type ForgeHttp,
+  type Listed,
   type ParseAnswer,
-  type ReadOptions,
 } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
-import { type Listing, type Page, readPages } from '../forge-http/read-pages.ts';
+import { type DatedPage, type Listing, type Page, parseDate, readPages } from '../forge-http/read-pages.ts';
 import { gitlabAnswers } from './answers.ts';
-import { createCountedFetch } from './counted-fetch.ts';
 import { accountShape } from './shapes.ts';
 
 /** The token is a personal, project or group token with the scope `api`. */
-export interface GitlabApiOptions extends ForgeApiOptions {
-  readonly cacheLimitBytes?: number;
-}
-
-export interface GitlabClientOptions extends GitlabApiOptions {
+export interface GitlabClientOptions extends ForgeApiOptions {
   /** The full path, such as `group/sub/project`. */
   readonly path: string;
 }
 
-export interface GitlabApi extends ForgeHttp {
-  /** The project or owner, for messages. */
-  readonly shown: string;
+export interface GitlabApi extends ForgeApi {
   readonly gate: Gate;
   readonly webUrl: string;
   /** One page of a list; the first is `1`. Returns the same object while it and the total are unchanged. */
-  readPage<T>(path: string, listed: Listed<T>, page: string, options: ReadOptions): Promise<Answer<Page<T>>>;
-  list<T>(path: string, listed: Listed<T>, options: ReadOptions, first?: Answer<Page<T>>): Promise<Listing<T>>;
+  readPage<T>(path: string, listed: Listed<T>, page: string, signal: AbortSignal): Promise<Answer<DatedPage<T>>>;
+  /** `first` is the first page, if it was read already. */
+  list<T>(path: string, listed: Listed<T>, signal: AbortSignal, first?: Answer<Page<T>>): Promise<Listing<T>>;
 }
 
 /** The API of one project. Paths begin after `/projects/{project}`. */
@@ -43,56 +38,39 @@ export interface GitlabClient extends GitlabApi {
   readAccount(signal: AbortSignal): Promise<Answer<number>>;
 }
 
-export interface Listed<T> {
-  readonly parsePage: ParseAnswer<Page<T>>;
-  readonly keyOf: (item: T) => string | number;
-  /** For messages. */
-  readonly what: string;
-}
-
-/** Create each parser once: it is part of the cache key. */
-export const parserOf =
-  <T>(shape: z.ZodType<T>): ParseAnswer<T> =>
-  (body) =>
-    shape.parse(body);
-
-/** For answers whose body is not needed. */
-export const parseNothing: ParseAnswer<undefined> = () => undefined;
-
-export const listOf = <T extends { readonly id: number }>(what: string, shape: z.ZodType<T>): Listed<T> =>
-  listBy(what, shape, ({ id }) => id);
-
-export const listBy = <T>(what: string, shape: z.ZodType<T>, keyOf: Listed<T>['keyOf']): Listed<T> => {
-  const items = shape.array();
-  return { what, keyOf, parsePage: (body, headers) => ({ items: items.parse(body), ...parsePosition(headers) }) };
-};
-
 const parseAccount: ParseAnswer<number> = (body) => accountShape.parse(body).id;
 
 const pageSize = 100;
+const cacheBytes = 16 * 1024 * 1024;
 
 /** Paths begin after `/api/v4` and `root`. */
-export const createGitlabApi = (options: GitlabApiOptions, what: string, root = ''): GitlabApi => {
+export const createGitlabApi = (
+  options: ForgeApiOptions,
+  what: string,
+  root = '',
+  cache?: BoundedCache<CachedAnswer>,
+): GitlabApi => {
   const { token, now, random, log } = options;
   const base = parseBaseUrl(options.baseUrl, 'a GitLab', 'https://gitlab.com');
   const shown = `${what} at ${base.host}`;
   registerSecret(token);
   const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
-    fetch: createCountedFetch(createConditionalFetch({ gate })),
+    exchange: createExchange({ gate }),
     baseUrl: `${base.href}/api/v4${root}`,
-    authorize: (headers) => headers.set('private-token', token),
+    headers: { 'private-token': token },
     table: gitlabAnswers,
     shown,
     now,
     log,
-    cacheLimitBytes: options.cacheLimitBytes,
+    parsePosition,
+    cache,
+    // An entity tag covers only the body: if a merge request on another page is closed, this page is unchanged.
+    countHeaders: ['x-total', 'x-next-page'],
   });
 
-  const readPage: GitlabApi['readPage'] = (path, { parsePage }, page, readOptions) => {
-    const query = `${path.includes('?') ? '&' : '?'}per_page=${pageSize}&page=${page}`;
-    return http.read(`${path}${query}`, parsePage, readOptions);
-  };
+  const readPage: GitlabApi['readPage'] = (path, listed, page, signal) =>
+    http.readPage(`${path}${path.includes('?') ? '&' : '?'}per_page=${pageSize}&page=${page}`, listed, signal);
 
   return {
     ...http,
@@ -101,10 +79,10 @@ export const createGitlabApi = (options: GitlabApiOptions, what: string, root = 
     webUrl: base.href,
     readPage,
 
-    list(path, listed, readOptions, first) {
+    list(path, listed, signal, first) {
       let known = first;
       const takePage = async (page: string) => {
-        const answer = known ?? (await readPage(path, listed, page, readOptions));
+        const answer = known ?? (await readPage(path, listed, page, signal));
         known = undefined;
         return answer;
       };
@@ -115,7 +93,7 @@ export const createGitlabApi = (options: GitlabApiOptions, what: string, root = 
 
 export const createGitlabClient = (options: GitlabClientOptions): GitlabClient => {
   const path = parsePath(options.path);
-  const api = createGitlabApi(options, path, `/projects/${encodeURIComponent(path)}`);
+  const api = createGitlabApi(options, path, `/projects/${encodeURIComponent(path)}`, createBoundedCache(cacheBytes));
   const { read } = createGitlabApi({ ...options, gate: api.gate }, path);
   const address = `${api.webUrl}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
   let account: Answer<number> | undefined;
@@ -125,19 +103,23 @@ export const createGitlabClient = (options: GitlabClientOptions): GitlabClient =
     location: withToken(address, 'oauth2', options.token),
 
     async readAccount(signal) {
-      account = account?.ok === true ? account : await read('/user', parseAccount, { signal });
+      account = account?.ok === true ? account : await read('/user', parseAccount, signal);
       return account;
     },
   };
 };
 
 /** An answer of a proxy has no position. Beyond 10,000 items GitLab returns no total. */
-const parsePosition = (headers: Headers): Omit<Page<never>, 'items'> => {
+const parsePosition = (headers: Headers): Omit<DatedPage<never>, 'items'> => {
   const next = headers.get('x-next-page');
   const total = headers.get('x-total');
   if (next === null || !/^\d{0,9}$/.test(next)) throw new Error('X-Next-Page is missing or invalid');
   if (total !== null && !/^\d{1,9}$/.test(total)) throw new Error('X-Total is invalid');
-  return { next: next === '' ? undefined : next, total: total === null ? undefined : Number(total) };
+  return {
+    next: next === '' ? undefined : next,
+    total: total === null ? undefined : Number(total),
+    readAtMs: parseDate(headers),
+  };
 };
 
 const parsePath = (text: string): string => {

@@ -14,12 +14,13 @@ import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
 import { createCachedListing } from '../forge-http/cached-listing.ts';
-import { parseNumber } from '../forge-http/pull-number.ts';
+import { parserOf } from '../forge-http/forge-http.ts';
+import { isGone } from '../forge-http/is-gone.ts';
+import { parseNumber } from '../forge-http/numbered-pulls.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import type { SharedChanges } from '../forge-http/shared-changes.ts';
-import { createGitlabClient, type GitlabClient, type GitlabClientOptions, parserOf } from './gitlab-client.ts';
+import { createGitlabClient, type GitlabClient, type GitlabClientOptions } from './gitlab-client.ts';
 import { createGitlabPulls } from './gitlab-pulls.ts';
-import { isGone } from './is-gone.ts';
 import { hasCommit, pathOf, toSource } from './merge-request-source.ts';
 import { createOpenMergeRequests } from './open-merge-requests.ts';
 import { type MergeRequestShape, mergeRequestShape } from './shapes.ts';
@@ -95,7 +96,7 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
   };
 
   const readMergeRequest = async (number: number, signal: AbortSignal): Promise<SourceAnswer> => {
-    const answer = await client.read(`/merge_requests/${number}`, parseMergeRequest, { signal, fresh: true });
+    const answer = await client.read(`/merge_requests/${number}`, parseMergeRequest, signal);
     if (!answer.ok) return (await isGone(client, answer, signal)) ? { state: 'gone' } : { state: 'unknown', fault: answer.fault };
     const merge = answer.value;
     if (merge.state !== 'opened' && merge.state !== 'locked') return { state: 'gone' };

@@ -1,13 +1,14 @@
 import { type EnvironmentId, isSameView, type ReportView, sourceKey } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
 import { toError, unwrap } from '../forge-http/answer.ts';
+import { parseNothing, parserOf } from '../forge-http/forge-http.ts';
+import { isGone } from '../forge-http/is-gone.ts';
+import { parseNumber } from '../forge-http/numbered-pulls.ts';
 import { createPullComments } from '../forge-http/pull-comments.ts';
-import { parseNumber } from '../forge-http/pull-number.ts';
 import { createReportQueue, type ReporterOptions, reachable } from '../forge-http/report-queue.ts';
 import { ensureCommitStatus } from './commit-statuses.ts';
 import { createGitlabEnvironments, reviewPrefix, type WantedEnvironment } from './environments.ts';
-import { type GitlabClient, parseNothing, parserOf } from './gitlab-client.ts';
-import { isGone } from './is-gone.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import { readNotes } from './notes.ts';
 import { mergeRequestShape, noteShape } from './shapes.ts';
 
@@ -30,7 +31,7 @@ export const createGitlabReporter = (options: ReporterOptions<GitlabClient>): Re
   const readRef = async ({ source }: Report, signal: AbortSignal): Promise<string | undefined> => {
     const number = parseNumber(source);
     if (number === undefined) return source.name;
-    const answer = await client.read(`/merge_requests/${number}`, parseMergeRequest, { signal });
+    const answer = await client.read(`/merge_requests/${number}`, parseMergeRequest, signal);
     if (!answer.ok && (await isGone(client, answer, signal))) return undefined;
     const merge = unwrap(answer);
     return merge.source_project_id === merge.target_project_id ? merge.source_branch : `refs/merge-requests/${number}/head`;

@@ -1,27 +1,23 @@
 import { z } from 'zod';
-import type { ParseAnswer } from '../forge-http/forge-http.ts';
-import { type ChangedPage, createSharedChanges, type SharedChanges } from '../forge-http/shared-changes.ts';
-import { createGitlabApi, type GitlabApiOptions, listOf } from './gitlab-client.ts';
+import { type ForgeApiOptions, listOf } from '../forge-http/forge-http.ts';
+import { createSharedChanges, type SharedChanges } from '../forge-http/shared-changes.ts';
+import { createGitlabApi } from './gitlab-client.ts';
 import { pathOf } from './merge-request-source.ts';
 import { referencesShape } from './shapes.ts';
 
-const mergeRequests = listOf('merge requests', z.object({ id: z.int(), references: referencesShape }));
-
-const parseChanged: ParseAnswer<ChangedPage> = (body, headers) => {
-  const { items, ...position } = mergeRequests.parsePage(body, headers);
-  const changed = items.map(({ id, references }) => ({ id, path: pathOf(references) }));
-  return { items: changed, ...position, readAtMs: Date.parse(headers.get('date') ?? '') };
-};
+const changedShape = z.object({ id: z.int(), references: referencesShape });
+const changed = listOf(
+  'merge requests',
+  changedShape.transform(({ id, references }) => ({ id, path: pathOf(references) })),
+);
 
 /** For all projects of a group and its subgroups. GitLab has no such list for users. */
-export const createGroupChanges = (options: GitlabApiOptions, group: string): SharedChanges => {
-  // No URL is requested twice, because each has another date.
-  const api = createGitlabApi({ ...options, cacheLimitBytes: 0 }, group);
-  const path = `/groups/${encodeURIComponent(group)}/merge_requests`;
-  const everything = 'scope=all&state=all&non_archived=false&order_by=updated_at&per_page=100';
+export const createGroupChanges = (options: ForgeApiOptions, group: string): SharedChanges => {
+  const api = createGitlabApi(options, group);
+  const everything = 'scope=all&state=all&non_archived=false&order_by=updated_at';
+  const path = `/groups/${encodeURIComponent(group)}/merge_requests?${everything}`;
   return createSharedChanges({
-    readPage: (since, page, signal) =>
-      api.read(`${path}?${everything}&updated_after=${since.toISOString()}&page=${page}`, parseChanged, { signal, fresh: true }),
+    readPage: (since, page, signal) => api.readPage(`${path}&updated_after=${since.toISOString()}`, changed, page, signal),
     shown: api.shown,
     now: options.now,
   });

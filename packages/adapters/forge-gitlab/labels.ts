@@ -1,7 +1,8 @@
 import { EphError } from '@eph/contract';
 import { invalidAnswer, toError, unwrap } from '../forge-http/answer.ts';
-import type { Labels } from '../forge-http/labels.ts';
-import { type GitlabClient, listOf, parserOf } from './gitlab-client.ts';
+import { listOf, parserOf } from '../forge-http/forge-http.ts';
+import type { Labels } from '../forge-http/numbered-pulls.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import { labelEventShape, mergeRequestShape } from './shapes.ts';
 
 const events = listOf('changes of labels', labelEventShape);
@@ -21,7 +22,7 @@ export const createLabels = (client: GitlabClient): Labels => {
 
   return {
     async labelledAt(number, label, signal) {
-      const listing = await client.list(`/merge_requests/${number}/resource_label_events`, events, { signal, fresh: true });
+      const listing = await client.list(`/merge_requests/${number}/resource_label_events`, events, signal);
       if (!listing.complete) throw toError(listing.refusal);
       const last = listing.items
         .filter((event) => event.label?.name === label)
@@ -29,7 +30,7 @@ export const createLabels = (client: GitlabClient): Labels => {
         .at(-1);
       if (last !== undefined) return last.action === 'add' ? last.created_at : undefined;
       // A present label was added at some time: without an event, the list is incomplete.
-      const { labels } = unwrap(await client.read(`/merge_requests/${number}`, parseLabelled, { signal, fresh: true }));
+      const { labels } = unwrap(await client.read(`/merge_requests/${number}`, parseLabelled, signal));
       if (!labels.includes(label)) return undefined;
       throw toError(invalidAnswer(`${client.shown} does not list when the label was added to merge request ${number}.`));
     },

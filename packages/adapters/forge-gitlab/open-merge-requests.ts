@@ -1,7 +1,8 @@
 import { type Answer, invalidAnswer } from '../forge-http/answer.ts';
 import { createDropCheck } from '../forge-http/drop-check.ts';
+import { listBy } from '../forge-http/forge-http.ts';
 import type { Listing, Page } from '../forge-http/read-pages.ts';
-import { type GitlabClient, listBy } from './gitlab-client.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import { type MergeRequestShape, mergeRequestShape } from './shapes.ts';
 
 const mergeRequests = listBy('merge requests', mergeRequestShape, ({ iid }) => iid);
@@ -38,7 +39,7 @@ export const createOpenMergeRequests = (
 
   /** Merge requests are hardly ever deleted: those that were open are now first among all. */
   const recount = async (signal: AbortSignal): Promise<Answer<number>> => {
-    const answer = await client.readPage(all, mergeRequests, '1', { signal, fresh: true });
+    const answer = await client.readPage(all, mergeRequests, '1', signal);
     if (!answer.ok) return answer;
     const { items } = answer.value;
     if (items.length === 0 && (known?.listing.items.length ?? 0) > 0)
@@ -47,10 +48,9 @@ export const createOpenMergeRequests = (
   };
 
   return async (signal) => {
-    const options = { signal, fresh: true };
-    const first = await client.readPage(open, mergeRequests, '1', options);
+    const first = await client.readPage(open, mergeRequests, '1', signal);
     if (first.ok && known !== undefined && isUnchanged(first.value)) return known.listing;
-    const listing = await checkDrop(await client.list(open, mergeRequests, options, first), () => recount(signal));
+    const listing = await checkDrop(await client.list(open, mergeRequests, signal, first), () => recount(signal));
     if (listing.complete && first.ok) known = { first: first.value, listing, at: now() };
     return listing;
   };

@@ -1,6 +1,7 @@
 import type { Answer } from '../forge-http/answer.ts';
-import { filterWriters } from '../forge-http/writers.ts';
-import { type GitlabClient, parserOf } from './gitlab-client.ts';
+import { filterWriters } from '../forge-http/commands.ts';
+import { parserOf } from '../forge-http/forge-http.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import { memberShape } from './shapes.ts';
 
 const parseMember = parserOf(memberShape);
@@ -16,7 +17,7 @@ export const readWriters = (
 ): Promise<Answer<ReadonlySet<number>>> => filterWriters(people, (id) => mayWrite(client, id, signal));
 
 const mayWrite = async (client: GitlabClient, id: number, signal: AbortSignal): Promise<Answer<boolean>> => {
-  const answer = await client.read(`/members/all/${id}`, parseMember, { signal, fresh: true });
+  const answer = await client.read(`/members/all/${id}`, parseMember, signal);
   // Not a member. If the project itself cannot be read, the reading that found these people has failed.
   if (!answer.ok) return answer.meaning === 'gone' ? { ok: true, value: false } : answer;
   const { access_level: level, state } = answer.value;

@@ -31,8 +31,6 @@ export type MergeRequestShape = z.output<typeof mergeRequestShape>;
 /** Only for a single merge request. A number as text, such as `1000+` above GitLab's limit. */
 export const comparedShape = z.object({ sha: z.string().nullable(), changes_count: z.string().nullable() });
 
-export const projectShape = z.object({ id: z.int() });
-
 export const accountShape = z.object({ id: z.int() });
 
 /** One per push. */

@@ -1,7 +1,8 @@
 import type { CommitSha } from '@eph/contract';
 import type { Check } from '@eph/engine/source/pulls';
+import { listOf } from '../forge-http/forge-http.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import { type GitlabClient, listOf } from './gitlab-client.ts';
+import type { GitlabClient } from './gitlab-client.ts';
 import { type StatusShape, statusShape } from './shapes.ts';
 
 const statuses = listOf('statuses', statusShape);
@@ -12,7 +13,7 @@ export const readStatuses = async (
   commit: CommitSha,
   signal: AbortSignal,
 ): Promise<Listing<StatusShape>> => {
-  const listing = await client.list(`/repository/commits/${commit}/statuses`, statuses, { signal, fresh: true });
+  const listing = await client.list(`/repository/commits/${commit}/statuses`, statuses, signal);
   return { ...listing, items: listing.items.toSorted((a, b) => a.id - b.id) };
 };
 

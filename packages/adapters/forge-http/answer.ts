@@ -21,7 +21,7 @@ export interface Refusal {
 /** One rule of an adapter's table of statuses. The first match counts. */
 export interface AnswerRule {
   readonly status: number | readonly [first: number, last: number];
-  readonly when?: ((headers: Headers) => boolean) | undefined;
+  readonly when?: ((answer: ReceivedAnswer) => boolean) | undefined;
   readonly meaning: Meaning;
   readonly code: ErrorCode;
   /** Without variable parts: a new text looks like a new failure. `shown` is the repository. */
@@ -30,7 +30,7 @@ export interface AnswerRule {
 
 export type AnswerTable = readonly AnswerRule[];
 
-const ruleOf =
+export const ruleOf =
   (meaning: Meaning, code: ErrorCode) =>
   (status: AnswerRule['status'], message: AnswerRule['message'], when?: AnswerRule['when']): AnswerRule => ({
     status,
@@ -45,13 +45,14 @@ export const refused = ruleOf('refused', 'forge.refused');
 export const retry = ruleOf('retry', 'forge.unreachable');
 export const incomplete = ruleOf('incomplete', 'forge.incomplete');
 
-export interface UnsuccessfulAnswer {
+export interface ReceivedAnswer {
   readonly status: number;
   readonly headers: Headers;
+  readonly body: string;
 }
 
-export const classifyAnswer = (table: AnswerTable, answer: UnsuccessfulAnswer, shown: string, now: number): Refusal => {
-  const rule = table.find(({ status, when }) => covers(status, answer.status) && (when === undefined || when(answer.headers)));
+export const classifyAnswer = (table: AnswerTable, answer: ReceivedAnswer, shown: string, now: number): Refusal => {
+  const rule = table.find(({ status, when }) => covers(status, answer.status) && (when === undefined || when(answer)));
   if (rule === undefined) return invalidAnswer(`${shown}: the forge answered with unexpected status ${answer.status}.`);
   const { meaning, code, message } = rule;
   return { ok: false, meaning, fault: failure(code, message(shown), parseRetryAfter(answer.headers, now)) };

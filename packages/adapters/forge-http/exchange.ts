@@ -1,37 +1,33 @@
 import { EphError } from '@eph/contract';
+import type { ReceivedAnswer } from './answer.ts';
 import type { Gate } from './gate.ts';
 
-export interface Received {
-  readonly status: number;
-  readonly statusText: string;
-  readonly headers: Headers;
-  readonly body: Uint8Array<ArrayBuffer>;
-  readonly url: string;
-}
-
 export interface ExchangeOptions {
-  readonly fetch: typeof fetch;
+  /** Shared by all clients with the same identity at the same forge. */
   readonly gate: Gate;
-  readonly timeoutMs: number;
-  readonly bodyLimitBytes: number;
+  readonly fetch?: typeof fetch | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly bodyLimitBytes?: number;
 }
 
-export type Exchange = (request: Request, signal: AbortSignal) => Promise<Received>;
+export type Exchange = (request: Request, signal: AbortSignal) => Promise<ReceivedAnswer>;
 
 const maxRedirects = 5;
-/** Enough to recognize the kind of refusal. */
-const errorBodyBytes = 4_096;
 
-/** One request through the gate. Throws `EphError` without a complete answer, and the signal's reason after an abort. */
-export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: ExchangeOptions): Exchange => {
-  const receive = async (request: Request, signal: AbortSignal): Promise<Received> => {
+/**
+ * One request through the gate; redirects are followed on the same server only. Throws `EphError` without a complete
+ * answer and while the gate is closed, and the signal's reason after an abort.
+ */
+export const createExchange = (options: ExchangeOptions): Exchange => {
+  const { gate, fetch = globalThis.fetch, timeoutMs = 30_000, bodyLimitBytes = 32 * 1024 * 1024 } = options;
+
+  const receive = async (request: Request, signal: AbortSignal): Promise<ReceivedAnswer> => {
     const response = await fetch(request, { signal });
     const body = await readBody(response, bodyLimitBytes, signal);
-    const { status, statusText, headers } = response;
-    return { status, statusText, headers: decodedHeaders(headers), body, url: request.url };
+    return { status: response.status, headers: response.headers, body };
   };
 
-  const receiveInTime = async (request: Request, signal: AbortSignal): Promise<Received> => {
+  const receiveInTime = async (request: Request, signal: AbortSignal): Promise<ReceivedAnswer> => {
     const limit = AbortSignal.timeout(timeoutMs);
     try {
       return await receive(request, AbortSignal.any([signal, limit]));
@@ -42,12 +38,11 @@ export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: Excha
     }
   };
 
-  const passGate = async (request: Request, signal: AbortSignal): Promise<Received> => {
+  const passGate = async (request: Request, signal: AbortSignal): Promise<ReceivedAnswer> => {
     const release = await gate.enter(signal);
     try {
       const received = await receiveInTime(request, signal);
-      const errorBody = received.status < 400 ? '' : new TextDecoder().decode(received.body.subarray(0, errorBodyBytes));
-      gate.observe({ status: received.status, headers: received.headers, body: errorBody });
+      gate.observe(received);
       return received;
     } finally {
       release();
@@ -59,7 +54,7 @@ export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: Excha
     for (let redirects = 0; ; redirects += 1) {
       const again = redirects < maxRedirects ? next.clone() : undefined;
       const received = await passGate(new Request(next, { redirect: 'manual' }), signal);
-      const target = request.redirect === 'follow' ? redirectTarget(received, request) : undefined;
+      const target = redirectTarget(received, request);
       if (target === undefined || again === undefined) return received;
       next = new Request(target, again);
     }
@@ -70,7 +65,7 @@ export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: Excha
  * The new address of a renamed repository. Only on the same server, so that the token is not sent elsewhere. A write is
  * redirected only with 301, 307 and 308, never turned into a GET.
  */
-const redirectTarget = ({ status, headers }: Received, { method, url }: Request): string | undefined => {
+const redirectTarget = ({ status, headers }: ReceivedAnswer, { method, url }: Request): string | undefined => {
   const location = headers.get('location');
   const isFollowed = [301, 307, 308].includes(status) || (status === 302 && method === 'GET');
   if (location === null || !isFollowed) return undefined;
@@ -79,7 +74,7 @@ const redirectTarget = ({ status, headers }: Received, { method, url }: Request)
   return target.origin === new URL(url).origin ? target.href : undefined;
 };
 
-const readBody = async (response: Response, limitBytes: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> => {
+const readBody = async (response: Response, limitBytes: number, signal: AbortSignal): Promise<string> => {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
@@ -88,14 +83,7 @@ const readBody = async (response: Response, limitBytes: number, signal: AbortSig
     if (length > limitBytes) throw new EphError('forge.incomplete', `The answer is larger than ${limitBytes} bytes.`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, length);
-};
-
-const decodedHeaders = (headers: Headers): Headers => {
-  const decoded = new Headers(headers);
-  decoded.delete('content-encoding');
-  decoded.delete('content-length');
-  return decoded;
+  return Buffer.concat(chunks, length).toString();
 };
 
 const toNetworkError = (error: unknown, { url }: Request, timeoutMs: number | undefined): EphError => {

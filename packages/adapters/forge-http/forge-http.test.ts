@@ -1,7 +1,8 @@
 import { silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AnswerTable, unwrap } from './answer.ts';
-import { createConditionalFetch } from './conditional-fetch.ts';
+import { createBoundedCache } from './bounded-cache.ts';
+import { createExchange } from './exchange.ts';
 import { createForgeHttp } from './forge-http.ts';
 import { createTestGate, ManualClock, ScriptedForge } from './scripted-forge.fake.ts';
 
@@ -11,7 +12,7 @@ const table: AnswerTable = [
   { status: 404, meaning: 'gone', code: 'forge.unreachable', message: (shown) => `${shown} has no such thing.` },
   {
     status: 403,
-    when: (headers) => headers.has('retry-after'),
+    when: ({ headers }) => headers.has('retry-after'),
     meaning: 'retry',
     code: 'forge.unreachable',
     message: (shown) => `${shown} wants a pause.`,
@@ -26,13 +27,16 @@ const start = async () => {
   onTestFinished(() => forge[Symbol.asyncDispose]());
   const clock = new ManualClock();
   const http = createForgeHttp({
-    fetch: createConditionalFetch({ gate: createTestGate(clock) }),
+    exchange: createExchange({ gate: createTestGate(clock) }),
     baseUrl: `${forge.url}/api/v1`,
-    authorize: (headers) => headers.set('authorization', 'token secret'),
+    headers: { authorization: 'token secret' },
     table,
     shown: 'acme/shop',
     now: clock.now,
     log: silentLog,
+    parsePosition: (headers) => ({ total: headers.get('x-total') }),
+    cache: createBoundedCache(1_000_000),
+    countHeaders: ['x-total'],
   });
   return { forge, http };
 };
@@ -46,7 +50,7 @@ describe('reading', () => {
   it('asks as who it is and hands over what was made of the answer', async () => {
     const { forge, http } = await start();
     forge.script = () => ({ body: ['1', '2'] });
-    expect(await http.read('/pulls?page=1', numbers, { signal })).toEqual({ ok: true, value: [1, 2] });
+    expect(await http.read('/pulls?page=1', numbers, signal)).toEqual({ ok: true, value: [1, 2] });
     expect(forge.requests).toMatchObject([{ target: '/api/v1/pulls?page=1', headers: { authorization: 'token secret' } }]);
   });
 
@@ -54,12 +58,28 @@ describe('reading', () => {
     const { forge, http } = await start();
     forge.script = ({ headers }) =>
       headers['if-none-match'] === '"1"' ? { status: 304 } : { headers: { etag: '"1"' }, body: [1] };
-    const first = unwrap(await http.read('/pulls', numbers, { signal }));
-    expect(unwrap(await http.read('/pulls', numbers, { signal }))).toBe(first);
-    expect(unwrap(await http.read('/pulls', numbers, { signal, fresh: true }))).toBe(first);
-    expect(unwrap(await http.read('/pulls', (body) => body, { signal }))).toEqual([1]);
+    const first = unwrap(await http.read('/pulls', numbers, signal));
+    expect(unwrap(await http.read('/pulls', numbers, signal))).toBe(first);
+    expect(unwrap(await http.read('/pulls', (body) => body, signal))).toEqual([1]);
     forge.script = () => ({ body: [2] });
-    expect(unwrap(await http.read('/pulls', numbers, { signal }))).toEqual([2]);
+    expect(unwrap(await http.read('/pulls', numbers, signal))).toEqual([2]);
+  });
+
+  it('of a page hands over another one when only the number of items changed', async () => {
+    const { forge, http } = await start();
+    let total = '3';
+    forge.script = ({ headers }) => ({
+      ...(headers['if-none-match'] === '"1"' ? { status: 304 } : { body: [1] }),
+      headers: { etag: '"1"', 'x-total': total },
+    });
+    const listed = { what: 'pulls', parse: numbers, keyOf: (item: number) => item };
+    const read = async () => unwrap(await http.readPage('/pulls', listed, signal));
+    const first = await read();
+    expect(first).toEqual({ items: [1], total: '3' });
+    expect(await read()).toBe(first);
+    total = '2';
+    expect(await read()).toEqual({ items: [1], total: '2' });
+    expect(forge.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"1"', '"1"', undefined]);
   });
 
   it.each([
@@ -73,7 +93,7 @@ describe('reading', () => {
   ])('concludes nothing from %s', async (_, answer) => {
     const { forge, http } = await start();
     forge.script = () => answer;
-    expect(await http.read('/pulls', numbers, { signal })).toMatchObject({
+    expect(await http.read('/pulls', numbers, signal)).toMatchObject({
       ok: false,
       meaning: 'incomplete',
       fault: {
@@ -92,7 +112,7 @@ describe('reading', () => {
   ])('takes %i with %o for what the table says', async (status, headers, meaning, code, message) => {
     const { forge, http } = await start();
     forge.script = () => ({ status, headers, body: { message: 'request id C0FFEE' } });
-    const answer = await http.read('/pulls', numbers, { signal });
+    const answer = await http.read('/pulls', numbers, signal);
     expect(answer).toMatchObject({ ok: false, meaning, fault: { code, message } });
     expect(() => unwrap(answer)).toThrow(message);
   });
@@ -100,15 +120,15 @@ describe('reading', () => {
   it('retries without an answer and while the gate is closed', async () => {
     const { forge, http } = await start();
     forge.script = () => ({ fault: 'reset' });
-    expect(await http.read('/pulls', numbers, { signal })).toMatchObject({
+    expect(await http.read('/pulls', numbers, signal)).toMatchObject({
       ok: false,
       meaning: 'retry',
       fault: { code: 'forge.unreachable' },
     });
     forge.script = () => ({ status: 429, headers: { 'retry-after': '60' } });
-    expect(await http.read('/pulls', numbers, { signal })).toMatchObject({ fault: { retryAfterMs: 60_000 } });
+    expect(await http.read('/pulls', numbers, signal)).toMatchObject({ fault: { retryAfterMs: 60_000 } });
     const asked = forge.requests.length;
-    expect(await http.read('/pulls', numbers, { signal })).toMatchObject({
+    expect(await http.read('/pulls', numbers, signal)).toMatchObject({
       ok: false,
       meaning: 'retry',
       fault: { retryAfterMs: 60_000 },
@@ -120,7 +140,7 @@ describe('reading', () => {
     const { forge, http } = await start();
     forge.script = () => ({ fault: 'hang' });
     const stop = new AbortController();
-    const reading = http.read('/pulls', numbers, { signal: stop.signal });
+    const reading = http.read('/pulls', numbers, stop.signal);
     stop.abort();
     expect(await reading).toMatchObject({
       ok: false,

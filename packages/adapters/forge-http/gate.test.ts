@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Gate, ObservedAnswer } from './gate.ts';
+import type { ReceivedAnswer } from './answer.ts';
+import type { Gate } from './gate.ts';
 import { createTestGate, ManualClock } from './scripted-forge.fake.ts';
 
 const { signal } = new AbortController();
 
-const answer = (status: number, headers: Record<string, string> = {}, body = ''): ObservedAnswer => ({
+const answer = (status: number, headers: Record<string, string> = {}, body = ''): ReceivedAnswer => ({
   status,
   headers: new Headers(headers),
   body,
@@ -30,7 +31,7 @@ describe('the gate closes', () => {
     'x-ratelimit-reset': String(clockSeconds(clock) + resetInSeconds),
   });
 
-  it.each<readonly [string, ObservedAnswer, number | undefined]>([
+  it.each<readonly [string, ReceivedAnswer, number | undefined]>([
     ['not after a success', answer(200), undefined],
     ['not after a refusal', answer(403), undefined],
     ['not while budget is left', answer(200, limits(1, 100)), undefined],

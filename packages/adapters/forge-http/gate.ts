@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EphError, type Log } from '@eph/contract';
+import type { ReceivedAnswer } from './answer.ts';
 import { type Budget, maxPauseMs, parseBudget, parseRetryAfter } from './budget.ts';
 import { createSemaphore, type Release } from './semaphore.ts';
 
@@ -11,15 +12,9 @@ export interface Gate {
   /** Throws `forge.unreachable` with `retryAfterMs` if the gate stays closed for more than `maxWaitMs`. */
   enter(signal: AbortSignal): Promise<Release>;
   /** Reports the outcome of a request; `undefined` if no answer came. */
-  observe(answer: ObservedAnswer | undefined): void;
+  observe(answer: ReceivedAnswer | undefined): void;
   /** The rate limit according to the last answer; undefined if unknown. */
   budget(): Budget | undefined;
-}
-
-export interface ObservedAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: string;
 }
 
 export interface GateOptions {
@@ -31,7 +26,7 @@ export interface GateOptions {
   /** Pauses up to this long are waited for. */
   readonly maxWaitMs?: number;
   /** Recognizes throttling that status 429 and the headers do not show. */
-  readonly isThrottle?: (answer: ObservedAnswer) => boolean;
+  readonly isThrottle?: (answer: ReceivedAnswer) => boolean;
 }
 
 /** The pause when a forge throttles without a duration. */
@@ -75,7 +70,7 @@ export const createGate = (options: GateOptions): Gate => {
   const isExhausted = (): boolean => budget?.remaining === 0 && budget.resetAt > now();
   const untilReset = (): number | undefined => (isExhausted() && budget !== undefined ? budget.resetAt - now() : undefined);
 
-  const isThrottled = (answer: ObservedAnswer): boolean =>
+  const isThrottled = (answer: ReceivedAnswer): boolean =>
     answer.status === 429 ||
     (answer.status === 403 && (answer.headers.has('retry-after') || parseBudget(answer.headers, now())?.remaining === 0)) ||
     isThrottle(answer);

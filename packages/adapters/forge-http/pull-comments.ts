@@ -2,7 +2,7 @@ import { type EnvironmentId, isMarkedComment } from '@eph/contract';
 import type { Report } from '@eph/engine/report/reporter';
 import { type Answer, toError } from './answer.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
-import { parseNumber } from './pull-number.ts';
+import { parseNumber } from './numbered-pulls.ts';
 import type { ReporterOptions } from './report-queue.ts';
 
 export interface WrittenComment {
@@ -12,10 +12,10 @@ export interface WrittenComment {
 
 export interface CommentAccess {
   /** All comments of Eph's account on a pull request. Throws `EphError`. */
-  readOwn(number: number, signal: AbortSignal): Promise<readonly WrittenComment[]>;
+  readonly readOwn: (number: number, signal: AbortSignal) => Promise<readonly WrittenComment[]>;
   /** Returns the id. Throws `EphError`. */
-  write(number: number, body: string, signal: AbortSignal): Promise<number>;
-  edit(number: number, id: number, body: string, signal: AbortSignal): Promise<Answer<unknown>>;
+  readonly write: (number: number, body: string, signal: AbortSignal) => Promise<number>;
+  readonly edit: (number: number, id: number, body: string, signal: AbortSignal) => Promise<Answer<unknown>>;
 }
 
 /**

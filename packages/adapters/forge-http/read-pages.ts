@@ -7,6 +7,13 @@ export interface Page<T> {
   readonly total?: number | undefined;
 }
 
+export interface DatedPage<T> extends Page<T> {
+  /** Time of the answer by the forge's clock; NaN if unknown. */
+  readonly readAtMs: number;
+}
+
+export const parseDate = (headers: Headers): number => Date.parse(headers.get('date') ?? '');
+
 /** All items, or those that arrived and why the rest did not. */
 export type Listing<T> =
   | { readonly complete: true; readonly items: readonly T[] }

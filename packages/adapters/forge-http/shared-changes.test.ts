@@ -1,19 +1,20 @@
 import { silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createConditionalFetch } from './conditional-fetch.ts';
+import { createExchange } from './exchange.ts';
 import { createForgeHttp, type ParseAnswer } from './forge-http.ts';
+import { type DatedPage, parseDate } from './read-pages.ts';
 import { createTestGate, ManualClock, ScriptedForge } from './scripted-forge.fake.ts';
-import { type ChangedPage, type ChangedPull, createSharedChanges } from './shared-changes.ts';
+import { type ChangedPull, createSharedChanges } from './shared-changes.ts';
 
 const { signal } = new AbortController();
 const minute = 60_000;
 const pageSize = 100;
 
-const parse: ParseAnswer<ChangedPage> = (body, headers) => ({
+const parse: ParseAnswer<DatedPage<ChangedPull>> = (body, headers) => ({
   items: body as readonly ChangedPull[],
   next: headers.get('x-next') ?? undefined,
   total: Number(headers.get('x-total')),
-  readAtMs: Date.parse(headers.get('date') ?? ''),
+  readAtMs: parseDate(headers),
 });
 
 /** A forge whose watch may differ from ours, what happens there, and passes over repositories that share a look at it. */
@@ -36,9 +37,9 @@ const start = async ({ skewMs = 0, timeoutMs = 60_000 } = {}) => {
   };
   behave();
   const http = createForgeHttp({
-    fetch: createConditionalFetch({ gate: createTestGate(clock) }),
+    exchange: createExchange({ gate: createTestGate(clock) }),
     baseUrl: forge.url,
-    authorize: () => undefined,
+    headers: {},
     table: [
       { status: [401, 403], meaning: 'refused', code: 'forge.refused', message: String },
       { status: 404, meaning: 'gone', code: 'forge.unreachable', message: String },
@@ -47,10 +48,10 @@ const start = async ({ skewMs = 0, timeoutMs = 60_000 } = {}) => {
     shown: 'acme',
     now: clock.now,
     log: silentLog,
+    parsePosition: () => ({}),
   });
   const shared = createSharedChanges({
-    readPage: (since, page, until) =>
-      http.read(`/changed?since=${since.toISOString()}&page=${page}`, parse, { signal: until, fresh: true }),
+    readPage: (since, page, until) => http.read(`/changed?since=${since.toISOString()}&page=${page}`, parse, until),
     shown: 'acme',
     now: clock.now,
     timeoutMs,

@@ -1,5 +1,5 @@
 import { type Answer, invalidAnswer, type Refusal } from './answer.ts';
-import { type Page, readPages } from './read-pages.ts';
+import { type DatedPage, readPages } from './read-pages.ts';
 import { createSingleFlight } from './single-flight.ts';
 
 /**
@@ -22,14 +22,9 @@ export interface ChangedPull {
   readonly path: string;
 }
 
-export interface ChangedPage extends Page<ChangedPull> {
-  /** Time of the answer by the forge's clock; NaN if unknown. */
-  readonly readAtMs: number;
-}
-
 export interface SharedChangesOptions {
   /** Pull requests of all repositories in any state, updated at `since` or later. The first page is `1`. */
-  readonly readPage: (since: Date, page: string, signal: AbortSignal) => Promise<Answer<ChangedPage>>;
+  readonly readPage: (since: Date, page: string, signal: AbortSignal) => Promise<Answer<DatedPage<ChangedPull>>>;
   readonly shown: string;
   readonly now: () => number;
   /** For one query, which all repositories wait for. */
@@ -70,7 +65,7 @@ export const createSharedChanges = (options: SharedChangesOptions): SharedChange
   const readChanges = async (since: Date, signal: AbortSignal): Promise<ChangesAnswer> => {
     let forgeAtMs = Number.NaN;
     let isTooMany = false;
-    const readBounded = async (page: string): Promise<Answer<ChangedPage>> => {
+    const readBounded = async (page: string): Promise<Answer<DatedPage<ChangedPull>>> => {
       isTooMany = Number(page) > maxPages;
       if (isTooMany) return invalidAnswer(`Too many changes at ${shown} to read them all.`);
       const answer = await readPage(since, page, signal);
