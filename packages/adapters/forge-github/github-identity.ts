@@ -1,12 +1,13 @@
 import { sign } from 'node:crypto';
 import { type Log, registerSecret } from '@eph/contract';
-import { toError, unwrap } from '../forge-http/answer.ts';
+import { type ReceivedAnswer, toError, unwrap } from '../forge-http/answer.ts';
 import { parseBaseUrl } from '../forge-http/base-url.ts';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import type { Budget } from '../forge-http/budget.ts';
 import { createExchange, type Exchange } from '../forge-http/exchange.ts';
 import { type CachedAnswer, createForgeHttp, type ForgeApi, parserOf } from '../forge-http/forge-http.ts';
 import { createGate, type Gate } from '../forge-http/gate.ts';
+import { parseDate } from '../forge-http/read-pages.ts';
 import { githubAnswers, isThrottle } from './answers.ts';
 import { appShape, installationShape, tokenShape, userShape } from './shapes.ts';
 
@@ -63,6 +64,7 @@ export const githubHeaders = {
 /** Enough for several hundred thousand pull requests. What does not fit counts against the rate limit on every pass. */
 const answerCacheBytes = 64 * 1024 * 1024;
 const renewPauseMs = 60_000;
+const clockToleranceMs = 10_000;
 /** Tokens of installations are valid for an hour. */
 const maxTokenAgeMs = 50 * 60_000;
 
@@ -97,8 +99,8 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
 type Connect = (
   account: string,
   token: () => Promise<string>,
-  /** Renews the token if possible and not done recently; returns whether it did. */
-  renew?: () => Promise<boolean>,
+  /** After a refusal: renews the token if possible and not done recently; returns whether it did. */
+  renew?: (refusal: ReceivedAnswer) => Promise<boolean>,
 ) => { readonly exchange: Exchange; readonly api: Pick<ForgeApi, 'read' | 'send'> };
 
 type Accounts = Pick<GithubIdentity, 'accountFor' | 'forget'>;
@@ -109,7 +111,7 @@ const { signal: never } = new AbortController();
 const withToken = (
   exchange: Exchange,
   token: () => Promise<string>,
-  renew: () => Promise<boolean> = () => Promise.resolve(false),
+  renew: (refusal: ReceivedAnswer) => Promise<boolean> = () => Promise.resolve(false),
 ): Exchange => {
   const send: Exchange = async (request, signal) => {
     request.headers.set('authorization', `Bearer ${await token()}`);
@@ -118,7 +120,7 @@ const withToken = (
   return async (request, signal) => {
     const again = request.clone();
     const answer = await send(request, signal);
-    return answer.status === 401 && (await renew()) ? await send(again, signal) : answer;
+    return answer.status === 401 && (await renew(answer)) ? await send(again, signal) : answer;
   };
 };
 
@@ -140,7 +142,15 @@ const createApp = (
   { appId, privateKey, installationId }: Exclude<GithubAuth, { readonly token: string }>,
   now: () => number,
 ): Accounts => {
-  const { api } = connect('app', async () => signToken(appId, privateKey, now()));
+  let skewMs = 0;
+  /** GitHub refuses what was signed at another time than its own, which is in every answer. */
+  const adoptClock = async ({ headers }: ReceivedAnswer): Promise<boolean> => {
+    const measuredMs = parseDate(headers) - now();
+    const isOff = Math.abs(measuredMs - skewMs) > clockToleranceMs;
+    if (isOff) skewMs = measuredMs;
+    return isOff;
+  };
+  const { api } = connect('app', async () => signToken(appId, privateKey, now() + skewMs), adoptClock);
   const login = once(async () => `${unwrap(await api.read('/app', parseApp, never)).slug}[bot]`);
   const accounts = new Map<number, GithubAccount>();
   const installations = new Map<string, () => Promise<number>>();

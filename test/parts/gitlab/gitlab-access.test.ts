@@ -123,13 +123,6 @@ describe('hidden projects', () => {
     expect(await ask('/projects/acme%2Fsite')).toMatchObject({ status: 200 });
     expect(await ask('/groups/acme%2Fweb', stranger)).toMatchObject({ status: 404, body: '{"message":"404 Group Not Found"}' });
   });
-
-  it('hide their code from guests', async () => {
-    gitlab.person('alice').invite('acme/web/shop', gitlab.person('guest'), 'guest');
-    const guest = { 'private-token': gitlab.personalToken(gitlab.person('guest')) };
-    expect(await ask('/projects/acme%2Fweb%2Fshop', guest)).toMatchObject({ status: 200 });
-    expect(await ask('/projects/acme%2Fweb%2Fshop/repository/branches', guest)).toMatchObject({ status: 403 });
-  });
 });
 
 describe('projects that move', () => {

@@ -17,7 +17,6 @@ import { deliveryEndpoints } from './routes/delivery-endpoints.ts';
 import { mergeRequestEndpoints } from './routes/merge-request-endpoints.ts';
 import { noteEndpoints } from './routes/note-endpoints.ts';
 import { projectEndpoints } from './routes/project-endpoints.ts';
-import { repositoryEndpoints } from './routes/repository-endpoints.ts';
 import type { Scope, Token } from './state/access.ts';
 import type { Group, Project, Role, User } from './state/entities.ts';
 import { addMergeRequest } from './state/merge-requests.ts';
@@ -78,14 +77,7 @@ export class GitlabEmulator implements AsyncDisposable {
       state: emulator.#state,
       tokens: emulator.#tokens,
       git: new GitHttp(emulator.#state, emulator.#tokens),
-      endpoints: [
-        ...projectEndpoints,
-        ...mergeRequestEndpoints,
-        ...noteEndpoints,
-        ...awardEndpoints,
-        ...repositoryEndpoints,
-        ...deliveryEndpoints,
-      ],
+      endpoints: [...projectEndpoints, ...mergeRequestEndpoints, ...noteEndpoints, ...awardEndpoints, ...deliveryEndpoints],
       failures: emulator.failures,
       requests: emulator.requests,
       rateLimit: emulator.rateLimit,

@@ -8,6 +8,7 @@ import { isDraft, type MergeRequest, type Project } from '../state/entities.ts';
 import { openMergeRequest, updateMergeRequest } from '../state/merge-requests.ts';
 import { noRecord } from '../state/refusal.ts';
 import { representPipelineBasic } from '../views/represent-delivery.ts';
+import { representDiff } from '../views/represent-diff.ts';
 import {
   representApprovals,
   representLabelEvent,
@@ -15,7 +16,6 @@ import {
   representMergeRequestBasic,
   representVersion,
 } from '../views/represent-merge-request.ts';
-import { representDiff } from '../views/represent-repository.ts';
 
 const projectOf = (call: Call<unknown>): Project => {
   const project = findProject(call.state, call.user, call.path('id'), call);

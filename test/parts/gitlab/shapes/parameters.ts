@@ -183,51 +183,6 @@ export const parameters = {
   }),
   /** https://docs.gitlab.com/api/labels/#create-a-new-label */
   newLabel: z.strictObject({ name: z.string(), color: z.string(), description: z.string().optional() }),
-
-  /** https://docs.gitlab.com/api/branches/#list-repository-branches */
-  branches: z.strictObject({ ...pages, search: z.string().optional(), regex: z.string().optional() }),
-  /** https://docs.gitlab.com/api/branches/#create-repository-branch */
-  newBranch: z.strictObject({ branch: z.string(), ref: z.string() }),
-  /** https://docs.gitlab.com/api/tags/#list-project-repository-tags */
-  tags: z.strictObject({
-    ...pages,
-    order_by: z.enum(['name', 'updated', 'version']).optional(),
-    sort: order.optional(),
-    search: z.string().optional(),
-  }),
-  /** https://docs.gitlab.com/api/tags/#create-a-new-tag */
-  newTag: z.strictObject({ tag_name: z.string(), ref: z.string(), message: z.string().optional() }),
-  /** https://docs.gitlab.com/api/commits/#get-a-single-commit */
-  commit: z.strictObject({ stats: flag.optional() }),
-  /** https://docs.gitlab.com/api/repositories/#list-repository-tree */
-  tree: z.strictObject({
-    ...pages,
-    path: z.string().optional(),
-    ref: z.string().optional(),
-    recursive: flag.optional(),
-    pagination: z.enum(['keyset', 'legacy', 'none']).optional(),
-    page_token: z.string().optional(),
-  }),
-  /** https://docs.gitlab.com/api/repositories/#get-file-archive */
-  archive: z.strictObject({
-    sha: z.string().optional(),
-    path: z.string().optional(),
-    include_lfs_blobs: flag.optional(),
-    exclude_paths: z.string().optional(),
-  }),
-  /** https://docs.gitlab.com/api/repositories/#compare-branches-tags-or-commits */
-  comparison: z.strictObject({
-    from: z.string(),
-    to: z.string(),
-    straight: flag.optional(),
-    from_project_id: integer.optional(),
-    unidiff: flag.optional(),
-  }),
-  /** https://docs.gitlab.com/api/repository_files/#get-file-from-repository */
-  file: z.strictObject({ ref: z.string() }),
-  /** https://docs.gitlab.com/api/repository_files/#get-raw-file-from-repository */
-  rawFile: z.strictObject({ ref: z.string().optional(), lfs: flag.optional() }),
-
   /** https://docs.gitlab.com/api/commits/#list-the-statuses-of-a-commit */
   commitStatuses: z.strictObject({
     ...pages,

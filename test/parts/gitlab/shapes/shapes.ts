@@ -355,34 +355,6 @@ const diffVersion = z.strictObject({
   patch_id_sha: sha.nullable(),
 });
 
-/** https://docs.gitlab.com/api/commits/#list-repository-commits */
-const commit = z.strictObject({
-  id: sha,
-  short_id: z.string().length(8),
-  created_at: time,
-  parent_ids: z.array(sha),
-  title: z.string(),
-  message: z.string(),
-  author_name: z.string(),
-  author_email: z.string(),
-  authored_date: time,
-  committer_name: z.string(),
-  committer_email: z.string(),
-  committed_date: time,
-  trailers: z.record(z.string(), z.string()),
-  extended_trailers: z.record(z.string(), z.array(z.string())),
-  web_url: url,
-});
-
-/** https://docs.gitlab.com/api/commits/#get-a-single-commit */
-const commitDetail = z.strictObject({
-  ...commit.shape,
-  stats: z.strictObject({ additions: z.int(), deletions: z.int(), total: z.int() }).optional(),
-  status: z.string().nullable(),
-  project_id: id,
-  last_pipeline: pipelineBasic.nullable(),
-});
-
 /** https://docs.gitlab.com/api/commits/#list-the-statuses-of-a-commit */
 const commitStatus = z.strictObject({
   id,
@@ -399,64 +371,6 @@ const commitStatus = z.strictObject({
   coverage: z.number().nullable(),
   pipeline_id: id,
   author: userBasic,
-});
-
-/** https://docs.gitlab.com/api/branches/#list-repository-branches */
-const branch = z.strictObject({
-  name: z.string(),
-  commit,
-  merged: z.boolean(),
-  protected: z.boolean(),
-  developers_can_push: z.boolean(),
-  developers_can_merge: z.boolean(),
-  can_push: z.boolean(),
-  default: z.boolean(),
-  web_url: url,
-});
-
-/** https://docs.gitlab.com/api/tags/#list-project-repository-tags */
-const tag = z.strictObject({
-  name: z.string(),
-  message: z.string(),
-  target: sha,
-  commit,
-  release: z.null(),
-  protected: z.boolean(),
-  created_at: time.nullable(),
-});
-
-/** https://docs.gitlab.com/api/repositories/#list-repository-tree */
-const treeEntry = z.strictObject({
-  id: sha,
-  name: z.string(),
-  type: z.enum(['tree', 'blob', 'commit']),
-  path: z.string(),
-  mode: z.string().regex(/^[0-7]{6}$/u),
-});
-
-/** https://docs.gitlab.com/api/repositories/#compare-branches-tags-or-commits */
-const comparison = z.strictObject({
-  commit: commit.nullable(),
-  commits: z.array(commit),
-  diffs: z.array(mergeRequestDiff.omit({ generated_file: true })),
-  compare_timeout: z.boolean(),
-  compare_same_ref: z.boolean(),
-  web_url: url,
-});
-
-/** https://docs.gitlab.com/api/repository_files/#get-file-from-repository */
-const file = z.strictObject({
-  file_name: z.string(),
-  file_path: z.string(),
-  size: z.int(),
-  encoding: z.literal('base64'),
-  content: z.base64(),
-  content_sha256: z.string().regex(/^[0-9a-f]{64}$/u),
-  ref: z.string(),
-  blob_id: sha,
-  commit_id: sha,
-  last_commit_id: sha,
-  execute_filemode: z.boolean(),
 });
 
 /** https://docs.gitlab.com/api/environments/#list-environments */
@@ -542,20 +456,14 @@ export const shapes = {
   approvals,
   award,
   awards: z.array(award),
-  branch,
-  branches: z.array(branch),
-  commitDetail,
-  commits: z.array(commit),
   commitStatus,
   commitStatuses: z.array(commitStatus),
-  comparison,
   currentUser,
   deployment,
   deployments: z.array(deployment),
   environment,
   environmentDetail,
   environments: z.array(environment),
-  file,
   group,
   hook,
   hooks: z.array(hook),
@@ -575,10 +483,7 @@ export const shapes = {
   project,
   projects: z.union([z.array(project), z.array(projectBasic)]),
   refusal,
-  tag,
-  tags: z.array(tag),
   token,
-  tree: z.array(treeEntry),
   users,
   version,
   versions: z.array(diffVersion),

@@ -68,24 +68,6 @@ export const afterPush = async (
   }
 };
 
-/** https://docs.gitlab.com/api/branches/#create-repository-branch */
-export const createBranch = async (
-  state: GitlabState,
-  actor: User,
-  project: Project,
-  name: string,
-  from: string,
-): Promise<void> => {
-  const repository = await state.repositoryOf(project);
-  const ref = `refs/heads/${name}`;
-  if (!(await repository.isValidRef(ref)) || name.startsWith('-')) throw invalid('Branch name is invalid');
-  if ((await repository.resolve(ref)) !== undefined) throw invalid('Branch already exists');
-  const sha = await repository.resolve(from);
-  if (sha === undefined) throw invalid(`Failed to create branch '${name}': invalid reference name '${from}'`);
-  await repository.setRef(ref, sha);
-  await afterPush(state, actor, project, ref, noCommit, sha);
-};
-
 /** https://docs.gitlab.com/api/branches/#delete-repository-branch. Open merge requests from it stay open. */
 export const deleteBranch = async (state: GitlabState, actor: User, project: Project, name: string): Promise<void> => {
   const repository = await state.repositoryOf(project);
