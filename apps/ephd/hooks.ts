@@ -8,6 +8,6 @@ export const createHookRoutes = (engine: () => Engine, projects: ReadonlySet<Pro
     const asked = c.req.query('project');
     const woken = asked === undefined ? [...projects] : [...projects].filter((id) => id === asked);
     if (woken.length === 0) throw new EphError('api.not_found', `there is no project ${JSON.stringify(asked)}`);
-    for (const id of woken) engine().wakeProject(id);
+    for (const id of woken) engine().announce(id);
     return c.json({ woken }, 202);
   });

@@ -235,7 +235,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
       projectOf: (type, name) =>
         config.projects.find(({ forge, location }) => forge?.type === type && location.toLowerCase() === name.toLowerCase())?.id,
       // A forge gives up on an address that refuses too often, so one that stands by says nothing.
-      wake: (id) => engine?.wakeProject(id),
+      wake: (id) => engine?.announce(id),
       now: Date.now,
       log,
     });

@@ -1,5 +1,6 @@
 import { measureCliStart } from './cli-start.ts';
 import type { Figure } from './figure.ts';
+import { measureForgeDoubt } from './forge-doubt.ts';
 import { measureForgeIdle } from './forge-idle.ts';
 import { measureGateway } from './gateway.ts';
 import { measureLabelToComment } from './label-to-comment.ts';
@@ -16,6 +17,7 @@ const measurements: readonly { readonly title: string; measure(): readonly Figur
   { title: 'a thousand environments', measure: measureThousand },
   { title: 'from push to page', measure: measurePushToPage },
   { title: 'idle passes over forges', measure: measureForgeIdle },
+  { title: 'a forge in doubt', measure: measureForgeDoubt },
   { title: 'from webhook to apply', measure: measureWebhookToApply },
   { title: 'from label to comment', measure: measureLabelToComment },
   { title: 'the gateway', measure: measureGateway },

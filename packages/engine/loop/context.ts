@@ -17,6 +17,7 @@ import type { Configuration } from '../source/configuration.ts';
 import type { Forge } from '../source/forge.ts';
 import type { AvailableProvider } from '../values/providers.ts';
 import type { Clock } from './clock.ts';
+import type { PollingLimit } from './polling.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** A project as its operator configured it. */
@@ -30,6 +31,8 @@ export interface ConfiguredProject {
   readonly team: string | undefined;
   /** Variables of ephd that its files may use. */
   readonly variables: ServerVariables;
+  /** Shared with other projects; absent where reading costs the forge nothing that it limits. */
+  readonly limit?: PollingLimit | undefined;
 }
 
 /** Everything outside the loop: what Git says, what providers hold, and where reports and events go. */

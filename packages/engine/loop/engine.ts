@@ -15,6 +15,7 @@ import { type Considered, considerSource } from './decide.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { conclude } from './outcome.ts';
 import { runPass } from './pass.ts';
+import type { PollingState } from './polling-state.ts';
 import { type Preview, previewAll } from './preview.ts';
 import { reconcileProject } from './project.ts';
 import { type ExplainedValues, explainValues, explainWhy, look } from './queries.ts';
@@ -61,17 +62,20 @@ export class Engine {
     this.#passTimer = new PassTimer(clock, random, () => this.#queue.add('pass'));
     const settling = { settleMs: reportSettleMs, ...(prefetch && { prefetch }) };
     this.#reports = new Reports({ clock, random, ...settling, onFailure }, deliver);
-    this.#loop = createLoop({
-      ...options,
-      telemetry: {
-        ...telemetry,
-        acted: (...args) => {
-          this.#passTimer.noteActivity();
-          telemetry.acted(...args);
+    this.#loop = createLoop(
+      {
+        ...options,
+        telemetry: {
+          ...telemetry,
+          acted: (...args) => {
+            this.#passTimer.noteActivity();
+            telemetry.acted(...args);
+          },
         },
+        report: (report) => (report.last ? this.#reports.conclude(report) : this.#reports.publish(report)),
       },
-      report: (report) => (report.last ? this.#reports.conclude(report) : this.#reports.publish(report)),
-    });
+      random,
+    );
   }
 
   /** Starts watching and makes the first pass. */
@@ -96,6 +100,17 @@ export class Engine {
   wakeProject(id: ProjectId): void {
     this.#loop.records.project(id).wokenAt = this.#options.clock.now();
     this.#wake(projectKey(id));
+  }
+
+  /** A webhook says that something changed. */
+  announce(id: ProjectId): void {
+    this.#loop.polling.announce(id);
+    this.wakeProject(id);
+  }
+
+  /** How often repositories are read at present. */
+  polling(): ReadonlyMap<ProjectId, PollingState> {
+    return this.#loop.polling.states();
   }
 
   /** Reads everything now. */

@@ -6,6 +6,7 @@ import { Admission } from './admission.ts';
 import type { EngineContext } from './context.ts';
 import { CrossReferences } from './cross-references.ts';
 import { Platform } from './platform.ts';
+import { Polling } from './polling.ts';
 import { Records } from './records.ts';
 
 /** What the reconcilers share. All of it can be lost at any moment. */
@@ -14,6 +15,7 @@ export interface Loop {
   readonly records: Records;
   readonly observer: Observer;
   readonly platform: Platform;
+  readonly polling: Polling;
   readonly references: CrossReferences;
   readonly admission: Admission;
   readonly specs: ReadonlyMap<ProjectId, SpecReader>;
@@ -22,13 +24,18 @@ export interface Loop {
   readonly acknowledged: Set<string>;
 }
 
-export const createLoop = (context: EngineContext): Loop => {
+export const createLoop = (context: EngineContext, random: () => number): Loop => {
   const records = new Records();
   return {
     context,
     records,
     observer: new Observer([...context.providers.values()], (ms, callback) => context.clock.after(ms, callback)),
     platform: new Platform(context, records),
+    polling: new Polling(
+      (id) => context.projects.get(id)?.limit,
+      () => context.clock.now(),
+      random,
+    ),
     references: new CrossReferences(records, context.ownerOf),
     admission: new Admission(records, (project) => context.projects.get(project)?.team),
     specs: new Map([...context.projects].map(([id, { forge }]) => [id, new SpecReader(forge, context.sections)])),

@@ -23,6 +23,7 @@ export const runPass = async (loop: Loop, signal: AbortSignal): Promise<Result> 
     shareOf = project;
     share.push(environment);
   }
+  loop.polling.choose(shares.keys());
   for (const [id, items] of shares) records.putListing(id, { ...observed, items });
   return { wake: [...[...shares.keys()].map(projectKey), ...holdStrays(loop, strays)] };
 };

@@ -1,12 +1,13 @@
 import { backoffMs } from './backoff.ts';
 import type { Cancel, Clock } from './clock.ts';
+import { type Rate, TokenBucket } from './token-bucket.ts';
 
 export interface QueueOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly workers: number;
   /** Retries per second over all keys, and how many may come at once; fresh work is not limited. */
-  readonly retryRate?: { readonly perSecond: number; readonly burst: number };
+  readonly retryRate?: Rate;
   /** A run threw. Runs turn failures into outcomes themselves, so this is a bug worth shouting about. */
   readonly onThrow: (key: string, error: unknown) => void;
 }
@@ -29,15 +30,13 @@ export class Queue<Key extends string> {
   readonly #later = new Map<Key, { readonly at: number; readonly cancel: Cancel }>();
   readonly #failures = new Map<Key, number>();
   readonly #idleWaiters: (() => void)[] = [];
-  #tokens: number;
-  #tokensAt: number;
+  readonly #retries: TokenBucket | undefined;
   #open = true;
 
   constructor(options: QueueOptions, run: (key: Key, signal: AbortSignal) => Promise<void>) {
     this.#options = options;
     this.#run = run;
-    this.#tokens = options.retryRate?.burst ?? Number.POSITIVE_INFINITY;
-    this.#tokensAt = options.clock.now();
+    this.#retries = options.retryRate && new TokenBucket(options.retryRate, () => options.clock.now());
   }
 
   /** Look at the key as soon as a worker is free. */
@@ -72,7 +71,7 @@ export class Queue<Key extends string> {
   retry(key: Key, atLeastMs = 0): void {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    const delay = Math.max(atLeastMs, backoffMs(failures, this.#options.random)) + this.#reserveToken();
+    const delay = Math.max(atLeastMs, backoffMs(failures, this.#options.random)) + (this.#retries?.take() ?? 0) * 1000;
     this.addAfter(key, delay);
   }
 
@@ -149,16 +148,5 @@ export class Queue<Key extends string> {
     if (run.again) this.add(key);
     this.#pump();
     if (this.#ready.size === 0 && this.#running.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
-  }
-
-  #reserveToken(): number {
-    const rate = this.#options.retryRate;
-    if (rate === undefined) return 0;
-    const now = this.#options.clock.now();
-    const elapsed = Math.max(0, now - this.#tokensAt);
-    this.#tokens = Math.min(rate.burst, this.#tokens + (elapsed / 1000) * rate.perSecond);
-    this.#tokensAt = now;
-    this.#tokens -= 1;
-    return this.#tokens >= 0 ? 0 : (-this.#tokens / rate.perSecond) * 1000;
   }
 }
