@@ -1,6 +1,6 @@
-import type { ProjectId } from '@eph/contract';
 import { Observer } from '../provider/observe.ts';
-import { SpecReader } from '../source/read-spec.ts';
+import type { Forge } from '../source/forge.ts';
+import type { SpecReader } from '../source/read-spec.ts';
 import { SharedValues } from '../values/shared-values.ts';
 import { Admission } from './admission.ts';
 import type { EngineContext } from './context.ts';
@@ -16,7 +16,7 @@ export interface Loop {
   readonly platform: Platform;
   readonly references: CrossReferences;
   readonly admission: Admission;
-  readonly specs: ReadonlyMap<ProjectId, SpecReader>;
+  readonly specs: WeakMap<Forge, SpecReader>;
   readonly values: SharedValues;
   /** Comments whose authors know that they were seen; losing it acknowledges them again. */
   readonly acknowledged: Set<string>;
@@ -31,7 +31,7 @@ export const createLoop = (context: EngineContext): Loop => {
     platform: new Platform(context, records),
     references: new CrossReferences(records, context.ownerOf),
     admission: new Admission(records, (project) => context.projects.get(project)?.team),
-    specs: new Map([...context.projects].map(([id, { forge }]) => [id, new SpecReader(forge, context.sections)])),
+    specs: new WeakMap(),
     values: new SharedValues(),
     acknowledged: new Set(),
   };
