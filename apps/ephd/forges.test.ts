@@ -30,7 +30,8 @@ const start = async (...paths: readonly string[]) => {
     webhookSecret: undefined,
   };
   const projects = paths.map((path, index) => ({ ...plainProject(projectId(`p${index}`), path), forge }));
-  const forges = new Forges(projects, { dataFolder, environment: { PATH: process.env.PATH }, links: {}, log: silentLog });
+  const forges = new Forges({ dataFolder, environment: { PATH: process.env.PATH }, links: {}, log: silentLog });
+  forges.add(projects);
   onTestFinished(async () => {
     await forges[Symbol.asyncDispose]();
     await gitlab[Symbol.asyncDispose]();

@@ -49,15 +49,29 @@ export class Forges {
   readonly #projects = new Map<ProjectId, ConnectedProject>();
   readonly #gates = new Map<string, Gate>();
   readonly #identities = new Map<string, GithubIdentity>();
-  readonly #looks = new Map<ProjectId, SharedChanges>();
+  /** By forge and owner. */
+  readonly #looks = new Map<string, SharedChanges | undefined>();
 
-  constructor(projects: readonly ConfiguredProject[], options: ForgesOptions) {
+  constructor(options: ForgesOptions) {
     this.#options = options;
-    for (const { forge, owner, projects: together } of computeSharedOwners(projects)) {
-      const look = this.#createLook(forge, owner);
-      if (look !== undefined) for (const id of together) this.#looks.set(id, look);
+  }
+
+  /** @param all the owners that these share with others; those keep what they are read with */
+  add(joined: readonly ConfiguredProject[], all: readonly ConfiguredProject[] = joined): void {
+    const looks = new Map<ProjectId, SharedChanges | undefined>();
+    for (const { forge, owner, projects } of computeSharedOwners(all)) {
+      const key = `${forge.name} ${owner.toLowerCase()}`;
+      if (!this.#looks.has(key)) this.#looks.set(key, this.#createLook(forge, owner));
+      for (const id of projects) looks.set(id, this.#looks.get(key));
     }
-    for (const project of projects) this.#projects.set(project.id, this.#connect(project));
+    const connected = joined.map((project) => [project.id, this.#connect(project, looks.get(project.id))] as const);
+    for (const [id, project] of connected) this.#projects.set(id, project);
+  }
+
+  async remove(left: Iterable<ProjectId>): Promise<void> {
+    const removed = [...left].flatMap((id) => this.#projects.get(id) ?? []);
+    for (const id of left) this.#projects.delete(id);
+    await Promise.all(removed.map(({ forge }) => forge[Symbol.asyncDispose]()));
   }
 
   get all(): ReadonlyMap<ProjectId, ConnectedProject> {
@@ -94,10 +108,13 @@ export class Forges {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#projects.values()].map(({ forge }) => forge[Symbol.asyncDispose]()));
+    await this.remove([...this.#projects.keys()]);
   }
 
-  #connect({ id, location, forge: server, comments: commenting, texts }: ConfiguredProject): ConnectedProject {
+  #connect(
+    { id, location, forge: server, comments: commenting, texts }: ConfiguredProject,
+    shared: SharedChanges | undefined,
+  ): ConnectedProject {
     const { dataFolder, environment, log } = this.#options;
     const folder = join(dataFolder, 'projects', id);
     mkdirSync(folder, { recursive: true });
@@ -117,7 +134,7 @@ export class Forges {
       const forge = createGithubForge({ ...git, ...system, ...named, ...this.#identify(server) });
       return { forge, reporter: createGithubReporter({ client: forge.client, ...comments }), refs: undefined };
     }
-    const access = { ...this.#access(server), shared: this.#looks.get(id) };
+    const access = { ...this.#access(server), shared };
     if (server.type === 'gitlab') {
       const forge = createGitlabForge({ ...git, ...access, path: location });
       return { forge, reporter: createGitlabReporter({ client: forge.client, ...comments }), refs: undefined };

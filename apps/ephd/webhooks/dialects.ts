@@ -11,6 +11,8 @@ export interface Dialect {
   readonly eventHeader: string;
   /** Events that may affect environments. All others are acknowledged and ignored. */
   readonly events: ReadonlySet<string>;
+  /** Those after which an organisation may have other repositories. */
+  readonly listEvents: ReadonlySet<string>;
   /** Full names of the affected repositories; undefined when the body is not one of this forge. */
   readonly repositoriesIn: (payload: unknown) => readonly string[] | undefined;
 }
@@ -55,6 +57,7 @@ export const dialects: Readonly<Record<WebhookForge, Dialect>> = {
     createVerify: verifySignature(''),
     eventHeader: 'x-gitea-event',
     events: new Set([...sharedEvents, ...giteaReviews]),
+    listEvents: new Set(['repository']),
     repositoriesIn: readFullNames,
   },
   github: {
@@ -62,6 +65,7 @@ export const dialects: Readonly<Record<WebhookForge, Dialect>> = {
     createVerify: verifySignature('sha256='),
     eventHeader: 'x-github-event',
     events: new Set([...sharedEvents, ...githubChecks, ...githubSettings]),
+    listEvents: new Set(['repository', 'public', 'installation', 'installation_repositories']),
     repositoriesIn: readFullNames,
   },
   gitlab: {
@@ -69,6 +73,7 @@ export const dialects: Readonly<Record<WebhookForge, Dialect>> = {
     createVerify: verifyToken,
     eventHeader: 'x-gitlab-event',
     events: new Set(gitlabHooks.map((name) => `${name} Hook`)),
+    listEvents: new Set(['Project Hook']),
     repositoriesIn: readPaths,
   },
 };

@@ -36,6 +36,7 @@ export const payload = { repository: { full_name: 'acme/shop' }, project: { path
 export class Receiver implements AsyncDisposable {
   now = 0;
   readonly woken: ProjectId[] = [];
+  lists = 0;
   readonly logged: { readonly fields: object; readonly message: string }[] = [];
   url = '';
   #server: ReturnType<typeof serve> | undefined;
@@ -46,6 +47,7 @@ export class Receiver implements AsyncDisposable {
       secrets: (forge) => known[forge],
       projectOf: (_, name) => (name.toLowerCase() === 'acme/shop' ? shop : undefined),
       wake: (project) => this.woken.push(project),
+      wakeOrganisations: () => void (this.lists += 1),
       now: () => this.now,
       log: { debug: note, info: note, warn: note },
       limits,

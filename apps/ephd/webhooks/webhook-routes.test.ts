@@ -56,6 +56,19 @@ describe('a webhook', () => {
     expect(receiver.woken).toEqual([shop]);
   });
 
+  it.each([
+    ['github', 'repository'],
+    ['github', 'installation_repositories'],
+    ['gitea', 'repository'],
+    ['gitlab', 'Project Hook'],
+  ])('of %s about %s makes ephd list the repositories of organisations, once', async (forge, event) => {
+    const body = { repository: { full_name: 'acme/new' }, event_name: 'project_create' };
+    expect(await receiver.statusOf({ forge, event, body, secret: 'guess' })).toBe(401);
+    for (let count = 0; count < 3; count += 1) expect(await receiver.statusOf({ forge, event, body })).toBe(202);
+    expect(receiver.lists).toBe(1);
+    expect(receiver.woken).toEqual([]);
+  });
+
   it('is one of many, and each counts', async () => {
     const sent = Array.from({ length: 200 }, (_, index) => receiver.statusOf({ body: { ...payload, index } }));
     expect(new Set(await Promise.all(sent))).toEqual(new Set([202]));
@@ -109,6 +122,7 @@ describe('payloads that GitHub once sent', () => {
         return shop;
       },
       wake: (project) => receiver.woken.push(project),
+      wakeOrganisations: () => {},
       now: () => 0,
       log: { debug: () => {}, info: () => {}, warn: () => {} },
     });

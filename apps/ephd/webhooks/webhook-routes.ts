@@ -12,6 +12,8 @@ export interface WebhookRoutesOptions {
   readonly projectOf: (forge: WebhookForge, fullName: string) => ProjectId | undefined;
   /** Does nothing while another ephd leads; refusing instead would make forges disable the webhook. */
   readonly wake: (project: ProjectId) => void;
+  /** Organisations may have other repositories. */
+  readonly wakeOrganisations: () => void;
   readonly now: () => number;
   readonly log: Log;
   readonly limits?: Partial<BodyLimits>;
@@ -42,8 +44,10 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
     return await bodies.withBody(readableBody(c), (body) => {
       if (!verify(body)) throw unverified(dialect);
       const { projects, because } = projectsIn(forge, event, body, options.projectOf);
-      if (projects.length === 0) return { woken: [], because };
+      const isListed = dialect.listEvents.has(event);
+      if (projects.length === 0 && !isListed) return { woken: [], because };
       if (!seen.add(forge, body)) return { woken: [], because: 'already delivered' };
+      if (isListed) options.wakeOrganisations();
       for (const project of projects) options.wake(project);
       log.debug({ forge, event, projects }, 'webhook woke projects');
       return { woken: projects };

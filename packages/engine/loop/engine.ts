@@ -9,8 +9,9 @@ import {
   type Source,
   toFailure,
 } from '@eph/contract';
+import type { Report } from '../report/reporter.ts';
 import { PassTimer } from './cadence.ts';
-import type { EngineContext } from './context.ts';
+import type { EngineContext, EngineOptions } from './context.ts';
 import { type Considered, considerSource } from './decide.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { conclude } from './outcome.ts';
@@ -18,6 +19,7 @@ import { runPass } from './pass.ts';
 import type { PollingState } from './polling-state.ts';
 import { type Preview, previewAll } from './preview.ts';
 import { reconcileProject } from './project.ts';
+import { ProjectSet } from './project-set.ts';
 import { type ExplainedValues, explainValues, explainWhy, look } from './queries.ts';
 import { Queue } from './queue.ts';
 import { reconcile } from './reconcile.ts';
@@ -25,22 +27,10 @@ import type { EnvironmentRecord, ProjectRecord } from './record.ts';
 import { release } from './removal.ts';
 import { Reports } from './reports.ts';
 import { environmentKey, type Key, projectKey, type Result } from './result.ts';
-
-type Report = Parameters<EngineContext['report']>[0];
-
-export interface EngineOptions extends Omit<EngineContext, 'report'> {
-  readonly random: () => number;
-  readonly workers: number;
-  readonly deliver: (report: Report, signal: AbortSignal) => Promise<void>;
-  /** A report about an environment that has had none follows soon. */
-  readonly prefetch?: (report: Report, signal: AbortSignal) => void;
-}
+import { noteActions } from './telemetry.ts';
 
 /** Only retries are limited: many that fail at once come back at a pace that a forge and a machine can bear. */
 const retryRate = { perSecond: 100, burst: 200 };
-
-/** Short for a person, long enough for a small environment to get ready, so that only the outcome is reported. */
-const reportSettleMs = 500;
 
 /** Keys, workers, and the time of the next pass. Only this class touches the queue. Nothing here has to survive a restart. */
 export class Engine {
@@ -50,6 +40,7 @@ export class Engine {
   readonly #reports: Reports<Report>;
   readonly #stopping = new AbortController();
   readonly #passTimer: PassTimer;
+  readonly #projects: ProjectSet;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -60,30 +51,22 @@ export class Engine {
       (key, signal) => this.#run(key, signal),
     );
     this.#passTimer = new PassTimer(clock, random, () => this.#queue.add('pass'));
-    const settling = { settleMs: reportSettleMs, ...(prefetch && { prefetch }) };
-    this.#reports = new Reports({ clock, random, ...settling, onFailure }, deliver);
-    this.#loop = createLoop(
-      {
-        ...options,
-        telemetry: {
-          ...telemetry,
-          acted: (...args) => {
-            this.#passTimer.noteActivity();
-            telemetry.acted(...args);
-          },
-        },
-        report: (report) => (report.last ? this.#reports.conclude(report) : this.#reports.publish(report)),
-      },
-      random,
-    );
+    this.#reports = new Reports({ clock, random, ...(prefetch && { prefetch }), onFailure }, deliver);
+    this.#projects = new ProjectSet(options.projects, (id) => this.wakeProject(id));
+    this.#loop = createLoop({
+      ...options,
+      projects: this.#projects.all,
+      telemetry: noteActions(telemetry, () => this.#passTimer.noteActivity()),
+      report: (report) => (report.last ? this.#reports.conclude(report) : this.#reports.publish(report)),
+    });
   }
 
   /** Starts watching and makes the first pass. */
   start(): void {
     const { signal } = this.#stopping;
-    const { configuration, projects, providers } = this.#options;
+    const { configuration, providers } = this.#options;
     configuration.watch(() => this.#wake('configuration'), signal);
-    for (const [id, { forge }] of projects) forge.watch(() => this.wakeProject(id), signal);
+    this.#projects.watch();
     for (const provider of providers.values()) provider.watch((id) => this.#wake(environmentKey(id)), signal);
     this.#queue.add('pass');
   }
@@ -91,6 +74,7 @@ export class Engine {
   /** Ends all runs. What runs in environments goes on; nothing depends on this being called. */
   async close(): Promise<void> {
     this.#stopping.abort();
+    this.#projects.close();
     this.#passTimer.cancel();
     await this.#queue.close();
     await this.#reports.close();
@@ -98,6 +82,7 @@ export class Engine {
 
   /** Something may have changed in a project: read it now, not at the next pass. */
   wakeProject(id: ProjectId): void {
+    if (!this.#projects.all.has(id)) return;
     this.#loop.records.project(id).wokenAt = this.#options.clock.now();
     this.#wake(projectKey(id));
   }
@@ -111,6 +96,17 @@ export class Engine {
   /** How often repositories are read at present. */
   polling(): ReadonlyMap<ProjectId, PollingState> {
     return this.#loop.polling.states();
+  }
+
+  addProjects(joined: EngineContext['projects']): void {
+    this.#queue.follow(this.#projects.add(joined, this.#loop.records));
+  }
+
+  /** Runs of these projects end without further effect. Their environments are held until they are added again. */
+  removeProjects(left: ReadonlySet<ProjectId>): void {
+    this.#reports.drop(left);
+    for (const id of left) this.#loop.polling.forget(id);
+    this.#queue.follow(this.#projects.remove(left, this.#loop.records));
   }
 
   /** Reads everything now. */
@@ -151,7 +147,7 @@ export class Engine {
   /** An operator lets go of what is held; false if nothing is. */
   release(id: EnvironmentId): boolean {
     const result = release(this.#loop, id);
-    for (const key of result?.wake ?? []) this.#queue.add(key);
+    if (result !== undefined) this.#queue.follow(result);
     return result !== undefined;
   }
 
@@ -171,17 +167,12 @@ export class Engine {
 
   /** What is known of each project that is configured. */
   projects(): ReadonlyMap<ProjectId, Readonly<ProjectRecord>> {
-    return new Map([...this.#options.projects.keys()].map((id) => [id, this.#loop.records.project(id)]));
+    return new Map([...this.#projects.all.keys()].map((id) => [id, this.#loop.records.project(id)]));
   }
 
   async #run(key: Key, signal: AbortSignal): Promise<void> {
     const result = await this.#reconcile(key, signal);
-    if (result === undefined) return;
-    for (const other of result.supersede ?? []) this.#queue.supersede(other);
-    for (const other of result.wake ?? []) this.#queue.add(other);
-    if (result.retryAfterMs === undefined) this.#queue.forget(key);
-    else this.#queue.retry(key, result.retryAfterMs);
-    if (result.lookAt !== undefined) this.#queue.addAfter(key, Math.max(0, result.lookAt - this.#options.clock.now()));
+    if (result !== undefined) this.#queue.conclude(key, result);
   }
 
   async #reconcile(key: Key, signal: AbortSignal): Promise<Result | undefined> {
@@ -196,14 +187,14 @@ export class Engine {
   }
 
   async #project(id: ProjectId, signal: AbortSignal): Promise<Result> {
-    const result = await reconcileProject(this.#loop, id, signal);
+    const result = this.#projects.all.has(id) ? await reconcileProject(this.#loop, id, signal) : {};
     const passMs = this.#passTimer.finish(id);
     if (passMs !== undefined) this.#options.telemetry.passFinished(passMs);
     return result;
   }
 
   async #pass(signal: AbortSignal): Promise<Result> {
-    this.#passTimer.begin(this.#options.projects.keys());
+    this.#passTimer.begin(this.#projects.all.keys());
     this.#queue.add('configuration');
     return await runPass(this.#loop, signal);
   }

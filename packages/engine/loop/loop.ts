@@ -1,6 +1,6 @@
-import type { ProjectId } from '@eph/contract';
 import { Observer } from '../provider/observe.ts';
-import { SpecReader } from '../source/read-spec.ts';
+import type { Forge } from '../source/forge.ts';
+import type { SpecReader } from '../source/read-spec.ts';
 import { SharedValues } from '../values/shared-values.ts';
 import { Admission } from './admission.ts';
 import type { EngineContext } from './context.ts';
@@ -18,13 +18,13 @@ export interface Loop {
   readonly polling: Polling;
   readonly references: CrossReferences;
   readonly admission: Admission;
-  readonly specs: ReadonlyMap<ProjectId, SpecReader>;
+  readonly specs: WeakMap<Forge, SpecReader>;
   readonly values: SharedValues;
   /** Comments whose authors know that they were seen; losing it acknowledges them again. */
   readonly acknowledged: Set<string>;
 }
 
-export const createLoop = (context: EngineContext, random: () => number): Loop => {
+export const createLoop = (context: EngineContext): Loop => {
   const records = new Records();
   return {
     context,
@@ -34,11 +34,11 @@ export const createLoop = (context: EngineContext, random: () => number): Loop =
     polling: new Polling(
       (id) => context.projects.get(id)?.limit,
       () => context.clock.now(),
-      random,
+      context.random,
     ),
     references: new CrossReferences(records, context.ownerOf),
     admission: new Admission(records, (project) => context.projects.get(project)?.team),
-    specs: new Map([...context.projects].map(([id, { forge }]) => [id, new SpecReader(forge, context.sections)])),
+    specs: new WeakMap(),
     values: new SharedValues(),
     acknowledged: new Set(),
   };

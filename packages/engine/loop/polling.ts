@@ -70,10 +70,11 @@ export class Polling {
 
   /** A webhook arrived. */
   announce(id: ProjectId): void {
+    const account = this.#accountOf(id);
+    if (account === undefined) return;
     const polled = this.#polled(id);
     polled.announcedAt = this.#now();
-    const account = this.#accountOf(id);
-    if (account?.missed?.project === id && polled.announcedAt - account.missed.at <= graceMs) account.missed = undefined;
+    if (account.missed?.project === id && polled.announcedAt - account.missed.at <= graceMs) account.missed = undefined;
   }
 
   /** A pass begins. */

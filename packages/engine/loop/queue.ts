@@ -1,5 +1,6 @@
 import { backoffMs } from './backoff.ts';
 import type { Cancel, Clock } from './clock.ts';
+import type { Result } from './result.ts';
 import { type Rate, TokenBucket } from './token-bucket.ts';
 
 export interface QueueOptions {
@@ -86,6 +87,19 @@ export class Queue<Key extends string> {
     if (run === undefined) return;
     run.again = true;
     run.abort.abort(new DOMException('superseded by a newer reading', 'AbortError'));
+  }
+
+  follow({ supersede = [], wake = [] }: Result<Key>): void {
+    for (const key of supersede) this.supersede(key);
+    for (const key of wake) this.add(key);
+  }
+
+  /** A run of the key has ended with this result. */
+  conclude(key: Key, result: Result<Key>): void {
+    this.follow(result);
+    if (result.retryAfterMs === undefined) this.forget(key);
+    else this.retry(key, result.retryAfterMs);
+    if (result.lookAt !== undefined) this.addAfter(key, Math.max(0, result.lookAt - this.#options.clock.now()));
   }
 
   isRunning(key: Key): boolean {
