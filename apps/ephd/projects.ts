@@ -5,6 +5,7 @@ import type { EngineContext } from '@eph/engine/loop/context';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { ConfigurationReader } from '@eph/engine/source/read-configuration';
 import type { ConfiguredProject } from './config.ts';
+import { forgeTypes } from './forge-types.ts';
 import type { Forges } from './forges.ts';
 
 export interface ProjectsOptions {
@@ -54,10 +55,11 @@ export class Projects {
   forEngine(projects: Iterable<ConfiguredProject> = this.#current.values()): EngineContext['projects'] {
     const { forges } = this.#options;
     return new Map(
-      Array.from(projects, (project) => [
-        project.id,
-        { ...project, forge: forges.get(project.id).forge, resolver: commitTreeResolver },
-      ]),
+      Array.from(projects, (project) => {
+        const { id, forge: server } = project;
+        const limit = server && { account: server.name, readingsPerMinute: forgeTypes[server.type].readingsPerMinute };
+        return [id, { ...project, forge: forges.get(id).forge, resolver: commitTreeResolver, limit }];
+      }),
     );
   }
 

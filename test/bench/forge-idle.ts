@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createGithubForge, type GithubForge } from '@eph/adapters/forge-github/github-forge';
-import { createGithubIdentity } from '@eph/adapters/forge-github/github-identity';
-import { createGitlabForge, type GitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
-import { createGroupChanges } from '@eph/adapters/forge-gitlab/group-changes';
+import type { GithubForge } from '@eph/adapters/forge-github/github-forge';
+import { createGithubServer } from '@eph/adapters/forge-github/github-server';
+import type { GitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
+import { createGitlabServer } from '@eph/adapters/forge-gitlab/gitlab-server';
+import { shippedComments } from '@eph/adapters/forge-http/comments.fake';
 import { projectId, silentLog } from '@eph/contract';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
@@ -63,11 +64,10 @@ const measureGithub = async (): Promise<readonly Figure[]> => {
 const createForges = (github: GithubEmulator, folder: string, names: readonly string[]): readonly GithubForge[] => {
   const app = github.createApp();
   const auth = { appId: app.id, privateKey: app.privateKey, installationId: app.install(owner).id };
-  const options = { baseUrl: github.url, auth, now: Date.now, random: Math.random, log: silentLog };
-  const identity = createGithubIdentity(options);
-  return names.map((name) =>
-    createGithubForge({ ...options, project: projectId(name), owner, repository: name, folder: join(folder, name), identity }),
-  );
+  const server = createGithubServer({ baseUrl: github.url, auth, now: Date.now, random: Math.random, log: silentLog });
+  const connect = (name: string) =>
+    server.connect({ ...shippedComments, project: projectId(name), location: `${owner}/${name}`, folder: join(folder, name) });
+  return names.map((name) => connect(name).forge);
 };
 
 const readAll = async (forges: readonly GithubForge[]): Promise<void> => {
@@ -106,18 +106,11 @@ const measureGroup = async (): Promise<Figure> => {
 
 const createGroupForges = (gitlab: GitlabEmulator, paths: readonly string[]): readonly GitlabForge[] => {
   const token = gitlab.groupToken(owner);
-  const options = { baseUrl: gitlab.url, token, now: Date.now, random: Math.random, log: silentLog };
-  const shared = createGroupChanges(options, owner);
-  return paths.map((path, index) =>
-    createGitlabForge({
-      ...options,
-      project: projectId(`service-${index + 1}`),
-      path,
-      folder: '/nonexistent',
-      kinds: ['pr'],
-      shared,
-    }),
-  );
+  const server = createGitlabServer({ baseUrl: gitlab.url, token, now: Date.now, random: Math.random, log: silentLog });
+  const shared = server.createSharedChanges(owner);
+  const connect = (location: string, index: number) =>
+    server.connect({ ...shippedComments, project: projectId(`service-${index + 1}`), location, folder: '/nonexistent', shared });
+  return paths.map((path, index) => connect(path, index).forge);
 };
 
 /** How many merge requests have a label. */

@@ -1,11 +1,10 @@
-import { type CommitSha, commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
+import { type CommitSha, commitSha, type SourceRef, silentLog } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import { Origin } from '../forge-git/origin.fake.ts';
-import { createGiteaForge } from './gitea-forge.ts';
 import { type FixtureOptions, type GiteaFixture, GiteaHarness } from './gitea-harness.fake.ts';
-import { createOwnerChanges } from './owner-changes.ts';
+import { createGiteaServer } from './gitea-server.ts';
 
 const { signal } = new AbortController();
 const patience = { timeout: 60_000, interval: 50 };
@@ -64,7 +63,9 @@ describeWith(gitea, 'a repository of Gitea', () => {
     it('is seen over all pages by whoever looks at what changed in the whole organisation', async () => {
       let now = Date.now();
       const clocked = { now: () => now, random: Math.random, log: silentLog };
-      const changes = createOwnerChanges({ ...clocked, baseUrl: fixture.proxy.url, token: harness.bot.token }, 'acme');
+      const changes = createGiteaServer({ ...clocked, baseUrl: fixture.proxy.url, token: harness.bot.token }).createSharedChanges(
+        'acme',
+      );
       const readAt = now;
       const isUnchanged = (name: string) => changes.isUnchanged(`acme/${name}`, readAt, now, signal);
       harness.setUpdated(fixture.repository, new Date(0));
@@ -254,9 +255,7 @@ describeWith(gitea, 'a repository of Gitea', () => {
   });
 
   it.each(['not an address', 'ftp://example.com', 'https://user:password@example.com'])('cannot be at %s', (baseUrl) => {
-    const options = { project: projectId('shop'), owner: 'acme', repository: 'shop', token: 'x', folder: '/nowhere' };
-    const log = { debug: () => {}, info: () => {}, warn: () => {} };
-    expect(() => createGiteaForge({ ...options, baseUrl, log, now: Date.now, random: Math.random })).toThrow(
+    expect(() => createGiteaServer({ baseUrl, token: 'x', log: silentLog, now: Date.now, random: Math.random })).toThrow(
       'is not the URL of a forge',
     );
   });

@@ -1,4 +1,4 @@
-import { completeReading, type Failure, failure, incompleteReading, markSources, type ProjectId } from '@eph/contract';
+import { completeReading, type Failure, failure, incompleteReading, markSources } from '@eph/contract';
 import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
@@ -13,10 +13,7 @@ import { parseNumber, toSource } from './pull-source.ts';
 import { isGone, readPull, readRepository } from './repository.ts';
 import { type PullShape, parsePulls } from './shapes.ts';
 
-export interface GiteaForgeOptions
-  extends GiteaClientOptions,
-    Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
-  readonly project: ProjectId;
+export interface GiteaForgeOptions extends GiteaClientOptions, Pick<GitForgeOptions, 'project' | 'folder' | 'environment'> {
   /** With it, an unchanged pass is one request for all repositories of the owner. */
   readonly shared?: SharedChanges | undefined;
 }
@@ -85,7 +82,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     failure('forge.incomplete', `The commit of pull request ${number} of ${client.shown} is not known.`);
 
   return {
-    project,
+    ...git,
     client,
     pulls: createGiteaPulls(client),
 
@@ -110,11 +107,6 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
       const number = parseNumber(ref);
       return number === undefined ? { state: 'gone' } : await readPullSource(number, signal);
     },
-
-    readFile: (commit, path, limitBytes, signal) => git.readFile(commit, path, limitBytes, signal),
-    exportTree: (commit, folder, signal) => git.exportTree(commit, folder, signal),
-    watch: (wake, signal) => git.watch(wake, signal),
-    [Symbol.asyncDispose]: () => git[Symbol.asyncDispose](),
   };
 };
 

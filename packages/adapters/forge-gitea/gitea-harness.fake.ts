@@ -7,16 +7,22 @@ import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaUser } from '../../../test/parts/gitea-api.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
 import type { GiteaServer } from '../../../test/parts/gitea-server.ts';
-import { createGiteaForge, type GiteaForge, type GiteaForgeOptions } from './gitea-forge.ts';
+import { shippedComments } from '../forge-http/comments.fake.ts';
+import type { TokenServerOptions } from '../forge-http/forge-http.ts';
+import type { ConnectOptions } from '../forge-http/forge-server.ts';
 import { GiteaProxy } from './gitea-proxy.fake.ts';
+import { createGiteaServer } from './gitea-server.ts';
+
+type Connected = ReturnType<ReturnType<typeof createGiteaServer>['connect']>;
 
 /** The documented scopes of Eph's token. */
 const scopes = ['write:repository', 'write:issue', 'read:user'];
 
-/** One test's own repository and forge. */
-export interface GiteaFixture extends AsyncDisposable {
+/** One test's own repository, connected as ephd does it. */
+export interface GiteaFixture extends Connected, AsyncDisposable {
   readonly repository: GiteaRepository;
-  readonly forge: GiteaForge;
+  /** As after a restart. */
+  connect(changes?: Partial<ConnectOptions>): Connected;
   readonly proxy: GiteaProxy;
   readonly folder: string;
 }
@@ -62,7 +68,7 @@ export class GiteaHarness {
   }
 
   /** Empty, or with a branch `main` that holds `README.md`. */
-  async createFixture({ isEmpty = false, ...options }: FixtureOptions = {}): Promise<GiteaFixture> {
+  async createFixture({ isEmpty = false, now = Date.now, ...options }: FixtureOptions = {}): Promise<GiteaFixture> {
     this.#repositories += 1;
     const repository = await this.#createRepository(`shop-${this.#repositories}`, isEmpty);
     await repository.addCollaborator(this.alice, 'write');
@@ -70,25 +76,29 @@ export class GiteaHarness {
     await repository.addCollaborator(this.bot, 'admin');
     const proxy = await GiteaProxy.start(this.server.port);
     const folder = await mkdtemp(join(tmpdir(), 'eph-forge-gitea-'));
-    const forge = createGiteaForge({
-      project: projectId('shop'),
-      baseUrl: proxy.url,
-      owner: repository.owner,
-      repository: repository.name,
-      token: this.bot.token,
-      folder: join(folder, 'data'),
-      now: Date.now,
-      random: Math.random,
-      log: silentLog,
-      ...options,
-    });
+    const { token = this.bot.token, shared } = options;
+    const connected: Connected[] = [];
+    const connect = (changes: Partial<ConnectOptions> = {}): Connected => {
+      const server = createGiteaServer({ baseUrl: proxy.url, token, now, random: Math.random, log: silentLog });
+      const made = server.connect({
+        ...shippedComments,
+        project: projectId('shop'),
+        location: `${repository.owner}/${repository.name}`,
+        folder: join(folder, String(connected.length)),
+        shared,
+        ...changes,
+      });
+      connected.push(made);
+      return made;
+    };
     return {
+      ...connect(),
       repository,
-      forge,
+      connect,
       proxy,
       folder,
       async [Symbol.asyncDispose]() {
-        await forge[Symbol.asyncDispose]();
+        for (const { forge } of connected) await forge[Symbol.asyncDispose]();
         await proxy[Symbol.asyncDispose]();
         await rm(folder, { recursive: true, force: true });
       },
@@ -114,6 +124,8 @@ export class GiteaHarness {
   }
 }
 
-export interface FixtureOptions extends Partial<GiteaForgeOptions> {
+export interface FixtureOptions
+  extends Partial<Pick<TokenServerOptions, 'token' | 'now'>>,
+    Partial<Pick<ConnectOptions, 'shared'>> {
   readonly isEmpty?: boolean;
 }

@@ -1,12 +1,11 @@
 import { commentMarker, commitSha, environmentId, type ReportView } from '@eph/contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
+import type { ConnectOptions } from '../forge-http/forge-server.ts';
 import { type FixtureOptions, GiteaHarness } from './gitea-harness.fake.ts';
-import { createGiteaReporter, type GiteaReporterOptions } from './gitea-reporter.ts';
 
 const { signal } = new AbortController();
 
@@ -17,19 +16,17 @@ describeWith(gitea, 'reports on Gitea', () => {
   });
   afterAll(() => harness.stop());
 
-  const start = async (options: FixtureOptions = {}, reporting: Partial<GiteaReporterOptions> = {}) => {
+  const start = async (options: FixtureOptions = {}, reporting: Partial<ConnectOptions> = {}) => {
     const fixture = await harness.createFixture(options);
     onTestFinished(() => fixture[Symbol.asyncDispose]());
     const { repository, forge } = fixture;
     const commit = commitSha(await repository.pushFiles('feature', { 'a.txt': 'a' }));
     const { number } = await repository.openPullRequest('feature');
     const createReporter = (): Reporter =>
-      createGiteaReporter({
-        client: forge.client,
+      fixture.connect({
         renderComment: ({ environment, view }) => `${commentMarker(environment)}\n\n${view.phase}`,
-        computeStatus: computeCommitStatus,
         ...reporting,
-      });
+      }).reporter;
     const reportOn = (source: Report['source'], changes: Partial<ReportView> = {}): Report => ({
       project: forge.project,
       environment: environmentId('0'.repeat(16)),
@@ -82,7 +79,7 @@ describeWith(gitea, 'reports on Gitea', () => {
 
   it('that were anticipated are looked up once, and only looked up before they are there', async () => {
     // No time passes here: a look is not too old on a slow machine.
-    const { proxy, repository, reporter, reportOn, pull, number } = await start({}, { now: () => 0 });
+    const { proxy, repository, reporter, reportOn, pull, number } = await start({ now: () => 0 });
     proxy.takeApiRequests();
     const asked: string[] = [];
     const listings = () => {

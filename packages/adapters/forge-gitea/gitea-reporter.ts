@@ -8,10 +8,6 @@ import { type CommentState, createPullComments } from './pull-comments.ts';
 import { parseNumber } from './pull-source.ts';
 import { isPullGone } from './repository.ts';
 
-export interface GiteaReporterOptions extends ReporterOptions<GiteaClient> {
-  readonly now?: () => number;
-}
-
 /** What this process knows to be written. A value is removed while it is being written, because that may fail. */
 interface KnownState {
   comment?: CommentState;
@@ -22,8 +18,8 @@ interface KnownState {
  * One comment per pull request and environment, edited in place, and one status per commit and environment. Branches and
  * tags have only the status.
  */
-export const createGiteaReporter = (options: GiteaReporterOptions): Reporter => {
-  const { client, renderComment, computeStatus, now = Date.now, comments: isCommenting = true } = options;
+export const createGiteaReporter = (options: ReporterOptions<GiteaClient> & { readonly now: () => number }): Reporter => {
+  const { client, renderComment, computeStatus, now, comments: isCommenting } = options;
   const comments = createPullComments(client);
   const known = new Map<EnvironmentId, KnownState>();
   const prefetched = createPrefetch<CommentState | 'unwritten'>(now);

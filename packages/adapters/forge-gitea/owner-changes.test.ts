@@ -5,7 +5,7 @@ import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
 import { type GiteaFixture, GiteaHarness } from './gitea-harness.fake.ts';
 import { GiteaProxy } from './gitea-proxy.fake.ts';
-import { createOwnerChanges } from './owner-changes.ts';
+import { createGiteaServer } from './gitea-server.ts';
 
 const { signal } = new AbortController();
 const patience = { timeout: 60_000, interval: 100 };
@@ -25,7 +25,7 @@ describeWith(gitea, 'a pass over the repositories of an organisation of Gitea', 
     harness = await GiteaHarness.start();
     proxy = await GiteaProxy.start(harness.server.port);
     const clocked = { now: () => now, random: Math.random, log: silentLog };
-    const shared = createOwnerChanges({ ...clocked, baseUrl: proxy.url, token: harness.bot.token }, 'acme');
+    const shared = createGiteaServer({ ...clocked, baseUrl: proxy.url, token: harness.bot.token }).createSharedChanges('acme');
     const createFixture = () => harness.createFixture({ shared, now: () => now });
     fixtures = [await createFixture(), await createFixture(), await createFixture()];
     for (const { repository } of fixtures) {

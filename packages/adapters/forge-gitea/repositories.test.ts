@@ -5,7 +5,7 @@ import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaUser } from '../../../test/parts/gitea-api.ts';
 import type { GiteaServer } from '../../../test/parts/gitea-server.ts';
 import { GiteaProxy } from './gitea-proxy.fake.ts';
-import { readRepositories } from './repositories.ts';
+import { createGiteaServer } from './gitea-server.ts';
 
 const { signal } = new AbortController();
 /** More than Gitea hands out at once. */
@@ -39,7 +39,7 @@ describeWith(gitea, 'the repositories of an organisation of Gitea', () => {
     onTestFinished(() => proxy[Symbol.asyncDispose]());
     change(proxy);
     const options = { baseUrl: proxy.url, token: bot.token, now: Date.now, random: Math.random, log: silentLog };
-    return await readRepositories(options, owner, signal);
+    return await createGiteaServer(options).readRepositories(owner, signal);
   };
 
   it('are all that Eph can see, over all pages', async () => {

@@ -1,4 +1,4 @@
-import { type Log, silentLog } from '@eph/contract';
+import type { Log } from '@eph/contract';
 import { type Answer, classifyAnswer, invalidAnswer, noAnswer, type Refusal, unwrap } from '../forge-http/answer.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
 import { githubAnswers, isThrottle } from './answers.ts';
@@ -11,7 +11,7 @@ export interface GithubClientOptions {
   /** Without it, the client is for the owner. */
   readonly repository?: string;
   readonly now: () => number;
-  readonly log?: Log;
+  readonly log: Log;
 }
 
 export type Parameters = Readonly<Record<string, unknown>>;
@@ -60,7 +60,7 @@ interface Reply {
 }
 
 export const createGithubClient = (options: GithubClientOptions): GithubClient => {
-  const { identity, owner, repository, now, log = silentLog } = options;
+  const { identity, owner, repository, now, log } = options;
   const name = repository === undefined ? owner : `${owner}/${repository}`;
   const shown = `${name} at ${identity.host}`;
   const known = repository === undefined ? {} : { owner, repo: repository };

@@ -3,9 +3,9 @@ import { createAppAuth } from '@octokit/auth-app';
 import { Octokit } from '@octokit/core';
 import { parseBaseUrl } from '../forge-http/base-url.ts';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
-import type { Budget } from '../forge-http/budget.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
-import { createGate, type Gate } from '../forge-http/gate.ts';
+import type { ForgeServer, ForgeServerOptions } from '../forge-http/forge-server.ts';
+import { budgetOf, createGate, type Gate } from '../forge-http/gate.ts';
 import { isThrottle } from './answers.ts';
 import { appShape, installationShape, tokenShape, userShape } from './shapes.ts';
 
@@ -15,20 +15,13 @@ export type GithubAuth =
       readonly appId: number | string;
       readonly privateKey: string;
       /** Looked up per repository if absent. */
-      readonly installationId?: number;
+      readonly installationId?: number | undefined;
     };
 
-export interface GithubIdentityOptions {
+export interface GithubIdentityOptions extends ForgeServerOptions {
   /** The API, such as `https://api.github.com` or `https://github.example.com/api/v3`. */
   readonly baseUrl: string;
   readonly auth: GithubAuth;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly log: Log;
-  readonly fetch?: typeof fetch;
-  readonly timeoutMs?: number;
-  /** Pauses up to this long are waited for. */
-  readonly maxWaitMs?: number;
 }
 
 /** Eph's credentials at one GitHub. Share one among all repositories: tokens, rate limits and caches are per identity. */
@@ -40,7 +33,7 @@ export interface GithubIdentity {
   /** The account for a repository or an owner. Throws `EphError`, or an octokit error. */
   accountFor(owner: string, repository?: string): Promise<GithubAccount>;
   forget(owner: string, repository?: string): void;
-  budgets(): readonly { readonly account: string; readonly budget: Budget }[];
+  readonly budgets: ForgeServer['budgets'];
 }
 
 /** A user with a token, or one installation of an App: the unit of GitHub's rate limits. */
@@ -73,12 +66,9 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
   const gates = new Map<string, Gate>();
 
   const connect = (account: string, authentication: object) => {
-    const { random, fetch = globalThis.fetch, timeoutMs, maxWaitMs } = options;
-    const gate = createGate({ shown: host, now, random, log, isThrottle, ...(maxWaitMs === undefined ? {} : { maxWaitMs }) });
+    const gate = createGate({ ...options, shown: host, isThrottle });
     gates.set(account, gate);
-    // Parsed answers are cached instead: they are about fifty times smaller.
-    const limits = { cacheLimitBytes: 0, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
-    const conditionalFetch = createConditionalFetch({ gate, fetch, ...limits });
+    const conditionalFetch = createConditionalFetch(gate);
     const freshFetch: typeof fetch = (input, init) => conditionalFetch(input, { ...init, cache: 'no-cache' });
     const octokit = new Octokit({
       baseUrl,
@@ -95,11 +85,7 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
     host,
     isApp: !('token' in auth),
     ...('token' in auth ? createPerson(connect, auth.token) : createApp(connect, auth, now)),
-    budgets: () =>
-      [...gates].flatMap(([account, gate]) => {
-        const budget = gate.budget();
-        return budget === undefined ? [] : [{ account, budget }];
-      }),
+    budgets: () => [...gates].flatMap(([account, gate]) => budgetOf(account, gate)),
   };
 };
 

@@ -1,21 +1,11 @@
 import type { EnvironmentId, ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { createReportQueue, reachable } from '../forge-http/report-queue.ts';
+import { createReportQueue, type ReporterOptions, reachable } from '../forge-http/report-queue.ts';
 import { ensureStatus, type WantedStatus } from './commit-statuses.ts';
 import { createDeployments, type WantedDeployment } from './deployments.ts';
 import type { GithubClient } from './github-client.ts';
 import { type CommentState, createPullComments } from './pull-comments.ts';
 import { parseNumber } from './pull-source.ts';
-
-export interface GithubReporterOptions {
-  readonly client: GithubClient;
-  readonly renderComment: (report: Report) => string;
-  readonly computeStatus: (view: ReportView) => {
-    readonly state: 'success' | 'pending' | 'failure' | 'inactive';
-    readonly description: string;
-  };
-  readonly comments?: boolean;
-}
 
 /** What this process knows to be written. A value is removed while it is being written, because that may fail. */
 interface KnownState {
@@ -28,8 +18,8 @@ interface KnownState {
  * Per environment: one comment on its pull request, edited in place, one status on its commit, and one deployment while
  * it exists. Branches and tags have no comment.
  */
-export const createGithubReporter = (options: GithubReporterOptions): Reporter => {
-  const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
+export const createGithubReporter = (options: ReporterOptions<GithubClient>): Reporter => {
+  const { client, renderComment, computeStatus, comments: isCommenting } = options;
   const comments = createPullComments(client);
   const deployments = createDeployments(client);
   const known = new Map<EnvironmentId, KnownState>();

@@ -1,7 +1,7 @@
-import { EphError, registerSecret } from '@eph/contract';
+import { EphError } from '@eph/contract';
 import type { z } from 'zod';
 import type { Answer } from '../forge-http/answer.ts';
-import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
+import { withToken } from '../forge-http/base-url.ts';
 import { createConditionalFetch } from '../forge-http/conditional-fetch.ts';
 import {
   createForgeHttp,
@@ -10,18 +10,14 @@ import {
   type ParseAnswer,
   type ReadOptions,
 } from '../forge-http/forge-http.ts';
-import { createGate, type Gate } from '../forge-http/gate.ts';
+import type { Gate } from '../forge-http/gate.ts';
 import { type Listing, type Page, readPages } from '../forge-http/read-pages.ts';
 import { gitlabAnswers } from './answers.ts';
 import { createCountedFetch } from './counted-fetch.ts';
 import { accountShape } from './shapes.ts';
 
 /** The token is a personal, project or group token with the scope `api`. */
-export interface GitlabApiOptions extends ForgeApiOptions {
-  readonly cacheLimitBytes?: number;
-}
-
-export interface GitlabClientOptions extends GitlabApiOptions {
+export interface GitlabClientOptions extends ForgeApiOptions {
   /** The full path, such as `group/sub/project`. */
   readonly path: string;
 }
@@ -72,21 +68,16 @@ const parseAccount: ParseAnswer<number> = (body) => accountShape.parse(body).id;
 const pageSize = 100;
 
 /** Paths begin after `/api/v4` and `root`. */
-export const createGitlabApi = (options: GitlabApiOptions, what: string, root = ''): GitlabApi => {
-  const { token, now, random, log } = options;
-  const base = parseBaseUrl(options.baseUrl, 'a GitLab', 'https://gitlab.com');
+export const createGitlabApi = (options: ForgeApiOptions, what: string, root = ''): GitlabApi => {
+  const { base, token, gate } = options;
   const shown = `${what} at ${base.host}`;
-  registerSecret(token);
-  const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
-    fetch: createCountedFetch(createConditionalFetch({ gate })),
+    ...options,
+    fetch: createCountedFetch(createConditionalFetch(gate)),
     baseUrl: `${base.href}/api/v4${root}`,
     authorize: (headers) => headers.set('private-token', token),
     table: gitlabAnswers,
     shown,
-    now,
-    log,
-    cacheLimitBytes: options.cacheLimitBytes,
   });
 
   const readPage: GitlabApi['readPage'] = (path, { parsePage }, page, readOptions) => {
@@ -116,7 +107,7 @@ export const createGitlabApi = (options: GitlabApiOptions, what: string, root = 
 export const createGitlabClient = (options: GitlabClientOptions): GitlabClient => {
   const path = parsePath(options.path);
   const api = createGitlabApi(options, path, `/projects/${encodeURIComponent(path)}`);
-  const { read } = createGitlabApi({ ...options, gate: api.gate }, path);
+  const { read } = createGitlabApi(options, path);
   const address = `${api.webUrl}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
   let account: Answer<number> | undefined;
 

@@ -1,11 +1,8 @@
-import { commentMarker, commitSha, environmentId, environmentName, type ReportView, type SourceRef } from '@eph/contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
-import { renderMarkdown } from '@eph/engine/report/markdown';
+import { commitSha, environmentId, environmentName, type ReportView, type SourceRef } from '@eph/contract';
 import type { Report } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
 import { createGitlabHarness, type GitlabHarness, path, takeApiRequests } from './gitlab-harness.fake.ts';
-import { createGitlabReporter } from './gitlab-reporter.ts';
 
 const { signal } = new AbortController();
 const at = { project: path, iid: 1 };
@@ -18,13 +15,7 @@ const createWorld = async (options: { readonly comments?: boolean } = {}) => {
   const { alice, forge, gitlab } = harness;
   const commit = commitSha(await alice.push(path, 'feature', { 'a.txt': 'a' }));
   await alice.openMergeRequest(path, { source: 'feature' });
-  const start = () =>
-    createGitlabReporter({
-      client: forge.client,
-      renderComment: ({ view, environment }) => renderMarkdown(view, { marker: commentMarker(environment) }),
-      computeStatus: computeCommitStatus,
-      ...options,
-    });
+  const start = () => harness.connect(options).reporter;
   const report = (phase: ReportView['phase'], changes: Partial<Report> & { readonly summary?: string } = {}): Report => {
     const { summary = '', ...rest } = changes;
     const on = rest.commit ?? commit;

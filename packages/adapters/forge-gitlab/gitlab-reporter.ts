@@ -17,7 +17,7 @@ const parseMergeRequest = parserOf(mergeRequestShape);
  * it is written, so no state has to survive a restart.
  */
 export const createGitlabReporter = (options: ReporterOptions<GitlabClient>): Reporter => {
-  const { client, renderComment, computeStatus, comments: isCommenting = true } = options;
+  const { client, renderComment, computeStatus, comments: isCommenting } = options;
   const notes = createEnvironmentNotes(client);
   const environments = createGitlabEnvironments(client);
   const written = new Map<EnvironmentId, Report>();

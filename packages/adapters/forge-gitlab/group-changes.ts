@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { ParseAnswer } from '../forge-http/forge-http.ts';
+import type { ForgeApiOptions, ParseAnswer } from '../forge-http/forge-http.ts';
 import { type ChangedPage, createSharedChanges, type SharedChanges } from '../forge-http/shared-changes.ts';
-import { createGitlabApi, type GitlabApiOptions, listOf } from './gitlab-client.ts';
+import { createGitlabApi, listOf } from './gitlab-client.ts';
 import { pathOf } from './merge-request-source.ts';
 import { referencesShape } from './shapes.ts';
 
@@ -14,14 +14,16 @@ const parseChanged: ParseAnswer<ChangedPage> = (body, headers) => {
 };
 
 /** For all projects of a group and its subgroups. GitLab has no such list for users. */
-export const createGroupChanges = (options: GitlabApiOptions, group: string): SharedChanges => {
-  // No URL is requested twice, because each has another date.
-  const api = createGitlabApi({ ...options, cacheLimitBytes: 0 }, group);
+export const createGroupChanges = (options: ForgeApiOptions, group: string): SharedChanges => {
+  const api = createGitlabApi(options, group);
   const path = `/groups/${encodeURIComponent(group)}/merge_requests`;
   const everything = 'scope=all&state=all&non_archived=false&order_by=updated_at&per_page=100';
   return createSharedChanges({
-    readPage: (since, page, signal) =>
-      api.read(`${path}?${everything}&updated_after=${since.toISOString()}&page=${page}`, parseChanged, { signal, fresh: true }),
+    // Not cached: no URL is requested twice, because each has another date.
+    readPage: (since, page, signal) => {
+      const query = `${everything}&updated_after=${since.toISOString()}&page=${page}`;
+      return api.send('GET', `${path}?${query}`, undefined, parseChanged, signal);
+    },
     shown: api.shown,
     now: options.now,
   });

@@ -1,7 +1,8 @@
 import type { ListedRepository, Reading } from '@eph/contract';
 import { z } from 'zod';
+import type { ForgeApiOptions } from '../forge-http/forge-http.ts';
 import { toRepositoryReading } from '../forge-http/listed-repositories.ts';
-import { createGitlabApi, type GitlabApiOptions, listOf } from './gitlab-client.ts';
+import { createGitlabApi, listOf } from './gitlab-client.ts';
 
 const projects = listOf('projects', z.object({ id: z.int(), path_with_namespace: z.string(), archived: z.boolean() }));
 
@@ -10,7 +11,7 @@ const oldestFirst = 'order_by=id&sort=asc';
 
 /** The projects of a group with its subgroups, or of a user, that Eph can see. */
 export const readRepositories = async (
-  options: GitlabApiOptions,
+  options: ForgeApiOptions,
   owner: string,
   signal: AbortSignal,
 ): Promise<Reading<ListedRepository>> => {

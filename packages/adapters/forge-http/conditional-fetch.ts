@@ -2,13 +2,7 @@ import { createExchange, type Received } from './exchange.ts';
 import type { Gate } from './gate.ts';
 import { createSingleFlight } from './single-flight.ts';
 
-export interface ConditionalFetchOptions {
-  /** Shared by all clients with the same identity at the same forge. */
-  readonly gate: Gate;
-  readonly fetch?: typeof fetch;
-  readonly timeoutMs?: number;
-  readonly bodyLimitBytes?: number;
-}
+const limits = { timeoutMs: 30_000, bodyLimitBytes: 32 * 1024 * 1024 };
 
 /**
  * A `fetch` for the API of a forge, used by one identity. Clients that accept a custom `fetch` can use it.
@@ -20,9 +14,8 @@ export interface ConditionalFetchOptions {
  *   than their call.
  * - Redirects are followed on the same server only.
  */
-export const createConditionalFetch = (options: ConditionalFetchOptions): typeof fetch => {
-  const { gate, fetch = globalThis.fetch, timeoutMs = 30_000, bodyLimitBytes = 32 * 1024 * 1024 } = options;
-  const exchange = createExchange({ fetch, gate, timeoutMs, bodyLimitBytes });
+export const createConditionalFetch = (gate: Gate): typeof fetch => {
+  const exchange = createExchange({ gate, ...limits });
   const shareRequest = createSingleFlight<Received>();
 
   return async (input, init) => {

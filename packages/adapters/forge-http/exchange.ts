@@ -10,7 +10,6 @@ export interface Received {
 }
 
 export interface ExchangeOptions {
-  readonly fetch: typeof fetch;
   readonly gate: Gate;
   readonly timeoutMs: number;
   readonly bodyLimitBytes: number;
@@ -23,7 +22,7 @@ const maxRedirects = 5;
 const errorBodyBytes = 4_096;
 
 /** One request through the gate. Throws `EphError` without a complete answer, and the signal's reason after an abort. */
-export const createExchange = ({ fetch, gate, timeoutMs, bodyLimitBytes }: ExchangeOptions): Exchange => {
+export const createExchange = ({ gate, timeoutMs, bodyLimitBytes }: ExchangeOptions): Exchange => {
   const receive = async (request: Request, signal: AbortSignal): Promise<Received> => {
     const response = await fetch(request, { signal });
     const body = await readBody(response, bodyLimitBytes, signal);

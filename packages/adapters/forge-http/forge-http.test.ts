@@ -26,7 +26,7 @@ const start = async () => {
   onTestFinished(() => forge[Symbol.asyncDispose]());
   const clock = new ManualClock();
   const http = createForgeHttp({
-    fetch: createConditionalFetch({ gate: createTestGate(clock) }),
+    fetch: createConditionalFetch(createTestGate(clock)),
     baseUrl: `${forge.url}/api/v1`,
     authorize: (headers) => headers.set('authorization', 'token secret'),
     table,

@@ -1,19 +1,26 @@
-import type { Log } from '@eph/contract';
+import { type Log, registerSecret } from '@eph/contract';
 import { type Answer, type AnswerTable, classifyAnswer, invalidAnswer, noAnswer } from './answer.ts';
+import { parseBaseUrl } from './base-url.ts';
 import { createBoundedCache } from './bounded-cache.ts';
-import type { Gate } from './gate.ts';
+import type { ForgeServerOptions } from './forge-server.ts';
+import { createGate } from './gate.ts';
 
-/** What a client of a forge with tokens needs. */
-export interface ForgeApiOptions {
+export interface TokenServerOptions extends ForgeServerOptions {
   /** The web address, such as `https://git.example.com`. */
   readonly baseUrl: string;
   readonly token: string;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly log: Log;
-  /** Shared by all clients with the same token; created if absent. */
-  readonly gate?: Gate;
 }
+
+/** What a client of a forge with tokens needs. The gate is shared by all clients with the same token. */
+export type ForgeApiOptions = ReturnType<typeof createApiOptions>;
+
+/** `what` is for the message about an invalid address. */
+export const createApiOptions = (options: TokenServerOptions, what: string) => {
+  const { token, now, random, log } = options;
+  const base = parseBaseUrl(options.baseUrl, what, 'https://git.example.com');
+  registerSecret(token);
+  return { base, token, now, log, gate: createGate({ shown: base.host, now, random, log }) };
+};
 
 export interface ForgeHttpOptions {
   readonly fetch: typeof fetch;
@@ -24,7 +31,6 @@ export interface ForgeHttpOptions {
   readonly shown: string;
   readonly now: () => number;
   readonly log: Log;
-  readonly cacheLimitBytes?: number | undefined;
 }
 
 /** Parses the decoded body; throws if it is invalid. */
@@ -40,17 +46,15 @@ export interface ReadOptions {
 export interface ForgeHttp {
   /** Returns the same object as long as the forge says that nothing changed. */
   readonly read: <T>(path: string, parse: ParseAnswer<T>, options: ReadOptions) => Promise<Answer<T>>;
-  /** A write: never cached or shared. An empty body is parsed as `undefined`. */
+  /** Never cached, as writes must not be. An empty body is parsed as `undefined`. */
   readonly send: <T>(
-    method: WriteMethod,
+    method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
     path: string,
     body: unknown,
     parse: ParseAnswer<T>,
     signal: AbortSignal,
   ) => Promise<Answer<T>>;
 }
-
-type WriteMethod = 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
 interface CacheEntry {
   readonly tag: string;
@@ -59,9 +63,9 @@ interface CacheEntry {
 }
 
 export const createForgeHttp = (options: ForgeHttpOptions): ForgeHttp => {
-  const { fetch, baseUrl, authorize, table, shown, now, log, cacheLimitBytes = 16 * 1024 * 1024 } = options;
+  const { fetch, baseUrl, authorize, table, shown, now, log } = options;
   /** Parsed values; the answers themselves are many times larger. */
-  const cache = createBoundedCache<CacheEntry>(cacheLimitBytes);
+  const cache = createBoundedCache<CacheEntry>(16 * 1024 * 1024);
 
   const request = async (path: string, init: RequestInit & { readonly tag?: string | undefined }): Promise<Response> => {
     const headers = new Headers({ accept: 'application/json' });

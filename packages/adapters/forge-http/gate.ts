@@ -27,9 +27,6 @@ export interface GateOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly log: Log;
-  readonly concurrency?: number;
-  /** Pauses up to this long are waited for. */
-  readonly maxWaitMs?: number;
   /** Recognizes throttling that status 429 and the headers do not show. */
   readonly isThrottle?: (answer: ObservedAnswer) => boolean;
 }
@@ -40,9 +37,11 @@ const throttlePauseMs = 60_000;
 const failureLimit = 8;
 const failurePauseMs = 500;
 const maxFailurePauseMs = 60_000;
+const concurrency = 16;
+const maxWaitMs = 2_000;
 
 export const createGate = (options: GateOptions): Gate => {
-  const { shown, now, random, log, concurrency = 16, maxWaitMs = 2_000, isThrottle = () => false } = options;
+  const { shown, now, random, log, isThrottle = () => false } = options;
   const acquireSlot = createSemaphore(concurrency);
   let closedUntil = 0;
   let reason = '';
@@ -81,13 +80,14 @@ export const createGate = (options: GateOptions): Gate => {
     isThrottle(answer);
 
   const waitWhileClosed = async (signal: AbortSignal): Promise<void> => {
-    for (;;) {
+    for (let leftMs = maxWaitMs; ; ) {
       // If the clock is set back, the gate must not stay closed for that much longer.
       closedUntil = Math.min(closedUntil, now() + 1.25 * maxPauseMs);
       const waitMs = closedUntil - now();
       if (waitMs <= 0) return;
-      if (waitMs > maxWaitMs)
+      if (waitMs > leftMs)
         throw new EphError('forge.unreachable', reason, { retryAfterMs: Math.ceil(waitMs * (1 + random() / 10)) });
+      leftMs -= waitMs;
       await delay(Math.ceil(waitMs), undefined, { signal });
     }
   };
@@ -122,3 +122,6 @@ export const createGate = (options: GateOptions): Gate => {
     budget: () => budget,
   };
 };
+
+export const budgetOf = (account: string, gate: Gate) =>
+  [gate.budget() ?? []].flat().map(({ remaining }) => ({ account, remaining }));

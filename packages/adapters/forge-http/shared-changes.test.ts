@@ -36,7 +36,7 @@ const start = async ({ skewMs = 0, timeoutMs = 60_000 } = {}) => {
   };
   behave();
   const http = createForgeHttp({
-    fetch: createConditionalFetch({ gate: createTestGate(clock) }),
+    fetch: createConditionalFetch(createTestGate(clock)),
     baseUrl: forge.url,
     authorize: () => undefined,
     table: [
