@@ -12,7 +12,10 @@ describe('npm run check', () => {
   });
 
   it('fails if one gate fails, and reports the others', async () => {
-    await using sandbox = await makeSandbox(['prose/clean', 'formatting/violation'], ['test/check/main.ts', 'test/prose/main.ts']);
+    await using sandbox = await makeSandbox(
+      ['prose/clean', 'formatting/violation'],
+      ['test/check/main.ts', 'test/prose/main.ts'],
+    );
     const { exitCode, stdout } = await runCommand('node', ['test/check/main.ts', 'formatting', 'prose'], sandbox.folder);
     expect(stdout).toMatch(/^FAILED {2}formatting/m);
     expect(stdout).toMatch(/^passed {2}prose/m);
