@@ -7,6 +7,7 @@ export default defineConfig({
     // Tests start real processes and watch real files: a process of their own keeps a leak from reaching the next file.
     pool: 'forks',
     maxWorkers: 2,
+    globalSetup: './test/parts/shared-gitea.setup.ts',
     reporters: ['default', './test/parts/skipped-reporter.ts'],
     testTimeout: 30_000,
     // What is waited for comes; how soon, a busy machine decides.

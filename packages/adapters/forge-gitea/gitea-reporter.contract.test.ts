@@ -3,7 +3,7 @@ import { type CommentReporterHarness, describeCommentReporter } from '@eph/engin
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { renderMarkdown } from '@eph/engine/report/markdown';
 import type { Report } from '@eph/engine/report/reporter';
-import { afterAll, beforeAll } from 'vitest';
+import { beforeAll } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import { GiteaHarness } from './gitea-harness.fake.ts';
@@ -72,7 +72,6 @@ describeWith(gitea, 'comments on pull requests of Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
   describeCommentReporter(() => createHarness(harness));
 });

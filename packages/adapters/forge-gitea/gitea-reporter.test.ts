@@ -2,7 +2,7 @@ import { commentMarker, commitSha, environmentId, type ReportView } from '@eph/c
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import { type FixtureOptions, GiteaHarness } from './gitea-harness.fake.ts';
@@ -15,7 +15,6 @@ describeWith(gitea, 'reports on Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
   const start = async (options: FixtureOptions = {}, reporting: Partial<GiteaReporterOptions> = {}) => {
     const fixture = await harness.createFixture(options);
