@@ -28,9 +28,13 @@ export const expectOrderly = (parsed: ParsedSpec, bytes: Uint8Array): void => {
   if (parsed.triggers?.length === 0) expect(parsed.triggers).not.toEqual([]);
 };
 
+/** How many more documents `npm run fuzz` tries than the tests do. */
+export const fuzzFactor = Number(process.env['EPH_FUZZ'] ?? 1);
+
 /** Whatever the documents are, each gives a spec or clear faults; none crashes or hangs. */
-export const describeParsing = (documents: string, arbitrary: fc.Arbitrary<Uint8Array>, numRuns: number): void => {
-  it(`${numRuns} ${documents} give a spec or clear faults, and never throw`, { timeout: 240_000 }, () => {
+export const describeParsing = (documents: string, arbitrary: fc.Arbitrary<Uint8Array>, count: number): void => {
+  const numRuns = count * fuzzFactor;
+  it(`${numRuns} ${documents} give a spec or clear faults, and never throw`, { timeout: 60_000 * fuzzFactor }, () => {
     fc.assert(
       fc.property(arbitrary, (bytes) => expectOrderly(parseSpec(bytes), bytes)),
       { numRuns },
