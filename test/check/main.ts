@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
  * status: 1 if one of them failed.
  */
 const scripts = process.argv.slice(2);
+const started = performance.now();
 
 /** The output is printed as a whole, so that those of two scripts do not mix. */
 const run = async (script: string): Promise<boolean> => {
@@ -28,4 +29,5 @@ const runInTurn = async (): Promise<boolean> => {
   return passed;
 };
 const rows = await Promise.all(Array.from({ length: availableParallelism() }, runInTurn));
+console.log(`all gates took ${Math.round((performance.now() - started) / 1_000)} s`);
 process.exitCode = rows.every(Boolean) ? 0 : 1;
