@@ -1,11 +1,17 @@
 import { defineConfig } from 'vitest/config';
 
-/** Pure code: no processes, no files, nothing that one test file could leave to the next. */
-const pure = ['packages/contract/**/*.test.ts', 'packages/engine/**/*.test.ts'];
+/** These start nothing that outlives a test, and change nothing global: files may follow each other in one process. */
+const shared = [
+  'packages/contract/**/*.test.ts',
+  'packages/engine/**/*.test.ts',
+  'packages/adapters/forge-{http,github,gitlab}/**/*.test.ts',
+  'test/parts/{emulation,github,gitlab}/**/*.test.ts',
+];
 const exclude = ['**/node_modules/**', '**/dist/**', 'test/gates/planted/**'];
 
 export default defineConfig({
   test: {
+    pool: 'forks',
     maxWorkers: 2,
     reporters: ['default', './test/parts/skipped-reporter.ts'],
     testTimeout: 30_000,
@@ -13,16 +19,16 @@ export default defineConfig({
     expect: { poll: { timeout: 25_000 } },
     hookTimeout: 60_000,
     projects: [
-      // Starting a worker and importing modules takes longer than most of these tests, so that files share both.
-      { extends: true, test: { name: 'pure', include: pure, exclude, pool: 'threads', isolate: false } },
+      // The evaluation of modules once per file took longer than most of these tests.
+      { extends: true, test: { name: 'shared', include: shared, exclude, isolate: false } },
       {
         extends: true,
         test: {
-          name: 'real',
+          name: 'separate',
           include: ['packages/**/*.test.ts', 'apps/**/*.test.ts', 'test/**/*.test.ts', 'docs/**/*.test.ts'],
-          exclude: [...exclude, ...pure],
+          exclude: [...exclude, ...shared],
           // Tests start real processes and watch real files: a process of their own keeps a leak from reaching the next file.
-          pool: 'forks',
+          isolate: true,
           globalSetup: './test/parts/shared-gitea.setup.ts',
         },
       },
