@@ -18,6 +18,7 @@ export default defineConfig({
     // What is waited for comes; how soon, a busy machine decides.
     expect: { poll: { timeout: 25_000 } },
     hookTimeout: 60_000,
+    provide: { fuzzFactor: Number(process.env['EPH_FUZZ'] ?? 1) },
     projects: [
       // The evaluation of modules once per file took longer than most of these tests.
       { extends: true, test: { name: 'shared', include: shared, exclude, isolate: false } },

@@ -1,7 +1,13 @@
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { type Fault, faultLimit, printFault } from './document.ts';
 import { type ParsedSpec, parseSpec } from './parse.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    fuzzFactor: number;
+  }
+}
 
 /** Words that only a programmer would understand. */
 const jargon =
@@ -29,7 +35,7 @@ export const expectOrderly = (parsed: ParsedSpec, bytes: Uint8Array): void => {
 };
 
 /** How many more documents `npm run fuzz` tries than the tests do. */
-export const fuzzFactor = Number(process.env['EPH_FUZZ'] ?? 1);
+export const fuzzFactor = inject('fuzzFactor');
 
 /** Whatever the documents are, each gives a spec or clear faults; none crashes or hangs. */
 export const describeParsing = (documents: string, arbitrary: fc.Arbitrary<Uint8Array>, count: number): void => {
