@@ -56,6 +56,7 @@ const testEntries = [
   '\\.test\\.ts$',
   '\\.program\\.ts$',
   '-reporter\\.ts$',
+  '\\.setup\\.ts$',
   '^test/[^/]+/main\\.ts$',
   '^apps/ephd/demo/main\\.ts$',
 ];

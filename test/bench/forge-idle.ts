@@ -20,10 +20,8 @@ const rounds = 3;
 /** The number of concurrent requests that the gate of one identity allows. */
 const atOnce = 16;
 
-export const measureForgeIdle = async (): Promise<readonly Figure[]> => [...(await measureGithub()), await measureGroup()];
-
 /** A pass over unchanged repositories: rate limit points and requests at GitHub, memory and time in Eph. */
-const measureGithub = async (): Promise<readonly Figure[]> => {
+export const measureGithubIdle = async (): Promise<readonly Figure[]> => {
   // The rate limit of an installation in a large organisation.
   await using github = await GithubEmulator.start({ rateLimit: { core: 12_500 } });
   github.populate({ owner, repositories, pullRequestsEach, labels: (pull) => (pull === 1 ? ['preview'] : []) });
@@ -82,7 +80,7 @@ const readAll = async (forges: readonly GithubForge[]): Promise<void> => {
 };
 
 /** A pass over the projects of a GitLab group, where one request covers all of them. */
-const measureGroup = async (): Promise<Figure> => {
+export const measureGroupIdle = async (): Promise<readonly Figure[]> => {
   // Long before the first pass, so that no change is recent.
   let ago = 3_600_000;
   await using gitlab = await GitlabEmulator.start({ now: () => Date.now() - ago });
@@ -101,7 +99,7 @@ const measureGroup = async (): Promise<Figure> => {
   alice.label({ project: `${owner}/service-1`, iid: 1 }, 'preview');
   if ((await passOver(forges)) !== 1) throw new Error('a label was not seen');
   await Promise.all(forges.map((forge) => forge[Symbol.asyncDispose]()));
-  return reported('forge-idle-requests-group', requests / rounds / projectsOfGroup, 'per repository');
+  return [reported('forge-idle-requests-group', requests / rounds / projectsOfGroup, 'per repository')];
 };
 
 const createGroupForges = (gitlab: GitlabEmulator, paths: readonly string[]): readonly GitlabForge[] => {

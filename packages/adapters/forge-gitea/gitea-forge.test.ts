@@ -15,7 +15,6 @@ describeWith(gitea, 'a repository of Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
   const start = async (options: FixtureOptions = {}) => {
     const fixture = await harness.createFixture(options);
@@ -28,13 +27,6 @@ describeWith(gitea, 'a repository of Gitea', () => {
     return { number: (await repository.openPullRequest(branch)).number, commit };
   };
 
-  /** So many pull requests, all at one commit. */
-  const openMany = async ({ repository }: GiteaFixture, count: number): Promise<void> => {
-    await repository.pushFiles('many-1', { 'a.txt': 'a' });
-    for (let number = 2; number <= count; number += 1) await repository.createBranch(`many-${number}`, 'many-1');
-    for (let number = 1; number <= count; number += 1) await repository.openPullRequest(`many-${number}`);
-  };
-
   const pullsOf = async ({ forge }: GiteaFixture) => {
     const { items, complete, faults } = await forge.sources(signal);
     return { count: items.filter(({ ref }) => ref.kind === 'pr').length, complete, faults };
@@ -45,8 +37,9 @@ describeWith(gitea, 'a repository of Gitea', () => {
     const total = 120;
     beforeAll(async () => {
       fixture = await harness.createFixture();
-      await openMany(fixture, total);
-    }, 300_000);
+      await open(fixture, 'one');
+      harness.multiplyFirstPull(fixture.repository, total);
+    });
     afterAll(() => fixture[Symbol.asyncDispose]());
 
     it('is read page by page, and an unchanged pass costs no more than the pages', async () => {
@@ -56,7 +49,7 @@ describeWith(gitea, 'a repository of Gitea', () => {
       fixture.proxy.takeApiRequests();
       await readMark();
       await readMark();
-      const pages = [1, 2, 3].map((page) => expect.stringMatching(new RegExp(`^GET /repos/acme/.*&page=${page}$`)));
+      const pages = [1, 2, 3].map((page) => expect.stringMatching(new RegExp(`^GET /repos/${harness.owner}/.*&page=${page}$`)));
       expect(fixture.proxy.takeApiRequests()).toEqual([...pages, ...pages]);
     });
 
@@ -64,10 +57,10 @@ describeWith(gitea, 'a repository of Gitea', () => {
       let now = Date.now();
       const clocked = { now: () => now, random: Math.random, log: silentLog };
       const changes = createGiteaServer({ ...clocked, baseUrl: fixture.proxy.url, token: harness.bot.token }).createSharedChanges(
-        'acme',
+        harness.owner,
       );
       const readAt = now;
-      const isUnchanged = (name: string) => changes.isUnchanged(`acme/${name}`, readAt, now, signal);
+      const isUnchanged = (name: string) => changes.isUnchanged(`${harness.owner}/${name}`, readAt, now, signal);
       harness.setUpdated(fixture.repository, new Date(0));
       await isUnchanged('other');
       now += 1;

@@ -1,7 +1,7 @@
 import { type CommitSha, commitSha, environmentName } from '@eph/contract';
 import { type CommentReporterHarness, describeCommentReporter } from '@eph/engine/report/comment-reporter.contract';
 import type { Report } from '@eph/engine/report/reporter';
-import { afterAll, beforeAll } from 'vitest';
+import { beforeAll } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import { shippedComments } from '../forge-http/comments.fake.ts';
@@ -68,7 +68,6 @@ describeWith(gitea, 'comments on pull requests of Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
   describeCommentReporter(() => createHarness(harness));
 });

@@ -1,7 +1,7 @@
 import { commentMarker, commitSha, environmentId, type ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { ConnectOptions } from '../forge-http/forge-server.ts';
@@ -14,7 +14,6 @@ describeWith(gitea, 'reports on Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
   const start = async (options: FixtureOptions = {}, reporting: Partial<ConnectOptions> = {}) => {
     const fixture = await harness.createFixture(options);
