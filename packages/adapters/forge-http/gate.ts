@@ -80,15 +80,16 @@ export const createGate = (options: GateOptions): Gate => {
     isThrottle(answer);
 
   const waitWhileClosed = async (signal: AbortSignal): Promise<void> => {
-    for (let leftMs = maxWaitMs; ; ) {
+    for (let checkedAt = Number.NaN; ; ) {
       // If the clock is set back, the gate must not stay closed for that much longer.
       closedUntil = Math.min(closedUntil, now() + 1.25 * maxPauseMs);
       const waitMs = closedUntil - now();
       if (waitMs <= 0) return;
-      if (waitMs > leftMs)
+      // Under a clock that does not advance, the gate would never open.
+      if (waitMs > maxWaitMs || checkedAt === now())
         throw new EphError('forge.unreachable', reason, { retryAfterMs: Math.ceil(waitMs * (1 + random() / 10)) });
-      leftMs -= waitMs;
-      await delay(Math.ceil(waitMs), undefined, { signal });
+      checkedAt = now();
+      await delay(Math.min(Math.ceil(waitMs), 50), undefined, { signal });
     }
   };
 
