@@ -26,6 +26,7 @@ const wholeLoop = [
   'reconcile',
   'outcome',
   'project',
+  'project-set',
   'pass',
   'platform',
   'preview',

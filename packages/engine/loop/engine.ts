@@ -9,9 +9,8 @@ import {
   type Source,
   toFailure,
 } from '@eph/contract';
-import type { Report } from '../report/reporter.ts';
 import { PassTimer } from './cadence.ts';
-import type { EngineContext, EngineOptions } from './context.ts';
+import type { ConfiguredProject, EngineOptions } from './context.ts';
 import { type Considered, considerSource } from './decide.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { conclude } from './outcome.ts';
@@ -19,7 +18,7 @@ import { runPass } from './pass.ts';
 import type { PollingState } from './polling-state.ts';
 import { type Preview, previewAll } from './preview.ts';
 import { reconcileProject } from './project.ts';
-import { ProjectSet } from './project-set.ts';
+import { holdAll, unholdAll } from './project-set.ts';
 import { type ExplainedValues, explainValues, explainWhy, look } from './queries.ts';
 import { Queue } from './queue.ts';
 import { reconcile } from './reconcile.ts';
@@ -37,10 +36,10 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #loop: Loop;
   readonly #queue: Queue<Key>;
-  readonly #reports: Reports<Report>;
+  readonly #reports: Reports<Parameters<EngineOptions['deliver']>[0]>;
   readonly #stopping = new AbortController();
   readonly #passTimer: PassTimer;
-  readonly #projects: ProjectSet;
+  readonly #projects: Map<ProjectId, ConfiguredProject>;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -52,10 +51,10 @@ export class Engine {
     );
     this.#passTimer = new PassTimer(clock, random, () => this.#queue.add('pass'));
     this.#reports = new Reports({ clock, random, ...(prefetch && { prefetch }), onFailure }, deliver);
-    this.#projects = new ProjectSet(options.projects, (id) => this.wakeProject(id));
+    this.#projects = new Map(options.projects);
     this.#loop = createLoop({
       ...options,
-      projects: this.#projects.all,
+      projects: this.#projects,
       telemetry: noteActions(telemetry, () => this.#passTimer.noteActivity()),
       report: (report) => (report.last ? this.#reports.conclude(report) : this.#reports.publish(report)),
     });
@@ -66,7 +65,7 @@ export class Engine {
     const { signal } = this.#stopping;
     const { configuration, providers } = this.#options;
     configuration.watch(() => this.#wake('configuration'), signal);
-    this.#projects.watch();
+    for (const [id, { forge }] of this.#projects) forge.watch(() => this.wakeProject(id), signal);
     for (const provider of providers.values()) provider.watch((id) => this.#wake(environmentKey(id)), signal);
     this.#queue.add('pass');
   }
@@ -74,7 +73,6 @@ export class Engine {
   /** Ends all runs. What runs in environments goes on; nothing depends on this being called. */
   async close(): Promise<void> {
     this.#stopping.abort();
-    this.#projects.close();
     this.#passTimer.cancel();
     await this.#queue.close();
     await this.#reports.close();
@@ -82,7 +80,7 @@ export class Engine {
 
   /** Something may have changed in a project: read it now, not at the next pass. */
   wakeProject(id: ProjectId): void {
-    if (!this.#projects.all.has(id)) return;
+    if (!this.#projects.has(id)) return;
     this.#loop.records.project(id).wokenAt = this.#options.clock.now();
     this.#wake(projectKey(id));
   }
@@ -98,15 +96,20 @@ export class Engine {
     return this.#loop.polling.states();
   }
 
-  addProjects(joined: EngineContext['projects']): void {
-    this.#queue.follow(this.#projects.add(joined, this.#loop.records));
+  addProjects(joined: EngineOptions['projects']): void {
+    for (const [id, project] of joined) {
+      this.#projects.set(id, project);
+      project.forge.watch(() => this.wakeProject(id), this.#stopping.signal);
+    }
+    this.#queue.follow(unholdAll(this.#loop.records, joined.keys()));
   }
 
-  /** Runs of these projects end without further effect. Their environments are held until they are added again. */
+  /** Their environments are held until they are added again. The caller closes their forges, which ends the watches. */
   removeProjects(left: ReadonlySet<ProjectId>): void {
+    for (const id of left) this.#projects.delete(id);
     this.#reports.drop(left);
     for (const id of left) this.#loop.polling.forget(id);
-    this.#queue.follow(this.#projects.remove(left, this.#loop.records));
+    this.#queue.follow(holdAll(this.#loop.records, left));
   }
 
   /** Reads everything now. */
@@ -165,9 +168,8 @@ export class Engine {
     return this.#queue.load;
   }
 
-  /** What is known of each project that is configured. */
   projects(): ReadonlyMap<ProjectId, Readonly<ProjectRecord>> {
-    return new Map([...this.#projects.all.keys()].map((id) => [id, this.#loop.records.project(id)]));
+    return new Map([...this.#projects.keys()].map((id) => [id, this.#loop.records.project(id)]));
   }
 
   async #run(key: Key, signal: AbortSignal): Promise<void> {
@@ -187,14 +189,14 @@ export class Engine {
   }
 
   async #project(id: ProjectId, signal: AbortSignal): Promise<Result> {
-    const result = this.#projects.all.has(id) ? await reconcileProject(this.#loop, id, signal) : {};
+    const result = this.#projects.has(id) ? await reconcileProject(this.#loop, id, signal) : {};
     const passMs = this.#passTimer.finish(id);
     if (passMs !== undefined) this.#options.telemetry.passFinished(passMs);
     return result;
   }
 
   async #pass(signal: AbortSignal): Promise<Result> {
-    this.#passTimer.begin(this.#projects.all.keys());
+    this.#passTimer.begin(this.#projects.keys());
     this.#queue.add('configuration');
     return await runPass(this.#loop, signal);
   }

@@ -1,6 +1,6 @@
 import type { ObservedEnvironment, ProjectId } from '@eph/contract';
 import type { Loop } from './loop.ts';
-import { notConfigured } from './project-set.ts';
+import { withoutProject } from './project-set.ts';
 import { environmentKey, type Key, projectKey, type Result } from './result.ts';
 
 /** Lists everything that exists at once and wakes every project with its share. */
@@ -34,16 +34,7 @@ const holdStrays = ({ context, records }: Loop, strays: readonly ObservedEnviron
   for (const observed of strays) {
     const { id, project, source: ref, name } = observed.identity;
     if (records.get(id) !== undefined) continue;
-    const record = records.add({
-      id,
-      project,
-      ref,
-      name,
-      decision: notConfigured(project),
-      source: undefined,
-      head: undefined,
-      observed,
-    });
+    const record = records.add({ id, project, ref, name, ...withoutProject(project), observed });
     records.update(record, { held: true });
     wake.push(environmentKey(id));
   }

@@ -16,13 +16,7 @@ export interface Preview {
 /** What the next pass would do: everything is read, nothing is done. */
 export const previewAll = async (loop: Loop, signal: AbortSignal): Promise<Preview> => {
   const previews: Preview[] = [];
-  for (const id of loop.context.projects.keys())
-    try {
-      previews.push(await previewProject(loop, id, signal));
-    } catch (error) {
-      // Without effect if the project has left meanwhile.
-      if (loop.context.projects.has(id)) throw error;
-    }
+  for (const id of loop.context.projects.keys()) previews.push(await previewProject(loop, id, signal));
   const plans = previews.flatMap((one) => one.plans);
   return { plans: plans.filter(({ actions }) => actions.length > 0), faults: previews.flatMap((one) => one.faults) };
 };

@@ -78,10 +78,6 @@ export class Records {
     if (this.#names.get(record.name) === record.id) this.#names.delete(record.name);
   }
 
-  environmentsOf(id: ProjectId): Iterable<EnvironmentRecord> {
-    return this.#projects.get(id)?.environments.values() ?? [];
-  }
-
   /** Forgets a project, except for its environments, which it returns. */
   forgetProject(id: ProjectId): Iterable<EnvironmentRecord> {
     const { environments } = this.project(id);
