@@ -63,7 +63,12 @@ const testEntries = [
 ];
 
 /** The only files that know which adapters and providers there are. */
-const wiring = ['^apps/[^/]+/main\\.ts$', '^apps/ephd/(wiring|forges|provider-types)\\.ts$', '^apps/ephd/forge-types/', '^apps/ephd/demo/'];
+const wiring = [
+  '^apps/[^/]+/main\\.ts$',
+  '^apps/ephd/(wiring|forges|provider-types)\\.ts$',
+  '^apps/ephd/forge-types/',
+  '^apps/ephd/demo/',
+];
 
 const ours = '^(packages|apps|test)/';
 const contract = '^packages/contract/';

@@ -47,7 +47,7 @@ export class Engine {
     const onFailure = (key: string, failure: Failure): void => telemetry.failed(key, failure);
     this.#queue = new Queue<Key>(
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
-      (key, signal) => this.#run(key, signal),
+      async (key, signal) => this.#queue.conclude(key, await this.#reconcile(key, signal)),
     );
     this.#passTimer = new PassTimer(clock, random, () => this.#queue.add('pass'));
     this.#reports = new Reports({ clock, random, ...(prefetch && { prefetch }), onFailure }, deliver);
@@ -62,8 +62,8 @@ export class Engine {
 
   /** Starts watching and makes the first pass. */
   start(): void {
-    const { signal } = this.#stopping;
     const { configuration, providers } = this.#options;
+    const { signal } = this.#stopping;
     configuration.watch(() => this.#wake('configuration'), signal);
     for (const [id, { forge }] of this.#projects) forge.watch(() => this.wakeProject(id), signal);
     for (const provider of providers.values()) provider.watch((id) => this.#wake(environmentKey(id)), signal);
@@ -91,7 +91,6 @@ export class Engine {
     this.wakeProject(id);
   }
 
-  /** How often repositories are read at present. */
   polling(): ReadonlyMap<ProjectId, PollingState> {
     return this.#loop.polling.states();
   }
@@ -108,11 +107,10 @@ export class Engine {
   removeProjects(left: ReadonlySet<ProjectId>): void {
     for (const id of left) this.#projects.delete(id);
     this.#reports.drop(left);
-    for (const id of left) this.#loop.polling.forget(id);
+    this.#loop.polling.forget(left);
     this.#queue.follow(holdAll(this.#loop.records, left));
   }
 
-  /** Reads everything now. */
   wakeAll(): void {
     this.#queue.add('pass');
   }
@@ -158,7 +156,6 @@ export class Engine {
     return previewAll(this.#loop, signal);
   }
 
-  /** Resolves when no key is ready or running. */
   async idle(): Promise<void> {
     await this.#queue.idle();
     await this.#reports.idle();
@@ -170,11 +167,6 @@ export class Engine {
 
   projects(): ReadonlyMap<ProjectId, Readonly<ProjectRecord>> {
     return new Map([...this.#projects.keys()].map((id) => [id, this.#loop.records.project(id)]));
-  }
-
-  async #run(key: Key, signal: AbortSignal): Promise<void> {
-    const result = await this.#reconcile(key, signal);
-    if (result !== undefined) this.#queue.conclude(key, result);
   }
 
   async #reconcile(key: Key, signal: AbortSignal): Promise<Result | undefined> {

@@ -128,8 +128,8 @@ export class Polling {
     Object.assign(this.#polled(id), { doubts: 0, wait: undefined });
   }
 
-  forget(id: ProjectId): void {
-    this.#projects.delete(id);
+  forget(ids: Iterable<ProjectId>): void {
+    for (const id of ids) this.#projects.delete(id);
   }
 
   /** Of projects with a limit. */

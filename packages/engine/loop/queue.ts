@@ -95,7 +95,8 @@ export class Queue<Key extends string> {
   }
 
   /** A run of the key has ended with this result. */
-  conclude(key: Key, result: Result<Key>): void {
+  conclude(key: Key, result: Result<Key> | undefined): void {
+    if (result === undefined) return;
     this.follow(result);
     if (result.retryAfterMs === undefined) this.forget(key);
     else this.retry(key, result.retryAfterMs);
