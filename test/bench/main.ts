@@ -3,6 +3,7 @@ import { measureCliStart } from './cli-start.ts';
 import type { Figure } from './figure.ts';
 import { measureForgeDoubt } from './forge-doubt.ts';
 import { measureGithubIdle, measureGroupIdle } from './forge-idle.ts';
+import { measureForgeMinute } from './forge-minute.ts';
 import { measureGateway } from './gateway.ts';
 import { measureLabelToComment, measureLabelToCommentUntuned } from './label-to-comment.ts';
 import { measurePass } from './pass.ts';
@@ -28,6 +29,11 @@ const measurements: readonly Measurement[] = [
     measure: measureGithubIdle,
   },
   { title: 'idle passes over forges: a group of GitLab', figures: ['forge-idle-requests-group'], measure: measureGroupIdle },
+  {
+    title: 'a minute of many quiet repositories',
+    figures: ['forge-minute', 'forge-minute-requests'],
+    measure: measureForgeMinute,
+  },
   {
     title: 'a forge in doubt',
     figures: ['forge-doubt', 'forge-doubt-requests', 'forge-honest-requests'],
