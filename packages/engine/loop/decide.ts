@@ -44,8 +44,9 @@ export const decideSources = async (
   const { decided: before, atRest } = loop.records.project(id);
   if (atRest && before.areAbout(sources)) return before;
   const branches = projectOf(loop.context, id).forks === 'base' ? commitsOfBranches(sources.items) : undefined;
+  const mayDecideAgain = loop.polling.doubtsOf(id).unknown.waitMs === 0;
   const isSettled = ({ source, base, decision }: Decided): boolean =>
-    decision.state !== 'unknown' && base === (branches?.get(source.pull?.base ?? '') ?? base);
+    (decision.state !== 'unknown' || !mayDecideAgain) && base === (branches?.get(source.pull?.base ?? '') ?? base);
   const keepOrDecide = async (source: Source): Promise<Decided> => {
     const known = before.get(source.ref);
     const isDecided = known !== undefined && isSameSource(known.source, source) && isSettled(known);

@@ -36,8 +36,9 @@ class Repositories {
     this.reads.push({ id, at: this.now });
     const fault = failure('forge.unreachable', 'no answer');
     this.polling.noteReading(id, this.now, this.isBroken ? incompleteReading([], fault) : readingOf(this.marks.get(id) ?? 'a'));
-    if (this.isBroken) this.polling.noteDoubt(id, [fault]);
-    else this.polling.noteCertainty(id);
+    const { doubt } = this.polling.doubtsOf(id);
+    if (this.isBroken) doubt.note([fault]);
+    else doubt.clear();
   }
 
   pass(): void {
@@ -188,7 +189,9 @@ describe('a reading that leaves something unknown', () => {
   it('is not repeated earlier than the forge asks for', () => {
     const one = new Repositories(1, 225);
     one.polling.noteReading(one.first, one.now, incompleteReading([]));
-    const at = one.polling.noteDoubt(one.first, [{ ...failure('forge.unreachable', 'later'), retryAfterMs: 10 * minute }]);
+    const at = one.polling
+      .doubtsOf(one.first)
+      .doubt.note([{ ...failure('forge.unreachable', 'later'), retryAfterMs: 10 * minute }]);
     expect(at - one.now).toBe(10 * minute);
   });
 
@@ -197,7 +200,7 @@ describe('a reading that leaves something unknown', () => {
     one.isBroken = true;
     one.pass();
     for (let attempt = 0; attempt < 9; attempt += 1) {
-      one.now = one.polling.noteDoubt(one.first, []) + 1;
+      one.now = one.polling.doubtsOf(one.first).doubt.note() + 1;
       one.run(one.first);
     }
     const from = one.reads.length;

@@ -1,4 +1,5 @@
-import type { Failure, ProjectId, Reading, Source } from '@eph/contract';
+import type { ProjectId, Reading, Source } from '@eph/contract';
+import { Doubt, isUnderWay } from './doubt.ts';
 import type { PollingState } from './polling-state.ts';
 import { TokenBucket } from './token-bucket.ts';
 
@@ -17,15 +18,10 @@ interface Polled {
   /** When the last webhook arrived. */
   announcedAt: number;
   isChosen: boolean;
-  /** Readings in a row that left something unknown. */
-  doubts: number;
-  /** Nothing is read meanwhile, unless a webhook arrives. */
-  wait: Wait | undefined;
-}
-
-interface Wait {
-  readonly from: number;
-  readonly ms: number;
+  /** Of the list as a whole. Nothing is read while it waits, unless a webhook arrives or somebody asks. */
+  readonly doubt: Doubt;
+  /** Of single sources, such as a file that could not be read. */
+  readonly unknown: Doubt;
 }
 
 interface Account {
@@ -41,10 +37,8 @@ const longestIntervalMs = 10 * minuteMs;
 const quietShare = 6;
 /** How long a webhook may arrive after its change was read. */
 const graceMs = 30_000;
-const firstDoubtMs = 1_000;
-const longestDoubtMs = 2 * minuteMs;
-/** A forge that delivers a webhook answers again, most likely. */
-const announcedDoubtMs = 5_000;
+/** A forge that delivers a webhook answers again, most likely, and a person who asks should not wait. */
+const askedDoubtMs = 5_000;
 
 /**
  * When the sources of a project are read again. In between, runs use the last reading: a removal reads its own source in any case.
@@ -92,12 +86,13 @@ export class Polling {
   /** Whether a run reads now, uses the last reading, or waits for a later pass to read for the first time. */
   decide(id: ProjectId, wokenAt: number): 'read' | 'wait' | Reading<Source> {
     const polled = this.#polled(id);
-    const { reading = 'wait', readAt, announcedAt, wait } = polled;
+    const { reading = 'wait', readAt, announcedAt, doubt } = polled;
     const now = this.#now();
-    if (isUnderWay(wait, now) && !(announcedAt > readAt && now - readAt >= announcedDoubtMs)) return reading;
+    const isAsked = Math.max(announcedAt, wokenAt) > readAt && now - readAt >= askedDoubtMs;
+    if (doubt.waitMs > 0 && !isAsked) return reading;
     // A reading in the future is one from before the clock was set back.
     const isOutdated = readAt > now || (wokenAt > Number.NEGATIVE_INFINITY && wokenAt >= readAt);
-    const isDue = this.#limitOf(id) === undefined || polled.isChosen || isOutdated || polled.doubts > 0;
+    const isDue = this.#limitOf(id) === undefined || polled.isChosen || isOutdated || doubt.exists;
     return isDue ? 'read' : reading;
   }
 
@@ -111,21 +106,9 @@ export class Polling {
     Object.assign(polled, { reading, readAt: at, isChosen: false });
   }
 
-  /** What a reading left unknown. Returns when the next one is due. */
-  noteDoubt(id: ProjectId, faults: readonly Failure[]): number {
-    const polled = this.#polled(id);
-    const now = this.#now();
-    if (polled.wait !== undefined && isUnderWay(polled.wait, now)) return polled.wait.from + polled.wait.ms;
-    const whole = Math.min(longestDoubtMs, firstDoubtMs * 2 ** Math.min(polled.doubts, 20));
-    polled.doubts += 1;
-    const asked = Math.max(0, ...faults.map(({ retryAfterMs }) => retryAfterMs ?? 0));
-    const ms = Math.max(asked, whole * (0.75 + 0.25 * this.#random()));
-    polled.wait = { from: now, ms };
-    return now + ms;
-  }
-
-  noteCertainty(id: ProjectId): void {
-    Object.assign(this.#polled(id), { doubts: 0, wait: undefined });
+  /** What is unknown of the list, and of single sources of it. */
+  doubtsOf(id: ProjectId): Readonly<Pick<Polled, 'doubt' | 'unknown'>> {
+    return this.#polled(id);
   }
 
   forget(ids: Iterable<ProjectId>): void {
@@ -144,8 +127,7 @@ export class Polling {
       limited.map(({ id, polled, account, isAnnounced, readingsPerMinute }) => {
         const sharing = others.get(account)?.length ?? 0;
         const intervalMs = isAnnounced ? quietIntervalMs(polled) : (sharing * minuteMs) / readingsPerMinute;
-        const waitMs = polled.wait === undefined ? 0 : Math.max(0, polled.wait.from + polled.wait.ms - this.#now());
-        return [id, { account, intervalMs, isAnnounced, sharing, waitMs }];
+        return [id, { account, intervalMs, isAnnounced, sharing, waitMs: polled.doubt.waitMs }];
       }),
     );
   }
@@ -153,9 +135,9 @@ export class Polling {
   #isDue(id: ProjectId, now: number): boolean {
     const polled = this.#polled(id);
     const account = this.#accountOf(id);
-    if (isUnderWay(polled.wait, now)) return false;
+    if (polled.doubt.waitMs > 0) return false;
     if (account === undefined || !this.#isAnnounced(polled, account)) return true;
-    return !isUnderWay({ from: polled.readAt, ms: quietIntervalMs(polled) }, now);
+    return !isUnderWay(polled.readAt, quietIntervalMs(polled), now);
   }
 
   #isAnnounced({ announcedAt }: Polled, { missed }: Account): boolean {
@@ -179,8 +161,8 @@ export class Polling {
       changedAt: Number.NEGATIVE_INFINITY,
       announcedAt: Number.NEGATIVE_INFINITY,
       isChosen: false,
-      doubts: 0,
-      wait: undefined,
+      doubt: new Doubt(this.#now, this.#random),
+      unknown: new Doubt(this.#now, this.#random),
     };
     this.#projects.set(id, polled);
     return polled;
@@ -189,7 +171,3 @@ export class Polling {
 
 const quietIntervalMs = ({ readAt, changedAt }: Polled): number =>
   Math.max(0, Math.min(longestIntervalMs, (readAt - changedAt) / quietShare));
-
-/** Also over when it begins in the future: the clock was set back. */
-const isUnderWay = (wait: Wait | undefined, now: number): boolean =>
-  wait !== undefined && now >= wait.from && now < wait.from + wait.ms;

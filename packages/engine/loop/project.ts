@@ -30,7 +30,7 @@ export const reconcileProject = async (loop: Loop, id: ProjectId, signal: AbortS
   const observed = listing ?? (await loop.observer.observe({ project: id }, signal));
   const began = context.clock.now();
   const sources = last === 'read' ? await projectOf(context, id).forge.sources(signal, asOf) : last;
-  const decided = last === 'read' ? await decideSources(loop, id, sources, signal) : project.decided;
+  const decided = await decideSources(loop, id, sources, signal);
   signal.throwIfAborted();
   if (last === 'read') polling.noteReading(id, began, sources);
   const reading = { sources, decided, observed };
@@ -103,9 +103,9 @@ class RecordsUpdate {
     if (sources.complete) specsOf(this.#loop, this.#id).retain(decided.values().map(({ made }) => made));
     project.isRead ||= sources.complete;
     project.surveyed ||= sources.complete && this.#incomplete.size === 0;
-    const isKnown = sources.complete && !isDoubtful;
-    if (isKnown) polling.noteCertainty(this.#id);
-    const lookAt = isKnown ? undefined : polling.noteDoubt(this.#id, sources.faults);
+    const { doubt, unknown } = polling.doubtsOf(this.#id);
+    const readAt = sources.complete ? doubt.clear() : doubt.note(sources.faults);
+    const lookAt = (isDoubtful ? unknown.note() : unknown.clear()) ?? readAt;
     return { wake: this.#wake, supersede: this.#supersede, lookAt, ...(this.#isPostponed && { retryAfterMs: 500 }) };
   }
 
