@@ -91,7 +91,8 @@ export const measureGroupIdle = async (): Promise<readonly Figure[]> => {
     for (let made = 0; made < pullRequestsEach; made += 1) gitlab.addMergeRequest(path, { author: alice, sha: 'a'.repeat(40) });
   }
   ago = 0;
-  const forges = createGroupForges(gitlab, paths);
+  const folder = await mkdtemp(join(tmpdir(), 'eph-forge-idle-'));
+  const forges = createGroupForges(gitlab, folder, paths);
   await passOver(forges);
   gitlab.requests.clear();
   for (let round = 0; round < rounds; round += 1) await passOver(forges);
@@ -99,15 +100,22 @@ export const measureGroupIdle = async (): Promise<readonly Figure[]> => {
   alice.label({ project: `${owner}/service-1`, iid: 1 }, 'preview');
   if ((await passOver(forges)) !== 1) throw new Error('a label was not seen');
   await Promise.all(forges.map((forge) => forge[Symbol.asyncDispose]()));
+  await rm(folder, { recursive: true, force: true });
   return [reported('forge-idle-requests-group', requests / rounds / projectsOfGroup, 'per repository')];
 };
 
-const createGroupForges = (gitlab: GitlabEmulator, paths: readonly string[]): readonly GitlabForge[] => {
+const createGroupForges = (gitlab: GitlabEmulator, folder: string, paths: readonly string[]): readonly GitlabForge[] => {
   const token = gitlab.groupToken(owner);
   const server = createGitlabServer({ baseUrl: gitlab.url, token, now: Date.now, random: Math.random, log: silentLog });
   const shared = server.createSharedChanges(owner);
   const connect = (location: string, index: number) =>
-    server.connect({ ...shippedComments, project: projectId(`service-${index + 1}`), location, folder: '/nonexistent', shared });
+    server.connect({
+      ...shippedComments,
+      project: projectId(`service-${index + 1}`),
+      location,
+      folder: join(folder, String(index)),
+      shared,
+    });
   return paths.map((path, index) => connect(path, index).forge);
 };
 

@@ -22,7 +22,7 @@ const createHarness = async (authorize: (github: GithubEmulator) => GithubAuth):
     start() {
       const options = { baseUrl: github.url, now: Date.now, random: Math.random, log: silentLog };
       const server = createGithubServer({ ...options, auth: authorize(github) });
-      return server.connect({ ...shippedComments, project, location: 'acme/shop', folder: '/nonexistent' }).reporter;
+      return server.connect({ ...shippedComments, project, location: 'acme/shop', folder: '/dev/null/none' }).reporter;
     },
     openPull() {
       const branch = `feature-${pushes + 1}`;

@@ -20,7 +20,8 @@ export const connectGitlab = (url: string, token: string, options: GitlabConnect
     ...shippedComments,
     project: projectId('shop'),
     location: path,
-    folder: '/nonexistent',
+    // No test that uses it may run Git.
+    folder: '/dev/null/none',
     ...changes,
   });
 };

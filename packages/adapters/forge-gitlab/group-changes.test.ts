@@ -1,9 +1,10 @@
+import { join } from 'node:path';
 import { projectId, silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
 import { shippedComments } from '../forge-http/comments.fake.ts';
 import type { SharedChanges } from '../forge-http/shared-changes.ts';
-import { createGitlabHarness, path as shop, takeApiRequests } from './gitlab-harness.fake.ts';
+import { createFolder, createGitlabHarness, path as shop, takeApiRequests } from './gitlab-harness.fake.ts';
 import { createGitlabServer } from './gitlab-server.ts';
 
 const { signal } = new AbortController();
@@ -26,8 +27,11 @@ const createWorld = async (count: number, group = 'acme', skewMs = 0) => {
   const token = gitlab.groupToken('acme');
   const server = createGitlabServer({ baseUrl: gitlab.url, token, now: () => now, random: () => 0, log: silentLog });
   const shared = server.createSharedChanges(group);
-  const connect = (location: string, index: number) =>
-    server.connect({ ...shippedComments, project: projectId(`service-${index}`), location, folder: '/nonexistent', shared });
+  const folder = await createFolder();
+  const connect = (location: string, index: number) => {
+    const project = projectId(`service-${index}`);
+    return server.connect({ ...shippedComments, project, location, folder: join(folder, project), shared });
+  };
   const forges = paths.map((path, index) => connect(path, index).forge);
   now += 5 * minute;
   return {
