@@ -221,8 +221,9 @@ describeWith(gitea, 'a repository of Gitea', () => {
     await fixture.repository.closePullRequest(number);
     const commit = await fixture.repository.pushFiles('one', { 'b.txt': 'b' });
     await fixture.repository.reopenPullRequest(number);
+    // Gitea moves the head of a reopened pull request a moment later.
+    await expect.poll(() => fixture.forge.source(pr(number), signal)).toMatchObject({ state: 'present', source: { commit } });
     const answer = await fixture.forge.source(pr(number), signal);
-    expect(answer).toMatchObject({ state: 'present', source: { commit } });
     const { items } = await fixture.forge.sources(signal);
     expect(items.find(({ ref }) => ref.kind === 'pr')).toEqual(answer.state === 'present' ? answer.source : undefined);
   });
