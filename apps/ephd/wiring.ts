@@ -202,10 +202,10 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   let webhookPort: number | undefined;
   if (config.webhooks !== undefined) {
     const webhooks = createWebhookRoutes({
-      secrets: (type) =>
-        [...projects.all.values(), ...config.organisations].flatMap(({ forge }) =>
-          forge?.type === type ? (forge.webhookSecret?.value ?? []) : [],
-        ),
+      secrets: (type) => {
+        const used = new Set([...config.projects, ...config.organisations].map(({ forge }) => forge));
+        return [...used].flatMap((forge) => (forge?.type === type ? (forge.webhookSecret?.value ?? []) : []));
+      },
       projectOf: (type, name) =>
         projects.all.values().find(({ forge, location }) => forge?.type === type && location.toLowerCase() === name.toLowerCase())
           ?.id,

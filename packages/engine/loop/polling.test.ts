@@ -163,6 +163,28 @@ describe('a project whose webhooks arrive', () => {
     expect(announced(one)).toEqual([one.first]);
   });
 
+  it('stays trusted after an outage in which nothing changed', () => {
+    const one = quiet();
+    one.passFor(10 * minute);
+    one.isBroken = true;
+    one.passFor(10 * minute);
+    one.isBroken = false;
+    one.passFor(10 * minute);
+    expect(announced(one)).toEqual([one.first]);
+  });
+
+  it('is not trusted a second time when webhooks stop again', () => {
+    const one = quiet();
+    for (const mark of ['b', 'c']) {
+      one.deliver(one.first);
+      one.passFor(minute);
+      expect(announced(one)).toEqual([one.first]);
+      one.marks.set(one.first, mark);
+      one.passFor(30 * minute);
+      expect(announced(one)).toEqual([]);
+    }
+  });
+
   it('stays trusted when the webhook arrives just after its change was read', () => {
     const one = quiet();
     one.passFor(120 * minute);

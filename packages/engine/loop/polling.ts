@@ -12,6 +12,8 @@ export interface PollingLimit {
 
 interface Polled {
   reading: Reading<Source> | undefined;
+  /** Of the last complete reading. */
+  mark: string | undefined;
   /** When the last reading began. */
   readAt: number;
   changedAt: number;
@@ -98,11 +100,15 @@ export class Polling {
 
   noteReading(id: ProjectId, at: number, reading: Reading<Source>): void {
     const polled = this.#polled(id);
-    const isChanged = polled.reading !== undefined && reading.complete && reading.mark !== polled.reading.mark;
-    if (isChanged || polled.reading === undefined) polled.changedAt = at;
+    const isFirst = polled.mark === undefined;
+    const isChanged = reading.complete && reading.mark !== polled.mark;
+    if (isChanged) Object.assign(polled, { changedAt: at, mark: reading.mark });
     const account = this.#accountOf(id);
-    if (isChanged && account !== undefined && this.#isAnnounced(polled, account) && polled.announcedAt < polled.readAt)
-      account.missed ??= { at, project: id };
+    const isMissed = isChanged && !isFirst && polled.announcedAt < polled.readAt;
+    // A later one must not prolong the grace of this one.
+    const isPending = account?.missed !== undefined && isUnderWay(account.missed.at, graceMs, this.#now());
+    if (account !== undefined && isMissed && !isPending && this.#isAnnounced(polled, account))
+      account.missed = { at, project: id };
     Object.assign(polled, { reading, readAt: at, isChosen: false });
   }
 
@@ -157,6 +163,7 @@ export class Polling {
   #polled(id: ProjectId): Polled {
     const polled = this.#projects.get(id) ?? {
       reading: undefined,
+      mark: undefined,
       readAt: Number.NEGATIVE_INFINITY,
       changedAt: Number.NEGATIVE_INFINITY,
       announcedAt: Number.NEGATIVE_INFINITY,
