@@ -4,7 +4,7 @@ import { beforeAll, describe, it } from 'vitest';
 import { describeWith } from '../parts/describe-with.ts';
 import { gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
-import type { GiteaSite } from '../parts/gitea-server.ts';
+import type { GiteaAccess } from '../parts/gitea-server.ts';
 import { findSharedGitea, ownName } from '../parts/shared-gitea.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { expectFullLifecycle, type ForgeHarness, wakingAfterEachStep } from './forge-lifecycle.ts';
@@ -51,7 +51,7 @@ const plainGit = ({ repository }: EphdHarness): ForgeHarness => ({
 });
 
 describeWith(gitea, 'the lifecycle of an environment on Gitea', () => {
-  let server: GiteaSite;
+  let server: GiteaAccess;
 
   beforeAll(async () => {
     server = await findSharedGitea();

@@ -19,7 +19,7 @@ export interface GiteaAddress {
 }
 
 /** A running Gitea with the credentials of its administrator. */
-export class GiteaSite {
+export class GiteaAccess {
   readonly folder: string;
   readonly port: number;
   readonly url: string;
@@ -68,7 +68,7 @@ export class GiteaSite {
 }
 
 /** A Gitea of one's own, that has only an administrator. */
-export class GiteaServer extends GiteaSite implements RunningPart {
+export class GiteaServer extends GiteaAccess implements RunningPart {
   readonly #instance: GiteaInstance;
   #process: PartProcess | undefined;
 

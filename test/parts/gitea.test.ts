@@ -7,7 +7,7 @@ import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { describeWith } from './describe-with.ts';
 import { gitea } from './gitea.ts';
 import type { GiteaRepository } from './gitea-repository.ts';
-import type { GiteaSite } from './gitea-server.ts';
+import type { GiteaAccess } from './gitea-server.ts';
 import { processesIn } from './processes-in.ts';
 import { findSharedGitea, ownName } from './shared-gitea.ts';
 
@@ -35,7 +35,7 @@ const startListener = async (): Promise<{ readonly url: string; readonly deliver
 };
 
 describeWith(gitea, 'gitea', () => {
-  let server: GiteaSite;
+  let server: GiteaAccess;
   let repository: GiteaRepository;
   const [owner, alice, mallory] = [ownName('acme'), ownName('alice'), ownName('mallory')];
 

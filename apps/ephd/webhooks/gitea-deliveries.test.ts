@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
-import type { GiteaSite } from '../../../test/parts/gitea-server.ts';
+import type { GiteaAccess } from '../../../test/parts/gitea-server.ts';
 import { findSharedGitea, ownName } from '../../../test/parts/shared-gitea.ts';
 import { Receiver, shop } from './receiver.fake.ts';
 
@@ -24,7 +24,7 @@ const everything = [
 ];
 
 describeWith(gitea, 'a real Gitea', () => {
-  let server: GiteaSite;
+  let server: GiteaAccess;
   let repository: GiteaRepository;
   let receiver: Receiver;
 

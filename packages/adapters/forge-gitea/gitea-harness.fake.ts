@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { projectId, silentLog } from '@eph/contract';
 import type { GiteaUser } from '../../../test/parts/gitea-api.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
-import type { GiteaSite } from '../../../test/parts/gitea-server.ts';
+import type { GiteaAccess } from '../../../test/parts/gitea-server.ts';
 import { findSharedGitea, ownName } from '../../../test/parts/shared-gitea.ts';
 import { shippedComments } from '../forge-http/comments.fake.ts';
 import type { TokenServerOptions } from '../forge-http/forge-http.ts';
@@ -29,7 +29,7 @@ export interface GiteaFixture extends Connected, AsyncDisposable {
 
 /** An organisation and users on the real Gitea of this run. */
 export class GiteaHarness {
-  readonly server: GiteaSite;
+  readonly server: GiteaAccess;
   /** The organisation that owns the repositories. */
   readonly owner = ownName('acme');
   /** May write. */
@@ -42,7 +42,7 @@ export class GiteaHarness {
   readonly bot: GiteaUser;
   #repositories = 0;
 
-  private constructor(server: GiteaSite, people: readonly [GiteaUser, GiteaUser, GiteaUser, GiteaUser]) {
+  private constructor(server: GiteaAccess, people: readonly [GiteaUser, GiteaUser, GiteaUser, GiteaUser]) {
     this.server = server;
     [this.alice, this.bob, this.mallory, this.bot] = people;
   }

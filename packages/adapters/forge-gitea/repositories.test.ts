@@ -3,7 +3,7 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaUser } from '../../../test/parts/gitea-api.ts';
-import type { GiteaSite } from '../../../test/parts/gitea-server.ts';
+import type { GiteaAccess } from '../../../test/parts/gitea-server.ts';
 import { findSharedGitea, ownName } from '../../../test/parts/shared-gitea.ts';
 import { GiteaProxy } from './gitea-proxy.fake.ts';
 import { createGiteaServer } from './gitea-server.ts';
@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 const total = 55;
 
 describeWith(gitea, 'the repositories of an organisation of Gitea', () => {
-  let server: GiteaSite;
+  let server: GiteaAccess;
   let bot: GiteaUser;
   const [acme, empty] = [ownName('acme'), ownName('empty')];
 

@@ -14,7 +14,7 @@ const { signal } = new AbortController();
 const sha = 'b'.repeat(40);
 
 /** GitLab with so many merge requests that nobody pushed anything for. */
-const createWorld = async (count: number, options: GitlabConnectOptions = {}) => {
+const createHarness = async (count: number, options: GitlabConnectOptions = {}) => {
   const gitlab = await GitlabEmulator.start();
   const alice = gitlab.person('alice');
   await alice.createProject(path);
@@ -33,7 +33,7 @@ const names = (items: readonly Source[]): readonly string[] => items.map(({ ref 
 
 describe('a pass over merge requests', () => {
   it('is one conditional request when nothing changed, and gives the very same reading', async () => {
-    const { gitlab, forge } = await createWorld(250);
+    const { gitlab, forge } = await createHarness(250);
     await using _gitlab = gitlab;
     const first = await forge.sources(signal);
     expect([first.complete, first.items.length, apiRequests(gitlab).length]).toEqual([true, 250, 3]);
@@ -45,7 +45,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('notices what happens on any page', async () => {
-    const { gitlab, alice, forge, at } = await createWorld(250);
+    const { gitlab, alice, forge, at } = await createHarness(250);
     await using _gitlab = gitlab;
     const marks = new Set([(await forge.sources(signal)).mark]);
     const expectChange = async (act: () => unknown, count: number) => {
@@ -66,7 +66,7 @@ describe('a pass over merge requests', () => {
 
   it('reads all pages from time to time, even if the first is unchanged', async () => {
     let now = Date.now();
-    const { gitlab, forge } = await createWorld(150, { now: () => now });
+    const { gitlab, forge } = await createHarness(150, { now: () => now });
     await using _gitlab = gitlab;
     await forge.sources(signal);
     gitlab.requests.clear();
@@ -76,7 +76,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('is refused, not empty, once the token is revoked, and goes on with a new one', async () => {
-    const { gitlab, token, forge } = await createWorld(3);
+    const { gitlab, token, forge } = await createHarness(3);
     await using _gitlab = gitlab;
     await forge.sources(signal);
     gitlab.revoke(token);
@@ -90,7 +90,7 @@ describe('a pass over merge requests', () => {
 
   it('is doubtful when the project is deleted or closed to the token, and so is each of them', async () => {
     for (const act of ['deleteProject', 'setVisibility'] as const) {
-      const { gitlab, alice } = await createWorld(3);
+      const { gitlab, alice } = await createHarness(3);
       await using _gitlab = gitlab;
       alice.setVisibility(path, 'public');
       const { forge } = connectGitlab(gitlab.url, gitlab.personalToken(gitlab.person('visitor')), {
@@ -109,7 +109,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('reads a moved project; writes wait for its new path', async () => {
-    const { gitlab, alice, forge } = await createWorld(3);
+    const { gitlab, alice, forge } = await createHarness(3);
     await using _gitlab = gitlab;
     await forge.sources(signal);
     alice.renameProject(path, 'acme/store');
@@ -123,7 +123,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('waits for GitLab when it has asked for too much', async () => {
-    const { gitlab, forge } = await createWorld(3);
+    const { gitlab, forge } = await createHarness(3);
     await using _gitlab = gitlab;
     gitlab.rateLimit.options = { limit: 2, periodSeconds: 3_600 };
     await forge.sources(signal);
@@ -135,7 +135,7 @@ describe('a pass over merge requests', () => {
   });
 
   it('destroys nothing in a storm of broken answers: what is complete is true', async () => {
-    const { gitlab, forge } = await createWorld(150);
+    const { gitlab, forge } = await createHarness(150);
     await using _gitlab = gitlab;
     gitlab.failures.add({ match: api, failure: { kind: 'empty-page' }, probability: 0.1 });
     gitlab.failures.add({ match: api, failure: { kind: 'truncated', ending: 'clean' }, probability: 0.1 });

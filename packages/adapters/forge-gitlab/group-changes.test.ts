@@ -12,7 +12,7 @@ const sha = 'b'.repeat(40);
 const minute = 60_000;
 
 /** So many projects in a group and in one below it, each with merge requests, and forges that share one look at the group. */
-const createWorld = async (count: number, group = 'acme', skewMs = 0) => {
+const createHarness = async (count: number, group = 'acme', skewMs = 0) => {
   let now = Date.parse('2026-03-02T12:00:00Z');
   const gitlab = await GitlabEmulator.start({ now: () => now + skewMs });
   onTestFinished(() => gitlab[Symbol.asyncDispose]());
@@ -52,7 +52,7 @@ const createWorld = async (count: number, group = 'acme', skewMs = 0) => {
 
 describe('a pass over the projects of a group', () => {
   it('is one request when nothing changed, and gives the very same readings', async () => {
-    const { pass, wait } = await createWorld(6);
+    const { pass, wait } = await createHarness(6);
     const first = await pass();
     expect(first.requests).toHaveLength(7);
     expect(first.readings.every(({ complete, items }) => complete && items.length === 2)).toBe(true);
@@ -65,7 +65,7 @@ describe('a pass over the projects of a group', () => {
   });
 
   it.each([0, 60 * minute, -60 * minute])('sees what happens to any of them, whatever the time is there: %d', async (skewMs) => {
-    const { alice, paths, gitlab, pass, wait } = await createWorld(6, 'acme', skewMs);
+    const { alice, paths, gitlab, pass, wait } = await createHarness(6, 'acme', skewMs);
     const at = { project: paths[3] ?? '', iid: 1 };
     const acts: readonly (() => unknown)[] = [
       () => alice.label(at, 'preview'),
@@ -90,7 +90,7 @@ describe('a pass over the projects of a group', () => {
   });
 
   it('reads everything afresh for whoever does not say as of when, and everything after ten minutes', async () => {
-    const { gitlab, forges, pass, wait } = await createWorld(4);
+    const { gitlab, forges, pass, wait } = await createHarness(4);
     await pass();
     takeApiRequests(gitlab);
     for (const forge of forges) await forge.sources(signal);
@@ -100,7 +100,7 @@ describe('a pass over the projects of a group', () => {
   });
 
   it('reads every project when the query fails, and the next query finds what it missed', async () => {
-    const { gitlab, alice, paths, pass, wait } = await createWorld(4);
+    const { gitlab, alice, paths, pass, wait } = await createHarness(4);
     await pass();
     alice.label({ project: paths[1] ?? '', iid: 2 }, 'preview');
     for (const failure of [{ kind: 'status', status: 502 }, { kind: 'reset' }, { kind: 'truncated', ending: 'clean' }] as const) {
@@ -123,7 +123,7 @@ describe('a pass over the projects of a group', () => {
   it.each(['alice', 'other'])(
     'reads every project where there is no group %s to look at, and asks for it once',
     async (group) => {
-      const { pass, wait } = await createWorld(4, group);
+      const { pass, wait } = await createHarness(4, group);
       expect((await pass()).requests).toHaveLength(5);
       wait(minute);
       expect((await pass()).requests).toHaveLength(4);
@@ -131,7 +131,7 @@ describe('a pass over the projects of a group', () => {
   );
 
   it('reads a moved project, which the query lists under another path', async () => {
-    const { alice, paths, pass, wait } = await createWorld(4);
+    const { alice, paths, pass, wait } = await createHarness(4);
     alice.renameProject(paths[0] ?? '', 'acme/renamed');
     await pass();
     wait(minute / 2);
@@ -141,7 +141,7 @@ describe('a pass over the projects of a group', () => {
   });
 
   it('is incomplete, and nothing is thrown, when it is stopped', async () => {
-    const { gitlab, forges, wait } = await createWorld(1);
+    const { gitlab, forges, wait } = await createHarness(1);
     gitlab.failures.add({ failure: { kind: 'no-answer' } });
     const stopping = new AbortController();
     const reading = forges[0]?.sources(stopping.signal, wait(0));

@@ -10,7 +10,7 @@ const at = { project: path, iid: 1 };
 const hour = 3_600_000;
 
 /** GitLab with so many merge requests, by its own watch. */
-const createWorld = async (count: number, now: () => number) => {
+const createHarness = async (count: number, now: () => number) => {
   const gitlab = await GitlabEmulator.start({ now });
   const alice = gitlab.person('alice');
   await alice.createProject(path);
@@ -21,7 +21,7 @@ const createWorld = async (count: number, now: () => number) => {
 
 describe('a token that is revoked between two pages', () => {
   it('leaves the list incomplete, and everything unknown', async () => {
-    const { gitlab, token, forge } = await createWorld(250, Date.now);
+    const { gitlab, token, forge } = await createHarness(250, Date.now);
     await using _gitlab = gitlab;
     gitlab.failures.add({ failure: { kind: 'status', status: 401, body: '{}' }, match: { path: /[?&]page=2(?:&|$)/ } });
     expect(await forge.sources(signal)).toMatchObject({
@@ -41,7 +41,7 @@ describe('a token that is revoked between two pages', () => {
 describe('labels that were toggled a thousand times', () => {
   it('are what they are in the end, since when they were put there last', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
-    const { gitlab, alice, forge } = await createWorld(1, () => nowMs);
+    const { gitlab, alice, forge } = await createHarness(1, () => nowMs);
     await using _gitlab = gitlab;
     for (let round = 0; round < 1_000; round += 1) {
       const label = round % 2 === 0 ? 'preview' : 'preview:keep';
@@ -90,7 +90,7 @@ describe('watches that disagree', () => {
 describe('a merge request that is changed between two readings', () => {
   it('is never the same as before, whatever was changed and changed back', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
-    const { gitlab, alice, forge } = await createWorld(3, () => nowMs);
+    const { gitlab, alice, forge } = await createHarness(3, () => nowMs);
     await using _gitlab = gitlab;
     const bob = gitlab.person('bob');
     alice.invite(path, bob, 'maintainer');

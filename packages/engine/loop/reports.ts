@@ -12,7 +12,7 @@ interface Report {
 }
 
 /** Short for a person, long enough for a small environment to get ready, so that only the outcome is reported. */
-const defaultSettleMs = 500;
+export const reportSettleMs = 500;
 
 /** Delivers the newest report of each environment, beside the loop: a slow or refusing forge never holds up an environment. */
 export class Reports<R extends Report> {
@@ -31,7 +31,7 @@ export class Reports<R extends Report> {
       readonly clock: Clock;
       readonly random: () => number;
       /** How long a report waits for a newer one: while an environment starts, several follow each other at once. */
-      readonly settleMs?: number;
+      readonly settleMs: number;
       readonly onFailure: (key: string, failure: Failure) => void;
       /** The first report of an environment is about to settle. */
       readonly prefetch?: (report: R, signal: AbortSignal) => void;
@@ -64,7 +64,7 @@ export class Reports<R extends Report> {
       },
     );
     this.#queue = queue;
-    this.#settleMs = options.settleMs ?? defaultSettleMs;
+    this.#settleMs = options.settleMs;
     this.#prefetch = options.prefetch;
   }
 
