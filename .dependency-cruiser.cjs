@@ -26,6 +26,7 @@ const wholeLoop = [
   'reconcile',
   'outcome',
   'project',
+  'project-set',
   'pass',
   'platform',
   'preview',
@@ -56,12 +57,18 @@ const testEntries = [
   '\\.test\\.ts$',
   '\\.program\\.ts$',
   '-reporter\\.ts$',
+  '\\.setup\\.ts$',
   '^test/[^/]+/main\\.ts$',
   '^apps/ephd/demo/main\\.ts$',
 ];
 
 /** The only files that know which adapters and providers there are. */
-const wiring = ['^apps/[^/]+/main\\.ts$', '^apps/ephd/(wiring|forges|provider-types)\\.ts$', '^apps/ephd/demo/'];
+const wiring = [
+  '^apps/[^/]+/main\\.ts$',
+  '^apps/ephd/(wiring|forges|provider-types)\\.ts$',
+  '^apps/ephd/forge-types/',
+  '^apps/ephd/demo/',
+];
 
 const ours = '^(packages|apps|test)/';
 const contract = '^packages/contract/';

@@ -20,6 +20,8 @@ import {
 import { forkModes } from '@eph/engine/desired/forks';
 import { checkTemplate } from '@eph/engine/report/comment-texts';
 import { z } from 'zod';
+import { type CreateServer, isMap, type ReadSecret } from './forge-types/forge-type.ts';
+import { type ForgeTypeName, forgeSchema, forgeTypes } from './forge-types.ts';
 import { faultOfLink } from './links.ts';
 import { providerSchema } from './provider-types.ts';
 
@@ -41,8 +43,6 @@ const text = z.string().min(1);
 const folderName = z.string().regex(labelValue, labelValueMessage);
 const share = 'must be a number from 0 to 1';
 
-const isMap = ({ value }: { readonly value: unknown }): boolean => typeof value === 'object' && value !== null;
-
 const variable = z.union([
   z.string(),
   z
@@ -52,32 +52,6 @@ const variable = z.union([
       when: isMap,
     }),
 ]);
-
-/** Where people keep tokens is their business; they are never in this file. */
-const secret = z.strictObject({ from: text });
-
-const address = z.url({ protocol: /^https?$/, error: 'must be an address such as https://git.example.com' });
-const webhookSecret = secret.optional();
-
-const forge = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('gitea'), url: address, token: secret, webhook_secret: webhookSecret }),
-  z.strictObject({ type: z.literal('gitlab'), url: address.optional(), token: secret, webhook_secret: webhookSecret }),
-  z
-    .strictObject({
-      type: z.literal('github'),
-      url: address.optional(),
-      token: secret.optional(),
-      app: z.strictObject({ id: z.union([z.string(), z.number()]), key: secret, installation: z.int().optional() }).optional(),
-      webhook_secret: webhookSecret,
-    })
-    .refine(({ token, app }) => (token === undefined) !== (app === undefined), {
-      message: 'give one of token and app',
-      when: isMap,
-    }),
-]);
-
-/** Where people find a forge that is not their own; for GitHub, where its API is. */
-const publicUrls = { gitlab: 'https://gitlab.com', github: 'https://api.github.com', gitea: '' } as const;
 
 const forgeName = z.string().regex(dnsLabel, 'must be the name of one of the forges');
 
@@ -166,7 +140,7 @@ const fileSchema = z.strictObject({
     )
     .refine((providers) => Object.keys(providers).length > 0, 'names no provider; without this key there is one called process')
     .optional(),
-  forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forge).default({}),
+  forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forgeSchema).default({}),
   projects: z.array(project).default([]),
   organisations: z.array(organisation).default([]),
 });
@@ -197,16 +171,11 @@ export interface ConfigFile
 /** A server that repositories live on. */
 export interface ConfiguredForge {
   readonly name: string;
-  readonly type: 'gitea' | 'gitlab' | 'github';
-  /** Of GitHub the address of its API, of others that of their pages. */
+  readonly type: ForgeTypeName;
   readonly url: string;
-  readonly credentials: ForgeCredentials;
+  readonly createServer: CreateServer;
   readonly webhookSecret: ServerVariables[string] | undefined;
 }
-
-export type ForgeCredentials =
-  | { readonly token: ServerVariables[string] }
-  | { readonly appId: string; readonly key: ServerVariables[string]; readonly installation: number | undefined };
 
 export const noFile: ConfigFile = { configuration: undefined, documents: [], policy: undefined, projects: [], organisations: [] };
 
@@ -287,7 +256,7 @@ const findDocumentConflicts = (documents: readonly PlacedConfig[], blame: Blame)
   }
 };
 
-/** A path on a forge is not a path on this machine, and only GitLab has groups in groups. */
+/** A path on a forge is not a path on this machine, and not every forge has owners in owners. */
 const findPathConflicts = (
   { projects, organisations }: Pick<z.output<typeof fileSchema>, 'projects' | 'organisations'>,
   forges: ReadonlyMap<string, ConfiguredForge>,
@@ -298,9 +267,11 @@ const findPathConflicts = (
       blame(['projects', index, 'location'], 'must be owner/repository on a forge');
   const message = 'must be the name of an organisation or user; one repository belongs under projects';
   for (const [index, { forge, owner }] of organisations.entries())
-    if (owner.includes('/') && forges.has(forge) && forges.get(forge)?.type !== 'gitlab')
-      blame(['organisations', index, 'owner'], message);
+    if (owner.includes('/') && !mayNest(forges.get(forge))) blame(['organisations', index, 'owner'], message);
 };
+
+/** One that is not known has been reported already. */
+const mayNest = (forge: ConfiguredForge | undefined): boolean => forge === undefined || forgeTypes[forge.type].nestedOwners;
 
 /** Documents about projects that are not configured here: most likely misspelt. */
 export const findStrangers = (
@@ -326,27 +297,16 @@ const readForges = (
   environment: Environment,
   blame: Blame,
 ): ReadonlyMap<string, ConfiguredForge> => {
-  const read = (name: string, key: string, { from }: z.output<typeof secret>): ServerVariables[string] => {
-    const value = environment[from] ?? '';
-    if (value === '') blame([name, key], `ephd was started without a value for the variable ${from}; set it`);
-    return new SecretVariable(value);
-  };
-  const readCredentials = (name: string, given: z.output<typeof forge>): ForgeCredentials => {
-    if (given.token !== undefined) return { token: read(name, 'token', given.token) };
-    const { id, key, installation } = (given.type === 'github' ? given.app : undefined) ?? { id: '', key: { from: '' } };
-    return { appId: String(id), key: read(name, 'app', key), installation };
-  };
   return new Map(
-    Object.entries(forges).map(([name, given]) => [
-      name,
-      {
-        name,
-        type: given.type,
-        url: (given.url ?? publicUrls[given.type]).replace(/\/+$/, ''),
-        credentials: readCredentials(name, given),
-        webhookSecret: given.webhook_secret && read(name, 'webhook_secret', given.webhook_secret),
-      },
-    ]),
+    Object.entries(forges).map(([name, { type, url, readCredentials, webhook_secret: webhook }]) => {
+      const read: ReadSecret = (key, { from }) => {
+        const value = environment[from] ?? '';
+        if (value === '') blame([name, key], `ephd was started without a value for the variable ${from}; set it`);
+        return new SecretVariable(value);
+      };
+      const createServer = readCredentials(read);
+      return [name, { name, type, url, createServer, webhookSecret: webhook && read('webhook_secret', webhook) }];
+    }),
   );
 };
 

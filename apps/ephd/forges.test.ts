@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createGitlabServer } from '@eph/adapters/forge-gitlab/gitlab-server';
 import { projectId, silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GitlabEmulator } from '../../test/parts/gitlab/gitlab-emulator.ts';
@@ -26,11 +27,12 @@ const start = async (...paths: readonly string[]) => {
     name: 'work',
     type: 'gitlab',
     url: gitlab.url,
-    credentials: { token: { value: gitlab.personalToken(alice), secret: true } },
+    createServer: (options) => createGitlabServer({ ...options, baseUrl: gitlab.url, token: gitlab.personalToken(alice) }),
     webhookSecret: undefined,
   };
   const projects = paths.map((path, index) => ({ ...plainProject(projectId(`p${index}`), path), forge }));
-  const forges = new Forges(projects, { dataFolder, environment: { PATH: process.env.PATH }, links: {}, log: silentLog });
+  const forges = new Forges({ dataFolder, environment: { PATH: process.env.PATH }, links: {}, log: silentLog });
+  forges.add(projects);
   onTestFinished(async () => {
     await forges[Symbol.asyncDispose]();
     await gitlab[Symbol.asyncDispose]();

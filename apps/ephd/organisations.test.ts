@@ -113,7 +113,7 @@ describe('organisations', () => {
 
   const startWith = (first: Reading<ListedRepository>, configured: readonly ConfiguredProject[] = []) => {
     const clock = new ManualClock();
-    const world = { reading: first as Reading<ListedRepository> | Error, reads: 0, refuses: false };
+    const world = { reading: first as Reading<ListedRepository> | Error, reads: 0, refuses: false, onRead: () => {} };
     const told: (readonly string[])[] = [];
     const organisations = new Organisations({
       organisations: [organisation('acme')],
@@ -122,6 +122,7 @@ describe('organisations', () => {
       log: silentLog,
       async read() {
         world.reads += 1;
+        world.onRead();
         if (world.reading instanceof Error) throw world.reading;
         return world.reading;
       },
@@ -191,6 +192,34 @@ describe('organisations', () => {
     expect(organisations.projects.map(({ id }) => id)).toEqual(['shop']);
     world.refuses = false;
     await pass(minute);
+    expect(told).toEqual([['blog']]);
+  });
+
+  it('are read soon after a webhook, and once for many', async () => {
+    const { clock, world, told, organisations, pass } = startWith(completeReading(list('acme/shop')));
+    await organisations.start();
+    world.reading = completeReading(list('acme/blog'));
+    for (let count = 0; count < 500; count += 1) organisations.wake();
+    await pass(1_000);
+    expect(told).toEqual([['blog']]);
+    expect(world.reads).toBe(2);
+    clock.advance(9 * minute);
+    expect(world.reads).toBe(2);
+    await pass(minute);
+    expect(world.reads).toBe(3);
+  });
+
+  it('are read once more after a webhook that arrives while they are read', async () => {
+    const { clock, world, told, organisations, pass } = startWith(completeReading(list('acme/shop')));
+    await organisations.start();
+    world.onRead = () => {
+      world.onRead = () => {};
+      organisations.wake();
+    };
+    await pass(10 * minute);
+    world.reading = completeReading(list('acme/blog'));
+    expect(clock.nextDue()).toBe(clock.now() + 1_000);
+    await pass(1_000);
     expect(told).toEqual([['blog']]);
   });
 

@@ -96,6 +96,8 @@ export interface OrganisationsOptions {
 const refreshMs = 10 * 60_000;
 /** After a failed or incomplete reading. */
 const retryMs = 60_000;
+/** After a webhook: often many of them arrive together. */
+const soonMs = 1_000;
 
 /** Reads the repositories of organisations from time to time. A complete reading stays valid until the next complete one. */
 export class Organisations implements AsyncDisposable {
@@ -103,7 +105,7 @@ export class Organisations implements AsyncDisposable {
   readonly #repositories = new Map<ConfiguredOrganisation, readonly ListedRepository[]>();
   readonly #stopping = new AbortController();
   #projects: readonly ConfiguredProject[];
-  #cancel: Cancel | undefined;
+  #next: { readonly at: number; readonly cancel: Cancel } | undefined;
   #refreshing: Promise<void> = Promise.resolve();
 
   constructor(options: OrganisationsOptions) {
@@ -129,17 +131,28 @@ export class Organisations implements AsyncDisposable {
     return this.#projects;
   }
 
+  /** The repositories may have changed. Many calls cause one reading. */
+  wake(): void {
+    if (this.#options.organisations.length > 0) this.#schedule(soonMs);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
-    this.#cancel?.();
+    this.#next?.cancel();
     await this.#refreshing;
   }
 
+  /** In this time at the latest. */
   #schedule(ms: number): void {
-    if (this.#stopping.signal.aborted) return;
-    this.#cancel = this.#options.clock.after(ms, () => {
-      this.#refreshing = this.#refresh();
+    const { clock } = this.#options;
+    const at = clock.now() + ms;
+    if (this.#stopping.signal.aborted || (this.#next !== undefined && this.#next.at <= at)) return;
+    this.#next?.cancel();
+    const cancel = clock.after(ms, () => {
+      this.#next = undefined;
+      this.#refreshing = this.#refreshing.then(() => this.#refresh());
     });
+    this.#next = { at, cancel };
   }
 
   async #refresh(): Promise<void> {

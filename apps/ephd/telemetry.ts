@@ -63,6 +63,14 @@ export const createMetrics = (
   gauge('eph_forge_budget_remaining', 'Remaining requests within the rate limit of a forge', ['forge', 'account'], () =>
     budgets().map(({ remaining, ...labels }) => [remaining, labels]),
   );
+  gauge('eph_forge_reading_interval_seconds', 'Longest time between two readings of a repository', ['forge', 'webhooks'], () =>
+    [...(engine()?.polling().values() ?? [])]
+      .toSorted((a, b) => a.intervalMs - b.intervalMs)
+      .map(({ account, isAnnounced, intervalMs }) => [
+        intervalMs / 1000,
+        { forge: account, webhooks: isAnnounced ? 'yes' : 'no' },
+      ]),
+  );
 
   const loggedFaults = new Map<string, string>();
   const logFaults = (project: string, faults: readonly Failure[]): void => {

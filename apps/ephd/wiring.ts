@@ -8,7 +8,6 @@ import { createSqlStore } from '@eph/adapters/store-sql/store';
 import { EphError, type Failure, type ProviderName, projectId, shippedSections } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
-import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import { Engine } from '@eph/engine/loop/engine';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import { systemClock } from '@eph/engine/loop/system-clock';
@@ -28,6 +27,7 @@ import { createHookRoutes } from './hooks.ts';
 import { Leadership } from './leadership.ts';
 import { Organisations } from './organisations.ts';
 import ephd from './package.json' with { type: 'json' };
+import { Projects } from './projects.ts';
 import { EnvironmentRequests } from './requests/environment-requests.ts';
 import { createRequestRoutes } from './requests/request-routes.ts';
 import { StopPoller } from './requests/stop-poller.ts';
@@ -43,41 +43,8 @@ export interface Ephd extends AsyncDisposable {
   readonly webhookPort: number | undefined;
 }
 
-/**
- * Puts the whole daemon together and starts it. Where whole organisations are watched, other repositories mean other projects: then all of
- * it is put together again. Nothing is lost with it, and services do not notice.
- */
+/** Puts the whole daemon together and starts it. */
 export const startEphd = async (config: Config, environment: Environment, log: Logger): Promise<Ephd> => {
-  if (config.organisations.length === 0) return await startWith(config, environment, log);
-  await using stack = new AsyncDisposableStack();
-  const forges = stack.use(new Forges([], { dataFolder: config.dataFolder, environment, links: config.links, log }));
-  let running: Ephd | undefined;
-  const restart = async (projects: Config['projects']): Promise<Ephd> => {
-    await running?.[Symbol.asyncDispose]();
-    running = undefined;
-    running = await startWith({ ...config, projects }, environment, log);
-    return running;
-  };
-  stack.defer(() => running?.[Symbol.asyncDispose]());
-  const organisations = stack.use(
-    new Organisations({
-      organisations: config.organisations,
-      projects: config.projects,
-      clock: systemClock,
-      log,
-      read: (forge, owner, signal) => forges.readRepositories(forge, owner, signal),
-      onChange: async (projects) => {
-        log.info({ projects: projects.map(({ id }) => id) }, 'other repositories; ephd starts over with them');
-        await restart(projects);
-      },
-    }),
-  );
-  const { apiUrl, gatewayPort, webhookPort } = await restart(await organisations.start());
-  const all = stack.move();
-  return { apiUrl, gatewayPort, webhookPort, [Symbol.asyncDispose]: () => all.disposeAsync() };
-};
-
-const startWith = async (config: Config, environment: Environment, log: Logger): Promise<Ephd> => {
   await using stack = new AsyncDisposableStack();
   mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
   // Two containers may share a host name and a pid; two holders with one name would share the lease.
@@ -95,14 +62,26 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     }),
   );
 
-  const forges = stack.use(new Forges(config.projects, { dataFolder: config.dataFolder, environment, links: config.links, log }));
-  const projects = new Map(config.projects.map((project) => [project.id, project]));
+  const forges = stack.use(new Forges({ dataFolder: config.dataFolder, environment, links: config.links, log }));
+  const reader = createConfigurationReader(config, (options) => stack.use(createGitForge({ ...options, environment, log })));
   const configuration = new Configuration({
     documents: config.configuration.documents,
     policy: config.policy,
-    reader: createConfigurationReader(config, (options) => stack.use(createGitForge({ ...options, environment, log }))),
+    reader,
   });
   let engine: Engine | undefined;
+  const projects = new Projects({ forges, reader, engine: () => engine, log });
+  const organisations = stack.use(
+    new Organisations({
+      organisations: config.organisations,
+      projects: config.projects,
+      clock: systemClock,
+      log,
+      read: (forge, owner, signal) => forges.readRepositories(forge, owner, signal),
+      onChange: (all) => projects.set(all),
+    }),
+  );
+  await projects.set(await organisations.start());
   const routes = new RouteTable();
   const metrics = createMetrics(
     log,
@@ -128,7 +107,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
         folder: folderOfProvider(config.dataFolder, name),
         variables: environment,
         exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
-        secretOf: (project, variable) => projects.get(project)?.variables[variable]?.value,
+        secretOf: (project, variable) => projects.all.get(project)?.variables[variable]?.value,
         // Known before any service is started, since the gateway listens.
         urlOf: (identity) => urlOf(identity.name),
         log,
@@ -138,12 +117,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
   );
   const createEngine = (): Engine =>
     new Engine({
-      projects: new Map(
-        config.projects.map((project) => [
-          project.id,
-          { ...project, forge: forges.get(project.id).forge, resolver: commitTreeResolver },
-        ]),
-      ),
+      projects: projects.forEngine(),
       configuration,
       providers,
       retired: retiredNames,
@@ -216,25 +190,27 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
     policy: config.policy,
     providers: [...providers.values()].filter(({ name }) => !retiredNames.has(name)),
     configurationOf(name) {
-      const project = config.projects.find(({ id }) => id === name);
+      const project = projects.all.values().find(({ id }) => id === name);
       return project && configuration.layersFor(project.repository, project.id);
     },
   });
   const health = createHealthRoutes({ leadership, engine: () => engine, events: store.events, registry: metrics.registry });
-  const hooks = createHookRoutes(leadingEngine, new Set(projects.keys()));
+  const hooks = createHookRoutes(leadingEngine, projects.all);
   const v1 = [environments, createRequestRoutes({ requests, find }), validation];
   const api = createApi({ root: [health, hooks, createSchemaRoutes()], v1 }, log, ephd.version);
   let webhookPort: number | undefined;
   if (config.webhooks !== undefined) {
     const webhooks = createWebhookRoutes({
-      secrets: (type) =>
-        [...config.projects, ...config.organisations].flatMap(({ forge }) =>
-          forge?.type === type ? (forge.webhookSecret?.value ?? []) : [],
-        ),
+      secrets: (type) => {
+        const used = new Set([...config.projects, ...config.organisations].map(({ forge }) => forge));
+        return [...used].flatMap((forge) => (forge?.type === type ? (forge.webhookSecret?.value ?? []) : []));
+      },
       projectOf: (type, name) =>
-        config.projects.find(({ forge, location }) => forge?.type === type && location.toLowerCase() === name.toLowerCase())?.id,
+        projects.all.values().find(({ forge, location }) => forge?.type === type && location.toLowerCase() === name.toLowerCase())
+          ?.id,
       // A forge gives up on an address that refuses too often, so one that stands by says nothing.
-      wake: (id) => engine?.wakeProject(id),
+      wake: (id) => engine?.announce(id),
+      wakeOrganisations: () => organisations.wake(),
       now: Date.now,
       log,
     });
@@ -262,7 +238,7 @@ const startWith = async (config: Config, environment: Environment, log: Logger):
 
 /** The configuration repository is read in the same way as a project; nothing of it is ever run. */
 const createConfigurationReader = (
-  { configuration: { repository }, dataFolder, projects }: Config,
+  { configuration: { repository }, dataFolder }: Config,
   createForge: (options: Pick<Parameters<typeof createGitForge>[0], 'project' | 'location' | 'folder'>) => GitForge,
 ): ConfigurationReader | undefined => {
   if (repository === undefined) return undefined;
@@ -270,8 +246,7 @@ const createConfigurationReader = (
   const folder = join(dataFolder, 'configuration');
   mkdirSync(folder, { recursive: true });
   const forge = createForge({ project: projectId('configuration'), location, folder });
-  const keys = projects.map((project) => ({ repository: project.repository, project: project.id }));
-  return new ConfigurationReader({ forge, name: basename(location), branch, environment }, keys);
+  return new ConfigurationReader({ forge, name: basename(location), branch, environment });
 };
 
 type Server = ReturnType<typeof serve>;

@@ -9,7 +9,9 @@ import {
 import type { Generator } from '@eph/engine/desired/generator';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
+import type { Clock } from '@eph/engine/loop/clock';
 import { Engine } from '@eph/engine/loop/engine';
+import type { PollingLimit } from '@eph/engine/loop/polling';
 import { systemClock } from '@eph/engine/loop/system-clock';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
@@ -71,17 +73,18 @@ export interface EngineHarness {
   readonly observed: readonly ObservedEnvironment[];
 }
 
-/** The real loop, on the clock of this machine, reporting to nobody. */
+/** The real loop, reporting to nobody. */
 export const createBenchEngine = (
   forges: readonly Forge[],
   providers: readonly Provider[],
   generators: readonly Generator[],
+  { clock = systemClock, limit }: { readonly clock?: Clock; readonly limit?: PollingLimit } = {},
 ): Engine =>
   new Engine({
     projects: new Map(
       forges.map((forge) => [
         forge.project,
-        { forge, resolver: commitTreeResolver, forks: 'deny', repository: forge.project, team: undefined, variables: {} },
+        { forge, resolver: commitTreeResolver, forks: 'deny', repository: forge.project, team: undefined, variables: {}, limit },
       ]),
     ),
     configuration: new Configuration({ documents: [] }),
@@ -89,7 +92,7 @@ export const createBenchEngine = (
     retired: new Set(),
     sections: [...shippedSections, extrasSection],
     generators,
-    clock: systemClock,
+    clock,
     random: Math.random,
     workers: 8,
     telemetry: silentTelemetry,

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createGithubForge, type GithubForge } from '@eph/adapters/forge-github/github-forge';
-import { createGithubIdentity } from '@eph/adapters/forge-github/github-identity';
-import { createGitlabForge, type GitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
-import { createGroupChanges } from '@eph/adapters/forge-gitlab/group-changes';
+import type { GithubForge } from '@eph/adapters/forge-github/github-forge';
+import { createGithubServer } from '@eph/adapters/forge-github/github-server';
+import type { GitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
+import { createGitlabServer } from '@eph/adapters/forge-gitlab/gitlab-server';
+import { shippedComments } from '@eph/adapters/forge-http/comments.fake';
 import { projectId, silentLog } from '@eph/contract';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
@@ -19,10 +20,8 @@ const rounds = 3;
 /** The number of concurrent requests that the gate of one identity allows. */
 const atOnce = 16;
 
-export const measureForgeIdle = async (): Promise<readonly Figure[]> => [...(await measureGithub()), await measureGroup()];
-
 /** A pass over unchanged repositories: rate limit points and requests at GitHub, memory and time in Eph. */
-const measureGithub = async (): Promise<readonly Figure[]> => {
+export const measureGithubIdle = async (): Promise<readonly Figure[]> => {
   // The rate limit of an installation in a large organisation.
   await using github = await GithubEmulator.start({ rateLimit: { core: 12_500 } });
   github.populate({ owner, repositories, pullRequestsEach, labels: (pull) => (pull === 1 ? ['preview'] : []) });
@@ -63,11 +62,10 @@ const measureGithub = async (): Promise<readonly Figure[]> => {
 const createForges = (github: GithubEmulator, folder: string, names: readonly string[]): readonly GithubForge[] => {
   const app = github.createApp();
   const auth = { appId: app.id, privateKey: app.privateKey, installationId: app.install(owner).id };
-  const options = { baseUrl: github.url, auth, now: Date.now, random: Math.random, log: silentLog };
-  const identity = createGithubIdentity(options);
-  return names.map((name) =>
-    createGithubForge({ ...options, project: projectId(name), owner, repository: name, folder: join(folder, name), identity }),
-  );
+  const server = createGithubServer({ baseUrl: github.url, auth, now: Date.now, random: Math.random, log: silentLog });
+  const connect = (name: string) =>
+    server.connect({ ...shippedComments, project: projectId(name), location: `${owner}/${name}`, folder: join(folder, name) });
+  return names.map((name) => connect(name).forge);
 };
 
 const readAll = async (forges: readonly GithubForge[]): Promise<void> => {
@@ -82,7 +80,7 @@ const readAll = async (forges: readonly GithubForge[]): Promise<void> => {
 };
 
 /** A pass over the projects of a GitLab group, where one request covers all of them. */
-const measureGroup = async (): Promise<Figure> => {
+export const measureGroupIdle = async (): Promise<readonly Figure[]> => {
   // Long before the first pass, so that no change is recent.
   let ago = 3_600_000;
   await using gitlab = await GitlabEmulator.start({ now: () => Date.now() - ago });
@@ -93,7 +91,8 @@ const measureGroup = async (): Promise<Figure> => {
     for (let made = 0; made < pullRequestsEach; made += 1) gitlab.addMergeRequest(path, { author: alice, sha: 'a'.repeat(40) });
   }
   ago = 0;
-  const forges = createGroupForges(gitlab, paths);
+  const folder = await mkdtemp(join(tmpdir(), 'eph-forge-idle-'));
+  const forges = createGroupForges(gitlab, folder, paths);
   await passOver(forges);
   gitlab.requests.clear();
   for (let round = 0; round < rounds; round += 1) await passOver(forges);
@@ -101,23 +100,23 @@ const measureGroup = async (): Promise<Figure> => {
   alice.label({ project: `${owner}/service-1`, iid: 1 }, 'preview');
   if ((await passOver(forges)) !== 1) throw new Error('a label was not seen');
   await Promise.all(forges.map((forge) => forge[Symbol.asyncDispose]()));
-  return reported('forge-idle-requests-group', requests / rounds / projectsOfGroup, 'per repository');
+  await rm(folder, { recursive: true, force: true });
+  return [reported('forge-idle-requests-group', requests / rounds / projectsOfGroup, 'per repository')];
 };
 
-const createGroupForges = (gitlab: GitlabEmulator, paths: readonly string[]): readonly GitlabForge[] => {
+const createGroupForges = (gitlab: GitlabEmulator, folder: string, paths: readonly string[]): readonly GitlabForge[] => {
   const token = gitlab.groupToken(owner);
-  const options = { baseUrl: gitlab.url, token, now: Date.now, random: Math.random, log: silentLog };
-  const shared = createGroupChanges(options, owner);
-  return paths.map((path, index) =>
-    createGitlabForge({
-      ...options,
+  const server = createGitlabServer({ baseUrl: gitlab.url, token, now: Date.now, random: Math.random, log: silentLog });
+  const shared = server.createSharedChanges(owner);
+  const connect = (location: string, index: number) =>
+    server.connect({
+      ...shippedComments,
       project: projectId(`service-${index + 1}`),
-      path,
-      folder: '/nonexistent',
-      kinds: ['pr'],
+      location,
+      folder: join(folder, String(index)),
       shared,
-    }),
-  );
+    });
+  return paths.map((path, index) => connect(path, index).forge);
 };
 
 /** How many merge requests have a label. */

@@ -1,29 +1,76 @@
+import { parseArgs } from 'node:util';
 import { measureCliStart } from './cli-start.ts';
 import type { Figure } from './figure.ts';
-import { measureForgeIdle } from './forge-idle.ts';
+import { measureForgeDoubt } from './forge-doubt.ts';
+import { measureGithubIdle, measureGroupIdle } from './forge-idle.ts';
+import { measureForgeMinute } from './forge-minute.ts';
 import { measureGateway } from './gateway.ts';
-import { measureLabelToComment } from './label-to-comment.ts';
+import { measureLabelToComment, measureLabelToCommentUntuned } from './label-to-comment.ts';
 import { measurePass } from './pass.ts';
 import { measurePushToPage } from './push-to-page.ts';
+import { hasName, listFigures, type Measurement, type Selected, selectMeasurements } from './selection.ts';
 import { measureSourceLines } from './source-lines.ts';
 import { measureSpecParse } from './spec-parse.ts';
 import { measureThousand } from './thousand.ts';
-import { measureValues } from './values.ts';
-import { measureWebhookToApply } from './webhook-to-apply.ts';
+import { measureValues, measureValuesGrowth, measureValuesUnchanged } from './values.ts';
+import { measureWebhookToApply, measureWebhookToApplyInOne } from './webhook-to-apply.ts';
 
-const measurements: readonly { readonly title: string; measure(): readonly Figure[] | Promise<readonly Figure[]> }[] = [
-  { title: 'passes over unchanged environments', measure: measurePass },
-  { title: 'a thousand environments', measure: measureThousand },
-  { title: 'from push to page', measure: measurePushToPage },
-  { title: 'idle passes over forges', measure: measureForgeIdle },
-  { title: 'from webhook to apply', measure: measureWebhookToApply },
-  { title: 'from label to comment', measure: measureLabelToComment },
-  { title: 'the gateway', measure: measureGateway },
-  { title: 'the start of the command line', measure: measureCliStart },
-  { title: 'reading eph.yaml', measure: measureSpecParse },
-  { title: 'values through four layers', measure: measureValues },
-  { title: 'lines of source', measure: measureSourceLines },
+const measurements: readonly Measurement[] = [
+  {
+    title: 'passes over unchanged environments',
+    figures: ['pass-10k', 'pass-growth', 'pass-one-away'],
+    measure: measurePass,
+  },
+  { title: 'a thousand environments', figures: ['memory-per-environment', 'restart-recovery'], measure: measureThousand },
+  { title: 'from push to page', figures: ['push-to-page'], measure: measurePushToPage },
+  {
+    title: 'idle passes over forges: GitHub',
+    figures: ['forge-idle-cost', 'forge-idle-requests', 'forge-idle-memory', 'forge-idle-time'],
+    measure: measureGithubIdle,
+  },
+  { title: 'idle passes over forges: a group of GitLab', figures: ['forge-idle-requests-group'], measure: measureGroupIdle },
+  {
+    title: 'a minute of many quiet repositories',
+    figures: ['forge-minute', 'forge-minute-requests'],
+    measure: measureForgeMinute,
+  },
+  {
+    title: 'a forge in doubt',
+    figures: ['forge-doubt', 'forge-doubt-requests', 'forge-honest-requests'],
+    measure: measureForgeDoubt,
+  },
+  { title: 'from webhook to apply', figures: ['webhook-to-apply'], measure: measureWebhookToApply },
+  {
+    title: 'from webhook to apply in one repository',
+    figures: ['webhook-to-apply-one-repository'],
+    measure: measureWebhookToApplyInOne,
+  },
+  { title: 'from label to comment', figures: ['label-to-comment'], measure: measureLabelToComment },
+  {
+    title: 'from label to comment with the queues of Gitea as they are',
+    figures: ['label-to-comment-untuned'],
+    measure: measureLabelToCommentUntuned,
+  },
+  { title: 'the gateway', figures: ['gateway-vs-nginx', 'gateway-vs-httpxy'], measure: measureGateway },
+  { title: 'the start of the command line', figures: ['cli-start'], measure: measureCliStart },
+  { title: 'reading eph.yaml', figures: ['spec-parse'], measure: measureSpecParse },
+  { title: 'values through four layers', figures: ['values-vs-deepmerge'], measure: measureValues },
+  { title: 'values through four layers, many components', figures: ['values-growth'], measure: measureValuesGrowth },
+  { title: 'values through four layers, resolved again', figures: ['values-unchanged'], measure: measureValuesUnchanged },
+  { title: 'lines of source', figures: ['source-lines', 'source-lines-core', 'test-lines'], measure: measureSourceLines },
 ];
+
+const help = `Measures the performance goals. Ratios are against a baseline from the same run.
+
+  npm run bench                               measures everything
+  npm run bench -- pass-growth push-to-page   measures only what these figures need, and reports only them
+  npm run bench -- gateway                    measures everything under the titles that contain the word
+  npm run bench -- --json [...]               prints JSON instead of a table
+  npm run bench -- --help
+
+Exit status: 0 every goal is met, 1 a goal is missed, 2 the command was not understood.
+
+${listFigures(measurements)}`;
 
 const printTable = (figures: readonly Figure[]): void => {
   const rows = figures.map(({ name, value, unit, goal, met, note }) => [
@@ -43,15 +90,54 @@ const printTable = (figures: readonly Figure[]): void => {
     );
 };
 
-const json = process.argv.includes('--json');
-const only = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const figures: Figure[] = [];
-for (const measurement of measurements) {
-  const { title } = measurement;
-  if (only.length > 0 && !only.some((word) => title.includes(word))) continue;
-  process.stderr.write(`measuring ${title}\n`);
-  figures.push(...(await measurement.measure()));
+/** A figure that no list names could not be asked for. */
+const checkFigures = ({ title, figures }: Measurement, measured: readonly Figure[]): void => {
+  const isExpected = ({ name }: Figure): boolean => figures.some((figure) => hasName(name, figure));
+  const missing = figures.filter((figure) => !measured.some(({ name }) => hasName(name, figure)));
+  const wrong = [...missing, ...measured.filter((figure) => !isExpected(figure)).map(({ name }) => name)];
+  if (wrong.length > 0) throw new Error(`${title}: the list of figures and the measurement differ: ${wrong.join(', ')}`);
+};
+
+const measureAll = async (selected: readonly Selected[]): Promise<readonly Figure[]> => {
+  const figures: Figure[] = [];
+  for (const { measurement, isWanted } of selected) {
+    process.stderr.write(`measuring ${measurement.title}\n`);
+    const measured = await measurement.measure();
+    checkFigures(measurement, measured);
+    figures.push(...measured.filter(({ name }) => isWanted(name)));
+  }
+  return figures;
+};
+
+interface Request {
+  readonly selected: readonly Selected[];
+  readonly json: boolean;
 }
-if (json) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
-else printTable(figures);
-process.exit(figures.some((figure) => figure.met === false) ? 1 : 0);
+
+/** Undefined if the caller asked for help. */
+const parseRequest = (args: string[]): Request | undefined => {
+  const options = { json: { type: 'boolean' }, help: { type: 'boolean' } } as const;
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  if (values.help === true) return undefined;
+  return { selected: selectMeasurements(measurements, positionals), json: values.json === true };
+};
+
+const main = async (): Promise<number> => {
+  let asked: Request | undefined;
+  try {
+    asked = parseRequest(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 2;
+  }
+  if (asked === undefined) {
+    process.stdout.write(`${help}\n`);
+    return 0;
+  }
+  const figures = await measureAll(asked.selected);
+  if (asked.json) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
+  else printTable(figures);
+  return figures.some((figure) => figure.met === false) ? 1 : 0;
+};
+
+process.exit(await main());

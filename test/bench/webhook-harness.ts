@@ -95,6 +95,7 @@ export const createWebhookHarness = async (projects: number, each: number, secre
     secrets: () => [secret],
     projectOf: (_, name) => ids.find((id) => name === fullNameOf(id)),
     wake: (id) => engine.wakeProject(id),
+    wakeOrganisations: () => {},
     now: Date.now,
     log: silentLog,
   });

@@ -19,6 +19,10 @@ const secret = 'a secret of the bench';
  */
 export const measureWebhookToApply = async (): Promise<readonly Figure[]> => [
   atMost('webhook-to-apply', await measure(100, 10), 3),
+];
+
+/** With all environments in one repository, which one webhook wakes. */
+export const measureWebhookToApplyInOne = async (): Promise<readonly Figure[]> => [
   reported('webhook-to-apply-one-repository', await measure(1, 1_000)),
 ];
 

@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { beforeAll, describe, it } from 'vitest';
 import { describeWith } from '../parts/describe-with.ts';
 import { gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
-import type { GiteaServer } from '../parts/gitea-server.ts';
+import type { GiteaAccess } from '../parts/gitea-server.ts';
+import { findSharedGitea, ownName } from '../parts/shared-gitea.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { expectFullLifecycle, type ForgeHarness, wakingAfterEachStep } from './forge-lifecycle.ts';
 import { labelledApp, plainApp, textsOf } from './labelled-app.ts';
@@ -50,19 +51,18 @@ const plainGit = ({ repository }: EphdHarness): ForgeHarness => ({
 });
 
 describeWith(gitea, 'the lifecycle of an environment on Gitea', () => {
-  let server: GiteaServer;
+  let server: GiteaAccess;
 
   beforeAll(async () => {
-    server = await gitea.start();
+    server = await findSharedGitea();
   }, 120_000);
-  afterAll(() => server.stop());
 
   it.each([
     ['with webhooks', true],
     ['without', false],
   ])('is triggered by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, hooked) => {
     await using harness = await EphdHarness.create();
-    const name = `shop-${hooked ? 'hooked' : 'polled'}`;
+    const name = ownName('shop');
     const repository = await server.createRepository(server.admin.name, name, { 'README.md': 'a shop' });
     await repository.createLabel('preview');
     const config = join(harness.folder, 'ephd.yaml');

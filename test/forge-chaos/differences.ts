@@ -1,7 +1,7 @@
+import { shippedComments } from '@eph/adapters/forge-http/comments.fake';
 import type { CommitSha, EnvironmentId } from '@eph/contract';
 import { componentName } from '@eph/contract';
 import type { ForgeChaosHarness } from './forge-chaos-harness.ts';
-import { renderComment } from './reports.ts';
 import type { Violation } from './verifier.ts';
 
 const web = componentName('web');
@@ -79,5 +79,5 @@ const compareReports = async (
   const [report] = written;
   if (isReportDeleted) return report === undefined ? [] : [`pull request ${number} shows a report that a user deleted`];
   if (report === undefined) return [`pull request ${number} shows no report`];
-  return report.body === renderComment(last) ? [] : [`pull request ${number} shows another report than the last`];
+  return report.body === shippedComments.renderComment(last) ? [] : [`pull request ${number} shows another report than the last`];
 };

@@ -1,3 +1,4 @@
+import { shippedComments } from '@eph/adapters/forge-http/comments.fake';
 import { type EnvironmentId, projectId, shippedSections, silentLog } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
@@ -15,7 +16,6 @@ import { StopPoller } from '../../apps/ephd/requests/stop-poller.ts';
 import type { Random } from '../simulate/random.ts';
 import type { FixtureOptions, ForgeFixture } from './forge-fixture.ts';
 import type { Plant } from './plants.ts';
-import { renderComment } from './reports.ts';
 import { Verifier } from './verifier.ts';
 
 const shop = projectId('shop');
@@ -118,7 +118,7 @@ export class ForgeChaosHarness implements AsyncDisposable {
   }
 
   isDelivered(comment: string): boolean {
-    return [...this.reports.values()].some((report) => renderComment(report) === comment);
+    return [...this.reports.values()].some((report) => shippedComments.renderComment(report) === comment);
   }
 
   async advance(seconds: number): Promise<void> {

@@ -2,22 +2,20 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createGiteaForge } from '@eph/adapters/forge-gitea/gitea-forge';
-import { createGiteaReporter } from '@eph/adapters/forge-gitea/gitea-reporter';
-import { createGate } from '@eph/adapters/forge-http/gate';
+import { createGiteaServer } from '@eph/adapters/forge-gitea/gitea-server';
+import { shippedComments } from '@eph/adapters/forge-http/comments.fake';
 import { projectId, silentLog } from '@eph/contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import type { Failure } from '../parts/emulation/failures.ts';
 import { gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
 import { FaultProxy } from './fault-proxy.ts';
 import { commonFaults, type Fault, toRules } from './faults.ts';
 import type { FixtureOptions, ForgeFixture, PullState } from './forge-fixture.ts';
-import { renderComment } from './reports.ts';
 import { label, specOf, type TriggerKind } from './triggers.ts';
 
+/** Pauses are longer than what requests wait for: the manual clock does not advance during a wait. */
 const ownFaults: readonly Fault<Failure>[] = [
-  { failure: { kind: 'status', status: 429, headers: { 'retry-after': '1' }, body: 'Retry later\n' }, share: 0.012 },
+  { failure: { kind: 'status', status: 429, headers: { 'retry-after': '3' }, body: 'Retry later\n' }, share: 0.012 },
 ];
 
 /** Gitea adds a push to the timeline of a pull request asynchronously. */
@@ -59,23 +57,13 @@ export const startGitea = async ({ seed, now, random }: FixtureOptions): Promise
     return commit;
   };
 
-  const forge = createGiteaForge({
-    project: projectId('shop'),
-    baseUrl: proxy.url,
-    owner: repository.owner,
-    repository: repository.name,
-    token: bot.token,
-    folder: join(folder, 'data'),
-    now,
-    random,
-    log: silentLog,
-    // The manual clock does not advance during a wait.
-    gate: createGate({ shown: 'Gitea', now, random, log: silentLog, maxWaitMs: 0 }),
-  });
+  const configured = createGiteaServer({ baseUrl: proxy.url, token: bot.token, now, random, log: silentLog });
+  const where = { project: projectId('shop'), location: 'acme/shop', folder: join(folder, 'data') };
+  const { forge, reporter } = configured.connect({ ...shippedComments, ...where });
 
   return {
     forge,
-    reporter: createGiteaReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus }),
+    reporter,
 
     async open(branch, trigger) {
       const commit = await push(branch, trigger);

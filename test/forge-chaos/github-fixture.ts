@@ -1,27 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGithubForge } from '@eph/adapters/forge-github/github-forge';
-import { createGithubReporter } from '@eph/adapters/forge-github/github-reporter';
+import { createGithubServer } from '@eph/adapters/forge-github/github-server';
+import { shippedComments } from '@eph/adapters/forge-http/comments.fake';
 import { projectId, silentLog } from '@eph/contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import type { Failure } from '../parts/github/http/failures.ts';
 import { commonFaults, type Fault, toRules } from './faults.ts';
 import type { FixtureOptions, ForgeFixture } from './forge-fixture.ts';
-import { renderComment } from './reports.ts';
 import { label, specOf, type TriggerKind } from './triggers.ts';
 
+/** Pauses are longer than what requests wait for: the manual clock does not advance during a wait. */
 const ownFaults: readonly Fault<Failure>[] = [
-  { failure: { kind: 'secondary-limit', status: 403, retryAfterSeconds: 1 }, share: 0.01 },
-  { failure: { kind: 'no-answer' }, share: 0.002 },
+  { failure: { kind: 'secondary-limit', status: 403, retryAfterSeconds: 3 }, share: 0.012 },
 ];
-
-/** Git waits a minute for an answer, in real time. */
-const apiOnly = { path: /^(?!.*\.git\/)/ };
-
-/** In real time: how long a request waits for an answer that never comes. */
-const timeoutMs = 500;
 
 export const startGithub = async ({ seed, now, random }: FixtureOptions): Promise<ForgeFixture> => {
   const github = await GithubEmulator.start({ seed, now });
@@ -40,24 +32,13 @@ export const startGithub = async ({ seed, now, random }: FixtureOptions): Promis
     commits.set(commit, trigger);
   };
 
-  const forge = createGithubForge({
-    project: projectId('shop'),
-    baseUrl: github.url,
-    owner: 'acme',
-    repository: 'shop',
-    auth: { token: github.createToken() },
-    folder: join(folder, 'data'),
-    now,
-    random,
-    log: silentLog,
-    timeoutMs,
-    // The manual clock does not advance during a wait.
-    maxWaitMs: 0,
-  });
+  const server = createGithubServer({ baseUrl: github.url, auth: { token: github.createToken() }, now, random, log: silentLog });
+  const where = { project: projectId('shop'), location: 'acme/shop', folder: join(folder, 'data') };
+  const { forge, reporter } = server.connect({ ...shippedComments, ...where });
 
   return {
     forge,
-    reporter: createGithubReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus }),
+    reporter,
 
     open(branch, trigger) {
       push(branch, trigger);
@@ -107,8 +88,7 @@ export const startGithub = async ({ seed, now, random }: FixtureOptions): Promis
       return github.requests.total.failures;
     },
     startFaults() {
-      for (const rule of toRules<Failure>([...commonFaults, ...ownFaults]))
-        github.failures.add(rule.failure.kind === 'no-answer' ? { ...rule, match: apiOnly } : rule);
+      for (const rule of toRules<Failure>([...commonFaults, ...ownFaults])) github.failures.add(rule);
     },
     stopFaults: () => github.failures.clear(),
 

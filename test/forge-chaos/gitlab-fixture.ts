@@ -1,22 +1,20 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGitlabForge } from '@eph/adapters/forge-gitlab/gitlab-forge';
-import { createGitlabReporter } from '@eph/adapters/forge-gitlab/gitlab-reporter';
-import { createGate } from '@eph/adapters/forge-http/gate';
+import { createGitlabServer } from '@eph/adapters/forge-gitlab/gitlab-server';
+import { shippedComments } from '@eph/adapters/forge-http/comments.fake';
 import { projectId, silentLog } from '@eph/contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import type { Failure } from '../parts/emulation/failures.ts';
 import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
 import { commonFaults, type Fault, toRules } from './faults.ts';
 import type { FixtureOptions, ForgeFixture } from './forge-fixture.ts';
-import { renderComment } from './reports.ts';
 import { label, specOf, type TriggerKind } from './triggers.ts';
 
 const path = 'acme/shop';
 
+/** Pauses are longer than what requests wait for: the manual clock does not advance during a wait. */
 const ownFaults: readonly Fault<Failure>[] = [
-  { failure: { kind: 'status', status: 429, headers: { 'retry-after': '1' }, body: 'Retry later\n' }, share: 0.012 },
+  { failure: { kind: 'status', status: 429, headers: { 'retry-after': '3' }, body: 'Retry later\n' }, share: 0.012 },
 ];
 
 export const startGitlab = async ({ seed, now, random }: FixtureOptions): Promise<ForgeFixture> => {
@@ -37,23 +35,13 @@ export const startGitlab = async ({ seed, now, random }: FixtureOptions): Promis
     commits.set(commit, trigger);
   };
 
-  const forge = createGitlabForge({
-    project: projectId('shop'),
-    baseUrl: gitlab.url,
-    path,
-    token,
-    folder: join(folder, 'data'),
-    kinds: ['pr'],
-    now,
-    random,
-    log: silentLog,
-    // The manual clock does not advance during a wait.
-    gate: createGate({ shown: 'GitLab', now, random, log: silentLog, maxWaitMs: 0 }),
-  });
+  const server = createGitlabServer({ baseUrl: gitlab.url, token, now, random, log: silentLog });
+  const where = { project: projectId('shop'), location: path, folder: join(folder, 'data') };
+  const { forge, reporter } = server.connect({ ...shippedComments, ...where });
 
   return {
     forge,
-    reporter: createGitlabReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus }),
+    reporter,
 
     async open(branch, trigger) {
       await push(branch, trigger);

@@ -1,13 +1,25 @@
 import { readdir } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { planted, readScripts, readSources, repository, runCommand } from './sandbox.ts';
+import { makeSandbox, planted, readScripts, readSources, repository, runCommand } from './sandbox.ts';
 
 describe('npm run check', () => {
   it('runs every gate that has a planted violation, and no other gate', async () => {
     const { check = '' } = await readScripts();
-    const gates = check.split(' && ').map((step) => step.replace(/^npm run /, ''));
+    const [node, program, ...gates] = check.split(' ');
+    expect([node, program]).toEqual(['node', 'test/check/main.ts']);
     expect(gates.toSorted()).toEqual((await readdir(planted)).toSorted());
+  });
+
+  it('fails if one gate fails, and reports the others', async () => {
+    await using sandbox = await makeSandbox(
+      ['prose/clean', 'formatting/violation'],
+      ['test/check/main.ts', 'test/prose/main.ts'],
+    );
+    const { exitCode, stdout } = await runCommand('node', ['test/check/main.ts', 'formatting', 'prose'], sandbox.folder);
+    expect(stdout).toMatch(/^FAILED {2}formatting/m);
+    expect(stdout).toMatch(/^passed {2}prose/m);
+    expect(exitCode).toBe(1);
   });
 });
 

@@ -59,8 +59,17 @@ describe('a suite that needs a missing part', () => {
       'sundial is missing and EPH_PARTS=require: no sun on the PATH; get it with: npm run parts -- --get sundial',
     );
     expect(out).toMatch(/Tests +2 failed \| 1 passed/);
-    expect(out).not.toContain('Skipped because a part is missing');
+    expect(out).not.toContain('Skipped because a part');
     expect(code).toBe(1);
+  });
+
+  it('is skipped and counted like every suite of a part when parts are left out', async () => {
+    const { code, out } = await runSuites({ EPH_PARTS: 'none' });
+    expect(out).toMatch(/↓ .*night \[skipped, EPH_PARTS=none\] > is dark/);
+    expect(out).toMatch(/Tests +4 skipped/);
+    expect(out).toContain('sundial: 3 suites, 4 tests (left out by EPH_PARTS=none)');
+    expect(out).not.toContain('Get what is missing');
+    expect(code).toBe(0);
   });
 
   it('fails the run when EPH_PARTS is misspelt, rather than skip what should be required', async () => {

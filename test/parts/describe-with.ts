@@ -1,5 +1,5 @@
 import { describe, expect, it, type TaskMeta } from 'vitest';
-import { getCommand, type Part } from './part.ts';
+import { getCommand, leftOut, type Part } from './part.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -9,7 +9,7 @@ declare module 'vitest' {
 
 /**
  * A suite that needs a real part. Without it the suite is skipped and names the command that installs it; with `EPH_PARTS=require`, as in CI, a
- * missing part fails the run instead. Nothing is ever installed from here.
+ * missing part fails the run instead. With `EPH_PARTS=none` every such suite is skipped. Nothing is ever installed from here.
  */
 export const describeWith = (part: Part, title: string, suite: () => void): void => {
   const plan = planSuite(part, title, suite);
@@ -24,15 +24,19 @@ interface SuitePlan {
 }
 
 const planSuite = (part: Part, title: string, suite: () => void): SuitePlan => {
+  const use = readPartUse();
+  if (use === 'none') return skip(part, `${title} [skipped, EPH_PARTS=none]`, suite, leftOut);
   const finding = part.find();
   if (finding.found) return { title, options: {}, suite };
-  if (partsAreRequired()) return { title, options: {}, suite: () => failFor(part, finding.reason) };
-  return {
-    title: `${title} [skipped, needs ${part.name}: ${getCommand(part.name)}]`,
-    options: { skip: true, meta: { missingPart: { name: part.name, reason: finding.reason } } },
-    suite,
-  };
+  if (use === 'require') return { title, options: {}, suite: () => failFor(part, finding.reason) };
+  return skip(part, `${title} [skipped, needs ${part.name}: ${getCommand(part.name)}]`, suite, finding.reason);
 };
+
+const skip = (part: Part, title: string, suite: () => void, reason: string): SuitePlan => ({
+  title,
+  options: { skip: true, meta: { missingPart: { name: part.name, reason } } },
+  suite,
+});
 
 const failFor = (part: Part, reason: string): void => {
   it(`needs ${part.name}`, () => {
@@ -40,9 +44,10 @@ const failFor = (part: Part, reason: string): void => {
   });
 };
 
-const partsAreRequired = (): boolean => {
+/** Undefined uses the parts that are here. */
+const readPartUse = (): 'require' | 'none' | undefined => {
   const value = process.env['EPH_PARTS'] ?? '';
-  if (value !== '' && value !== 'require')
-    throw new Error(`EPH_PARTS is ${JSON.stringify(value)}; it can only be "require" or unset`);
-  return value === 'require';
+  if (value === '') return undefined;
+  if (value === 'require' || value === 'none') return value;
+  throw new Error(`EPH_PARTS is ${JSON.stringify(value)}; it can only be "require", "none" or unset`);
 };

@@ -6,31 +6,31 @@ import { type FileChanges, GiteaRepository } from './gitea-repository.ts';
 import type { RunningPart } from './part.ts';
 import type { PartProcess } from './part-process.ts';
 
-export interface GiteaInstance {
-  readonly folder: string;
-  readonly port: number;
-  readonly admin: GiteaUser;
+export interface GiteaInstance extends GiteaAddress {
   readonly process: PartProcess;
   startAgain(): Promise<PartProcess>;
 }
 
-/** A Gitea for tests that has only an administrator. */
-export class GiteaServer implements RunningPart {
+/** Where a Gitea is, and who administers it. */
+export interface GiteaAddress {
+  readonly folder: string;
+  readonly port: number;
+  readonly admin: GiteaUser;
+}
+
+/** A running Gitea with the credentials of its administrator. */
+export class GiteaAccess {
   readonly folder: string;
   readonly port: number;
   readonly url: string;
   /** With the credentials of the administrator. */
   readonly api: GiteaApi;
-  readonly #instance: GiteaInstance;
-  #process: PartProcess | undefined;
 
-  constructor(instance: GiteaInstance) {
-    this.folder = instance.folder;
-    this.port = instance.port;
-    this.url = `http://127.0.0.1:${instance.port}`;
-    this.api = new GiteaApi(this.url, instance.admin);
-    this.#instance = instance;
-    this.#process = instance.process;
+  constructor({ folder, port, admin }: GiteaAddress) {
+    this.folder = folder;
+    this.port = port;
+    this.url = `http://127.0.0.1:${port}`;
+    this.api = new GiteaApi(this.url, admin);
   }
 
   get admin(): GiteaUser {
@@ -64,6 +64,18 @@ export class GiteaServer implements RunningPart {
   /** An existing repository, with the credentials of the administrator. */
   repository(owner: string, name: string): GiteaRepository {
     return new GiteaRepository(this.api, owner, name, join(this.folder, 'copies'));
+  }
+}
+
+/** A Gitea of one's own, that has only an administrator. */
+export class GiteaServer extends GiteaAccess implements RunningPart {
+  readonly #instance: GiteaInstance;
+  #process: PartProcess | undefined;
+
+  constructor(instance: GiteaInstance) {
+    super(instance);
+    this.#instance = instance;
+    this.#process = instance.process;
   }
 
   /** Stops the server and keeps its data and port for `resume`. */

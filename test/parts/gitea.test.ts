@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { describeWith } from './describe-with.ts';
 import { gitea } from './gitea.ts';
 import type { GiteaRepository } from './gitea-repository.ts';
-import type { GiteaServer } from './gitea-server.ts';
+import type { GiteaAccess } from './gitea-server.ts';
 import { processesIn } from './processes-in.ts';
+import { findSharedGitea, ownName } from './shared-gitea.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -34,18 +35,17 @@ const startListener = async (): Promise<{ readonly url: string; readonly deliver
 };
 
 describeWith(gitea, 'gitea', () => {
-  let server: GiteaServer;
+  let server: GiteaAccess;
   let repository: GiteaRepository;
+  const [owner, alice, mallory] = [ownName('acme'), ownName('alice'), ownName('mallory')];
 
   beforeAll(async () => {
-    server = await gitea.start();
-    await server.createOrganisation('acme');
-    repository = await server.createRepository('acme', 'shop');
+    server = await findSharedGitea();
+    await server.createOrganisation(owner);
+    repository = await server.createRepository(owner, 'shop');
     await repository.createLabel('preview');
     await repository.createLabel('preview:48h');
   });
-
-  afterAll(() => server.stop());
 
   it('has pull requests with labels and commits pushed with Git', async () => {
     const commit = await repository.pushFiles('feature/basket', { 'src/basket.txt': 'apples\n' });
@@ -58,7 +58,7 @@ describeWith(gitea, 'gitea', () => {
       draft: false,
       user: { login: server.admin.name },
       labels: [{ name: 'preview' }],
-      head: { ref: 'feature/basket', sha: commit, repo: { full_name: 'acme/shop', fork: false } },
+      head: { ref: 'feature/basket', sha: commit, repo: { full_name: `${owner}/shop`, fork: false } },
       base: { ref: 'main' },
     });
     await repository.setLabels(number);
@@ -89,18 +89,18 @@ describeWith(gitea, 'gitea', () => {
   });
 
   it('has users with different permissions, forks, reviews, comments and statuses', async () => {
-    const [alice, mallory] = [await server.createUser('alice'), await server.createUser('mallory')];
-    await repository.addCollaborator(alice, 'write');
-    const fork = await repository.as(mallory).fork();
+    const [member, outsider] = [await server.createUser(alice), await server.createUser(mallory)];
+    await repository.addCollaborator(member, 'write');
+    const fork = await repository.as(outsider).fork();
     const commit = await fork.pushFiles('patch', { 'patch.txt': 'please\n' });
-    const { number, head } = await repository.as(mallory).openPullRequest('mallory:patch');
-    expect(head).toMatchObject({ sha: commit, repo: { full_name: 'mallory/shop', fork: true } });
-    await expect(repository.as(mallory).addLabels(number, 'preview')).rejects.toThrow('403');
+    const { number, head } = await repository.as(outsider).openPullRequest(`${mallory}:patch`);
+    expect(head).toMatchObject({ sha: commit, repo: { full_name: `${mallory}/shop`, fork: true } });
+    await expect(repository.as(outsider).addLabels(number, 'preview')).rejects.toThrow('403');
 
-    await repository.as(alice).addReview(number, 'APPROVED');
-    await repository.as(alice).setStatus(commit, 'success', 'eph');
-    const comment = await repository.as(alice).addComment(number, 'Thank you');
-    expect(await repository.readComments(number)).toMatchObject([{ body: 'Thank you', user: { login: 'alice' } }]);
+    await repository.as(member).addReview(number, 'APPROVED');
+    await repository.as(member).setStatus(commit, 'success', 'eph');
+    const comment = await repository.as(member).addComment(number, 'Thank you');
+    expect(await repository.readComments(number)).toMatchObject([{ body: 'Thank you', user: { login: alice } }]);
     await repository.deleteComment(comment.id);
     expect(await repository.readComments(number)).toEqual([]);
     expect(await repository.send('GET', `/pulls/${number}/reviews`)).toMatchObject([{ state: 'APPROVED', commit_id: commit }]);
@@ -120,12 +120,12 @@ describeWith(gitea, 'gitea', () => {
   });
 
   it('rejects a revoked token', async () => {
-    const token = await server.api.createToken('short', ['read:repository']);
+    const token = await server.api.createToken(owner, ['read:repository']);
     const reader = server.api.as({ ...server.admin, token });
-    expect((await reader.request('GET', '/repos/acme/shop/pulls')).status).toBe(200);
-    expect((await reader.request('POST', '/repos/acme/shop/branches', { new_branch_name: 'mine' })).status).toBe(403);
-    await server.api.deleteToken('short');
-    expect((await reader.request('GET', '/repos/acme/shop/pulls')).status).toBe(401);
+    expect((await reader.request('GET', `/repos/${owner}/shop/pulls`)).status).toBe(200);
+    expect((await reader.request('POST', `/repos/${owner}/shop/branches`, { new_branch_name: 'mine' })).status).toBe(403);
+    await server.api.deleteToken(owner);
+    expect((await reader.request('GET', `/repos/${owner}/shop/pulls`)).status).toBe(401);
   });
 
   it('delivers webhooks with a signature', async () => {
@@ -142,27 +142,27 @@ describeWith(gitea, 'gitea', () => {
       'x-gitea-event-type': 'pull_request_label',
       'x-gitea-signature': createHmac('sha256', 'between us').update(body).digest('hex'),
     });
-    expect(JSON.parse(body)).toMatchObject({ action: 'label_updated', number, repository: { full_name: 'acme/shop' } });
+    expect(JSON.parse(body)).toMatchObject({ action: 'label_updated', number, repository: { full_name: `${owner}/shop` } });
   });
 
-  it('resumes with its data on the same port after a halt', async () => {
-    await server.halt();
-    expect(processesIn(server.folder)).toEqual([]);
-    await expect(repository.readComments(1)).rejects.toThrow('fetch failed');
-    await server.resume();
-    expect(await repository.readPullRequest(1)).toMatchObject({ number: 1 });
-  });
+  it('of one test runs next to it, survives a halt, and leaves no process and no folder once it is stopped', async () => {
+    const own = await gitea.start();
+    onTestFinished(() => own.stop());
+    expect(own.port).not.toBe(server.port);
+    expect((await own.api.request('GET', `/repos/${owner}/shop`)).status).toBe(404);
+    expect((await server.api.request('GET', `/repos/${owner}/shop`)).status).toBe(200);
+    await own.createOrganisation('acme');
+    expect(processesIn(own.folder)).not.toEqual([]);
 
-  it('runs next to another instance, and stopping it leaves no process and no folder', async () => {
-    const other = await gitea.start();
-    onTestFinished(() => other.stop());
-    expect(other.port).not.toBe(server.port);
-    expect((await other.api.request('GET', '/repos/acme/shop')).status).toBe(404);
-    expect((await server.api.request('GET', '/repos/acme/shop')).status).toBe(200);
-    expect(processesIn(other.folder)).not.toEqual([]);
-    await other.stop();
-    await other.stop();
-    expect(processesIn(other.folder)).toEqual([]);
-    expect(existsSync(other.folder)).toBe(false);
+    await own.halt();
+    expect(processesIn(own.folder)).toEqual([]);
+    await expect(own.api.request('GET', '/orgs/acme')).rejects.toThrow('fetch failed');
+    await own.resume();
+    expect(await own.api.send('GET', '/orgs/acme')).toMatchObject({ name: 'acme' });
+
+    await own.stop();
+    await own.stop();
+    expect(processesIn(own.folder)).toEqual([]);
+    expect(existsSync(own.folder)).toBe(false);
   });
 });

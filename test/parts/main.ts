@@ -12,6 +12,7 @@ const help = `Real components for tests and benchmarks.
 Parts: ${allParts.map(({ name }) => name).join(', ')}
 
 Tests never install anything. A suite whose part is missing is skipped and counted; with EPH_PARTS=require it fails.
+EPH_PARTS=none leaves out the parts that are here, too.
 Exit status: 0 done, 1 a part could not be obtained, 2 the command was not understood.`;
 
 const list = (): void => {

@@ -30,3 +30,6 @@ export interface RunningPart {
 
 /** The command that installs a part. */
 export const getCommand = (...names: readonly string[]): string => `npm run parts -- --get ${names.join(' ')}`;
+
+/** Why a suite is skipped although its part may be here. */
+export const leftOut = 'left out by EPH_PARTS=none';

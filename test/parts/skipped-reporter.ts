@@ -1,5 +1,5 @@
 import type { Reporter, TestModule } from 'vitest/node';
-import { getCommand } from './part.ts';
+import { getCommand, leftOut } from './part.ts';
 
 interface Skipped {
   readonly reason: string;
@@ -7,15 +7,17 @@ interface Skipped {
   tests: number;
 }
 
-/** Prints at the end which suites were skipped because of a missing part. */
+/** Prints at the end which suites were skipped because of a part that is missing or left out. */
 export default class SkippedReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const skipped = countSkipped(modules);
     if (skipped.size === 0) return;
-    console.log('\n Skipped because a part is missing:');
+    console.log('\n Skipped because a part is missing or left out:');
     for (const [name, { suites, tests, reason }] of skipped)
       console.log(`   ${name}: ${count(suites, 'suite')}, ${count(tests, 'test')} (${reason})`);
-    console.log(` Get what is missing with: ${getCommand(...skipped.keys())}\n`);
+    const missing = [...skipped].filter(([, { reason }]) => reason !== leftOut).map(([name]) => name);
+    if (missing.length > 0) console.log(` Get what is missing with: ${getCommand(...missing)}`);
+    console.log('');
   }
 }
 

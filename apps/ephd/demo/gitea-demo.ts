@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createGiteaServer } from '@eph/adapters/forge-gitea/gitea-server';
 import { projectId } from '@eph/contract';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
 import type { GiteaServer } from '../../../test/parts/gitea-server.ts';
-import { plainProject } from '../config.ts';
+import { type ConfiguredForge, plainProject } from '../config.ts';
 import type { Ephd } from '../wiring.ts';
 import { shopFiles, shopPage } from './sample-files.ts';
 import { print, Steps, startDemoEphd, until, untilGone, untilReady, untilStopped } from './steps.ts';
@@ -42,13 +43,13 @@ const withLabels = (files: typeof shopFiles): typeof shopFiles => ({
 const start = async (server: GiteaServer, repository: GiteaRepository, folder: string): Promise<Ephd> => {
   const secret = randomBytes(16).toString('hex');
   const location = `${repository.owner}/${repository.name}`;
-  const forge = {
+  const forge: ConfiguredForge = {
     name: 'gitea',
     type: 'gitea',
     url: server.url,
-    credentials: { token: { value: server.admin.token, secret: true } },
+    createServer: (options) => createGiteaServer({ ...options, baseUrl: server.url, token: server.admin.token }),
     webhookSecret: { value: secret, secret: true },
-  } as const;
+  };
   const ephd = await startDemoEphd({
     dataFolder: join(folder, 'data'),
     webhooks: { host: '127.0.0.1', port: 0 },

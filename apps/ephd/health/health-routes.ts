@@ -11,23 +11,28 @@ export interface HealthOptions {
   readonly registry: Registry;
 }
 
-export const createHealthRoutes = ({ leadership, engine, events, registry }: HealthOptions): Hono =>
-  new Hono()
+export const createHealthRoutes = ({ leadership, engine, events, registry }: HealthOptions): Hono => {
+  // Once ready, always ready: projects that join later have not been read yet.
+  const ready = new WeakSet<Engine>();
+  const waitsFor = (leader = engine()): string | undefined => {
+    if (leader === undefined)
+      return leadership.state.state === 'standby' ? `${leadership.state.holder} leads` : 'leadership is not decided yet';
+    if (ready.has(leader)) return undefined;
+    const unread = [...leader.projects()].flatMap(([id, { isRead }]) => (isRead ? [] : [id]));
+    if (unread.length > 0) return `a first complete reading of ${unread.join(', ')}`;
+    ready.add(leader);
+    return undefined;
+  };
+  return new Hono()
     .get('/healthz', (c) =>
       c.json({ status: 'ok', leadership: leadership.state, history: events.health(), faults: faultsOf(engine()) }),
     )
     .get('/readyz', (c) => {
-      const waiting = waitsFor(leadership, engine());
+      const waiting = waitsFor();
       return waiting === undefined ? c.json({ status: 'ready' }) : c.json({ status: 'not ready', waitsFor: waiting }, 503);
     })
     .get('/metrics', async (c) => c.text(await registry.metrics(), 200, { 'content-type': registry.contentType }));
+};
 
 const faultsOf = (engine: Engine | undefined): Record<string, unknown> =>
   Object.fromEntries([...(engine?.projects() ?? [])].flatMap(([id, { faults }]) => (faults.length === 0 ? [] : [[id, faults]])));
-
-const waitsFor = (leadership: Leadership, engine: Engine | undefined): string | undefined => {
-  if (engine === undefined)
-    return leadership.state.state === 'standby' ? `${leadership.state.holder} leads` : 'leadership is not decided yet';
-  const unread = [...engine.projects()].flatMap(([id, { isRead }]) => (isRead ? [] : [id]));
-  return unread.length === 0 ? undefined : `a first complete reading of ${unread.join(', ')}`;
-};

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
-import type { GiteaServer } from '../../../test/parts/gitea-server.ts';
+import type { GiteaAccess } from '../../../test/parts/gitea-server.ts';
+import { findSharedGitea, ownName } from '../../../test/parts/shared-gitea.ts';
 import { Receiver, shop } from './receiver.fake.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -23,12 +24,12 @@ const everything = [
 ];
 
 describeWith(gitea, 'a real Gitea', () => {
-  let server: GiteaServer;
+  let server: GiteaAccess;
   let repository: GiteaRepository;
   let receiver: Receiver;
 
   beforeAll(async () => {
-    server = await gitea.start();
+    server = await findSharedGitea();
     await server.createOrganisation('acme');
     repository = await server.createRepository('acme', 'shop');
     receiver = await new Receiver().start();
@@ -36,7 +37,6 @@ describeWith(gitea, 'a real Gitea', () => {
   });
   afterAll(async () => {
     await receiver?.[Symbol.asyncDispose]();
-    await server?.stop();
   });
 
   /** What the routes said of each event that woke somebody. */
@@ -53,7 +53,7 @@ describeWith(gitea, 'a real Gitea', () => {
     const commit = await repository.pushFiles('feature', { 'a.txt': 'b\n' });
     await repository.setStatus(commit, 'success', 'build');
     await repository.addComment(number, '/preview');
-    const reviewer = await server.createUser('rita');
+    const reviewer = await server.createUser(ownName('rita'));
     await repository.addCollaborator(reviewer, 'write');
     await repository.as(reviewer).addReview(number, 'APPROVED', 'good');
     await repository.as(reviewer).addReview(number, 'REQUEST_CHANGES', 'not so good');

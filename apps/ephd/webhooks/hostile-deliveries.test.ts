@@ -2,8 +2,7 @@ import crypto, { createHmac } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { webhookForges } from './dialects.ts';
-import { payload, Receiver, type Sent, shop } from './receiver.fake.ts';
+import { forgeNames, payload, Receiver, type Sent, shop } from './receiver.fake.ts';
 
 let receiver: Receiver;
 beforeEach(async () => {
@@ -59,8 +58,8 @@ describe('a forgery', () => {
   });
 
   it('finds nothing where no secret was set, or an empty one', async () => {
-    await using closed = await new Receiver().start({}, { gitea: [], github: [''], gitlab: [''] });
-    for (const forge of webhookForges) expect(await closed.statusOf({ forge, secret: '' })).toBe(404);
+    await using closed = await new Receiver().start({ gitea: [], github: [''], gitlab: [''] });
+    for (const forge of forgeNames) expect(await closed.statusOf({ forge, secret: '' })).toBe(404);
     expect(closed.woken).toEqual([]);
   });
 
@@ -157,18 +156,17 @@ describe('an invalid body', () => {
   });
 
   it('is refused as too large while it arrives in pieces of unknown number', async () => {
-    await using small = await new Receiver().start({ bytes: 1000 });
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull(controller) {
         sent += 1;
-        if (sent > 10_000) controller.close();
-        else controller.enqueue(new Uint8Array(100));
+        if (sent > 100) controller.close();
+        else controller.enqueue(new Uint8Array(100_000));
       },
     });
     const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
     const init = { method: 'POST', headers, body: endless, duplex: 'half' } as RequestInit;
-    expect((await fetch(`${small.url}/webhooks/github`, init)).status).toBe(413);
+    expect((await fetch(`${receiver.url}/webhooks/github`, init)).status).toBe(413);
   });
 
   it('is not read at all without a valid header', async () => {
@@ -178,17 +176,6 @@ describe('an invalid body', () => {
     expect(answer).toContain('HTTP/1.1 401');
   });
 
-  it('is not waited for', async () => {
-    await using hasty = await new Receiver().start({ timeMs: 200 });
-    const head = `POST /webhooks/github HTTP/1.1\r\nhost: ephd\r\ncontent-type: application/json\r\nx-github-event: push\r\nx-hub-signature-256: sha256=${'0'.repeat(64)}\r\ncontent-length: 9999\r\n\r\n`;
-    expect(await talk(hasty.port, [head, '{', '"'])).toContain('HTTP/1.1 408');
-    // Others are read meanwhile and afterwards.
-    const slow = Array.from({ length: 20 }, () => talk(hasty.port, [head]));
-    expect(await hasty.statusOf({})).toBe(202);
-    expect((await Promise.all(slow)).every((answer) => answer.includes('HTTP/1.1 408'))).toBe(true);
-    expect(hasty.woken).toEqual([shop]);
-  });
-
   it('leaves nothing behind when its sender goes away', async () => {
     const socket = connect(receiver.port, '127.0.0.1');
     const head = `POST /webhooks/github HTTP/1.1\r\nhost: ephd\r\ncontent-type: application/json\r\nx-hub-signature-256: sha256=${'0'.repeat(64)}\r\ncontent-length: 9999\r\n\r\n{`;
@@ -196,16 +183,6 @@ describe('an invalid body', () => {
     socket.destroy();
     expect(await receiver.statusOf({})).toBe(202);
     expect(receiver.logged.map((one) => one.message)).not.toContain('webhook failed');
-  });
-
-  it('counts with all others towards what is held at once', async () => {
-    await using full = await new Receiver().start({ bytesAtOnce: 3000, timeMs: 3_000 });
-    const head = `POST /webhooks/github HTTP/1.1\r\nhost: ephd\r\ncontent-type: application/json\r\nx-hub-signature-256: sha256=${'0'.repeat(64)}\r\ncontent-length: 9999\r\n\r\n`;
-    const talks = Array.from({ length: 4 }, () => talk(full.port, [`${head}${'x'.repeat(1000)}`]));
-    const answers = (await Promise.all(talks)).map((answer) => answer.slice(9, 12)).toSorted();
-    expect(answers).toEqual(['408', '408', '408', '503']);
-    // What was held has been let go.
-    expect(await full.statusOf({})).toBe(202);
   });
 });
 

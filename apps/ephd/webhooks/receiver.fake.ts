@@ -1,13 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { type ProjectId, projectId } from '@eph/contract';
 import { serve } from '@hono/node-server';
-import type { BodyLimits } from './body-reader.ts';
-import type { WebhookForge } from './dialects.ts';
+import type { ForgeTypeName } from '../forge-types.ts';
 import { createWebhookRoutes } from './webhook-routes.ts';
 
 export const shop = projectId('shop');
 /** The last of each is the one in use. */
-export const secrets: Record<WebhookForge, readonly string[]> = {
+export const secrets: Record<ForgeTypeName, readonly string[]> = {
   gitea: ['old gitea secret', 'gitea secret'],
   github: ['github secret'],
   gitlab: ['gitlab secret', 'gitlab sécret'],
@@ -36,19 +35,20 @@ export const payload = { repository: { full_name: 'acme/shop' }, project: { path
 export class Receiver implements AsyncDisposable {
   now = 0;
   readonly woken: ProjectId[] = [];
+  lists = 0;
   readonly logged: { readonly fields: object; readonly message: string }[] = [];
   url = '';
   #server: ReturnType<typeof serve> | undefined;
 
-  async start(limits: Partial<BodyLimits> = {}, known = secrets): Promise<this> {
+  async start(known = secrets): Promise<this> {
     const note = (fields: object, message: string): void => void this.logged.push({ fields, message });
     const { fetch } = createWebhookRoutes({
-      secrets: (forge) => known[forge],
+      secrets: (forge) => known[forge as ForgeTypeName],
       projectOf: (_, name) => (name.toLowerCase() === 'acme/shop' ? shop : undefined),
       wake: (project) => this.woken.push(project),
+      wakeOrganisations: () => void (this.lists += 1),
       now: () => this.now,
       log: { debug: note, info: note, warn: note },
-      limits,
     });
     const port = await new Promise<number>((resolve) => {
       this.#server = serve({ fetch, hostname: '127.0.0.1', port: 0 }, (address) => resolve(address.port));
@@ -59,7 +59,7 @@ export class Receiver implements AsyncDisposable {
 
   async send({ forge = 'github', event = 'push', secret, body = payload, headers = {} }: Sent): Promise<Response> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const known = secret ?? secrets[forge as WebhookForge]?.at(-1) ?? '';
+    const known = secret ?? secrets[forge as ForgeTypeName]?.at(-1) ?? '';
     const all = { 'content-type': 'application/json', ...headersOf(forge, event, known, text), ...headers };
     const given = Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined);
     return await fetch(`${this.url}/webhooks/${forge}`, { method: 'POST', headers: given, body: text });
@@ -82,4 +82,5 @@ export class Receiver implements AsyncDisposable {
   }
 }
 
-export const eventOf: Record<WebhookForge, string> = { gitea: 'push', github: 'push', gitlab: 'Push Hook' };
+export const eventOf: Record<ForgeTypeName, string> = { gitea: 'push', github: 'push', gitlab: 'Push Hook' };
+export const forgeNames = Object.keys(eventOf) as readonly ForgeTypeName[];

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { webhookForges } from './dialects.ts';
-import { eventOf, headersOf, payload, Receiver, secrets, shop } from './receiver.fake.ts';
+import { eventOf, forgeNames, headersOf, payload, Receiver, secrets, shop } from './receiver.fake.ts';
 import { createWebhookRoutes } from './webhook-routes.ts';
 
 let receiver: Receiver;
@@ -12,13 +11,13 @@ beforeEach(async () => {
 afterEach(() => receiver[Symbol.asyncDispose]());
 
 describe('a webhook', () => {
-  it.each(webhookForges)('of %s wakes the project of its repository once', async (forge) => {
+  it.each(forgeNames)('of %s wakes the project of its repository once', async (forge) => {
     const response = await receiver.send({ forge, event: eventOf[forge] });
     expect([response.status, await response.json()]).toEqual([202, { woken: ['shop'] }]);
     expect(receiver.woken).toEqual([shop]);
   });
 
-  it.each(webhookForges)('of %s may be signed with each of the secrets', async (forge) => {
+  it.each(forgeNames)('of %s may be signed with each of the secrets', async (forge) => {
     const statuses = [];
     for (const [index, secret] of secrets[forge].entries())
       statuses.push(await receiver.statusOf({ forge, event: eventOf[forge], secret, body: { ...payload, index } }));
@@ -54,6 +53,19 @@ describe('a webhook', () => {
     };
     expect(await receiver.statusOf({ event: 'installation_repositories', body })).toBe(202);
     expect(receiver.woken).toEqual([shop]);
+  });
+
+  it.each([
+    ['github', 'repository'],
+    ['github', 'installation_repositories'],
+    ['gitea', 'repository'],
+    ['gitlab', 'Project Hook'],
+  ])('of %s about %s makes ephd list the repositories of organisations, once', async (forge, event) => {
+    const body = { repository: { full_name: 'acme/new' }, event_name: 'project_create' };
+    expect(await receiver.statusOf({ forge, event, body, secret: 'guess' })).toBe(401);
+    for (let count = 0; count < 3; count += 1) expect(await receiver.statusOf({ forge, event, body })).toBe(202);
+    expect(receiver.lists).toBe(1);
+    expect(receiver.woken).toEqual([]);
   });
 
   it('is one of many, and each counts', async () => {
@@ -109,6 +121,7 @@ describe('payloads that GitHub once sent', () => {
         return shop;
       },
       wake: (project) => receiver.woken.push(project),
+      wakeOrganisations: () => {},
       now: () => 0,
       log: { debug: () => {}, info: () => {}, warn: () => {} },
     });

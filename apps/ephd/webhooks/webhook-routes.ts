@@ -1,36 +1,37 @@
 import { type Log, type ProjectId, toFailure } from '@eph/contract';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { type BodyLimits, BodyReader, type IncomingBody } from './body-reader.ts';
-import { type Dialect, dialects, type WebhookForge, webhookForges } from './dialects.ts';
+import { forgeTypes } from '../forge-types.ts';
+import { BodyReader, type IncomingBody } from './body-reader.ts';
+import type { Dialect } from './dialect.ts';
 import { Refusal } from './refusal.ts';
 import { SeenBodies } from './seen-bodies.ts';
 
 export interface WebhookRoutesOptions {
   /** The secrets of a kind of forge: several while one replaces another, none without webhooks. */
-  readonly secrets: (forge: WebhookForge) => readonly string[];
-  readonly projectOf: (forge: WebhookForge, fullName: string) => ProjectId | undefined;
+  readonly secrets: (forge: string) => readonly string[];
+  readonly projectOf: (forge: string, fullName: string) => ProjectId | undefined;
   /** Does nothing while another ephd leads; refusing instead would make forges disable the webhook. */
   readonly wake: (project: ProjectId) => void;
+  /** Organisations may have other repositories. */
+  readonly wakeOrganisations: () => void;
   readonly now: () => number;
   readonly log: Log;
-  readonly limits?: Partial<BodyLimits>;
 }
 
-const defaultLimits: BodyLimits = { bytes: 5 * 1024 * 1024, bytesAtOnce: 64 * 1024 * 1024, timeMs: 10_000 };
+const limits = { bytes: 5 * 1024 * 1024, bytesAtOnce: 64 * 1024 * 1024, timeMs: 10_000 };
 
 /**
- * `POST /webhooks/{gitea,github,gitlab}`: wakes the loop, which reads the forge itself. Only the name of the repository is taken from
+ * `POST /webhooks/<type of forge>`: wakes the loop, which reads the forge itself. Only the name of the repository is taken from
  * the body. It has its own error handling, because it has a port of its own: the API is for this machine only.
  */
 export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
   const { secrets, now, log } = options;
-  const bodies = new BodyReader({ ...defaultLimits, ...options.limits });
+  const bodies = new BodyReader(limits);
   const seen = new SeenBodies(now);
   const logRefusal = createRefusalLog(now, log);
 
-  const deliver = async (c: Context, forge: WebhookForge): Promise<Delivered> => {
-    const dialect = dialects[forge];
+  const deliver = async (c: Context, forge: string, dialect: Dialect): Promise<Delivered> => {
     // Anybody can sign with an empty secret.
     const allowed = secrets(forge).filter((secret) => secret !== '');
     if (allowed.length === 0) throw notFound(c.req.path);
@@ -41,9 +42,13 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
     const event = c.req.header(dialect.eventHeader) ?? '';
     return await bodies.withBody(readableBody(c), (body) => {
       if (!verify(body)) throw unverified(dialect);
-      const { projects, because } = projectsIn(forge, event, body, options.projectOf);
-      if (projects.length === 0) return { woken: [], because };
+      const names = namesIn(forge, dialect, body);
+      const isListed = dialect.listEvents.has(event);
+      if (!isListed && !dialect.events.has(event)) return { woken: [], because: 'this event affects no environment' };
+      const projects = [...new Set(names.flatMap((name) => options.projectOf(forge, name) ?? []))];
+      if (projects.length === 0 && !isListed) return { woken: [], because: 'no project uses this repository' };
       if (!seen.add(forge, body)) return { woken: [], because: 'already delivered' };
+      if (isListed) options.wakeOrganisations();
       for (const project of projects) options.wake(project);
       log.debug({ forge, event, projects }, 'webhook woke projects');
       return { woken: projects };
@@ -51,7 +56,8 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
   };
 
   const routes = new Hono();
-  for (const forge of webhookForges) routes.post(`/webhooks/${forge}`, async (c) => c.json(await deliver(c, forge), 202));
+  for (const [forge, { dialect }] of Object.entries(forgeTypes))
+    routes.post(`/webhooks/${forge}`, async (c) => c.json(await deliver(c, forge, dialect), 202));
   routes.notFound((c) => answerError(c, notFound(c.req.path)));
   routes.onError((error, c) => {
     if (error instanceof Refusal) {
@@ -79,18 +85,10 @@ interface Delivered {
   readonly because?: string;
 }
 
-const projectsIn = (
-  forge: WebhookForge,
-  event: string,
-  body: Uint8Array,
-  projectOf: WebhookRoutesOptions['projectOf'],
-): { readonly projects: readonly ProjectId[]; readonly because: string } => {
-  const { events, repositoriesIn } = dialects[forge];
+const namesIn = (forge: string, { repositoriesIn }: Dialect, body: Uint8Array): readonly string[] => {
   const names = repositoriesIn(parseJson(body));
   if (names === undefined) throw new Refusal(400, `the body is not a webhook of ${forge}`);
-  if (!events.has(event)) return { projects: [], because: 'this event affects no environment' };
-  const projects = new Set(names.flatMap((name) => projectOf(forge, name) ?? []));
-  return { projects: [...projects], because: 'no project uses this repository' };
+  return names;
 };
 
 const parseJson = (body: Uint8Array): unknown => {

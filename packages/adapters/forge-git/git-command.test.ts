@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -11,24 +11,20 @@ const location: Location = parseLocation('https://robot:pass-word-1@example.org/
 /** Git, or a script that takes its place. */
 const start = async (
   script?: string,
+  path = process.env['PATH'],
 ): Promise<{ readonly git: Git; readonly folder: string; readonly lifetime: AbortController }> => {
   const folder = await mkdtemp(join(tmpdir(), 'eph-git-command-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const binary = join(folder, 'git');
-  if (script !== undefined) {
-    await writeFile(binary, `#!/bin/sh\n${script}\n`);
-    await chmod(binary, 0o755);
-  }
+  if (script !== undefined) await writeFile(join(folder, 'git'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   const lifetime = new AbortController();
   const environment = {
-    PATH: process.env['PATH'],
+    PATH: script === undefined ? path : `${folder}:${path}`,
     GIT_DIR: '/evil',
     EDITOR: 'evil',
     https_proxy: 'http://proxy.example',
     TOKEN: 'evil',
   };
   const git = createGit({
-    binary: script === undefined ? 'git' : binary,
     home: join(folder, 'home'),
     location,
     environment,
@@ -91,8 +87,7 @@ describe('running Git', () => {
   });
 
   it('says so when Git is not there', async () => {
-    const { git, folder } = await start('exit 0');
-    await rm(join(folder, 'git'));
+    const { git } = await start(undefined, '/nonexistent');
     await expect(git.run(['--version'], { signal })).rejects.toMatchObject({
       code: 'config.invalid',
       message: expect.stringContaining('Install Git'),
@@ -121,6 +116,6 @@ describe('running Git', () => {
 
   it('reads only so much', async () => {
     const { git } = await start('exec yes');
-    await expect(git.run(['x'], { signal, outputLimitBytes: 100_000 })).rejects.toMatchObject({ code: 'forge.refused' });
+    await expect(git.run(['x'], { signal })).rejects.toMatchObject({ code: 'forge.refused' });
   });
 });

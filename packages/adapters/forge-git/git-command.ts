@@ -22,7 +22,6 @@ export interface RunOptions {
   /** Allows the network. Without it every transport is refused. */
   readonly network?: boolean;
   readonly timeLimitMs?: number;
-  readonly outputLimitBytes?: number;
   readonly outputTo?: number;
 }
 
@@ -33,7 +32,6 @@ export interface GitOutput {
 }
 
 export interface GitOptions {
-  readonly binary: string;
   readonly home: string;
   readonly location: Location;
   /** The process environment; only `inheritedVariables` are passed on. */
@@ -42,7 +40,7 @@ export interface GitOptions {
 }
 
 const defaultTimeLimitMs = 60_000;
-const defaultOutputLimitBytes = 64 * 1024 * 1024;
+const outputLimitBytes = 64 * 1024 * 1024;
 const stderrLimitBytes = 64 * 1024;
 /** Between SIGTERM, which lets Git remove its lock files, and SIGKILL. */
 const graceMs = 2_000;
@@ -71,7 +69,7 @@ const configuration: readonly (readonly [string, string])[] = [
   ['protocol.version', '2'],
 ];
 
-export const createGit = ({ binary, home, location, environment, lifetime }: GitOptions): Git => {
+export const createGit = ({ home, location, environment, lifetime }: GitOptions): Git => {
   const inherited = Object.fromEntries(inheritedVariables.map((name) => [name, environment[name]]));
   const isolated = { ...inherited, ...fixedEnvironment(home) };
   const localEnvironment = { ...isolated, ...configurationVariables(configuration), GIT_ALLOW_PROTOCOL: 'none' };
@@ -86,25 +84,25 @@ export const createGit = ({ binary, home, location, environment, lifetime }: Git
     const signal = AbortSignal.any([options.signal, lifetime]);
     signal.throwIfAborted();
     const env = options.network === true ? await networkEnvironment() : localEnvironment;
-    const child = spawn(binary, args, {
+    const child = spawn('git', args, {
       cwd: home,
       env,
       // Its own process group: a fetch starts helpers that must end with it, without a terminal for prompts.
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', options.outputTo ?? 'pipe', 'pipe'],
     });
-    return await outputOf(child, args, { ...options, signal }, binary);
+    return await outputOf(child, args, { ...options, signal });
   };
 
   const start = async (args: readonly string[]): Promise<ChildProcessWithoutNullStreams> => {
     await mkdir(home, { recursive: true });
-    return spawn(binary, args, { cwd: home, env: localEnvironment, detached: true, stdio: 'pipe' });
+    return spawn('git', args, { cwd: home, env: localEnvironment, detached: true, stdio: 'pipe' });
   };
 
   const serverArgs = (service: 'upload-pack' | 'receive-pack'): readonly string[] => {
     if (location.kind === 'path' || !/^file:/i.test(location.url)) return [];
     const settings = configuration.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
-    return [`--${service}=${[binary, ...settings, service].map(quoteForShell).join(' ')}`];
+    return [`--${service}=${['git', ...settings, service].map(quoteForShell).join(' ')}`];
   };
 
   return { run, start, serverArgs };
@@ -116,9 +114,9 @@ const readCredentials = async (location: Location): Promise<readonly (readonly [
   return [[`http.${new URL(location.url).origin}/.extraHeader`, `Authorization: ${await location.authorization()}`]];
 };
 
-const outputOf = (child: ChildProcess, args: readonly string[], options: RunOptions, binary: string): Promise<GitOutput> => {
+const outputOf = (child: ChildProcess, args: readonly string[], options: RunOptions): Promise<GitOutput> => {
   const { promise, resolve, reject } = Promise.withResolvers<GitOutput>();
-  const { timeLimitMs = defaultTimeLimitMs, outputLimitBytes = defaultOutputLimitBytes, signal } = options;
+  const { timeLimitMs = defaultTimeLimitMs, signal } = options;
   const stdout: Buffer[] = [];
   let stdoutBytes = 0;
   let stderr = '';
@@ -137,7 +135,7 @@ const outputOf = (child: ChildProcess, args: readonly string[], options: RunOpti
 
   child.stdout?.on('data', (chunk: Buffer) => {
     stdoutBytes += chunk.length;
-    if (stdoutBytes > outputLimitBytes) stop(new EphError('forge.refused', outputLimitMessage(args, outputLimitBytes)));
+    if (stdoutBytes > outputLimitBytes) stop(new EphError('forge.refused', outputLimitMessage(args)));
     else stdout.push(chunk);
   });
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -148,7 +146,7 @@ const outputOf = (child: ChildProcess, args: readonly string[], options: RunOpti
   });
   child.stdin?.end(options.input);
   child.once('error', (error) => {
-    failed ??= startFailure(binary, error);
+    failed ??= startFailure(error);
   });
   child.once('close', (exitCode) => {
     clearTimeout(timer);
@@ -204,10 +202,10 @@ const killGroup = (child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL') => {
   }
 };
 
-const startFailure = (binary: string, error: Error): EphError => {
-  const message = `Git could not be started as "${binary}" (${error.message}). Install Git or configure its path.`;
-  return new EphError('config.invalid', message, { cause: error });
-};
+export const startFailure = (error: Error): EphError =>
+  new EphError('config.invalid', `Git could not be started (${error.message}). Install Git, or add it to PATH.`, {
+    cause: error,
+  });
 
 const commandName = (args: readonly string[]): string =>
   `git ${args.find((arg) => /^[a-z-]+$/.test(arg) && !arg.startsWith('-')) ?? ''}`;
@@ -215,5 +213,5 @@ const commandName = (args: readonly string[]): string =>
 const timeoutMessage = (args: readonly string[], limitMs: number): string =>
   `"${commandName(args)}" did not finish within ${Math.round(limitMs / 1000)} seconds.`;
 
-const outputLimitMessage = (args: readonly string[], limitBytes: number): string =>
-  `"${commandName(args)}" printed more than ${limitBytes} bytes.`;
+const outputLimitMessage = (args: readonly string[]): string =>
+  `"${commandName(args)}" printed more than ${outputLimitBytes} bytes.`;

@@ -19,7 +19,7 @@ import type { NotesStore } from './notes-store.ts';
 import { createRefWriter } from './ref-writer.ts';
 import { createRemoteRepository } from './remote-repository.ts';
 import type { Repository } from './repository.ts';
-import { defaultExportLimits, type ExportLimits, exportTree } from './tree-export.ts';
+import { exportLimits, exportTree } from './tree-export.ts';
 import { readFileAt } from './trees.ts';
 
 export interface GitForgeOptions {
@@ -30,10 +30,8 @@ export interface GitForgeOptions {
   readonly authorization?: Authorization;
   /** For this forge alone: the mirror of a remote, and an empty home for Git. Safe to delete while ephd is down. */
   readonly folder: string;
-  readonly git?: string;
   /** The process environment; proxies, certificates and the SSH agent are passed on to Git. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  readonly exportLimits?: ExportLimits;
   readonly now?: () => number;
   readonly log?: Log;
 }
@@ -48,7 +46,7 @@ const previewPrefix = 'preview/';
 
 /** Any Git server or path, without a forge API. Throws `config.invalid` for an invalid location. */
 export const createGitForge = (options: GitForgeOptions): GitForge => {
-  const { project, exportLimits = defaultExportLimits } = options;
+  const { project } = options;
   const closing = new AbortController();
   const repository = createRepository(options, closing.signal);
   const exporting = new Set<string>();
@@ -102,10 +100,10 @@ export const createGitForge = (options: GitForgeOptions): GitForge => {
 };
 
 const createRepository = (options: GitForgeOptions, lifetime: AbortSignal): Repository => {
-  const { folder, git: binary = 'git', environment = { PATH: process.env.PATH }, now = Date.now, log = silentLog } = options;
+  const { folder, environment = { PATH: process.env.PATH }, now = Date.now, log = silentLog } = options;
   const { authorization } = options;
   const location = { ...parseLocation(options.location), ...(authorization === undefined ? {} : { authorization }) };
-  const git = createGit({ binary, home: join(folder, 'home'), location, environment, lifetime });
+  const git = createGit({ home: join(folder, 'home'), location, environment, lifetime });
   return location.kind === 'path'
     ? createLocalRepository({ git, location, now, log })
     : createRemoteRepository({ git, location, environment, folder, lifetime, now, log });

@@ -14,14 +14,13 @@ import { Origin } from './origin.fake.ts';
 const { signal } = new AbortController();
 const limit = 1024 * 1024;
 
-const start = async (options: Partial<ObjectReaderOptions> & { readonly binary?: string } = {}) => {
+const start = async (options: Partial<ObjectReaderOptions> & { readonly programs?: string } = {}) => {
   const origin = await Origin.create();
   const children: ChildProcessWithoutNullStreams[] = [];
   const real = createGit({
-    binary: options.binary ?? 'git',
     home: join(origin.folder, 'data'),
     location: parseLocation(origin.path),
-    environment: { PATH: process.env['PATH'] },
+    environment: { PATH: `${options.programs ?? ''}:${process.env['PATH']}` },
     lifetime: signal,
   });
   const git: Git = {
@@ -119,19 +118,19 @@ describe('reading objects', () => {
   });
 
   it('gives up on a process that dies every time', async () => {
-    const { read, children } = await start({ binary: await program('exit 1') });
+    const { read, children } = await start({ programs: await program('exit 1') });
     const results = await Promise.allSettled(Array.from({ length: 100 }, () => read('0'.repeat(40))));
     expect(results.every((result) => result.status === 'rejected')).toBe(true);
     expect(children.length).toBeLessThan(10);
   });
 
   it('gives up on a process that talks nonsense', async () => {
-    const { read } = await start({ binary: await program('exec yes') });
+    const { read } = await start({ programs: await program('exec yes') });
     await expect(read('0'.repeat(40))).rejects.toMatchObject({ code: 'internal' });
   });
 
   it('gives up on a process that says nothing', async () => {
-    const { read } = await start({ answerTimeoutMs: 100, binary: await program('exec sleep 100') });
+    const { read } = await start({ answerTimeoutMs: 100, programs: await program('exec sleep 100') });
     await expect(read('0'.repeat(40))).rejects.toMatchObject({ code: 'forge.unreachable' });
   });
 
@@ -183,10 +182,10 @@ describe('reading objects', () => {
 });
 
 /** A program that takes the place of Git. */
+/** A folder with a script in the place of Git. */
 const program = async (script: string): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'eph-object-reader-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const path = join(folder, 'program');
-  await writeFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  return path;
+  await writeFile(join(folder, 'git'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return folder;
 };

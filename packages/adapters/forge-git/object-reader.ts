@@ -2,7 +2,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { EphError } from '@eph/contract';
 import { createCatFileParser, type GitObject } from './cat-file-output.ts';
-import type { Git } from './git-command.ts';
+import { type Git, startFailure } from './git-command.ts';
 import { gitMessage } from './git-errors.ts';
 
 /**
@@ -225,8 +225,3 @@ const untilAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promis
     signal.removeEventListener('abort', onAbort);
   }
 };
-
-const startFailure = (error: Error): EphError =>
-  new EphError('config.invalid', `Git could not be started (${error.message}). Install Git or configure its path.`, {
-    cause: error,
-  });

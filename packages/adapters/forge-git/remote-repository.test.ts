@@ -186,7 +186,6 @@ describe('the mirror of a remote', () => {
     onTestFinished(() => origin[Symbol.asyncDispose]());
     const location = parseLocation(pathToFileURL(origin.path).href);
     const git = createGit({
-      binary: 'git',
       home: join(origin.folder, 'home'),
       location,
       environment: { PATH: process.env['PATH'] },

@@ -57,7 +57,6 @@ describe('branches and tags over HTTP', () => {
     await origin.git('update-ref', 'refs/pull/7/head', 'main');
     const location = locate(served.url());
     const git = createGit({
-      binary: 'git',
       home: origin.folder,
       location,
       environment: { PATH: process.env.PATH },

@@ -2,23 +2,21 @@ import { execFile } from 'node:child_process';
 import { access, lstat, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type CommitSha, projectId } from '@eph/contract';
+import { type CommitSha, projectId, silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createGit } from './git-command.ts';
 import { createGitForge } from './git-forge.ts';
+import { createLocalRepository } from './local-repository.ts';
+import { parseLocation } from './location.ts';
 import { type FileContent, Origin } from './origin.fake.ts';
-import type { ExportLimits } from './tree-export.ts';
+import { type ExportLimits, exportTree } from './tree-export.ts';
 
 const { signal } = new AbortController();
 const main = { kind: 'branch', name: 'main' } as const;
 
-const start = async (exportLimits?: ExportLimits) => {
+const start = async () => {
   const origin = await Origin.create();
-  const forge = createGitForge({
-    project: projectId('shop'),
-    location: origin.path,
-    folder: join(origin.folder, 'data'),
-    ...(exportLimits === undefined ? {} : { exportLimits }),
-  });
+  const forge = createGitForge({ project: projectId('shop'), location: origin.path, folder: join(origin.folder, 'data') });
   onTestFinished(async () => {
     await forge[Symbol.asyncDispose]();
     await origin[Symbol.asyncDispose]();
@@ -30,6 +28,16 @@ const start = async (exportLimits?: ExportLimits) => {
   /** Neither the folder nor anything half-done beside it. */
   const expectNothing = async () => expect(await readdir(join(origin.folder, 'checkouts')).catch(() => [])).toEqual([]);
   return { origin, forge, checkout, exportFiles, exportCommit, expectNothing };
+};
+
+/** With limits that a test can reach. */
+const exportWithin = async (limits: ExportLimits, { origin, checkout }: Awaited<ReturnType<typeof start>>, commit: CommitSha) => {
+  const location = parseLocation(origin.path);
+  if (location.kind !== 'path') throw new Error('the origin is not on this machine');
+  const environment = { PATH: process.env['PATH'] };
+  const git = createGit({ home: join(origin.folder, 'home'), location, environment, lifetime: signal });
+  await using repository = createLocalRepository({ git, location, now: Date.now, log: silentLog });
+  await repository.withCommit(commit, (source) => exportTree(source, commit, checkout, limits, signal), signal);
 };
 
 const modeOf = async (path: string): Promise<number> => (await lstat(path)).mode & 0o100;
@@ -142,7 +150,8 @@ describe('writing the tree of a commit', () => {
   });
 
   it('refuses trees that grow without end', async () => {
-    const { origin, exportCommit, expectNothing } = await start({ entries: 5_000, totalBytes: 1_000_000 });
+    const world = await start();
+    const { origin, expectNothing } = world;
     let tree = await origin.git('rev-parse', `${await origin.commitRawTree([['100644', 'f', await origin.blob('x')]])}^{tree}`);
     let commit: CommitSha | undefined;
     for (let level = 0; level < 12; level += 1) {
@@ -150,7 +159,7 @@ describe('writing the tree of a commit', () => {
       commit = await origin.commitRawTree(names);
       tree = await origin.git('rev-parse', `${commit}^{tree}`);
     }
-    await expect(exportCommit(commit as CommitSha)).rejects.toMatchObject({
+    await expect(exportWithin({ entries: 5_000, totalBytes: 1_000_000 }, world, commit as CommitSha)).rejects.toMatchObject({
       code: 'checkout.refused',
       message: expect.stringContaining('5000 entries'),
     });
@@ -158,11 +167,12 @@ describe('writing the tree of a commit', () => {
   });
 
   it('refuses more bytes than allowed', async () => {
-    const { exportFiles, expectNothing } = await start({ entries: 100, totalBytes: 1_000_000 });
-    await expect(exportFiles({ a: 'x'.repeat(600_000), b: 'y'.repeat(600_000) })).rejects.toMatchObject({
+    const world = await start();
+    const commit = await world.origin.push(main, { a: 'x'.repeat(600_000), b: 'y'.repeat(600_000) });
+    await expect(exportWithin({ entries: 100, totalBytes: 1_000_000 }, world, commit)).rejects.toMatchObject({
       code: 'checkout.refused',
     });
-    await expectNothing();
+    await world.expectNothing();
   });
 
   it('runs no filter, hook or attribute', async () => {

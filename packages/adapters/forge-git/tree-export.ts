@@ -16,7 +16,7 @@ export interface ExportLimits {
   readonly totalBytes: number;
 }
 
-export const defaultExportLimits: ExportLimits = { entries: 200_000, totalBytes: 4 * 1024 ** 3 };
+export const exportLimits: ExportLimits = { entries: 200_000, totalBytes: 4 * 1024 ** 3 };
 
 /** Larger blobs get their own process, so that they do not fill the memory or delay other reads. */
 const bufferedBlobBytes = 1024 * 1024;

@@ -1,9 +1,8 @@
-import { registerSecret } from '@eph/contract';
 import type { Answer } from '../forge-http/answer.ts';
-import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
+import { withToken } from '../forge-http/base-url.ts';
 import { createExchange } from '../forge-http/exchange.ts';
 import { createForgeHttp, type ForgeApi, type ForgeApiOptions, type Listed, type ParseAnswer } from '../forge-http/forge-http.ts';
-import { createGate, type Gate } from '../forge-http/gate.ts';
+import type { Gate } from '../forge-http/gate.ts';
 import { type DatedPage, parseDate, parseLinks, readPages } from '../forge-http/read-pages.ts';
 import { giteaAnswers } from './answers.ts';
 
@@ -32,19 +31,15 @@ const pageSize = 100;
 
 /** Paths begin after `/api/v1` and `root`. */
 export const createGiteaApi = (options: ForgeApiOptions, what: string, root = ''): GiteaApi => {
-  const { token, now, random, log } = options;
-  const base = parseBaseUrl(options.baseUrl, 'a forge', 'https://git.example.com');
+  const { base, token, gate } = options;
   const shown = `${what} at ${base.host}`;
-  registerSecret(token);
-  const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
-    exchange: createExchange({ gate }),
+    ...options,
+    exchange: createExchange(gate),
     baseUrl: `${base.href}/api/v1${root}`,
     headers: { authorization: `token ${token}` },
     table: giteaAnswers,
     shown,
-    now,
-    log,
     parsePosition,
   });
 
@@ -88,7 +83,7 @@ export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
   const path = `${encodeURIComponent(owner)}/${encodeURIComponent(repository)}`;
   const name = `${owner}/${repository}`;
   const api = createGiteaApi(options, name, `/repos/${path}`);
-  const { read } = createGiteaApi({ ...options, gate: api.gate }, name);
+  const { read } = createGiteaApi(options, name);
   return {
     ...api,
     location: withToken(`${api.webUrl}/${path}.git`, 'eph', token),

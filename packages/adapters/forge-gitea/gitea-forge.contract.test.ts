@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CommitSha, commitSha, type SourceRef } from '@eph/contract';
 import { describeForge, type ForgeHarness } from '@eph/engine/source/forge.contract';
 import { describePulls, type PullsHarness } from '@eph/engine/source/pulls.contract';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { beforeAll, describe, expect } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository, StatusState } from '../../../test/parts/gitea-repository.ts';
@@ -148,7 +148,6 @@ describeWith(gitea, 'a repository of Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
   describe('as a forge', () => {
     describeForge({ notices: false }, () => createForgeHarness(harness));

@@ -1,11 +1,10 @@
-import { type CommitSha, commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
+import { type CommitSha, commitSha, type SourceRef, silentLog } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import { Origin } from '../forge-git/origin.fake.ts';
-import { createGiteaForge } from './gitea-forge.ts';
 import { type FixtureOptions, type GiteaFixture, GiteaHarness } from './gitea-harness.fake.ts';
-import { createOwnerChanges } from './owner-changes.ts';
+import { createGiteaServer } from './gitea-server.ts';
 
 const { signal } = new AbortController();
 const patience = { timeout: 60_000, interval: 50 };
@@ -16,7 +15,6 @@ describeWith(gitea, 'a repository of Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
   const start = async (options: FixtureOptions = {}) => {
     const fixture = await harness.createFixture(options);
@@ -29,13 +27,6 @@ describeWith(gitea, 'a repository of Gitea', () => {
     return { number: (await repository.openPullRequest(branch)).number, commit };
   };
 
-  /** So many pull requests, all at one commit. */
-  const openMany = async ({ repository }: GiteaFixture, count: number): Promise<void> => {
-    await repository.pushFiles('many-1', { 'a.txt': 'a' });
-    for (let number = 2; number <= count; number += 1) await repository.createBranch(`many-${number}`, 'many-1');
-    for (let number = 1; number <= count; number += 1) await repository.openPullRequest(`many-${number}`);
-  };
-
   const pullsOf = async ({ forge }: GiteaFixture) => {
     const { items, complete, faults } = await forge.sources(signal);
     return { count: items.filter(({ ref }) => ref.kind === 'pr').length, complete, faults };
@@ -46,8 +37,9 @@ describeWith(gitea, 'a repository of Gitea', () => {
     const total = 120;
     beforeAll(async () => {
       fixture = await harness.createFixture();
-      await openMany(fixture, total);
-    }, 300_000);
+      await open(fixture, 'one');
+      harness.multiplyFirstPull(fixture.repository, total);
+    });
     afterAll(() => fixture[Symbol.asyncDispose]());
 
     it('is read page by page, and an unchanged pass costs no more than the pages', async () => {
@@ -57,16 +49,18 @@ describeWith(gitea, 'a repository of Gitea', () => {
       fixture.proxy.takeApiRequests();
       await readMark();
       await readMark();
-      const pages = [1, 2, 3].map((page) => expect.stringMatching(new RegExp(`^GET /repos/acme/.*&page=${page}$`)));
+      const pages = [1, 2, 3].map((page) => expect.stringMatching(new RegExp(`^GET /repos/${harness.owner}/.*&page=${page}$`)));
       expect(fixture.proxy.takeApiRequests()).toEqual([...pages, ...pages]);
     });
 
     it('is seen over all pages by whoever looks at what changed in the whole organisation', async () => {
       let now = Date.now();
       const clocked = { now: () => now, random: Math.random, log: silentLog };
-      const changes = createOwnerChanges({ ...clocked, baseUrl: fixture.proxy.url, token: harness.bot.token }, 'acme');
+      const changes = createGiteaServer({ ...clocked, baseUrl: fixture.proxy.url, token: harness.bot.token }).createSharedChanges(
+        harness.owner,
+      );
       const readAt = now;
-      const isUnchanged = (name: string) => changes.isUnchanged(`acme/${name}`, readAt, now, signal);
+      const isUnchanged = (name: string) => changes.isUnchanged(`${harness.owner}/${name}`, readAt, now, signal);
       harness.setUpdated(fixture.repository, new Date(0));
       await isUnchanged('other');
       now += 1;
@@ -227,8 +221,9 @@ describeWith(gitea, 'a repository of Gitea', () => {
     await fixture.repository.closePullRequest(number);
     const commit = await fixture.repository.pushFiles('one', { 'b.txt': 'b' });
     await fixture.repository.reopenPullRequest(number);
+    // Gitea moves the head of a reopened pull request a moment later.
+    await expect.poll(() => fixture.forge.source(pr(number), signal)).toMatchObject({ state: 'present', source: { commit } });
     const answer = await fixture.forge.source(pr(number), signal);
-    expect(answer).toMatchObject({ state: 'present', source: { commit } });
     const { items } = await fixture.forge.sources(signal);
     expect(items.find(({ ref }) => ref.kind === 'pr')).toEqual(answer.state === 'present' ? answer.source : undefined);
   });
@@ -254,9 +249,7 @@ describeWith(gitea, 'a repository of Gitea', () => {
   });
 
   it.each(['not an address', 'ftp://example.com', 'https://user:password@example.com'])('cannot be at %s', (baseUrl) => {
-    const options = { project: projectId('shop'), owner: 'acme', repository: 'shop', token: 'x', folder: '/nowhere' };
-    const log = { debug: () => {}, info: () => {}, warn: () => {} };
-    expect(() => createGiteaForge({ ...options, baseUrl, log, now: Date.now, random: Math.random })).toThrow(
+    expect(() => createGiteaServer({ baseUrl, token: 'x', log: silentLog, now: Date.now, random: Math.random })).toThrow(
       'is not the URL of a forge',
     );
   });

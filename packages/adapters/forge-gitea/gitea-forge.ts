@@ -1,4 +1,4 @@
-import { completeReading, type Failure, failure, incompleteReading, markSources, type ProjectId } from '@eph/contract';
+import { completeReading, type Failure, failure, incompleteReading, markSources } from '@eph/contract';
 import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
@@ -15,10 +15,7 @@ import { toSource } from './pull-source.ts';
 import { readPull, readRepository } from './repository.ts';
 import { openPulls, type PullShape } from './shapes.ts';
 
-export interface GiteaForgeOptions
-  extends GiteaClientOptions,
-    Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
-  readonly project: ProjectId;
+export interface GiteaForgeOptions extends GiteaClientOptions, Pick<GitForgeOptions, 'project' | 'folder' | 'environment'> {
   /** With it, an unchanged pass is one request for all repositories of the owner. */
   readonly shared?: SharedChanges | undefined;
 }
@@ -84,7 +81,7 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
     failure('forge.incomplete', `The commit of pull request ${number} of ${client.shown} is not known.`);
 
   return {
-    project,
+    ...git,
     client,
     pulls: createGiteaPulls(client),
 
@@ -109,11 +106,6 @@ export const createGiteaForge = (options: GiteaForgeOptions): GiteaForge => {
       const number = parseNumber(ref);
       return number === undefined ? { state: 'gone' } : await readPullSource(number, signal);
     },
-
-    readFile: (commit, path, limitBytes, signal) => git.readFile(commit, path, limitBytes, signal),
-    exportTree: (commit, folder, signal) => git.exportTree(commit, folder, signal),
-    watch: (wake, signal) => git.watch(wake, signal),
-    [Symbol.asyncDispose]: () => git[Symbol.asyncDispose](),
   };
 };
 

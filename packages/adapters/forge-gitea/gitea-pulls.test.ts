@@ -1,5 +1,5 @@
 import { type CommitSha, commitSha, type SourceRef } from '@eph/contract';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
 import { type GiteaFixture, GiteaHarness } from './gitea-harness.fake.ts';
@@ -13,7 +13,6 @@ describeWith(gitea, 'a pull request of Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
   /** A bench with one pull request, on a branch `feature` with one file. */
   const start = async () => {

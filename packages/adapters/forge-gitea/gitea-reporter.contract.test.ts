@@ -1,15 +1,11 @@
-import { type CommitSha, commentMarker, commitSha, environmentName } from '@eph/contract';
+import { type CommitSha, commitSha, environmentName } from '@eph/contract';
 import { type CommentReporterHarness, describeCommentReporter } from '@eph/engine/report/comment-reporter.contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
-import { renderMarkdown } from '@eph/engine/report/markdown';
 import type { Report } from '@eph/engine/report/reporter';
-import { afterAll, beforeAll } from 'vitest';
+import { beforeAll } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
+import { shippedComments } from '../forge-http/comments.fake.ts';
 import { GiteaHarness } from './gitea-harness.fake.ts';
-import { createGiteaReporter } from './gitea-reporter.ts';
-
-const renderComment = ({ view, environment }: Report): string => renderMarkdown(view, { marker: commentMarker(environment) });
 
 /** No two environments have the same name. */
 const withOwnName = (report: Report): Report => ({
@@ -29,7 +25,7 @@ const createHarness = async (harness: GiteaHarness): Promise<CommentReporterHarn
   return {
     project: forge.project,
     start() {
-      const reporter = createGiteaReporter({ client: forge.client, renderComment, computeStatus: computeCommitStatus });
+      const { reporter } = fixture.connect();
       return { ensure: (report, signal) => reporter.ensure(withOwnName(report), signal) };
     },
     async openPull() {
@@ -45,7 +41,7 @@ const createHarness = async (harness: GiteaHarness): Promise<CommentReporterHarn
       const comments = await repository.readComments(Number(source.name));
       return comments.map(({ id, body }) => ({ id: String(id), body }));
     },
-    shown: (report) => renderComment(withOwnName(report)),
+    shown: (report) => shippedComments.renderComment(withOwnName(report)),
     comment: async ({ source }, body) => String((await repository.as(harness.mallory).addComment(Number(source.name), body)).id),
     remove: (_pull, id) => repository.deleteComment(Number(id)),
     async addManyComments({ source }) {
@@ -72,7 +68,6 @@ describeWith(gitea, 'comments on pull requests of Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
   describeCommentReporter(() => createHarness(harness));
 });

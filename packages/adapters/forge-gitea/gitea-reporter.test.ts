@@ -1,12 +1,11 @@
 import { commentMarker, commitSha, environmentId, type ReportView } from '@eph/contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { gitea } from '../../../test/parts/gitea.ts';
+import type { ConnectOptions } from '../forge-http/forge-server.ts';
 import { type FixtureOptions, GiteaHarness } from './gitea-harness.fake.ts';
-import { createGiteaReporter } from './gitea-reporter.ts';
 
 const { signal } = new AbortController();
 
@@ -15,21 +14,18 @@ describeWith(gitea, 'reports on Gitea', () => {
   beforeAll(async () => {
     harness = await GiteaHarness.start();
   });
-  afterAll(() => harness.stop());
 
-  const start = async (options: FixtureOptions = {}, reporting: Partial<Parameters<typeof createGiteaReporter>[0]> = {}) => {
+  const start = async (options: FixtureOptions = {}, reporting: Partial<ConnectOptions> = {}) => {
     const fixture = await harness.createFixture(options);
     onTestFinished(() => fixture[Symbol.asyncDispose]());
     const { repository, forge } = fixture;
     const commit = commitSha(await repository.pushFiles('feature', { 'a.txt': 'a' }));
     const { number } = await repository.openPullRequest('feature');
     const createReporter = (): Reporter =>
-      createGiteaReporter({
-        client: forge.client,
+      fixture.connect({
         renderComment: ({ environment, view }) => `${commentMarker(environment)}\n\n${view.phase}`,
-        computeStatus: computeCommitStatus,
         ...reporting,
-      });
+      }).reporter;
     const reportOn = (source: Report['source'], changes: Partial<ReportView> = {}): Report => ({
       project: forge.project,
       environment: environmentId('0'.repeat(16)),

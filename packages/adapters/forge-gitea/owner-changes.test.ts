@@ -5,7 +5,7 @@ import { gitea } from '../../../test/parts/gitea.ts';
 import type { GiteaRepository } from '../../../test/parts/gitea-repository.ts';
 import { type GiteaFixture, GiteaHarness } from './gitea-harness.fake.ts';
 import { GiteaProxy } from './gitea-proxy.fake.ts';
-import { createOwnerChanges } from './owner-changes.ts';
+import { createGiteaServer } from './gitea-server.ts';
 
 const { signal } = new AbortController();
 const patience = { timeout: 60_000, interval: 100 };
@@ -25,7 +25,9 @@ describeWith(gitea, 'a pass over the repositories of an organisation of Gitea', 
     harness = await GiteaHarness.start();
     proxy = await GiteaProxy.start(harness.server.port);
     const clocked = { now: () => now, random: Math.random, log: silentLog };
-    const shared = createOwnerChanges({ ...clocked, baseUrl: proxy.url, token: harness.bot.token }, 'acme');
+    const shared = createGiteaServer({ ...clocked, baseUrl: proxy.url, token: harness.bot.token }).createSharedChanges(
+      harness.owner,
+    );
     const createFixture = () => harness.createFixture({ shared, now: () => now });
     fixtures = [await createFixture(), await createFixture(), await createFixture()];
     for (const { repository } of fixtures) {
@@ -37,13 +39,12 @@ describeWith(gitea, 'a pass over the repositories of an organisation of Gitea', 
     await shop.createBranch('next');
     fork = await shop.as(harness.mallory).fork();
     await fork.pushFiles('foreign', { 'b.txt': 'b' });
-    await shop.as(harness.mallory).openPullRequest('mallory:foreign');
+    await shop.as(harness.mallory).openPullRequest(`${harness.mallory.name}:foreign`);
     await shop.send('PATCH', '', { private: true });
   }, 300_000);
   afterAll(async () => {
     for (const fixture of fixtures) await fixture[Symbol.asyncDispose]();
     await proxy[Symbol.asyncDispose]();
-    await harness.stop();
   });
 
   /** Which repositories were read, and what was asked for all of them. */

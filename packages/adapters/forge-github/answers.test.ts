@@ -24,7 +24,6 @@ const failures: readonly (readonly [name: string, failure: Failure, code: string
   ['503', { kind: 'status', status: 503 }, 'forge.unreachable'],
   ['a status nobody has heard of', { kind: 'status', status: 418 }, 'forge.incomplete'],
   ['a redirect to nowhere', { kind: 'status', status: 304 }, 'forge.incomplete'],
-  ['no answer in time', { kind: 'no-answer' }, 'forge.unreachable'],
   ['a broken connection', { kind: 'reset' }, 'forge.unreachable'],
   ['a body that breaks off', { kind: 'truncated', ending: 'broken' }, 'forge.unreachable'],
   ['half a body that seems whole', { kind: 'truncated', ending: 'clean' }, 'forge.incomplete'],
@@ -34,11 +33,9 @@ const failures: readonly (readonly [name: string, failure: Failure, code: string
 const api = { path: /^\/(?!.*\.git\/)/ };
 
 describe.each(failures)('%s', (_name, failure, code) => {
-  const timeoutMs = failure.kind === 'no-answer' ? 1_500 : 20_000;
-
   it('makes the list incomplete and one pull request unknown, and both recover', async () => {
     let nowMs = Date.now();
-    const { github, forge, readPulls, openPulls, signal } = await startGithubHarness({ forge: { timeoutMs, now: () => nowMs } });
+    const { github, forge, readPulls, openPulls, signal } = await startGithubHarness({ server: { now: () => nowMs } });
     openPulls(4);
     github.failures.add({ failure, match: api });
     const fault = { code, message: expect.stringMatching(/\S/) };
@@ -52,7 +49,7 @@ describe.each(failures)('%s', (_name, failure, code) => {
 
   it('has the same text each time, so that it does not look like a new failure', async () => {
     let nowMs = Date.now();
-    const { github, forge, openPulls, signal } = await startGithubHarness({ forge: { timeoutMs, now: () => nowMs } });
+    const { github, forge, openPulls, signal } = await startGithubHarness({ server: { now: () => nowMs } });
     openPulls(1);
     github.failures.add({ failure, match: api });
     const read = async () => (await forge.sources(signal)).faults.map(({ message }) => message);
@@ -62,7 +59,7 @@ describe.each(failures)('%s', (_name, failure, code) => {
   });
 });
 
-describe.each(failures.filter(([, { kind }]) => kind !== 'no-answer'))('%s for Git', (_name, failure) => {
+describe.each(failures)('%s for Git', (_name, failure) => {
   it('leaves branches unknown and pull requests known, and both recover', async () => {
     const { github, forge, openPulls, signal } = await startGithubHarness();
     openPulls(3);
@@ -80,7 +77,7 @@ describe('a budget that is spent', () => {
     let nowMs = Date.now();
     const { github, forge, readPulls, openPulls, countApiRequests, signal } = await startGithubHarness({
       github: { now: () => nowMs },
-      forge: { now: () => nowMs },
+      server: { now: () => nowMs },
     });
     openPulls(3);
     github.rateLimits.leave(0);

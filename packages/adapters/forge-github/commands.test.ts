@@ -10,7 +10,7 @@ const start = async () => {
   const later = (ms = 1_000) => {
     aheadMs += ms;
   };
-  const shop = await startGithubHarness({ github: { now }, repository: { private: false }, forge: { now } });
+  const shop = await startGithubHarness({ github: { now }, repository: { private: false }, server: { now } });
   const { repository, forge, signal } = shop;
   repository.grant('bob', 'write');
   const push = (branch: string, files: Record<string, string>) => {

@@ -1,4 +1,4 @@
-import { type Log, silentLog } from '@eph/contract';
+import type { Log } from '@eph/contract';
 import { type Answer, noAnswer } from '../forge-http/answer.ts';
 import { createForgeHttp, type ForgeApi, type Listed } from '../forge-http/forge-http.ts';
 import { githubAnswers } from './answers.ts';
@@ -11,7 +11,7 @@ export interface GithubClientOptions {
   /** Without it, the client is for the owner. */
   readonly repository?: string;
   readonly now: () => number;
-  readonly log?: Log;
+  readonly log: Log;
 }
 
 /** The API of one repository, with paths after `/repos/{owner}/{repository}`, or of an owner. Only `authorizeGit` throws. */
@@ -25,7 +25,7 @@ export interface GithubClient extends ForgeApi {
 }
 
 export const createGithubClient = (options: GithubClientOptions): GithubClient => {
-  const { identity, owner, repository, now, log = silentLog } = options;
+  const { identity, owner, repository, now, log } = options;
   const shown = `${repository === undefined ? owner : `${owner}/${repository}`} at ${identity.host}`;
   const root = repository === undefined ? '' : `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repository)}`;
   const settled = new WeakMap<object, readonly object[]>();

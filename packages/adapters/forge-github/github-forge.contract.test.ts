@@ -5,8 +5,9 @@ import { commitSha, projectId, silentLog } from '@eph/contract';
 import { describeForge, type ForgeHarness } from '@eph/engine/source/forge.contract';
 import { describe } from 'vitest';
 import { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
-import { createGithubForge } from './github-forge.ts';
+import { shippedComments } from '../forge-http/comments.fake.ts';
 import type { GithubAuth } from './github-identity.ts';
+import { createGithubServer } from './github-server.ts';
 
 const createHarness = async (
   flavour: 'github.com' | 'enterprise',
@@ -15,17 +16,12 @@ const createHarness = async (
   const github = await GithubEmulator.start({ flavour });
   const repository = github.createRepository('acme/shop', { private: true, files: null });
   const folder = await mkdtemp(join(tmpdir(), 'eph-forge-github-'));
-  const forge = createGithubForge({
+  const options = { baseUrl: github.url, auth: authorize(github), now: Date.now, random: Math.random, log: silentLog };
+  const { forge } = createGithubServer(options).connect({
+    ...shippedComments,
     project: projectId('shop'),
-    baseUrl: github.url,
-    owner: 'acme',
-    repository: 'shop',
-    auth: authorize(github),
+    location: 'acme/shop',
     folder: join(folder, 'data'),
-    now: Date.now,
-    random: Math.random,
-    log: silentLog,
-    maxWaitMs: 0,
   });
   const held = new Map<string, readonly string[]>();
   return {

@@ -1,10 +1,9 @@
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { commitSha, isSameSource, type Source, silentLog } from '@eph/contract';
+import { commitSha, isSameSource, type Source } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import type { RepositoryOptions } from '../../../test/parts/github/github-emulator.ts';
-import { startGithubHarness } from './github-harness.fake.ts';
-import { createGithubIdentity } from './github-identity.ts';
+import { betweenPages, startGithubHarness } from './github-harness.fake.ts';
 
 const pulls = 'pulls/list';
 /** What was opened then has been quiet for long. */
@@ -12,25 +11,18 @@ const earlier = () => Date.now() - 3_600_000;
 
 describe('a pass over repositories in which nothing happened', () => {
   it('is one conditional request to the API and one listing of Git each, and costs nothing', async () => {
-    const { github, token, folder, create, signal } = await startGithubHarness({ github: { now: earlier } });
+    const { github, createServer, signal } = await startGithubHarness({ github: { now: earlier } });
     github.populate({ owner: 'many', repositories: 20, pullRequestsEach: 10, labels: () => ['preview'] });
-    const common = { baseUrl: github.url, auth: { token }, now: Date.now, random: Math.random, log: silentLog };
-    const identity = createGithubIdentity(common);
-    const forges = Array.from({ length: 20 }, (_, index) =>
-      create({
-        identity,
-        folder: join(folder, String(index)),
-        owner: 'many',
-        repository: `service-${String(index + 1).padStart(4, '0')}`,
-      }),
-    );
+    const server = createServer();
+    const names = Array.from({ length: 20 }, (_, index) => `many/service-${String(index + 1).padStart(4, '0')}`);
+    const forges = names.map((location) => server.connect({ location }).forge);
     const pass = () => Promise.all(forges.map((forge) => forge.sources(signal)));
     const first = await pass();
     expect(first.map(({ items, complete }) => [items.length, complete])).toEqual(forges.map(() => [21, true]));
     github.requests.clear();
     expect(await pass()).toEqual(first);
     expect(github.requests.total).toMatchObject({ requests: 40, notModified: 20, points: 0 });
-    expect(identity.budgets()).toMatchObject([{ account: 'token', budget: { limit: 5000, remaining: 4980 } }]);
+    expect(server.budgets()).toEqual([{ account: 'token', remaining: 4980 }]);
   });
 
   it('is one conditional request per hundred pull requests where there are more', async () => {
@@ -92,16 +84,9 @@ describe('a list of pull requests', () => {
   });
 
   it('does not lose a pull request that slips from one page to another while they are read', async () => {
-    let closing: (() => void) | undefined;
-    const slippery: typeof fetch = async (input, init) => {
-      const response = await fetch(input, init);
-      if (/[?&]page=1$/.test(input instanceof Request ? input.url : String(input))) closing?.();
-      closing = undefined;
-      return response;
-    };
-    const { readPulls, openPulls } = await startGithubHarness({ forge: { fetch: slippery } });
+    const { github, readPulls, openPulls } = await startGithubHarness();
     const opened = openPulls(230);
-    closing = () => opened.at(-1)?.close();
+    betweenPages(github, () => opened.at(-1)?.close());
     const names = (await readPulls()).items.map(({ ref }) => Number(ref.name));
     expect(names.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 229 }, (_, index) => index + 1));
   });
@@ -141,18 +126,17 @@ describe('a list of pull requests', () => {
 
 describe('credentials', () => {
   it('of an App are one token for all repositories of an installation', async () => {
-    const { github, create, openPulls, signal } = await startGithubHarness();
+    const { github, createServer, openPulls, signal } = await startGithubHarness();
     openPulls(1);
     github.createRepository('acme/other', { private: true });
     const app = github.createApp();
     app.install('acme');
-    const auth = { appId: app.id, privateKey: app.privateKey };
-    const identity = createGithubIdentity({ baseUrl: github.url, auth, now: Date.now, random: Math.random, log: silentLog });
-    const forges = ['shop', 'other'].map((repository) => create({ auth, identity, repository }));
+    const server = createServer({ auth: { appId: app.id, privateKey: app.privateKey } });
+    const forges = ['acme/shop', 'acme/other'].map((location) => server.connect({ location }).forge);
     for (const forge of [...forges, ...forges]) expect((await forge.sources(signal)).complete).toBe(true);
     expect(github.requests.of('apps/create-installation-access-token').requests).toBe(1);
     expect(github.requests.of('apps/get-repo-installation').requests).toBe(2);
-    expect(identity.budgets().map(({ account }) => account)).toContainEqual(expect.stringMatching(/^installation \d+$/));
+    expect(server.budgets().map(({ account }) => account)).toContainEqual(expect.stringMatching(/^installation \d+$/));
   });
 
   it('that were revoked midway are renewed', async () => {

@@ -1,20 +1,15 @@
-import { completeReading, incompleteReading, markSources, type ProjectId, type Reading, type Source } from '@eph/contract';
+import { completeReading, incompleteReading, markSources, type Reading, type Source } from '@eph/contract';
 import type { Forge } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
 import { parseNumber } from '../forge-http/numbered-pulls.ts';
 import { gitUrlOf } from './git-url.ts';
-import { createGithubClient, type GithubClient } from './github-client.ts';
-import { createGithubIdentity, type GithubIdentity, type GithubIdentityOptions } from './github-identity.ts';
+import { createGithubClient, type GithubClient, type GithubClientOptions } from './github-client.ts';
 import { createGithubPulls } from './github-pulls.ts';
 import { createPullSources } from './pull-sources.ts';
 
-export interface GithubForgeOptions extends GithubIdentityOptions, Pick<GitForgeOptions, 'folder' | 'environment'> {
-  readonly project: ProjectId;
-  readonly owner: string;
+export interface GithubForgeOptions extends GithubClientOptions, Pick<GitForgeOptions, 'project' | 'folder' | 'environment'> {
   readonly repository: string;
-  /** Shared by all clients with the same credentials; created if absent. */
-  readonly identity?: GithubIdentity;
 }
 
 export interface GithubForge extends Forge, AsyncDisposable {
@@ -28,16 +23,15 @@ export interface GithubForge extends Forge, AsyncDisposable {
  * does not count against the rate limit.
  */
 export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
-  const { project, owner, repository, now } = options;
-  const identity = options.identity ?? createGithubIdentity(options);
-  const client = createGithubClient({ ...options, identity });
+  const { project, owner, repository, identity, now } = options;
+  const client = createGithubClient(options);
   const pullSources = createPullSources(project, client, now);
   const location = gitUrlOf(identity.baseUrl, owner, repository);
   const git = createGitForge({ ...options, location, authorization: () => client.authorizeGit() });
   let before: Reading<Source> | undefined;
 
   return {
-    project,
+    ...git,
     client,
     pulls: createGithubPulls(client, now),
 
@@ -61,10 +55,5 @@ export const createGithubForge = (options: GithubForgeOptions): GithubForge => {
       const number = parseNumber(ref);
       return number === undefined ? { state: 'gone' } : await pullSources.read(number, signal);
     },
-
-    readFile: (commit, path, limitBytes, signal) => git.readFile(commit, path, limitBytes, signal),
-    exportTree: (commit, folder, signal) => git.exportTree(commit, folder, signal),
-    watch: (wake, signal) => git.watch(wake, signal),
-    [Symbol.asyncDispose]: () => git[Symbol.asyncDispose](),
   };
 };

@@ -4,41 +4,40 @@ import { join } from 'node:path';
 import { projectId, silentLog } from '@eph/contract';
 import { onTestFinished } from 'vitest';
 import { type EmulatorOptions, GithubEmulator, type RepositoryOptions } from '../../../test/parts/github/github-emulator.ts';
-import { createGithubForge, type GithubForge, type GithubForgeOptions } from './github-forge.ts';
+import { shippedComments } from '../forge-http/comments.fake.ts';
+import type { ConnectOptions } from '../forge-http/forge-server.ts';
+import type { GithubForge } from './github-forge.ts';
+import type { GithubIdentityOptions } from './github-identity.ts';
+import { createGithubServer } from './github-server.ts';
 
 export interface GithubHarnessOptions {
   readonly github?: EmulatorOptions;
   readonly repository?: RepositoryOptions;
-  readonly forge?: Partial<GithubForgeOptions>;
+  readonly server?: Partial<GithubIdentityOptions>;
 }
 
 /** A repository `acme/shop` and a forge that reads it with a token, until the test ends. */
-export const startGithubHarness = async ({ github: emulator, repository: made, forge: changed }: GithubHarnessOptions = {}) => {
+export const startGithubHarness = async ({ github: emulator, repository: made, server: changed }: GithubHarnessOptions = {}) => {
   const github = await GithubEmulator.start(emulator);
   const folder = await mkdtemp(join(tmpdir(), 'eph-forge-github-'));
   const repository = github.createRepository('acme/shop', { private: true, ...made });
   const token = github.createToken();
   const forges: GithubForge[] = [];
-  const create = (more: Partial<GithubForgeOptions> = {}) => {
-    const forge = createGithubForge({
-      project: projectId('shop'),
-      baseUrl: github.url,
-      owner: 'acme',
-      repository: 'shop',
-      auth: { token },
-      folder: join(folder, String(forges.length)),
-      now: Date.now,
-      random: Math.random,
-      log: silentLog,
-      maxWaitMs: 0,
-      timeoutMs: 10_000,
-      ...changed,
-      ...more,
-    });
-    forges.push(forge);
-    return forge;
+  /** As ephd does it. */
+  const createServer = (more: Partial<GithubIdentityOptions> = {}) => {
+    const common = { baseUrl: github.url, auth: { token }, now: Date.now, random: Math.random, log: silentLog };
+    const server = createGithubServer({ ...common, ...changed, ...more });
+    const connect = (changes: Partial<ConnectOptions> = {}) => {
+      const where = { project: projectId('shop'), location: 'acme/shop', folder: join(folder, String(forges.length)) };
+      const connected = server.connect({ ...shippedComments, ...where, ...changes });
+      forges.push(connected.forge);
+      return connected;
+    };
+    return { ...server, connect };
   };
-  const forge = create();
+  const create = (more: Partial<GithubIdentityOptions> = {}) => createServer(more).connect().forge;
+  const { connect } = createServer();
+  const { forge } = connect();
   const abort = new AbortController();
   const { signal } = abort;
   onTestFinished(async () => {
@@ -60,5 +59,27 @@ export const startGithubHarness = async ({ github: emulator, repository: made, f
     });
   /** The requests to the API since they were cleared, without those of Git. */
   const countApiRequests = () => github.requests.entries.filter(({ path }) => !path.includes('.git/')).length;
-  return { github, repository, token, folder, forge, create, readPulls, openPulls, countApiRequests, signal };
+  return {
+    github,
+    repository,
+    token,
+    folder,
+    forge,
+    connect,
+    create,
+    createServer,
+    readPulls,
+    openPulls,
+    countApiRequests,
+    signal,
+  };
+};
+
+/** Does this once, between the first page of a list and the second. */
+export const betweenPages = ({ requests }: GithubEmulator, act: () => void): void => {
+  requests.observe = ({ path }) => {
+    if (!/[?&]page=1$/.test(path)) return;
+    requests.observe = () => undefined;
+    act();
+  };
 };

@@ -1,12 +1,12 @@
 import { sign } from 'node:crypto';
-import { type Log, registerSecret } from '@eph/contract';
+import { registerSecret } from '@eph/contract';
 import { type ReceivedAnswer, toError, unwrap } from '../forge-http/answer.ts';
 import { parseBaseUrl } from '../forge-http/base-url.ts';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
-import type { Budget } from '../forge-http/budget.ts';
 import { createExchange, type Exchange } from '../forge-http/exchange.ts';
 import { type CachedAnswer, createForgeHttp, type ForgeApi, parserOf } from '../forge-http/forge-http.ts';
-import { createGate, type Gate } from '../forge-http/gate.ts';
+import type { ForgeServer, ForgeServerOptions } from '../forge-http/forge-server.ts';
+import { budgetOf, createGate, type Gate } from '../forge-http/gate.ts';
 import { parseDate } from '../forge-http/read-pages.ts';
 import { githubAnswers, isThrottle } from './answers.ts';
 import { appShape, installationShape, tokenShape, userShape } from './shapes.ts';
@@ -17,20 +17,13 @@ export type GithubAuth =
       readonly appId: number | string;
       readonly privateKey: string;
       /** Looked up per repository if absent. */
-      readonly installationId?: number;
+      readonly installationId?: number | undefined;
     };
 
-export interface GithubIdentityOptions {
+export interface GithubIdentityOptions extends ForgeServerOptions {
   /** The API, such as `https://api.github.com` or `https://github.example.com/api/v3`. */
   readonly baseUrl: string;
   readonly auth: GithubAuth;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly log: Log;
-  readonly fetch?: typeof fetch;
-  readonly timeoutMs?: number;
-  /** Pauses up to this long are waited for. */
-  readonly maxWaitMs?: number;
 }
 
 /** Eph's credentials at one GitHub. Share one among all repositories: tokens, rate limits and caches are per identity. */
@@ -43,7 +36,7 @@ export interface GithubIdentity {
   /** The account for a repository or an owner. Throws `EphError`. */
   accountFor(owner: string, repository?: string): Promise<GithubAccount>;
   forget(owner: string, repository?: string): void;
-  budgets(): readonly { readonly account: string; readonly budget: Budget }[];
+  readonly budgets: ForgeServer['budgets'];
 }
 
 /** A user with a token, or one installation of an App: the unit of GitHub's rate limits. Everything throws `EphError`. */
@@ -69,14 +62,14 @@ const clockToleranceMs = 10_000;
 const maxTokenAgeMs = 50 * 60_000;
 
 export const createGithubIdentity = (options: GithubIdentityOptions): GithubIdentity => {
-  const { auth, now, random, log, fetch, timeoutMs, maxWaitMs } = options;
+  const { auth, now, log } = options;
   const { href: baseUrl, host } = parseBaseUrl(options.baseUrl, 'a GitHub API', 'https://api.github.com');
   const gates = new Map<string, Gate>();
 
   const connect: Connect = (account, token, renew) => {
-    const gate = createGate({ shown: host, now, random, log, isThrottle, ...(maxWaitMs === undefined ? {} : { maxWaitMs }) });
+    const gate = createGate({ ...options, shown: host, isThrottle });
     gates.set(account, gate);
-    const exchange = withToken(createExchange({ gate, fetch, timeoutMs }), token, renew);
+    const exchange = withToken(createExchange(gate), token, renew);
     const shown = `Eph's account at ${host}`;
     const common = { baseUrl, headers: githubHeaders, table: githubAnswers, shown, now, log, parsePosition: () => ({}) };
     return { exchange, api: createForgeHttp({ exchange, ...common }) };
@@ -88,11 +81,7 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
     isApp: !('token' in auth),
     cache: createBoundedCache(answerCacheBytes),
     ...('token' in auth ? createPerson(connect, auth.token) : createApp(connect, auth, now)),
-    budgets: () =>
-      [...gates].flatMap(([account, gate]) => {
-        const budget = gate.budget();
-        return budget === undefined ? [] : [{ account, budget }];
-      }),
+    budgets: () => [...gates].flatMap(([account, gate]) => budgetOf(account, gate)),
   };
 };
 

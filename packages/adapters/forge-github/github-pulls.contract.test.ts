@@ -5,7 +5,8 @@ import { commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
 import { describePulls, type PullsHarness } from '@eph/engine/source/pulls.contract';
 import { describe } from 'vitest';
 import { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
-import { createGithubForge } from './github-forge.ts';
+import { shippedComments } from '../forge-http/comments.fake.ts';
+import { createGithubServer } from './github-server.ts';
 
 const people = { author: 'alice', maintainer: 'bob', outsider: 'mallory' };
 
@@ -19,17 +20,18 @@ const createHarness = async (): Promise<PullsHarness> => {
   const app = github.createApp();
   app.install('acme');
   const folder = await mkdtemp(join(tmpdir(), 'eph-forge-github-'));
-  const forge = createGithubForge({
-    project: projectId('shop'),
+  const options = {
     baseUrl: github.url,
-    owner: 'acme',
-    repository: 'shop',
     auth: { appId: app.id, privateKey: app.privateKey },
-    folder: join(folder, 'data'),
     now,
     random: Math.random,
     log: silentLog,
-    maxWaitMs: 0,
+  };
+  const { forge } = createGithubServer(options).connect({
+    ...shippedComments,
+    project: projectId('shop'),
+    location: 'acme/shop',
+    folder: join(folder, 'data'),
   });
   const pull = ({ name }: SourceRef) => repository.pullRequest(Number(name));
   const ref = (number: number): SourceRef => ({ kind: 'pr', name: String(number) });

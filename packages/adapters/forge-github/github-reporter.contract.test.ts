@@ -1,15 +1,12 @@
-import { type CommitSha, commentMarker, commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
+import { type CommitSha, commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
 import { type CommentReporterHarness, describeCommentReporter } from '@eph/engine/report/comment-reporter.contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
-import { renderMarkdown } from '@eph/engine/report/markdown';
-import type { Report } from '@eph/engine/report/reporter';
 import { describe } from 'vitest';
 import { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
-import { createGithubClient } from './github-client.ts';
-import { createGithubIdentity, type GithubAuth } from './github-identity.ts';
-import { createGithubReporter } from './github-reporter.ts';
+import { shippedComments } from '../forge-http/comments.fake.ts';
+import type { GithubAuth } from './github-identity.ts';
+import { createGithubServer } from './github-server.ts';
 
-const renderComment = ({ view, environment }: Report): string => renderMarkdown(view, { marker: commentMarker(environment) });
+const project = projectId('shop');
 
 const createHarness = async (authorize: (github: GithubEmulator) => GithubAuth): Promise<CommentReporterHarness> => {
   const github = await GithubEmulator.start();
@@ -21,18 +18,11 @@ const createHarness = async (authorize: (github: GithubEmulator) => GithubAuth):
     return commitSha(repository.push(branch, { 'a.txt': String(pushes) }));
   };
   return {
-    project: projectId('shop'),
+    project,
     start() {
-      const identity = createGithubIdentity({
-        baseUrl: github.url,
-        auth: authorize(github),
-        now: Date.now,
-        random: Math.random,
-        log: silentLog,
-        maxWaitMs: 0,
-      });
-      const client = createGithubClient({ identity, owner: 'acme', repository: 'shop', now: Date.now });
-      return createGithubReporter({ client, renderComment, computeStatus: computeCommitStatus });
+      const options = { baseUrl: github.url, now: Date.now, random: Math.random, log: silentLog };
+      const server = createGithubServer({ ...options, auth: authorize(github) });
+      return server.connect({ ...shippedComments, project, location: 'acme/shop', folder: '/dev/null/none' }).reporter;
     },
     openPull() {
       const branch = `feature-${pushes + 1}`;
@@ -47,7 +37,7 @@ const createHarness = async (authorize: (github: GithubEmulator) => GithubAuth):
           .comments()
           .map(({ id, body }) => ({ id: String(id), body })),
       ),
-    shown: renderComment,
+    shown: shippedComments.renderComment,
     comment: (pull, body) => Promise.resolve(String(pullOf(pull).comment(body, { by: 'mallory' }))),
     remove: (pull, id) => Promise.resolve(pullOf(pull).deleteComment(Number(id))),
     addManyComments(pull) {

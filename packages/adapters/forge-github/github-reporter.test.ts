@@ -1,25 +1,19 @@
 import { commentMarker, commitSha, environmentId, environmentName, type ReportView } from '@eph/contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import type { Report } from '@eph/engine/report/reporter';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
 import type { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
 import { parseNothing } from '../forge-http/forge-http.ts';
+import type { ConnectOptions } from '../forge-http/forge-server.ts';
 import { startGithubHarness } from './github-harness.fake.ts';
-import { createGithubReporter } from './github-reporter.ts';
 
 const start = async () => {
   const shop = await startGithubHarness();
-  const { repository, forge, signal } = shop;
+  const { repository, forge, connect, signal } = shop;
   const commit = commitSha(repository.push('feature', { 'a.txt': 'a' }));
   const pull = repository.openPullRequest({ head: 'feature' });
-  const createReporter = (changes: Partial<Parameters<typeof createGithubReporter>[0]> = {}) =>
-    createGithubReporter({
-      client: forge.client,
-      renderComment: ({ environment, view }) => `${commentMarker(environment)}\n${view.phase}`,
-      computeStatus: computeCommitStatus,
-      ...changes,
-    });
+  const createReporter = (changes: Partial<ConnectOptions> = {}) =>
+    connect({ renderComment: ({ environment, view }) => `${commentMarker(environment)}\n${view.phase}`, ...changes }).reporter;
   let reporter = createReporter();
   const reportOn = (number: number, changes: Partial<ReportView> = {}, more: Partial<Report> = {}): Report => ({
     project: forge.project,

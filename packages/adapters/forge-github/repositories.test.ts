@@ -1,14 +1,14 @@
 import { silentLog } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
-import { createGithubIdentity, type GithubAuth } from './github-identity.ts';
-import { readRepositories } from './repositories.ts';
+import type { GithubAuth } from './github-identity.ts';
+import { createGithubServer } from './github-server.ts';
 
 const { signal } = new AbortController();
 
 const readAs = (github: GithubEmulator, auth: GithubAuth, owner: string) => {
-  const options = { baseUrl: github.url, now: Date.now, random: Math.random, log: silentLog, maxWaitMs: 0 };
-  return readRepositories({ identity: createGithubIdentity({ ...options, auth }), now: Date.now }, owner, signal);
+  const options = { baseUrl: github.url, now: Date.now, random: Math.random, log: silentLog };
+  return createGithubServer({ ...options, auth }).readRepositories(owner, signal);
 };
 
 const startFilled = async () => {

@@ -1,16 +1,9 @@
-import { type ListedRepository, type Log, type Reading, silentLog } from '@eph/contract';
+import type { ListedRepository, Reading } from '@eph/contract';
 import { z } from 'zod';
 import { type Listed, listOf, parserOf } from '../forge-http/forge-http.ts';
 import { toRepositoryReading } from '../forge-http/listed-repositories.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
-import { createGithubClient, type GithubClient } from './github-client.ts';
-import type { GithubIdentity } from './github-identity.ts';
-
-export interface RepositoriesOptions {
-  readonly identity: GithubIdentity;
-  readonly now: () => number;
-  readonly log?: Log;
-}
+import { createGithubClient, type GithubClient, type GithubClientOptions } from './github-client.ts';
 
 const listedShape = z.object({
   id: z.int(),
@@ -35,12 +28,12 @@ const oldestFirst = 'sort=created&direction=asc';
  * of an organisation. For a user, GitHub lists only public ones; private ones are in the list of Eph's own account.
  */
 export const readRepositories = async (
-  { identity, now, log = silentLog }: RepositoriesOptions,
+  options: Omit<GithubClientOptions, 'owner' | 'repository'>,
   owner: string,
   signal: AbortSignal,
 ): Promise<Reading<ListedRepository>> => {
-  const client = createGithubClient({ identity, owner, now, log });
-  const { items, ...listing } = identity.isApp
+  const client = createGithubClient({ ...options, owner });
+  const { items, ...listing } = options.identity.isApp
     ? await client.list('/installation/repositories', installed, signal)
     : await listAsPerson(client, owner, signal);
   const listed = items

@@ -1,28 +1,11 @@
-import { commentMarker, commitSha, environmentId, isSameSource, type Source, type SourceRef } from '@eph/contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
-import { renderMarkdown } from '@eph/engine/report/markdown';
+import { commitSha, environmentId, isSameSource, type Source, type SourceRef } from '@eph/contract';
 import { createView } from '@eph/engine/report/view.fake';
 import { describe, expect, it } from 'vitest';
 import type { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
 import type { GithubForge } from './github-forge.ts';
-import { startGithubHarness } from './github-harness.fake.ts';
-import { createGithubReporter } from './github-reporter.ts';
+import { betweenPages, startGithubHarness } from './github-harness.fake.ts';
 
 const first: SourceRef = { kind: 'pr', name: '1' };
-
-/** Does this once, between the first page of a list and the second. */
-const betweenPages = () => {
-  const runExclusive: { act?: () => void } = {};
-  const fetching: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init);
-    if (/[?&]page=1$/.test(input instanceof Request ? input.url : String(input))) {
-      runExclusive.act?.();
-      delete runExclusive.act;
-    }
-    return response;
-  };
-  return { runExclusive, fetch: fetching };
-};
 
 const appOf = (github: GithubEmulator, owner: string) => {
   const app = github.createApp();
@@ -40,7 +23,7 @@ const expectUnknown = async (forge: GithubForge, signal: AbortSignal): Promise<v
 
 describe('a repository that is transferred', () => {
   it('to another owner is read and written where it is now', async () => {
-    const { github, repository, forge, readPulls, openPulls, signal } = await startGithubHarness();
+    const { github, repository, forge, connect, readPulls, openPulls, signal } = await startGithubHarness();
     const [pull] = openPulls(3);
     await forge.sources(signal);
     github.createOrganization('globex');
@@ -52,11 +35,7 @@ describe('a repository that is transferred', () => {
     await forge.pulls.addLabel(first, 'demo', signal);
     await forge.pulls.removeLabel(first, 'demo', signal);
     expect(pull?.labels).toEqual(['preview']);
-    const reporter = createGithubReporter({
-      client: forge.client,
-      renderComment: ({ view, environment }) => renderMarkdown(view, { marker: commentMarker(environment) }),
-      computeStatus: computeCommitStatus,
-    });
+    const { reporter } = connect();
     const commit = commitSha(pull?.headSha ?? '');
     const environment = environmentId('00000000000000a7');
     const view = createView({ commit });
@@ -120,10 +99,9 @@ describe('a repository that is made private', () => {
 
 describe('a token that is revoked between two pages', () => {
   it('leaves the list incomplete, with what arrived', async () => {
-    const { runExclusive, fetch } = betweenPages();
-    const { github, token, forge, openPulls, signal } = await startGithubHarness({ forge: { fetch } });
+    const { github, token, forge, openPulls, signal } = await startGithubHarness();
     openPulls(230);
-    runExclusive.act = () => github.revokeToken(token);
+    betweenPages(github, () => github.revokeToken(token));
     expect(await forge.sources(signal)).toMatchObject({
       complete: false,
       items: { length: 100 },
@@ -133,11 +111,10 @@ describe('a token that is revoked between two pages', () => {
   });
 
   it('is replaced where an App can get another, and the list is whole', async () => {
-    const { runExclusive, fetch } = betweenPages();
     const { github, create, openPulls, signal } = await startGithubHarness();
     openPulls(230);
-    const forge = create({ auth: appOf(github, 'acme'), fetch });
-    runExclusive.act = () => github.revokeInstallationTokens();
+    const forge = create({ auth: appOf(github, 'acme') });
+    betweenPages(github, () => github.revokeInstallationTokens());
     expect(await forge.sources(signal)).toMatchObject({ complete: true, items: { length: 461 } });
   }, 60_000);
 });
@@ -169,7 +146,7 @@ describe('what happens to a pull request in the second in which it was read', ()
   const start = async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
     const now = () => nowMs;
-    const shop = await startGithubHarness({ github: { now }, forge: { now } });
+    const shop = await startGithubHarness({ github: { now }, server: { now } });
     const { repository, forge, signal } = shop;
     repository.push('work', { 'a.txt': 'a' });
     const pull = repository.openPullRequest({ head: 'work', labels: ['preview'] });
@@ -234,7 +211,7 @@ describe('watches that disagree', () => {
 
   it.each([-5 * hour, 5 * hour])('by %i ms do not keep Eph waiting longer than GitHub asks, nor shorter', async (skewMs) => {
     let nowMs = Date.now();
-    const clocks = { github: { now: () => nowMs + skewMs }, forge: { now: () => nowMs } };
+    const clocks = { github: { now: () => nowMs + skewMs }, server: { now: () => nowMs } };
     const { github, forge, readPulls, openPulls, countApiRequests, signal } = await startGithubHarness(clocks);
     openPulls(3);
     github.rateLimits.leave(0);
@@ -249,7 +226,7 @@ describe('watches that disagree', () => {
 
   it('say nothing about which commit a command was written for', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
-    const clocks = { github: { now: () => nowMs }, forge: { now: () => nowMs + 3 * hour } };
+    const clocks = { github: { now: () => nowMs }, server: { now: () => nowMs + 3 * hour } };
     const { repository, forge, signal } = await startGithubHarness({ ...clocks, repository: { private: false } });
     repository.grant('bob', 'write');
     const commit = repository.push('work', { 'a.txt': 'a' });

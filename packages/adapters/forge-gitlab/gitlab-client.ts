@@ -1,6 +1,6 @@
-import { EphError, registerSecret } from '@eph/contract';
+import { EphError } from '@eph/contract';
 import type { Answer } from '../forge-http/answer.ts';
-import { parseBaseUrl, withToken } from '../forge-http/base-url.ts';
+import { withToken } from '../forge-http/base-url.ts';
 import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import { createExchange } from '../forge-http/exchange.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type Listed,
   type ParseAnswer,
 } from '../forge-http/forge-http.ts';
-import { createGate, type Gate } from '../forge-http/gate.ts';
+import type { Gate } from '../forge-http/gate.ts';
 import { type DatedPage, type Listing, type Page, parseDate, readPages } from '../forge-http/read-pages.ts';
 import { gitlabAnswers } from './answers.ts';
 import { accountShape } from './shapes.ts';
@@ -50,19 +50,15 @@ export const createGitlabApi = (
   root = '',
   cache?: BoundedCache<CachedAnswer>,
 ): GitlabApi => {
-  const { token, now, random, log } = options;
-  const base = parseBaseUrl(options.baseUrl, 'a GitLab', 'https://gitlab.com');
+  const { base, token, gate } = options;
   const shown = `${what} at ${base.host}`;
-  registerSecret(token);
-  const gate = options.gate ?? createGate({ shown: base.host, now, random, log });
   const http = createForgeHttp({
-    exchange: createExchange({ gate }),
+    ...options,
+    exchange: createExchange(gate),
     baseUrl: `${base.href}/api/v4${root}`,
     headers: { 'private-token': token },
     table: gitlabAnswers,
     shown,
-    now,
-    log,
     parsePosition,
     cache,
     // An entity tag covers only the body: if a merge request on another page is closed, this page is unchanged.
@@ -94,7 +90,7 @@ export const createGitlabApi = (
 export const createGitlabClient = (options: GitlabClientOptions): GitlabClient => {
   const path = parsePath(options.path);
   const api = createGitlabApi(options, path, `/projects/${encodeURIComponent(path)}`, createBoundedCache(cacheBytes));
-  const { read } = createGitlabApi({ ...options, gate: api.gate }, path);
+  const { read } = createGitlabApi(options, path);
   const address = `${api.webUrl}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
   let account: Answer<number> | undefined;
 

@@ -1,15 +1,4 @@
-import {
-  completeReading,
-  type Failure,
-  failure,
-  incompleteReading,
-  markSources,
-  type ProjectId,
-  type Reading,
-  type Source,
-  type SourceKind,
-  sourceKinds,
-} from '@eph/contract';
+import { completeReading, type Failure, failure, incompleteReading, markSources, type Reading, type Source } from '@eph/contract';
 import type { Forge, SourceAnswer } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { createGitForge, type GitForgeOptions } from '../forge-git/git-forge.ts';
@@ -25,12 +14,7 @@ import { hasCommit, pathOf, toSource } from './merge-request-source.ts';
 import { createOpenMergeRequests } from './open-merge-requests.ts';
 import { type MergeRequestShape, mergeRequestShape } from './shapes.ts';
 
-export interface GitlabForgeOptions
-  extends GitlabClientOptions,
-    Pick<GitForgeOptions, 'folder' | 'git' | 'environment' | 'exportLimits'> {
-  readonly project: ProjectId;
-  /** The kinds to list; all by default. With merge requests only, an unchanged pass is one request. */
-  readonly kinds?: readonly SourceKind[];
+export interface GitlabForgeOptions extends GitlabClientOptions, Pick<GitForgeOptions, 'project' | 'folder' | 'environment'> {
   /** With it, an unchanged pass is one request for all projects of the group. */
   readonly shared?: SharedChanges | undefined;
 }
@@ -41,14 +25,13 @@ export interface GitlabForge extends Forge, AsyncDisposable {
 }
 
 const parseMergeRequest = parserOf(mergeRequestShape);
-const nothing = completeReading<Source>([]);
 
 /**
  * A project of GitLab. Branches, tags and files come from Git, which lists them completely in one exchange outside of
  * the rate limit; merge requests come from the API.
  */
 export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
-  const { project, kinds = sourceKinds } = options;
+  const { project } = options;
   const client = createGitlabClient(options);
   const git = createGitForge({ ...options, location: client.location });
   const open = createCachedListing({
@@ -63,13 +46,6 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
 
   const withoutCommit = ({ iid }: MergeRequestShape): Failure =>
     failure('forge.incomplete', `The commit of merge request ${iid} of ${client.shown} is not known.`);
-
-  const readRefs = async (signal: AbortSignal): Promise<Reading<Source>> => {
-    if (!kinds.includes('branch') && !kinds.includes('tag')) return nothing;
-    const reading = await git.sources(signal);
-    const items = reading.items.filter(({ ref }) => kinds.includes(ref.kind));
-    return items.length === reading.items.length ? reading : { ...reading, items };
-  };
 
   const listOpen = async (refs: Promise<Reading<Source>>, signal: AbortSignal, asOf?: number) => {
     const cached = asOf === undefined ? undefined : await open.readUnchanged(asOf, signal);
@@ -105,14 +81,13 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
   };
 
   return {
-    project,
+    ...git,
     client,
     pulls: createGitlabPulls(client),
 
     async sources(signal, asOf) {
-      const refs = readRefs(signal);
-      const merges = kinds.includes('pr') ? listOpen(refs, signal, asOf).then(toReading) : nothing;
-      return combine(await Promise.all([refs, merges]));
+      const refs = git.sources(signal);
+      return combine(await Promise.all([refs, listOpen(refs, signal, asOf).then(toReading)]));
     },
 
     async source(ref, signal) {
@@ -120,11 +95,6 @@ export const createGitlabForge = (options: GitlabForgeOptions): GitlabForge => {
       const number = parseNumber(ref);
       return number === undefined ? { state: 'gone' } : await readMergeRequest(number, signal);
     },
-
-    readFile: (commit, path, limitBytes, signal) => git.readFile(commit, path, limitBytes, signal),
-    exportTree: (commit, folder, signal) => git.exportTree(commit, folder, signal),
-    watch: (wake, signal) => git.watch(wake, signal),
-    [Symbol.asyncDispose]: () => git[Symbol.asyncDispose](),
   };
 };
 

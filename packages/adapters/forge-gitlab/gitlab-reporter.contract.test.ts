@@ -1,14 +1,9 @@
-import { commentMarker, commitSha } from '@eph/contract';
+import { commitSha } from '@eph/contract';
 import { describeCommentReporter } from '@eph/engine/report/comment-reporter.contract';
-import { computeCommitStatus } from '@eph/engine/report/commit-status';
-import { renderMarkdown } from '@eph/engine/report/markdown';
-import type { Report } from '@eph/engine/report/reporter';
 import { describe } from 'vitest';
 import type { LoggedRequest } from '../../../test/parts/emulation/request-log.ts';
+import { shippedComments } from '../forge-http/comments.fake.ts';
 import { connectionsTo, createGitlabHarness, path } from './gitlab-harness.fake.ts';
-import { createGitlabReporter } from './gitlab-reporter.ts';
-
-const shown = (report: Report): string => renderMarkdown(report.view, { marker: commentMarker(report.environment) });
 
 /** Of a note, not of a reaction to one, and one that arrived. */
 const isNoteWrite = ({ method, path: target, failure }: LoggedRequest): boolean =>
@@ -21,7 +16,7 @@ describe('notes on merge requests of GitLab', () => {
     const at = ({ source }: { readonly source: { readonly name: string } }) => ({ project: path, iid: Number(source.name) });
     return {
       project: forge.project,
-      start: () => createGitlabReporter({ client: forge.client, renderComment: shown, computeStatus: computeCommitStatus }),
+      start: () => harness.connect().reporter,
       async openPull() {
         opened += 1;
         const commit = commitSha(await alice.push(path, `feature-${opened}`, { 'a.txt': String(opened) }));
@@ -31,7 +26,7 @@ describe('notes on merge requests of GitLab', () => {
       push: async ({ source, commit }) =>
         commitSha(await alice.push(path, `feature-${source.name}`, { 'b.txt': `after ${commit}` })),
       comments: async (pull) => gitlab.read.comments(at(pull)).map(({ id, body }) => ({ id: String(id), body })),
-      shown,
+      shown: shippedComments.renderComment,
       comment: async (pull, body) => String(alice.comment(at(pull), body)),
       remove: async (pull, id) => alice.deleteComment(at(pull), Number(id)),
       async addManyComments(pull) {

@@ -1,17 +1,18 @@
+import { join } from 'node:path';
 import { projectId, silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
+import { shippedComments } from '../forge-http/comments.fake.ts';
 import type { SharedChanges } from '../forge-http/shared-changes.ts';
-import { createGitlabForge, type GitlabForge } from './gitlab-forge.ts';
-import { createGitlabHarness, path as shop, takeApiRequests } from './gitlab-harness.fake.ts';
-import { createGroupChanges } from './group-changes.ts';
+import { createFolder, createGitlabHarness, path as shop, takeApiRequests } from './gitlab-harness.fake.ts';
+import { createGitlabServer } from './gitlab-server.ts';
 
 const { signal } = new AbortController();
 const sha = 'b'.repeat(40);
 const minute = 60_000;
 
 /** So many projects in a group and in one below it, each with merge requests, and forges that share one look at the group. */
-const createWorld = async (count: number, group = 'acme', skewMs = 0) => {
+const createHarness = async (count: number, group = 'acme', skewMs = 0) => {
   let now = Date.parse('2026-03-02T12:00:00Z');
   const gitlab = await GitlabEmulator.start({ now: () => now + skewMs });
   onTestFinished(() => gitlab[Symbol.asyncDispose]());
@@ -23,9 +24,15 @@ const createWorld = async (count: number, group = 'acme', skewMs = 0) => {
     await alice.createProject(path);
     for (let made = 0; made < 2; made += 1) gitlab.addMergeRequest(path, { author: alice, sha });
   }
-  const shared = { baseUrl: gitlab.url, token: gitlab.groupToken('acme'), now: () => now, random: () => 0, log: silentLog };
-  const changes = createGroupChanges(shared, group);
-  const forges = paths.map((path, index) => createForge(shared, path, index, changes));
+  const token = gitlab.groupToken('acme');
+  const server = createGitlabServer({ baseUrl: gitlab.url, token, now: () => now, random: () => 0, log: silentLog });
+  const shared = server.createSharedChanges(group);
+  const folder = await createFolder();
+  const connect = (location: string, index: number) => {
+    const project = projectId(`service-${index}`);
+    return server.connect({ ...shippedComments, project, location, folder: join(folder, project), shared });
+  };
+  const forges = paths.map((path, index) => connect(path, index).forge);
   now += 5 * minute;
   return {
     gitlab,
@@ -43,26 +50,11 @@ const createWorld = async (count: number, group = 'acme', skewMs = 0) => {
   };
 };
 
-const createForge = (
-  shared: Parameters<typeof createGroupChanges>[0],
-  path: string,
-  index: number,
-  changes: SharedChanges,
-): GitlabForge =>
-  createGitlabForge({
-    ...shared,
-    project: projectId(`service-${index}`),
-    path,
-    folder: '/nonexistent',
-    kinds: ['pr'],
-    shared: changes,
-  });
-
 describe('a pass over the projects of a group', () => {
   it('is one request when nothing changed, and gives the very same readings', async () => {
-    const { pass, wait } = await createWorld(30);
+    const { pass, wait } = await createHarness(6);
     const first = await pass();
-    expect(first.requests).toHaveLength(31);
+    expect(first.requests).toHaveLength(7);
     expect(first.readings.every(({ complete, items }) => complete && items.length === 2)).toBe(true);
     for (let count = 0; count < 5; count += 1) {
       wait(minute / 2);
@@ -73,8 +65,8 @@ describe('a pass over the projects of a group', () => {
   });
 
   it.each([0, 60 * minute, -60 * minute])('sees what happens to any of them, whatever the time is there: %d', async (skewMs) => {
-    const { alice, paths, gitlab, pass, wait } = await createWorld(30, 'acme', skewMs);
-    const at = { project: paths[7] ?? '', iid: 1 };
+    const { alice, paths, gitlab, pass, wait } = await createHarness(6, 'acme', skewMs);
+    const at = { project: paths[3] ?? '', iid: 1 };
     const acts: readonly (() => unknown)[] = [
       () => alice.label(at, 'preview'),
       () => alice.unlabel(at, 'preview'),
@@ -91,14 +83,14 @@ describe('a pass over the projects of a group', () => {
       wait(minute / 2);
       act();
       const { readings, requests } = await pass();
-      expect(readings.flatMap((reading, index) => (reading.mark === before[index]?.mark ? [] : [index]))).toEqual([7]);
+      expect(readings.flatMap((reading, index) => (reading.mark === before[index]?.mark ? [] : [index]))).toEqual([3]);
       expect(requests).toHaveLength(2);
       before = readings;
     }
   });
 
   it('reads everything afresh for whoever does not say as of when, and everything after ten minutes', async () => {
-    const { gitlab, forges, pass, wait } = await createWorld(4);
+    const { gitlab, forges, pass, wait } = await createHarness(4);
     await pass();
     takeApiRequests(gitlab);
     for (const forge of forges) await forge.sources(signal);
@@ -108,7 +100,7 @@ describe('a pass over the projects of a group', () => {
   });
 
   it('reads every project when the query fails, and the next query finds what it missed', async () => {
-    const { gitlab, alice, paths, pass, wait } = await createWorld(4);
+    const { gitlab, alice, paths, pass, wait } = await createHarness(4);
     await pass();
     alice.label({ project: paths[1] ?? '', iid: 2 }, 'preview');
     for (const failure of [{ kind: 'status', status: 502 }, { kind: 'reset' }, { kind: 'truncated', ending: 'clean' }] as const) {
@@ -131,7 +123,7 @@ describe('a pass over the projects of a group', () => {
   it.each(['alice', 'other'])(
     'reads every project where there is no group %s to look at, and asks for it once',
     async (group) => {
-      const { pass, wait } = await createWorld(4, group);
+      const { pass, wait } = await createHarness(4, group);
       expect((await pass()).requests).toHaveLength(5);
       wait(minute);
       expect((await pass()).requests).toHaveLength(4);
@@ -139,7 +131,7 @@ describe('a pass over the projects of a group', () => {
   );
 
   it('reads a moved project, which the query lists under another path', async () => {
-    const { alice, paths, pass, wait } = await createWorld(4);
+    const { alice, paths, pass, wait } = await createHarness(4);
     alice.renameProject(paths[0] ?? '', 'acme/renamed');
     await pass();
     wait(minute / 2);
@@ -149,13 +141,13 @@ describe('a pass over the projects of a group', () => {
   });
 
   it('is incomplete, and nothing is thrown, when it is stopped', async () => {
-    const { gitlab, forges, wait } = await createWorld(1);
+    const { gitlab, forges, wait } = await createHarness(1);
     gitlab.failures.add({ failure: { kind: 'no-answer' } });
     const stopping = new AbortController();
     const reading = forges[0]?.sources(stopping.signal, wait(0));
     await expect.poll(() => gitlab.requests.total.requests).toBeGreaterThan(0);
     stopping.abort();
-    expect(await reading).toMatchObject({ complete: false, faults: [{ code: 'forge.incomplete' }] });
+    expect(await reading).toMatchObject({ complete: false, faults: [{}, { code: 'forge.incomplete' }] });
   });
 });
 

@@ -1,42 +1,27 @@
-import { commitSha, projectId, type SourceRef, silentLog } from '@eph/contract';
+import { commitSha, type SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
 import { ScriptedForge } from '../forge-http/scripted-forge.fake.ts';
-import { createGitlabForge, type GitlabForgeOptions } from './gitlab-forge.ts';
-import { createGitlabHarness, path } from './gitlab-harness.fake.ts';
+import { connectGitlab, createFolder, createGitlabHarness, path } from './gitlab-harness.fake.ts';
 
 const { signal } = new AbortController();
 const first: SourceRef = { kind: 'pr', name: '1' };
 const at = { project: path, iid: 1 };
 const hour = 3_600_000;
 
-/** GitLab with so many merge requests, by its own watch, and a forge that looks at them alone. */
-const createWorld = async (count: number, now: () => number) => {
+/** GitLab with so many merge requests, by its own watch. */
+const createHarness = async (count: number, now: () => number) => {
   const gitlab = await GitlabEmulator.start({ now });
   const alice = gitlab.person('alice');
   await alice.createProject(path);
   for (let made = 0; made < count; made += 1) gitlab.addMergeRequest(path, { author: alice, sha: 'b'.repeat(40) });
   const token = gitlab.projectToken(path);
-  return { gitlab, alice, token, forge: createForge(gitlab.url, token) };
+  return { gitlab, alice, token, forge: connectGitlab(gitlab.url, token, { folder: await createFolder() }).forge };
 };
-
-const createForge = (baseUrl: string, token: string, options: Partial<GitlabForgeOptions> = {}) =>
-  createGitlabForge({
-    project: projectId('shop'),
-    baseUrl,
-    path,
-    token,
-    folder: '/nonexistent',
-    kinds: ['pr'],
-    now: Date.now,
-    random: () => 0,
-    log: silentLog,
-    ...options,
-  });
 
 describe('a token that is revoked between two pages', () => {
   it('leaves the list incomplete, and everything unknown', async () => {
-    const { gitlab, token, forge } = await createWorld(250, Date.now);
+    const { gitlab, token, forge } = await createHarness(250, Date.now);
     await using _gitlab = gitlab;
     gitlab.failures.add({ failure: { kind: 'status', status: 401, body: '{}' }, match: { path: /[?&]page=2(?:&|$)/ } });
     expect(await forge.sources(signal)).toMatchObject({
@@ -45,7 +30,8 @@ describe('a token that is revoked between two pages', () => {
       faults: [{ code: 'forge.refused' }],
     });
     gitlab.revoke(token);
-    expect(await forge.sources(signal)).toMatchObject({ complete: false, faults: [{ code: 'forge.refused' }] });
+    const refused = { code: 'forge.refused' };
+    expect(await forge.sources(signal)).toMatchObject({ complete: false, faults: [refused, refused] });
     expect(await forge.source(first, signal)).toMatchObject({ state: 'unknown' });
     expect(await forge.source({ kind: 'pr', name: '999' }, signal)).toMatchObject({ state: 'unknown' });
     await expect(forge.pulls.removeLabel(first, 'preview', signal)).rejects.toMatchObject({ code: 'forge.refused' });
@@ -55,7 +41,7 @@ describe('a token that is revoked between two pages', () => {
 describe('labels that were toggled a thousand times', () => {
   it('are what they are in the end, since when they were put there last', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
-    const { gitlab, alice, forge } = await createWorld(1, () => nowMs);
+    const { gitlab, alice, forge } = await createHarness(1, () => nowMs);
     await using _gitlab = gitlab;
     for (let round = 0; round < 1_000; round += 1) {
       const label = round % 2 === 0 ? 'preview' : 'preview:keep';
@@ -77,7 +63,7 @@ describe('watches that disagree', () => {
     const resetSeconds = (nowMs + skewMs + hour) / 1_000;
     const limits = { 'ratelimit-limit': '10', 'ratelimit-remaining': '0', 'ratelimit-reset': String(resetSeconds) };
     server.script = () => ({ status: 429, headers: { ...limits, date: new Date(nowMs + skewMs).toUTCString() } });
-    const forge = createForge(server.url, 'glpat-of-nobody-at-all', { now: () => nowMs });
+    const { forge } = connectGitlab(server.url, 'glpat-of-nobody-at-all', { now: () => nowMs });
     const ask = async (): Promise<number> => {
       expect(await forge.sources(signal)).toMatchObject({ complete: false, faults: [{ code: 'forge.unreachable' }] });
       return server.requests.length;
@@ -104,7 +90,7 @@ describe('watches that disagree', () => {
 describe('a merge request that is changed between two readings', () => {
   it('is never the same as before, whatever was changed and changed back', async () => {
     let nowMs = Date.parse('2026-01-05T09:00:00Z');
-    const { gitlab, alice, forge } = await createWorld(3, () => nowMs);
+    const { gitlab, alice, forge } = await createHarness(3, () => nowMs);
     await using _gitlab = gitlab;
     const bob = gitlab.person('bob');
     alice.invite(path, bob, 'maintainer');

@@ -1,17 +1,12 @@
 import { silentLog } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../../../test/parts/gitlab/gitlab-emulator.ts';
-import { readRepositories } from './repositories.ts';
+import { createGitlabServer } from './gitlab-server.ts';
 
 const { signal } = new AbortController();
 
-const optionsFor = ({ url }: GitlabEmulator, token: string) => ({
-  baseUrl: url,
-  token,
-  now: Date.now,
-  random: Math.random,
-  log: silentLog,
-});
+const readRepositories = ({ url }: GitlabEmulator, token: string, owner: string) =>
+  createGitlabServer({ baseUrl: url, token, now: Date.now, random: Math.random, log: silentLog }).readRepositories(owner, signal);
 
 /** A group with 120 projects, of which the last is archived and in a group of the group. */
 const fill = async (gitlab: GitlabEmulator): Promise<string> => {
@@ -27,12 +22,12 @@ describe('the projects of a group of GitLab', () => {
   it('are all that are in it and in the groups below, over all pages', async () => {
     await using gitlab = await GitlabEmulator.start();
     const token = await fill(gitlab);
-    const reading = await readRepositories(optionsFor(gitlab, token), 'acme', signal);
+    const reading = await readRepositories(gitlab, token, 'acme');
     expect(reading).toMatchObject({ complete: true, faults: [] });
     expect(reading.items).toHaveLength(120);
     expect(reading.items[0]).toEqual({ path: 'acme/service-1', archived: false });
     expect(reading.items.at(-1)).toEqual({ path: 'acme/web/old/shop', archived: true });
-    expect(await readRepositories(optionsFor(gitlab, token), 'acme/web', signal)).toMatchObject({
+    expect(await readRepositories(gitlab, token, 'acme/web')).toMatchObject({
       complete: true,
       items: [{ path: 'acme/web/old/shop' }],
     });
@@ -45,7 +40,7 @@ describe('the projects of a group of GitLab', () => {
     await using gitlab = await GitlabEmulator.start();
     const token = await fill(gitlab);
     gitlab.failures.add({ failure, match: { path: /[?&]page=2/ } });
-    const reading = await readRepositories(optionsFor(gitlab, token), 'acme', signal);
+    const reading = await readRepositories(gitlab, token, 'acme');
     expect(reading).toMatchObject({ complete: false, faults: [{ message: expect.stringContaining(message) }] });
     expect(reading.items).toHaveLength(100);
   });
@@ -54,7 +49,7 @@ describe('the projects of a group of GitLab', () => {
     await using gitlab = await GitlabEmulator.start();
     gitlab.person('alice').createGroup('acme');
     const token = gitlab.groupToken('acme');
-    const read = (owner: string) => readRepositories(optionsFor(gitlab, token), owner, signal);
+    const read = (owner: string) => readRepositories(gitlab, token, owner);
     expect(await read('acme')).toMatchObject({
       complete: false,
       faults: [{ message: expect.stringContaining('no repositories') }],
@@ -69,7 +64,7 @@ describe('the projects of a group of GitLab', () => {
     const alice = gitlab.person('alice');
     await alice.createProject('alice/notes');
     await alice.createProject('acme/shop');
-    expect(await readRepositories(optionsFor(gitlab, gitlab.personalToken(alice)), 'alice', signal)).toEqual({
+    expect(await readRepositories(gitlab, gitlab.personalToken(alice), 'alice')).toEqual({
       complete: true,
       faults: [],
       items: [{ path: 'alice/notes', archived: false }],

@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createExchange, type ExchangeOptions } from './exchange.ts';
+import { createExchange } from './exchange.ts';
 import { createTestGate, ManualClock, ScriptedForge } from './scripted-forge.fake.ts';
 
 const { signal } = new AbortController();
 
-const start = async (options: Partial<ExchangeOptions> = {}) => {
+const start = async () => {
   const forge = await ScriptedForge.start();
   onTestFinished(() => forge[Symbol.asyncDispose]());
-  const exchange = createExchange({ gate: createTestGate(new ManualClock()), ...options });
+  const exchange = createExchange(createTestGate(new ManualClock()));
   const fetch = (address: string, init: RequestInit = {}) => exchange(new Request(address, init), signal);
   return { forge, fetch, address: `${forge.url}/pulls` };
 };
@@ -25,9 +25,8 @@ describe('no whole answer', () => {
   it.each([
     ['the connection breaks before it', 'reset'],
     ['the connection breaks within it', 'truncated'],
-    ['it takes too long', 'hang'],
   ] as const)('is an error that says who is silent: %s', async (_, fault) => {
-    const { forge, fetch, address } = await start({ timeoutMs: 300 });
+    const { forge, fetch, address } = await start();
     forge.script = () => ({ body: { long: 'x'.repeat(10_000) }, fault });
     const asking = fetch(address);
     await expect(asking).rejects.toMatchObject({ code: 'forge.unreachable', message: expect.stringContaining('127.0.0.1:') });
@@ -44,11 +43,11 @@ describe('no whole answer', () => {
   });
 
   it('is an error when it is larger than anybody should read', async () => {
-    const { forge, fetch, address } = await start({ bodyLimitBytes: 1_000 });
-    forge.script = () => ({ body: 'x'.repeat(1_001) });
+    const { forge, fetch, address } = await start();
+    forge.script = () => ({ body: 'x'.repeat(32 * 1024 * 1024 + 1) });
     await expect(fetch(address)).rejects.toMatchObject({
       code: 'forge.incomplete',
-      message: expect.stringContaining('1000 bytes'),
+      message: expect.stringContaining('33554432 bytes'),
     });
   });
 });
@@ -78,4 +77,16 @@ describe('a redirect', () => {
     forge.script = () => ({ status: 301, headers: { location: '/pulls' } });
     expect((await fetch(address)).status).toBe(301);
   });
+});
+
+it('gives up on an answer that takes too long, and says who is silent', async () => {
+  await using forge = await ScriptedForge.start();
+  forge.script = () => ({ fault: 'hang' });
+  const exchange = createExchange(createTestGate(new ManualClock()), { timeoutMs: 300, bodyLimitBytes: 1_000 });
+  await expect(exchange(new Request(forge.url), signal)).rejects.toMatchObject({
+    code: 'forge.unreachable',
+    message: expect.stringMatching(/^127\.0\.0\.1:\d+ did not answer within 0\.3 s\.$/),
+  });
+  forge.script = () => ({ body: 'fine' });
+  expect(await exchange(new Request(forge.url), signal)).toMatchObject({ status: 200 });
 });

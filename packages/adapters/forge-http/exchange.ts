@@ -2,25 +2,16 @@ import { EphError } from '@eph/contract';
 import type { ReceivedAnswer } from './answer.ts';
 import type { Gate } from './gate.ts';
 
-export interface ExchangeOptions {
-  /** Shared by all clients with the same identity at the same forge. */
-  readonly gate: Gate;
-  readonly fetch?: typeof fetch | undefined;
-  readonly timeoutMs?: number | undefined;
-  readonly bodyLimitBytes?: number;
-}
-
 export type Exchange = (request: Request, signal: AbortSignal) => Promise<ReceivedAnswer>;
 
 const maxRedirects = 5;
+const exchangeLimits = { timeoutMs: 30_000, bodyLimitBytes: 32 * 1024 * 1024 };
 
 /**
  * One request through the gate; redirects are followed on the same server only. Throws `EphError` without a complete
  * answer and while the gate is closed, and the signal's reason after an abort.
  */
-export const createExchange = (options: ExchangeOptions): Exchange => {
-  const { gate, fetch = globalThis.fetch, timeoutMs = 30_000, bodyLimitBytes = 32 * 1024 * 1024 } = options;
-
+export const createExchange = (gate: Gate, { timeoutMs, bodyLimitBytes } = exchangeLimits): Exchange => {
   const receive = async (request: Request, signal: AbortSignal): Promise<ReceivedAnswer> => {
     const response = await fetch(request, { signal });
     const body = await readBody(response, bodyLimitBytes, signal);

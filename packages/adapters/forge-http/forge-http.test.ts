@@ -27,7 +27,7 @@ const start = async () => {
   onTestFinished(() => forge[Symbol.asyncDispose]());
   const clock = new ManualClock();
   const http = createForgeHttp({
-    exchange: createExchange({ gate: createTestGate(clock) }),
+    exchange: createExchange(createTestGate(clock)),
     baseUrl: `${forge.url}/api/v1`,
     headers: { authorization: 'token secret' },
     table,

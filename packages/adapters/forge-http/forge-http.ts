@@ -1,22 +1,29 @@
-import type { Log } from '@eph/contract';
+import { type Log, registerSecret } from '@eph/contract';
 import type { z } from 'zod';
 import { type Answer, type AnswerTable, classifyAnswer, invalidAnswer, noAnswer, type ReceivedAnswer } from './answer.ts';
+import { parseBaseUrl } from './base-url.ts';
 import type { BoundedCache } from './bounded-cache.ts';
 import type { Exchange } from './exchange.ts';
-import type { Gate } from './gate.ts';
+import type { ForgeServerOptions } from './forge-server.ts';
+import { createGate } from './gate.ts';
 import type { Listing } from './read-pages.ts';
 
-/** What a client of a forge with tokens needs. */
-export interface ForgeApiOptions {
+export interface TokenServerOptions extends ForgeServerOptions {
   /** The web address, such as `https://git.example.com`. */
   readonly baseUrl: string;
   readonly token: string;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly log: Log;
-  /** Shared by all clients with the same token; created if absent. */
-  readonly gate?: Gate;
 }
+
+/** What a client of a forge with tokens needs. The gate is shared by all clients with the same token. */
+export type ForgeApiOptions = ReturnType<typeof createApiOptions>;
+
+/** `what` is for the message about an invalid address. */
+export const createApiOptions = (options: TokenServerOptions, what: string) => {
+  const { token, now, random, log } = options;
+  const base = parseBaseUrl(options.baseUrl, what, 'https://git.example.com');
+  registerSecret(token);
+  return { base, token, now, log, gate: createGate({ shown: base.host, now, random, log }) };
+};
 
 /** The API of one repository or owner. Nothing here throws: every outcome is an `Answer` or a `Listing`. */
 export interface ForgeApi {

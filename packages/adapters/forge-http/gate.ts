@@ -22,9 +22,6 @@ export interface GateOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly log: Log;
-  readonly concurrency?: number;
-  /** Pauses up to this long are waited for. */
-  readonly maxWaitMs?: number;
   /** Recognizes throttling that status 429 and the headers do not show. */
   readonly isThrottle?: (answer: ReceivedAnswer) => boolean;
 }
@@ -35,9 +32,11 @@ const throttlePauseMs = 60_000;
 const failureLimit = 8;
 const failurePauseMs = 500;
 const maxFailurePauseMs = 60_000;
+const concurrency = 16;
+const maxWaitMs = 2_000;
 
 export const createGate = (options: GateOptions): Gate => {
-  const { shown, now, random, log, concurrency = 16, maxWaitMs = 2_000, isThrottle = () => false } = options;
+  const { shown, now, random, log, isThrottle = () => false } = options;
   const acquireSlot = createSemaphore(concurrency);
   let closedUntil = 0;
   let reason = '';
@@ -76,14 +75,16 @@ export const createGate = (options: GateOptions): Gate => {
     isThrottle(answer);
 
   const waitWhileClosed = async (signal: AbortSignal): Promise<void> => {
-    for (;;) {
+    for (let checkedAt = Number.NaN; ; ) {
       // If the clock is set back, the gate must not stay closed for that much longer.
       closedUntil = Math.min(closedUntil, now() + 1.25 * maxPauseMs);
       const waitMs = closedUntil - now();
       if (waitMs <= 0) return;
-      if (waitMs > maxWaitMs)
+      // Under a clock that does not advance, the gate would never open.
+      if (waitMs > maxWaitMs || checkedAt === now())
         throw new EphError('forge.unreachable', reason, { retryAfterMs: Math.ceil(waitMs * (1 + random() / 10)) });
-      await delay(Math.ceil(waitMs), undefined, { signal });
+      checkedAt = now();
+      await delay(Math.min(Math.ceil(waitMs), 50), undefined, { signal });
     }
   };
 
@@ -117,3 +118,6 @@ export const createGate = (options: GateOptions): Gate => {
     budget: () => budget,
   };
 };
+
+export const budgetOf = (account: string, gate: Gate) =>
+  [gate.budget() ?? []].flat().map(({ remaining }) => ({ account, remaining }));

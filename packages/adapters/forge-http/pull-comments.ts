@@ -23,7 +23,7 @@ export interface CommentAccess {
  * stays deleted until ephd starts again: forges keep no trace of it.
  */
 export const createPullComments = (
-  { renderComment, comments: isCommenting = true }: Pick<ReporterOptions<unknown>, 'renderComment' | 'comments'>,
+  { renderComment, comments: isCommenting }: Pick<ReporterOptions<unknown>, 'renderComment' | 'comments'>,
   { readOwn, write, edit }: CommentAccess,
 ): ((report: Report, signal: AbortSignal) => Promise<void>) => {
   const enqueue = createKeyedQueue();

@@ -2,12 +2,14 @@ import { type EnvironmentId, EphError, isEphError, type ReportView } from '@eph/
 import type { Report } from '@eph/engine/report/reporter';
 import { createKeyedQueue } from './keyed-queue.ts';
 
-export interface ReporterOptions<Client> {
-  readonly client: Client;
+export interface CommentOptions {
   readonly renderComment: (report: Report) => string;
   readonly computeStatus: (view: ReportView) => ComputedStatus;
-  readonly comments?: boolean;
+  /** Whether pull requests get comments. */
+  readonly comments: boolean;
 }
+
+export type ReporterOptions<Client> = CommentOptions & { readonly client: Client };
 
 export interface ComputedStatus {
   readonly state: 'success' | 'pending' | 'failure' | 'inactive';

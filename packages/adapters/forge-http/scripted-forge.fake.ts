@@ -22,7 +22,10 @@ export interface ScriptedAnswer {
 
 export type Script = (request: ScriptedRequest) => ScriptedAnswer | Promise<ScriptedAnswer>;
 
-/** A server on loopback with scripted answers. It records the requests. */
+/** What Git is told: a repository without branches and tags. */
+const emptyList: ScriptedAnswer = { headers: { 'content-type': 'application/x-git-upload-pack-result' }, body: '0000' };
+
+/** A server on loopback with scripted answers. It records the requests, without those of Git, which finds an empty repository. */
 export class ScriptedForge implements AsyncDisposable {
   script: Script = () => ({ status: 404 });
   readonly requests: ScriptedRequest[] = [];
@@ -49,6 +52,7 @@ export class ScriptedForge implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     const scripted = { method: request.method ?? '', target: request.url ?? '', headers, body: await buffer(request) };
+    if (scripted.target.endsWith('/git-upload-pack')) return play(emptyList, response);
     this.requests.push(scripted);
     play(await this.script(scripted), response);
   }
@@ -85,4 +89,4 @@ export class ManualClock {
 }
 
 export const createTestGate = (clock: ManualClock, options: Partial<GateOptions> = {}): Gate =>
-  createGate({ shown: 'the forge', now: clock.now, random: () => 0, log: silentLog, maxWaitMs: 0, ...options });
+  createGate({ shown: 'the forge', now: clock.now, random: () => 0, log: silentLog, ...options });

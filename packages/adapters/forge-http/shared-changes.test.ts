@@ -37,7 +37,7 @@ const start = async ({ skewMs = 0, timeoutMs = 60_000 } = {}) => {
   };
   behave();
   const http = createForgeHttp({
-    exchange: createExchange({ gate: createTestGate(clock) }),
+    exchange: createExchange(createTestGate(clock)),
     baseUrl: forge.url,
     headers: {},
     table: [

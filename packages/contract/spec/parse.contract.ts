@@ -1,7 +1,13 @@
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { type Fault, faultLimit, printFault } from './document.ts';
 import { type ParsedSpec, parseSpec } from './parse.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    fuzzFactor: number;
+  }
+}
 
 /** Words that only a programmer would understand. */
 const jargon =
@@ -28,9 +34,13 @@ export const expectOrderly = (parsed: ParsedSpec, bytes: Uint8Array): void => {
   if (parsed.triggers?.length === 0) expect(parsed.triggers).not.toEqual([]);
 };
 
+/** How many more documents `npm run fuzz` tries than the tests do. */
+export const fuzzFactor = inject('fuzzFactor');
+
 /** Whatever the documents are, each gives a spec or clear faults; none crashes or hangs. */
-export const describeParsing = (documents: string, arbitrary: fc.Arbitrary<Uint8Array>, numRuns: number): void => {
-  it(`${numRuns} ${documents} give a spec or clear faults, and never throw`, { timeout: 240_000 }, () => {
+export const describeParsing = (documents: string, arbitrary: fc.Arbitrary<Uint8Array>, count: number): void => {
+  const numRuns = count * fuzzFactor;
+  it(`${numRuns} ${documents} give a spec or clear faults, and never throw`, { timeout: 60_000 * fuzzFactor }, () => {
     fc.assert(
       fc.property(arbitrary, (bytes) => expectOrderly(parseSpec(bytes), bytes)),
       { numRuns },

@@ -17,6 +17,7 @@ import type { Configuration } from '../source/configuration.ts';
 import type { Forge } from '../source/forge.ts';
 import type { AvailableProvider } from '../values/providers.ts';
 import type { Clock } from './clock.ts';
+import type { PollingLimit } from './polling.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** A project as its operator configured it. */
@@ -30,10 +31,13 @@ export interface ConfiguredProject {
   readonly team: string | undefined;
   /** Variables of ephd that its files may use. */
   readonly variables: ServerVariables;
+  /** Shared with other projects; absent where reading costs the forge nothing that it limits. */
+  readonly limit?: PollingLimit | undefined;
 }
 
 /** Everything outside the loop: what Git says, what providers hold, and where reports and events go. */
 export interface EngineContext {
+  /** Not constant: what is read before an `await` may have left after it. */
   readonly projects: ReadonlyMap<ProjectId, ConfiguredProject>;
   readonly configuration: Configuration;
   /** In the order of ephd's file: of several with one type the first is chosen. */
@@ -44,6 +48,7 @@ export interface EngineContext {
   readonly sections: readonly Section[];
   readonly generators: readonly Generator[];
   readonly clock: Clock;
+  readonly random: () => number;
   readonly telemetry: Telemetry;
   /** Makes names that cannot be guessed. Losing it renames nothing. */
   readonly serverKey: string;
@@ -60,9 +65,18 @@ export interface EngineContext {
   readonly changed: (id: EnvironmentId) => void;
 }
 
+/** What an engine is made of. */
+export interface EngineOptions extends Omit<EngineContext, 'report'> {
+  readonly random: () => number;
+  readonly workers: number;
+  readonly deliver: (report: Report, signal: AbortSignal) => Promise<void>;
+  /** A report about an environment that has had none follows soon. */
+  readonly prefetch?: (report: Report, signal: AbortSignal) => void;
+}
+
 export const projectOf = ({ projects }: Pick<EngineContext, 'projects'>, id: ProjectId): ConfiguredProject => {
   const project = projects.get(id);
-  if (project === undefined) throw new EphError('internal', `project ${id} is not configured`);
+  if (project === undefined) throw new EphError('api.conflict', `project ${id} is no longer configured`);
   return project;
 };
 

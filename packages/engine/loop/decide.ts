@@ -1,7 +1,6 @@
 import {
   type CommitSha,
   defaultTriggers,
-  EphError,
   type Failure,
   type Fault,
   failure,
@@ -21,7 +20,7 @@ import { readLabelRequests } from '../desired/labels.ts';
 import { printName, printSource } from '../desired/printed-names.ts';
 import { noteUnsupportedOptions } from '../desired/pull-triggers.ts';
 import { decide, factsToRead } from '../desired/triggers.ts';
-import type { SpecReader } from '../source/read-spec.ts';
+import { SpecReader } from '../source/read-spec.ts';
 import { projectOf } from './context.ts';
 import type { Loop } from './loop.ts';
 
@@ -45,8 +44,9 @@ export const decideSources = async (
   const { decided: before, atRest } = loop.records.project(id);
   if (atRest && before.areAbout(sources)) return before;
   const branches = projectOf(loop.context, id).forks === 'base' ? commitsOfBranches(sources.items) : undefined;
+  const mayDecideAgain = loop.polling.doubtsOf(id).unknown.waitMs === 0;
   const isSettled = ({ source, base, decision }: Decided): boolean =>
-    decision.state !== 'unknown' && base === (branches?.get(source.pull?.base ?? '') ?? base);
+    (decision.state !== 'unknown' || !mayDecideAgain) && base === (branches?.get(source.pull?.base ?? '') ?? base);
   const keepOrDecide = async (source: Source): Promise<Decided> => {
     const known = before.get(source.ref);
     const isDecided = known !== undefined && isSameSource(known.source, source) && isSettled(known);
@@ -135,9 +135,10 @@ const readFacts = async (
   }
 };
 
-export const specsOf = ({ specs }: Loop, id: ProjectId): SpecReader => {
-  const reader = specs.get(id);
-  if (reader === undefined) throw new EphError('internal', `project ${id} is not configured`);
+export const specsOf = ({ specs, context }: Loop, id: ProjectId): SpecReader => {
+  const { forge } = projectOf(context, id);
+  const reader = specs.get(forge) ?? new SpecReader(forge, context.sections);
+  specs.set(forge, reader);
   return reader;
 };
 

@@ -1,5 +1,6 @@
 import {
   type CommitSha,
+  type EnvironmentId,
   EphError,
   type Event,
   type ProjectId,
@@ -26,9 +27,12 @@ import {
   FakeProvider,
   type FakeProviderOptions,
 } from '../provider/provider.fake.ts';
+import type { Report } from '../report/reporter.ts';
 import { Configuration } from '../source/configuration.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
+import type { Forge } from '../source/forge.ts';
 import { ManualClock } from './clock.fake.ts';
+import type { ConfiguredProject } from './context.ts';
 import { Engine } from './engine.ts';
 import { letTimePass } from './passing-time.fake.ts';
 import type { EnvironmentRecord } from './record.ts';
@@ -71,6 +75,9 @@ export class EngineHarness {
   /** Providers that do not answer. */
   readonly away = new Set<string>();
   behaviourOf: (component: ResolvedComponent) => Behaviour = () => 'gets ready';
+  onChange: (id: EnvironmentId) => void = () => {};
+  onReport: ((report: Report) => Promise<void>) | undefined;
+  readonly failures: string[] = [];
   provider!: FakeProvider;
   providers: ReadonlyMap<ProviderName, FakeProvider> = new Map();
   forge!: FakeForge;
@@ -85,19 +92,7 @@ export class EngineHarness {
     this.providers = new Map(providers.map((one) => [one.name, one]));
     this.provider = providers[0] ?? this.#createProvider({ name: 'process', type: 'process' });
     this.engine = new Engine({
-      projects: new Map(
-        projects.map((id) => [
-          id,
-          {
-            forge: this.forge,
-            resolver: commitTreeResolver,
-            forks: this.forks,
-            repository: id,
-            team: undefined,
-            variables: this.variables,
-          },
-        ]),
-      ),
+      projects: this.configure(new Map(projects.map((id) => [id, this.forge]))),
       configuration: new Configuration({ documents: [] }),
       providers: this.providers,
       retired: new Set(this.retired.map(({ name }) => providerName(name))),
@@ -106,7 +101,7 @@ export class EngineHarness {
       clock: this.clock,
       random: () => 0.5,
       workers: 4,
-      telemetry: silentTelemetry,
+      telemetry: { ...silentTelemetry, failed: (key, { message }) => void this.failures.push(`${key}: ${message}`) },
       serverKey: this.serverKey,
       urlOf: (name) => `http://${name}.localhost`,
       ownerOf: () => undefined,
@@ -115,14 +110,22 @@ export class EngineHarness {
       guard: guardDeletions,
       record: (event) => void this.events.push(event),
       deliver: (report) => {
+        if (this.onReport !== undefined) return this.onReport(report);
         this.reports.push(report.text);
         this.views.push(report.view);
         return Promise.resolve();
       },
-      changed: () => {},
+      changed: (id) => this.onChange(id),
     });
     this.engine.start();
     return this;
+  }
+
+  /** Projects as ephd configures them. */
+  configure(forges: ReadonlyMap<ProjectId, Forge>): ReadonlyMap<ProjectId, ConfiguredProject> {
+    const { forks, variables } = this;
+    const shared = { resolver: commitTreeResolver, forks, team: undefined, variables };
+    return new Map(Array.from(forges, ([id, forge]) => [id, { ...shared, forge, repository: id }]));
   }
 
   #createProvider({ name, type }: HarnessProvider): FakeProvider {

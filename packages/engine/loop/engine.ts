@@ -10,43 +10,36 @@ import {
   toFailure,
 } from '@eph/contract';
 import { PassTimer } from './cadence.ts';
-import type { EngineContext } from './context.ts';
+import type { ConfiguredProject, EngineOptions } from './context.ts';
 import { type Considered, considerSource } from './decide.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { conclude } from './outcome.ts';
 import { runPass } from './pass.ts';
+import type { PollingState } from './polling-state.ts';
 import { type Preview, previewAll } from './preview.ts';
 import { reconcileProject } from './project.ts';
+import { holdAll, unholdAll } from './project-set.ts';
 import { type ExplainedValues, explainValues, explainWhy, look } from './queries.ts';
 import { Queue } from './queue.ts';
 import { reconcile } from './reconcile.ts';
 import type { EnvironmentRecord, ProjectRecord } from './record.ts';
 import { release } from './removal.ts';
-import { Reports } from './reports.ts';
+import { Reports, reportSettleMs } from './reports.ts';
 import { environmentKey, type Key, projectKey, type Result } from './result.ts';
-
-type Report = Parameters<EngineContext['report']>[0];
-
-export interface EngineOptions extends Omit<EngineContext, 'report'> {
-  readonly random: () => number;
-  readonly workers: number;
-  readonly deliver: (report: Report, signal: AbortSignal) => Promise<void>;
-}
+import { noteActions } from './telemetry.ts';
 
 /** Only retries are limited: many that fail at once come back at a pace that a forge and a machine can bear. */
 const retryRate = { perSecond: 100, burst: 200 };
-
-/** Short for a person, long enough for a small environment to get ready, so that only the outcome is reported. */
-const reportSettleMs = 500;
 
 /** Keys, workers, and the time of the next pass. Only this class touches the queue. Nothing here has to survive a restart. */
 export class Engine {
   readonly #options: EngineOptions;
   readonly #loop: Loop;
   readonly #queue: Queue<Key>;
-  readonly #reports: Reports<Report>;
+  readonly #reports: Reports<Parameters<EngineOptions['deliver']>[0]>;
   readonly #stopping = new AbortController();
   readonly #passTimer: PassTimer;
+  readonly #projects: Map<ProjectId, ConfiguredProject>;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -54,29 +47,25 @@ export class Engine {
     const onFailure = (key: string, failure: Failure): void => telemetry.failed(key, failure);
     this.#queue = new Queue<Key>(
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
-      (key, signal) => this.#run(key, signal),
+      async (key, signal) => this.#queue.conclude(key, await this.#reconcile(key, signal)),
     );
     this.#passTimer = new PassTimer(clock, random, () => this.#queue.add('pass'));
     this.#reports = new Reports({ clock, random, settleMs: reportSettleMs, onFailure }, deliver);
+    this.#projects = new Map(options.projects);
     this.#loop = createLoop({
       ...options,
-      telemetry: {
-        ...telemetry,
-        acted: (...args) => {
-          this.#passTimer.noteActivity();
-          telemetry.acted(...args);
-        },
-      },
+      projects: this.#projects,
+      telemetry: noteActions(telemetry, () => this.#passTimer.noteActivity()),
       report: (report) => (report.last ? this.#reports.conclude(report) : this.#reports.publish(report)),
     });
   }
 
   /** Starts watching and makes the first pass. */
   start(): void {
+    const { configuration, providers } = this.#options;
     const { signal } = this.#stopping;
-    const { configuration, projects, providers } = this.#options;
     configuration.watch(() => this.#wake('configuration'), signal);
-    for (const [id, { forge }] of projects) forge.watch(() => this.wakeProject(id), signal);
+    for (const [id, { forge }] of this.#projects) forge.watch(() => this.wakeProject(id), signal);
     for (const provider of providers.values()) provider.watch((id) => this.#wake(environmentKey(id)), signal);
     this.#queue.add('pass');
   }
@@ -91,11 +80,37 @@ export class Engine {
 
   /** Something may have changed in a project: read it now, not at the next pass. */
   wakeProject(id: ProjectId): void {
+    if (!this.#projects.has(id)) return;
     this.#loop.records.project(id).wokenAt = this.#options.clock.now();
     this.#wake(projectKey(id));
   }
 
-  /** Reads everything now. */
+  /** A webhook says that something changed. */
+  announce(id: ProjectId): void {
+    this.#loop.polling.announce(id);
+    this.wakeProject(id);
+  }
+
+  polling(): ReadonlyMap<ProjectId, PollingState> {
+    return this.#loop.polling.states();
+  }
+
+  addProjects(joined: EngineOptions['projects']): void {
+    for (const [id, project] of joined) {
+      this.#projects.set(id, project);
+      project.forge.watch(() => this.wakeProject(id), this.#stopping.signal);
+    }
+    this.#queue.follow(unholdAll(this.#loop.records, joined.keys()));
+  }
+
+  /** Their environments are held until they are added again. The caller closes their forges, which ends the watches. */
+  removeProjects(left: ReadonlySet<ProjectId>): void {
+    for (const id of left) this.#projects.delete(id);
+    this.#reports.drop(left);
+    this.#loop.polling.forget(left);
+    this.#queue.follow(holdAll(this.#loop.records, left));
+  }
+
   wakeAll(): void {
     this.#queue.add('pass');
   }
@@ -133,7 +148,7 @@ export class Engine {
   /** An operator lets go of what is held; false if nothing is. */
   release(id: EnvironmentId): boolean {
     const result = release(this.#loop, id);
-    for (const key of result?.wake ?? []) this.#queue.add(key);
+    if (result !== undefined) this.#queue.follow(result);
     return result !== undefined;
   }
 
@@ -141,7 +156,6 @@ export class Engine {
     return previewAll(this.#loop, signal);
   }
 
-  /** Resolves when no key is ready or running. */
   async idle(): Promise<void> {
     await this.#queue.idle();
     await this.#reports.idle();
@@ -151,19 +165,8 @@ export class Engine {
     return this.#queue.load;
   }
 
-  /** What is known of each project that is configured. */
   projects(): ReadonlyMap<ProjectId, Readonly<ProjectRecord>> {
-    return new Map([...this.#options.projects.keys()].map((id) => [id, this.#loop.records.project(id)]));
-  }
-
-  async #run(key: Key, signal: AbortSignal): Promise<void> {
-    const result = await this.#reconcile(key, signal);
-    if (result === undefined) return;
-    for (const other of result.supersede ?? []) this.#queue.supersede(other);
-    for (const other of result.wake ?? []) this.#queue.add(other);
-    if (result.retryAfterMs === undefined) this.#queue.forget(key);
-    else this.#queue.retry(key, result.retryAfterMs);
-    if (result.lookAt !== undefined) this.#queue.addAfter(key, Math.max(0, result.lookAt - this.#options.clock.now()));
+    return new Map([...this.#projects.keys()].map((id) => [id, this.#loop.records.project(id)]));
   }
 
   async #reconcile(key: Key, signal: AbortSignal): Promise<Result | undefined> {
@@ -178,14 +181,14 @@ export class Engine {
   }
 
   async #project(id: ProjectId, signal: AbortSignal): Promise<Result> {
-    const result = await reconcileProject(this.#loop, id, signal);
+    const result = this.#projects.has(id) ? await reconcileProject(this.#loop, id, signal) : {};
     const passMs = this.#passTimer.finish(id);
     if (passMs !== undefined) this.#options.telemetry.passFinished(passMs);
     return result;
   }
 
   async #pass(signal: AbortSignal): Promise<Result> {
-    this.#passTimer.begin(this.#options.projects.keys());
+    this.#passTimer.begin(this.#projects.keys());
     this.#queue.add('configuration');
     return await runPass(this.#loop, signal);
   }

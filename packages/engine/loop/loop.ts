@@ -1,11 +1,12 @@
-import type { ProjectId } from '@eph/contract';
 import { Observer } from '../provider/observe.ts';
-import { SpecReader } from '../source/read-spec.ts';
+import type { Forge } from '../source/forge.ts';
+import type { SpecReader } from '../source/read-spec.ts';
 import { SharedValues } from '../values/shared-values.ts';
 import { Admission } from './admission.ts';
 import type { EngineContext } from './context.ts';
 import { CrossReferences } from './cross-references.ts';
 import { Platform } from './platform.ts';
+import { Polling } from './polling.ts';
 import { Records } from './records.ts';
 
 /** What the reconcilers share. All of it can be lost at any moment. */
@@ -14,9 +15,10 @@ export interface Loop {
   readonly records: Records;
   readonly observer: Observer;
   readonly platform: Platform;
+  readonly polling: Polling;
   readonly references: CrossReferences;
   readonly admission: Admission;
-  readonly specs: ReadonlyMap<ProjectId, SpecReader>;
+  readonly specs: WeakMap<Forge, SpecReader>;
   readonly values: SharedValues;
   /** Comments whose authors know that they were seen; losing it acknowledges them again. */
   readonly acknowledged: Set<string>;
@@ -29,9 +31,14 @@ export const createLoop = (context: EngineContext): Loop => {
     records,
     observer: new Observer([...context.providers.values()], (ms, callback) => context.clock.after(ms, callback)),
     platform: new Platform(context, records),
+    polling: new Polling(
+      (id) => context.projects.get(id)?.limit,
+      () => context.clock.now(),
+      context.random,
+    ),
     references: new CrossReferences(records, context.ownerOf),
     admission: new Admission(records, (project) => context.projects.get(project)?.team),
-    specs: new Map([...context.projects].map(([id, { forge }]) => [id, new SpecReader(forge, context.sections)])),
+    specs: new WeakMap(),
     values: new SharedValues(),
     acknowledged: new Set(),
   };

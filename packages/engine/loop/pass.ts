@@ -1,6 +1,6 @@
 import type { ObservedEnvironment, ProjectId } from '@eph/contract';
-import { unwanted } from '../desired/decisions.ts';
 import type { Loop } from './loop.ts';
+import { withoutProject } from './project-set.ts';
 import { environmentKey, type Key, projectKey, type Result } from './result.ts';
 
 /** Lists everything that exists at once and wakes every project with its share. */
@@ -23,19 +23,18 @@ export const runPass = async (loop: Loop, signal: AbortSignal): Promise<Result> 
     shareOf = project;
     share.push(environment);
   }
+  loop.polling.choose(shares.keys());
   for (const [id, items] of shares) records.putListing(id, { ...observed, items });
   return { wake: [...[...shares.keys()].map(projectKey), ...holdStrays(loop, strays)] };
 };
 
-/** Environments of projects that are not configured here: that may be a mistake, so only an operator releases them. */
 const holdStrays = ({ context, records }: Loop, strays: readonly ObservedEnvironment[]): readonly Key[] => {
   const listed = new Set(strays.map((stray) => stray.identity.id));
   const wake: Key[] = [];
   for (const observed of strays) {
     const { id, project, source: ref, name } = observed.identity;
     if (records.get(id) !== undefined) continue;
-    const decision = unwanted(`project ${project} is not configured here`);
-    const record = records.add({ id, project, ref, name, decision, source: undefined, head: undefined, observed });
+    const record = records.add({ id, project, ref, name, ...withoutProject(project), observed });
     records.update(record, { held: true });
     wake.push(environmentKey(id));
   }

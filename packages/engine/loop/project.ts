@@ -21,14 +21,18 @@ interface ProjectReading {
 
 /** Reads what Git says about one project and wakes every environment that is not as it should be. */
 export const reconcileProject = async (loop: Loop, id: ProjectId, signal: AbortSignal): Promise<Result> => {
-  const { context, records } = loop;
+  const { context, records, polling } = loop;
   const project = records.project(id);
   const listing = records.takeListing(id);
+  const last = polling.decide(id, project.wokenAt);
+  if (last === 'wait') return {};
   const asOf = listing !== undefined && project.wokenAt < records.listedAt ? records.listedAt : undefined;
   const observed = listing ?? (await loop.observer.observe({ project: id }, signal));
-  const sources = await projectOf(context, id).forge.sources(signal, asOf);
+  const began = context.clock.now();
+  const sources = last === 'read' ? await projectOf(context, id).forge.sources(signal, asOf) : last;
   const decided = await decideSources(loop, id, sources, signal);
   signal.throwIfAborted();
+  if (last === 'read') polling.noteReading(id, began, sources);
   const reading = { sources, decided, observed };
   return isAtRest(project, reading) ? {} : new RecordsUpdate(loop, id, reading).absorb();
 };
@@ -73,7 +77,7 @@ class RecordsUpdate {
   }
 
   absorb(): Result {
-    const { context, records } = this.#loop;
+    const { context, records, polling } = this.#loop;
     const { sources, decided, observed } = this.#reading;
     const project = records.project(this.#id);
     project.faults = [...sources.faults, ...observed.incomplete.values()];
@@ -99,8 +103,10 @@ class RecordsUpdate {
     if (sources.complete) specsOf(this.#loop, this.#id).retain(decided.values().map(({ made }) => made));
     project.isRead ||= sources.complete;
     project.surveyed ||= sources.complete && this.#incomplete.size === 0;
-    const isWhole = sources.complete && !isDoubtful && !this.#isPostponed;
-    return { wake: this.#wake, supersede: this.#supersede, ...(!isWhole && { retryAfterMs: 500 }) };
+    const { doubt, unknown } = polling.doubtsOf(this.#id);
+    const readAt = sources.complete ? doubt.clear() : doubt.note(sources.faults);
+    const lookAt = (isDoubtful ? unknown.note() : unknown.clear()) ?? readAt;
+    return { wake: this.#wake, supersede: this.#supersede, lookAt, ...(this.#isPostponed && { retryAfterMs: 500 }) };
   }
 
   /** A source wants, or may want, this environment. */

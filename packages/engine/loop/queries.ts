@@ -7,6 +7,7 @@ import { projectOf } from './context.ts';
 import { environmentInput } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
+import { explainPolling } from './polling-state.ts';
 import { isOn } from './record.ts';
 
 /** What `eph config explain` shows of one environment. */
@@ -23,9 +24,10 @@ export const look = async (
 ): Promise<ObservedEnvironment | undefined> => (await observer.environment(id, signal, true)).observed;
 
 /** Why an environment exists, waits or goes. */
-export const explainWhy = ({ records }: Loop, id: EnvironmentId): readonly string[] | undefined => {
+export const explainWhy = ({ records, polling }: Loop, id: EnvironmentId): readonly string[] | undefined => {
   const record = records.get(id);
   if (record === undefined) return undefined;
+  const polled = polling.states().get(record.project);
   const away = [...records.away].filter(([name]) => isOn(record.observed, new Set([name])));
   return explain({
     sourceName: printSource(record.ref),
@@ -37,6 +39,7 @@ export const explainWhy = ({ records }: Loop, id: EnvironmentId): readonly strin
     actions: record.actions,
     status: record.status,
     away: away.map(([name, fault]) => `provider ${name} could not be read: ${fault.message}`),
+    polling: polled && explainPolling(polled),
   });
 };
 

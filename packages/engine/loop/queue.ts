@@ -1,12 +1,14 @@
 import { backoffMs } from './backoff.ts';
 import type { Cancel, Clock } from './clock.ts';
+import type { Result } from './result.ts';
+import { type Rate, TokenBucket } from './token-bucket.ts';
 
 export interface QueueOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly workers: number;
   /** Retries per second over all keys, and how many may come at once; fresh work is not limited. */
-  readonly retryRate?: { readonly perSecond: number; readonly burst: number };
+  readonly retryRate?: Rate;
   /** A run threw. Runs turn failures into outcomes themselves, so this is a bug worth shouting about. */
   readonly onThrow: (key: string, error: unknown) => void;
 }
@@ -29,15 +31,13 @@ export class Queue<Key extends string> {
   readonly #later = new Map<Key, { readonly at: number; readonly cancel: Cancel }>();
   readonly #failures = new Map<Key, number>();
   readonly #idleWaiters: (() => void)[] = [];
-  #tokens: number;
-  #tokensAt: number;
+  readonly #retries: TokenBucket | undefined;
   #open = true;
 
   constructor(options: QueueOptions, run: (key: Key, signal: AbortSignal) => Promise<void>) {
     this.#options = options;
     this.#run = run;
-    this.#tokens = options.retryRate?.burst ?? Number.POSITIVE_INFINITY;
-    this.#tokensAt = options.clock.now();
+    this.#retries = options.retryRate && new TokenBucket(options.retryRate, () => options.clock.now());
   }
 
   /** Look at the key as soon as a worker is free. */
@@ -72,7 +72,7 @@ export class Queue<Key extends string> {
   retry(key: Key, atLeastMs = 0): void {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    const delay = Math.max(atLeastMs, backoffMs(failures, this.#options.random)) + this.#reserveToken();
+    const delay = Math.max(atLeastMs, backoffMs(failures, this.#options.random)) + (this.#retries?.take() ?? 0) * 1000;
     this.addAfter(key, delay);
   }
 
@@ -87,6 +87,20 @@ export class Queue<Key extends string> {
     if (run === undefined) return;
     run.again = true;
     run.abort.abort(new DOMException('superseded by a newer reading', 'AbortError'));
+  }
+
+  follow({ supersede = [], wake = [] }: Result<Key>): void {
+    for (const key of supersede) this.supersede(key);
+    for (const key of wake) this.add(key);
+  }
+
+  /** A run of the key has ended with this result. */
+  conclude(key: Key, result: Result<Key> | undefined): void {
+    if (result === undefined) return;
+    this.follow(result);
+    if (result.retryAfterMs === undefined) this.forget(key);
+    else this.retry(key, result.retryAfterMs);
+    if (result.lookAt !== undefined) this.addAfter(key, Math.max(0, result.lookAt - this.#options.clock.now()));
   }
 
   isRunning(key: Key): boolean {
@@ -149,16 +163,5 @@ export class Queue<Key extends string> {
     if (run.again) this.add(key);
     this.#pump();
     if (this.#ready.size === 0 && this.#running.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
-  }
-
-  #reserveToken(): number {
-    const rate = this.#options.retryRate;
-    if (rate === undefined) return 0;
-    const now = this.#options.clock.now();
-    const elapsed = Math.max(0, now - this.#tokensAt);
-    this.#tokens = Math.min(rate.burst, this.#tokens + (elapsed / 1000) * rate.perSecond);
-    this.#tokensAt = now;
-    this.#tokens -= 1;
-    return this.#tokens >= 0 ? 0 : (-this.#tokens / rate.perSecond) * 1000;
   }
 }

@@ -78,6 +78,15 @@ export class Records {
     if (this.#names.get(record.name) === record.id) this.#names.delete(record.name);
   }
 
+  /** Forgets a project, except for its environments, which it returns. */
+  forgetProject(id: ProjectId): Iterable<EnvironmentRecord> {
+    const { environments } = this.project(id);
+    if (environments.size === 0) this.#projects.delete(id);
+    else this.#projects.set(id, { ...createProjectRecord(), environments });
+    this.#listings.delete(id);
+    return environments.values();
+  }
+
   /** Projects of which anything is known, configured or not. */
   projects(): Iterable<ProjectId> {
     return this.#projects.keys();

@@ -11,6 +11,9 @@ interface Report {
   readonly view: ReportView;
 }
 
+/** Short for a person, long enough for a small environment to get ready, so that only the outcome is reported. */
+export const reportSettleMs = 500;
+
 /** Delivers the newest report of each environment, beside the loop: a slow or refusing forge never holds up an environment. */
 export class Reports<R extends Report> {
   readonly #queue: Queue<EnvironmentId>;
@@ -44,6 +47,7 @@ export class Reports<R extends Report> {
         try {
           await deliver(report, signal);
         } catch (error) {
+          if (signal.aborted) return;
           const failure = toFailure(error);
           options.onFailure(`report:${id}`, failure);
           queue.retry(id, failure.retryAfterMs ?? 1000);
@@ -77,6 +81,17 @@ export class Reports<R extends Report> {
     this.publish(report);
     if (this.#pending.has(report.environment)) this.#last.add(report.environment);
     else this.#newest.delete(report.environment);
+  }
+
+  /** Reports that nobody can deliver any more, as their projects have left. */
+  drop(projects: ReadonlySet<ProjectId>): void {
+    for (const [id, { project }] of this.#pending) {
+      if (!projects.has(project)) continue;
+      this.#pending.delete(id);
+      this.#newest.delete(id);
+      this.#last.delete(id);
+      this.#queue.supersede(id);
+    }
   }
 
   idle(): Promise<void> {

@@ -8,3 +8,11 @@ export interface Telemetry {
   statusChanged(environment: EnvironmentId, name: string, status: EnvironmentStatus): void;
   failed(key: string, failure: Failure): void;
 }
+
+export const noteActions = (telemetry: Telemetry, note: () => void): Telemetry => ({
+  ...telemetry,
+  acted(...args) {
+    note();
+    telemetry.acted(...args);
+  },
+});

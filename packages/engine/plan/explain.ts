@@ -11,6 +11,8 @@ export interface Explainable {
   readonly status: EnvironmentStatus | undefined;
   /** Providers that hold some of it and do not answer, each as a sentence. */
   readonly away: readonly string[];
+  /** How often its repository is read, as a sentence; absent where every pass reads it. */
+  readonly polling?: string | undefined;
 }
 
 const remarkTypes: readonly string[] = ['Unsupported', 'ConfigurationStale', 'Warning'];
@@ -31,6 +33,7 @@ export const explain = (subject: Explainable): readonly string[] => {
   if (subject.decision === 'wanted' && subject.exists && subject.status?.phase === 'Ready') lines.push('It is as it should be.');
   if (subject.status !== undefined && subject.status.phase !== 'Ready')
     lines.push(`${subject.status.phase}: ${subject.status.summary}.`);
+  if (subject.polling !== undefined) lines.push(subject.polling);
   const remarks = subject.status?.conditions.filter((one) => remarkTypes.includes(one.type)) ?? [];
   for (const { message } of remarks) lines.push(`Note: ${message}.`);
   return lines;

@@ -76,6 +76,8 @@ describe('with both', () => {
       },
     );
     const forge = new FakeForge(projectId('configuration'), repository);
+    const reader = new ConfigurationReader({ forge, name: 'x', branch: 'main', environment: 'dev' });
+    reader.setProjects([{ repository: 'acme', project: 'shop' }]);
     const configuration = new Configuration({
       documents: [
         placed(overrides('{ web: { replicas: 5 } }')),
@@ -86,9 +88,7 @@ describe('with both', () => {
         ),
       ],
       policy,
-      reader: new ConfigurationReader({ forge, name: 'x', branch: 'main', environment: 'dev' }, [
-        { repository: 'acme', project: 'shop' },
-      ]),
+      reader,
     });
     await configuration.refresh(signal);
     const view = viewOf(configuration);

@@ -38,6 +38,7 @@ class Desk {
   /** Thrown instead of an answer, for the head or for a path. */
   readonly trouble = new Map<string, Error>();
   readonly configuration: Configuration;
+  readonly reader: ConfigurationReader;
   onRead: (path: string) => unknown = () => {};
   readonly #forge: FakeForge;
 
@@ -57,11 +58,9 @@ class Desk {
     })(projectId('configuration'), this.repository, {
       disturb: (operation) => (operation === 'source' ? ask('head') : Promise.resolve()),
     });
-    const reader = new ConfigurationReader(
-      { forge: this.#forge, name: '/srv/platform.git', branch: 'main', environment: 'dev' },
-      projects,
-    );
-    this.configuration = new Configuration({ documents: [], reader });
+    this.reader = new ConfigurationReader({ forge: this.#forge, name: '/srv/platform.git', branch: 'main', environment: 'dev' });
+    this.reader.setProjects(projects);
+    this.configuration = new Configuration({ documents: [], reader: this.reader });
   }
 
   push(files: { readonly [path: string]: string }): CommitSha {
@@ -151,11 +150,33 @@ describe('the configuration repository', () => {
   it('says when something may have changed', () => {
     const repository = new FakeRepository(projectId('configuration'));
     const forge = new FakeForge(projectId('configuration'), repository);
-    const reader = new ConfigurationReader({ forge, name: 'x', branch: 'main', environment: 'dev' }, []);
+    const reader = new ConfigurationReader({ forge, name: 'x', branch: 'main', environment: 'dev' });
     let woken = 0;
     new Configuration({ documents: [], reader }).watch(() => (woken += 1), signal);
     forge.nudge();
     expect(woken).toBe(1);
+  });
+});
+
+describe('a project that joins later', () => {
+  it('has its file read by the next reading, and no other file is read again', async () => {
+    const desk = new Desk({ ...plain, [shopFile]: overrides('{ web: { replicas: 10 } }') }, [blog]);
+    const before = await desk.look(blog);
+    desk.asked.length = 0;
+    desk.reader.setProjects([blog, shop]);
+    expect(desk.view(shop)).toMatchObject({ state: 'unreadable', faults: [] });
+    expect(desk.configuration.state.state).toBe('current');
+    expect(overridesIn(await desk.look(shop))).toEqual([{ replicas: 10 }]);
+    expect(desk.asked).toEqual(['head', shopFile]);
+    expect(desk.view(blog)).toMatchObject({ state: 'current', mark: before.mark });
+  });
+
+  it('and leaves takes its faults along', async () => {
+    const desk = new Desk({ ...plain, [shopFile]: 'no: [' });
+    await desk.look();
+    expect(desk.configuration.state.state).toBe('last-good');
+    desk.reader.setProjects([blog]);
+    expect(desk.configuration.state).toMatchObject({ state: 'current', faults: [] });
   });
 });
 

@@ -55,26 +55,27 @@ export type FileReading<C extends EnvironmentConfig> =
 export class ConfigurationReader {
   readonly #repository: ConfigurationRepository;
   readonly #cluster: ConfigurationFile<ClusterConfig>;
-  readonly #projects: ReadonlyMap<string, ConfigurationFile<ProjectConfig>>;
+  #projects: ReadonlyMap<string, ConfigurationFile<ProjectConfig>> = new Map();
   #head: CommitSha | undefined;
   #headFault: Failure | undefined;
   #turn: Promise<void> = Promise.resolve();
   #version = 0;
 
-  constructor(repository: ConfigurationRepository, projects: readonly ProjectKey[]) {
-    const folder = folderName(repository.environment);
+  constructor(repository: ConfigurationRepository) {
     this.#repository = repository;
     this.#headFault = unreadable(repository, 'it has not been read yet');
-    this.#cluster = new ConfigurationFile(`${folder}/env.yaml`, { type: 'cluster' });
+    this.#cluster = new ConfigurationFile(`${folderName(repository.environment)}/env.yaml`, { type: 'cluster' });
+  }
+
+  /** Files of new projects are read by the next `refresh`. */
+  setProjects(projects: readonly ProjectKey[]): void {
+    const folder = `${folderName(this.#repository.environment)}/apps`;
     this.#projects = new Map(
-      projects.map(({ repository: owner, project }) => [
-        keyOf({ repository: owner, project }),
-        new ConfigurationFile(`${folder}/apps/${folderName(owner)}/${folderName(project)}/env.yaml`, {
-          type: 'project',
-          repository: owner,
-          project,
-        }),
-      ]),
+      projects.map(({ repository, project }) => {
+        const key = keyOf({ repository, project });
+        const path = `${folder}/${folderName(repository)}/${folderName(project)}/env.yaml`;
+        return [key, this.#projects.get(key) ?? new ConfigurationFile(path, { type: 'project', repository, project })];
+      }),
     );
   }
 

@@ -32,6 +32,8 @@ const nothing: RequestCounters = { requests: 0, notModified: 0, points: 0, failu
 
 /** Every request since the start or the last `clear`; the counters include all of them, the list only the most recent. */
 export class RequestLog {
+  /** Called after each request, before the next one of the same client. */
+  observe: (request: LoggedRequest) => void = () => undefined;
   #entries: LoggedRequest[] = [];
   readonly #counters = new Map<string, RequestCounters>();
 
@@ -64,6 +66,7 @@ export class RequestLog {
         failures: request.failure === undefined ? 0 : 1,
       }),
     );
+    this.observe(request);
   }
 
   clear(): void {

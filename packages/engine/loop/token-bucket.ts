@@ -1,0 +1,34 @@
+export interface Rate {
+  readonly perSecond: number;
+  /** How many may come at once. */
+  readonly burst: number;
+}
+
+/** Tokens that come back with time. A clock that is set back adds none. */
+export class TokenBucket {
+  readonly rate: Rate;
+  readonly #now: () => number;
+  #left: number;
+  #countedAt: number;
+
+  constructor(rate: Rate, now: () => number) {
+    this.rate = rate;
+    this.#now = now;
+    this.#left = rate.burst;
+    this.#countedAt = now();
+  }
+
+  get left(): number {
+    const now = this.#now();
+    const seconds = Math.max(0, now - this.#countedAt) / 1000;
+    this.#left = Math.min(this.rate.burst, this.#left + seconds * this.rate.perSecond);
+    this.#countedAt = now;
+    return this.#left;
+  }
+
+  /** Takes one, on credit if there is none. Returns how many seconds pass until it is there. */
+  take(): number {
+    this.#left = this.left - 1;
+    return Math.max(0, -this.#left / this.rate.perSecond);
+  }
+}
