@@ -42,12 +42,12 @@ const seams = [
   'images/resolver',
   'desired/generator',
   'report/reporter',
-  'loop/clock',
+  'time/clock',
   'history/event-log',
   'history/lease',
 ];
 
-const stages = ['source', 'values', 'images', 'desired', 'plan', 'provider', 'status', 'report', 'history'];
+const stages = ['time', 'source', 'polling', 'values', 'images', 'desired', 'plan', 'provider', 'status', 'report', 'history'];
 
 /** Where a program begins: everything that ships is reached from here. */
 const entries = ['^apps/[^/]+/main\\.ts$', '^apps/eph/build\\.ts$', '^apps/ephd/demo/main\\.ts$'];
@@ -76,7 +76,7 @@ const seamFiles = `^packages/engine/(${seams.join('|')})\\.ts$`;
 const testFiles = '\\.test\\.ts$';
 const standIns = '\\.(fake|contract|program)\\.ts$';
 const engineStandIns = '^packages/engine/.+\\.(fake|contract)\\.ts$';
-const systemClock = '^packages/engine/loop/system-clock\\.ts$';
+const systemClock = '^packages/engine/time/system-clock\\.ts$';
 const testOnly = ['^test/', testFiles, standIns];
 /** What reads or writes outside the process, or a watch. */
 const effects =
@@ -118,16 +118,17 @@ module.exports = {
 
     ...only({
       name: 'stage-imports-contract-and-itself',
-      comment: 'A stage imports the contract and itself; only files of the loop join stages.',
+      comment: 'A stage imports the contract, time and itself; only files of the loop join stages.',
       from: `^packages/engine/(${stages.join('|')})/`,
-      allowed: [contract, '^packages/engine/$1/'],
+      allowed: [contract, '^packages/engine/($1|time)/'],
       allowedInTests: [seamFiles, engineStandIns],
     }),
     ...only({
       name: 'loop-imports-contract-and-itself',
-      comment: 'Queue, back-off and clock know nothing of stages. A file that must is listed in wholeLoop.',
+      comment:
+        'The queue and what drives it know time and polling, and nothing of other stages. A file that must is listed in wholeLoop.',
       from: `^packages/engine/loop/(?!(${wholeLoop.join('|')})\\.)`,
-      allowed: [contract, '^packages/engine/loop/'],
+      allowed: [contract, '^packages/engine/(loop|time|polling)/'],
       allowedInTests: ['^packages/engine/'],
     }),
     ...only({

@@ -1,5 +1,5 @@
 import { FakeLeaseStore } from '@eph/engine/history/lease.fake';
-import { ManualClock } from '@eph/engine/loop/clock.fake';
+import { ManualClock } from '@eph/engine/time/clock.fake';
 import { describe, expect, it } from 'vitest';
 import { Leadership } from './leadership.ts';
 

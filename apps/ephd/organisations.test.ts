@@ -8,7 +8,7 @@ import {
   type Reading,
   silentLog,
 } from '@eph/contract';
-import { ManualClock } from '@eph/engine/loop/clock.fake';
+import { ManualClock } from '@eph/engine/time/clock.fake';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ConfiguredOrganisation, type ConfiguredProject, plainProject } from './config.ts';
 import { forgeCalled } from './forge.fake.ts';

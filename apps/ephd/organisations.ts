@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type ListedRepository, type Log, type ProjectId, projectId, type Reading, toDnsLabel, toFailure } from '@eph/contract';
 import { matchesGlob } from '@eph/engine/desired/glob';
-import type { Cancel, Clock } from '@eph/engine/loop/clock';
+import type { Cancel, Clock } from '@eph/engine/time/clock';
 import type { ConfiguredForge, ConfiguredOrganisation, ConfiguredProject } from './config.ts';
 
 /** Without archived ones, which are read-only. Ignores case, as forges do. */

@@ -10,10 +10,10 @@ import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { Engine } from '@eph/engine/loop/engine';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
-import { systemClock } from '@eph/engine/loop/system-clock';
 import { guardDeletions } from '@eph/engine/plan/guard';
 import { Configuration } from '@eph/engine/source/configuration';
 import { ConfigurationReader } from '@eph/engine/source/read-configuration';
+import { systemClock } from '@eph/engine/time/system-clock';
 import { createGateway } from '@eph/gateway';
 import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';

@@ -9,17 +9,17 @@ import {
 import type { Generator } from '@eph/engine/desired/generator';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
-import type { Clock } from '@eph/engine/loop/clock';
 import { Engine } from '@eph/engine/loop/engine';
-import type { PollingLimit } from '@eph/engine/loop/polling';
-import { systemClock } from '@eph/engine/loop/system-clock';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
+import type { PollingLimit } from '@eph/engine/polling/polling';
 import type { Provider } from '@eph/engine/provider/provider';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
 import { Configuration } from '@eph/engine/source/configuration';
 import type { Forge } from '@eph/engine/source/forge';
 import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
+import type { Clock } from '@eph/engine/time/clock';
+import { systemClock } from '@eph/engine/time/system-clock';
 import { extrasSection } from '../../packages/contract/spec/section.fake.ts';
 
 const specOf = (provider: string, extras = ''): string => `version: "1.0"

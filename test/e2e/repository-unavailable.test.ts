@@ -61,7 +61,8 @@ describe('a repository that cannot be read', () => {
     expect(harness.services().length).toBeGreaterThan(0);
   });
 
-  it('in part, because objects of one branch are missing, delays only that branch', async () => {
+  // The branch is tried again after a wait that grows while its objects are missing.
+  it('in part, because objects of one branch are missing, delays only that branch', { timeout: 90_000 }, async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const good = await harness.repository.push('preview/good', app());

@@ -3,7 +3,6 @@ import { type EnvironmentId, projectId, shippedSections, silentLog } from '@eph/
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
-import { ManualClock } from '@eph/engine/loop/clock.fake';
 import { Engine } from '@eph/engine/loop/engine';
 import { letTimePass } from '@eph/engine/loop/passing-time.fake';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
@@ -11,6 +10,7 @@ import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
 import type { Report } from '@eph/engine/report/reporter';
 import { Configuration } from '@eph/engine/source/configuration';
+import { ManualClock } from '@eph/engine/time/clock.fake';
 import { EnvironmentRequests } from '../../apps/ephd/requests/environment-requests.ts';
 import { StopPoller } from '../../apps/ephd/requests/stop-poller.ts';
 import type { Random } from '../simulate/random.ts';

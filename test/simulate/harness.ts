@@ -18,7 +18,6 @@ import {
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { identify } from '@eph/engine/desired/identity';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
-import { ManualClock } from '@eph/engine/loop/clock.fake';
 import { Engine } from '@eph/engine/loop/engine';
 import type { Telemetry } from '@eph/engine/loop/telemetry';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
@@ -27,6 +26,7 @@ import { type Behaviour, createFakeInfrastructure } from '@eph/engine/provider/p
 import type { Report } from '@eph/engine/report/reporter';
 import { Configuration } from '@eph/engine/source/configuration';
 import { FakeRepository } from '@eph/engine/source/forge.fake';
+import { ManualClock } from '@eph/engine/time/clock.fake';
 import { extrasSection } from '../../packages/contract/spec/section.fake.ts';
 import { type Call, Calls, describeProgress, type Waiting } from './calls.ts';
 import type { Content } from './contents.ts';

@@ -1,6 +1,6 @@
 import { EphError, type ProjectId, projectId, type SourceRef, silentLog } from '@eph/contract';
-import { ManualClock } from '@eph/engine/loop/clock.fake';
 import type { Reporter } from '@eph/engine/report/reporter';
+import { ManualClock } from '@eph/engine/time/clock.fake';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RemovalRequest } from './environment-requests.ts';
 import { StopPoller } from './stop-poller.ts';

@@ -1,6 +1,6 @@
 import { isEphError, type Log, type ProjectId, type SourceRef, sourceKey, toFailure } from '@eph/contract';
-import type { Cancel, Clock } from '@eph/engine/loop/clock';
 import type { Reporter } from '@eph/engine/report/reporter';
+import type { Cancel, Clock } from '@eph/engine/time/clock';
 import type { EnvironmentRequests } from './environment-requests.ts';
 
 export interface StopPollerOptions {

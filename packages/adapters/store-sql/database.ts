@@ -1,5 +1,5 @@
 import { EphError } from '@eph/contract';
-import type { Clock } from '@eph/engine/loop/clock';
+import type { Clock } from '@eph/engine/time/clock';
 import type { Kysely } from 'kysely';
 import type { Backend, Schema, Session } from './backend.ts';
 import { migrate } from './migrations.ts';

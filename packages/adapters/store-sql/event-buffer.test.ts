@@ -1,5 +1,5 @@
 import { EphError, type Event } from '@eph/contract';
-import { ManualClock } from '@eph/engine/loop/clock.fake';
+import { ManualClock } from '@eph/engine/time/clock.fake';
 import { describe, expect, it } from 'vitest';
 import { type BufferedEvent, EventBuffer } from './event-buffer.ts';
 

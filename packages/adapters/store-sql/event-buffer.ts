@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Event, isEphError } from '@eph/contract';
-import type { Cancel, Clock } from '@eph/engine/loop/clock';
+import type { Cancel, Clock } from '@eph/engine/time/clock';
 
 export interface BufferedEvent {
   readonly sequence: number;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EnvironmentId, Event, EventType, ProjectId } from '@eph/contract';
 import type { EventLog, EventLogHealth, EventQuery } from '@eph/engine/history/event-log';
-import type { Clock } from '@eph/engine/loop/clock';
+import type { Clock } from '@eph/engine/time/clock';
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
 import type { Schema } from './backend.ts';
 import type { Database } from './database.ts';

@@ -1,5 +1,5 @@
 import type { Lease, LeaseState } from '@eph/engine/history/lease';
-import type { Clock } from '@eph/engine/loop/clock';
+import type { Clock } from '@eph/engine/time/clock';
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from './backend.ts';
 import type { Database } from './database.ts';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EphError, type Event } from '@eph/contract';
 import { describeEventLog } from '@eph/engine/history/event-log.contract';
 import { describeLease } from '@eph/engine/history/lease.contract';
-import { systemClock } from '@eph/engine/loop/system-clock';
+import { systemClock } from '@eph/engine/time/system-clock';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Event } from '@eph/contract';
 import { describeEventLog } from '@eph/engine/history/event-log.contract';
 import { describeLease } from '@eph/engine/history/lease.contract';
-import { systemClock } from '@eph/engine/loop/system-clock';
+import { systemClock } from '@eph/engine/time/system-clock';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSqlStore, type SqlStoreOptions, type Store } from './store.ts';
 

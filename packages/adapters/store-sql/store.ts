@@ -1,7 +1,7 @@
 import type { Log } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Lease } from '@eph/engine/history/lease';
-import type { Clock } from '@eph/engine/loop/clock';
+import type { Clock } from '@eph/engine/time/clock';
 import { Database } from './database.ts';
 import { SqlEventLog } from './event-log.ts';
 import { type LeaseTiming, SqlLease } from './lease.ts';

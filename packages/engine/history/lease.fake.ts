@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../loop/clock.ts';
+import type { Cancel, Clock } from '../time/clock.ts';
 import type { Lease, LeaseState } from './lease.ts';
 
 export interface FakeLeaseTiming {

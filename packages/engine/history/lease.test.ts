@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { ManualClock } from '../loop/clock.fake.ts';
+import { ManualClock } from '../time/clock.fake.ts';
 import { describeLease } from './lease.contract.ts';
 import { FakeLeaseStore } from './lease.fake.ts';
 

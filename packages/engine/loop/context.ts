@@ -11,13 +11,13 @@ import type { ForkMode } from '../desired/forks.ts';
 import type { Generator } from '../desired/generator.ts';
 import type { Resolver } from '../images/resolver.ts';
 import type { DeletionBound, GuardAnswer, GuardInput } from '../plan/guard.ts';
+import type { PollingLimit } from '../polling/polling.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { Report } from '../report/reporter.ts';
 import type { Configuration } from '../source/configuration.ts';
 import type { Forge } from '../source/forge.ts';
+import type { Clock } from '../time/clock.ts';
 import type { AvailableProvider } from '../values/providers.ts';
-import type { Clock } from './clock.ts';
-import type { PollingLimit } from './polling.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** A project as its operator configured it. */

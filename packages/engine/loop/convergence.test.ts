@@ -17,11 +17,11 @@ import { planDestroy, planUpdate } from '../plan/diff.ts';
 import { apply } from '../provider/apply.ts';
 import { Observer } from '../provider/observe.ts';
 import { createFakeInfrastructure, FakeProvider } from '../provider/provider.fake.ts';
+import { ManualClock } from '../time/clock.fake.ts';
 import { parseSound } from '../values/component-input.fake.ts';
 import type { SpecFile } from '../values/component-layers.ts';
 import { computeComponents } from '../values/components.ts';
 import { chooseProviders } from '../values/providers.ts';
-import { ManualClock } from './clock.fake.ts';
 
 const startMs = 1000;
 const { signal } = new AbortController();

@@ -31,7 +31,7 @@ import type { Report } from '../report/reporter.ts';
 import { Configuration } from '../source/configuration.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
 import type { Forge } from '../source/forge.ts';
-import { ManualClock } from './clock.fake.ts';
+import { ManualClock } from '../time/clock.fake.ts';
 import type { ConfiguredProject } from './context.ts';
 import { Engine } from './engine.ts';
 import { letTimePass } from './passing-time.fake.ts';

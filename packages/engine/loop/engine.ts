@@ -9,13 +9,13 @@ import {
   type Source,
   toFailure,
 } from '@eph/contract';
-import { PassTimer } from './cadence.ts';
+import { PassTimer } from '../polling/cadence.ts';
+import type { PollingState } from '../polling/polling-state.ts';
 import type { ConfiguredProject, EngineOptions } from './context.ts';
 import { type Considered, considerSource } from './decide.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { conclude } from './outcome.ts';
 import { runPass } from './pass.ts';
-import type { PollingState } from './polling-state.ts';
 import { type Preview, previewAll } from './preview.ts';
 import { reconcileProject } from './project.ts';
 import { holdAll, unholdAll } from './project-set.ts';

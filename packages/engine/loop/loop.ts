@@ -1,3 +1,4 @@
+import { Polling } from '../polling/polling.ts';
 import { Observer } from '../provider/observe.ts';
 import type { Forge } from '../source/forge.ts';
 import type { SpecReader } from '../source/read-spec.ts';
@@ -6,7 +7,6 @@ import { Admission } from './admission.ts';
 import type { EngineContext } from './context.ts';
 import { CrossReferences } from './cross-references.ts';
 import { Platform } from './platform.ts';
-import { Polling } from './polling.ts';
 import { Records } from './records.ts';
 
 /** What the reconcilers share. All of it can be lost at any moment. */

@@ -1,4 +1,4 @@
-import type { ManualClock } from './clock.fake.ts';
+import type { ManualClock } from '../time/clock.fake.ts';
 import type { Engine } from './engine.ts';
 
 /** Lets the loop run for a while: everything that falls due is looked at. */

@@ -2,12 +2,12 @@ import { type ConfigView, type EnvironmentId, EphError, type ObservedEnvironment
 import { soundSpecOf } from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import { explain } from '../plan/explain.ts';
+import { explainPolling } from '../polling/polling-state.ts';
 import { explainEnvironment } from '../values/environment.ts';
 import { projectOf } from './context.ts';
 import { environmentInput } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
-import { explainPolling } from './polling-state.ts';
 import { isOn } from './record.ts';
 
 /** What `eph config explain` shows of one environment. */

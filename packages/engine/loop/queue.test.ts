@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from './clock.fake.ts';
+import { ManualClock } from '../time/clock.fake.ts';
 import { Queue, type QueueOptions } from './queue.ts';
 
 interface Run {

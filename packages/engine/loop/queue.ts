@@ -1,7 +1,7 @@
-import { backoffMs } from './backoff.ts';
-import type { Cancel, Clock } from './clock.ts';
+import { backoffMs } from '../time/backoff.ts';
+import type { Cancel, Clock } from '../time/clock.ts';
+import { type Rate, TokenBucket } from '../time/token-bucket.ts';
 import type { Result } from './result.ts';
-import { type Rate, TokenBucket } from './token-bucket.ts';
 
 export interface QueueOptions {
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import { commitSha, type EnvironmentId, EphError, environmentId, type Failure, p
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createView } from '../report/view.fake.ts';
-import { ManualClock } from './clock.fake.ts';
+import { ManualClock } from '../time/clock.fake.ts';
 import { Reports } from './reports.ts';
 
 const id = (number: number): EnvironmentId => environmentId(String(number).padStart(16, '0'));

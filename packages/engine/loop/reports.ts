@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type CommitSha, type EnvironmentId, type Failure, type ProjectId, type ReportView, toFailure } from '@eph/contract';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../time/clock.ts';
 import { Queue } from './queue.ts';
 
 interface Report {

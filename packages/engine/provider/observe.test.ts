@@ -19,7 +19,7 @@ import {
   revision,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../loop/clock.fake.ts';
+import { ManualClock } from '../time/clock.fake.ts';
 import { type Observation, Observer } from './observe.ts';
 import { createFakeInfrastructure, FakeProvider } from './provider.fake.ts';
 import type { Provider, Scope } from './provider.ts';

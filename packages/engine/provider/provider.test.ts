@@ -10,7 +10,7 @@ import {
   revision,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { ManualClock } from '../loop/clock.fake.ts';
+import { ManualClock } from '../time/clock.fake.ts';
 import { describeProvider, type ProviderHarness } from './provider.contract.ts';
 import { type Behaviour, createFakeInfrastructure, FakeProvider, type FakeProviderOptions } from './provider.fake.ts';
 

@@ -1,3 +1,3 @@
-import type { Clock } from '@eph/engine/loop/clock';
+import type { Clock } from '@eph/engine/time/clock';
 
 export type Watch = Clock;

@@ -1,3 +1,3 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../time/clock.ts';
 
 export const queue = (clock: Clock): number => clock.now();

@@ -1,5 +1,5 @@
 import { mkdtempSync } from 'node:fs';
-import type { Clock } from '../loop/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Forge } from './forge.ts';
 
 export const fakeForge = (clock: Clock): Forge => ({ project: mkdtempSync(String(clock.now())) });

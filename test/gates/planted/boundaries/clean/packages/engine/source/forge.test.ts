@@ -1,4 +1,4 @@
-import { fakeClock } from '../loop/clock.fake.ts';
+import { fakeClock } from '../time/clock.fake.ts';
 import { forgeContract } from './forge.contract.ts';
 import { fakeForge } from './forge.fake.ts';
 

@@ -1,5 +1,5 @@
 import type { ProjectId } from '@eph/contract';
-import type { Cancel, Clock } from './clock.ts';
+import type { Cancel, Clock } from '../time/clock.ts';
 
 const ordinaryMs = 30_000;
 const activeMs = 10_000;

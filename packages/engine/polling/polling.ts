@@ -1,7 +1,7 @@
 import type { ProjectId, Reading, Source } from '@eph/contract';
-import { Doubt, isUnderWay } from './doubt.ts';
+import { Doubt, isUnderWay } from '../time/doubt.ts';
+import { TokenBucket } from '../time/token-bucket.ts';
 import type { PollingState } from './polling-state.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 /** Repositories with the same account share what their forge allows. */
 export interface PollingLimit {
