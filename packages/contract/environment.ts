@@ -1,5 +1,6 @@
 import type { Condition, Phase } from './condition.ts';
 import { digest } from './digest.ts';
+import type { ErrorCode } from './errors.ts';
 import type { CommitSha, ComponentName, EnvironmentId, EnvironmentName, ProjectId, ProviderName, Revision } from './ids.ts';
 import type { SourceRef } from './source.ts';
 
@@ -31,6 +32,17 @@ export interface ResolvedComponent {
   /** Digest of everything above. Equal revisions mean nothing to do. */
   readonly revision: Revision;
 }
+
+/** What one component should be: all of it, or what it still waits for. */
+export type DesiredComponent =
+  | { readonly state: 'resolved'; readonly component: ResolvedComponent }
+  | {
+      readonly state: 'waiting';
+      readonly name: ComponentName;
+      readonly provider: ProviderName;
+      readonly code: ErrorCode;
+      readonly reason: string;
+    };
 
 export type Health = 'starting' | 'ready' | 'failing';
 

@@ -55,13 +55,10 @@ const readEnvironments = async (objects: ObjectReader, blob: string, signal: Abo
 };
 
 const buildIndex = (notes: readonly Note[]): NotesIndex => {
-  const byEnvironment = new Map<EnvironmentId, Note[]>();
-  for (const note of notes) {
-    for (const environment of note.environments) {
-      const others = byEnvironment.get(environment);
-      if (others === undefined) byEnvironment.set(environment, [note]);
-      else others.push(note);
-    }
-  }
-  return { notes: new Map(notes.map((note) => [note.commit, note])), byEnvironment };
+  const entries = notes.flatMap((note) => note.environments.map((environment) => ({ environment, note })));
+  const groups = Map.groupBy(entries, ({ environment }) => environment);
+  return {
+    notes: new Map(notes.map((note) => [note.commit, note])),
+    byEnvironment: new Map(Array.from(groups, ([environment, group]) => [environment, group.map(({ note }) => note)])),
+  };
 };

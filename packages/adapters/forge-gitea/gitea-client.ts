@@ -1,10 +1,11 @@
-import type { Answer } from '../forge-http/answer.ts';
+import { type Answer, onceAnswered } from '../forge-http/answer.ts';
 import { withToken } from '../forge-http/base-url.ts';
 import { createExchange } from '../forge-http/exchange.ts';
-import { createForgeHttp, type ForgeApi, type ForgeApiOptions, type Listed, type ParseAnswer } from '../forge-http/forge-http.ts';
+import { createForgeHttp, type ForgeApi, type ForgeApiOptions, type Listed } from '../forge-http/forge-http.ts';
 import type { Gate } from '../forge-http/gate.ts';
 import { type DatedPage, parseDate, parseLinks, readPages } from '../forge-http/read-pages.ts';
 import { giteaAnswers } from './answers.ts';
+import { parseLogin } from './shapes.ts';
 
 export interface GiteaClientOptions extends ForgeApiOptions {
   readonly owner: string;
@@ -23,7 +24,8 @@ export interface GiteaApi extends ForgeApi {
 export interface GiteaClient extends GiteaApi {
   /** The clone URL with the token. */
   readonly location: string;
-  readAccount<T>(parse: ParseAnswer<T>, signal: AbortSignal): Promise<Answer<T>>;
+  /** Of Eph's own account. */
+  readonly readLogin: (signal: AbortSignal) => Promise<Answer<string>>;
 }
 
 /** Gitea returns 50 unless configured otherwise; asking for more is harmless. */
@@ -87,7 +89,7 @@ export const createGiteaClient = (options: GiteaClientOptions): GiteaClient => {
   return {
     ...api,
     location: withToken(`${api.webUrl}/${path}.git`, 'eph', token),
-    readAccount: (parse, signal) => read('/user', parse, signal),
+    readLogin: onceAnswered((signal) => read('/user', parseLogin, signal)),
   };
 };
 

@@ -2,9 +2,8 @@ import { sign } from 'node:crypto';
 import { registerSecret } from '@eph/contract';
 import { type ReceivedAnswer, toError, unwrap } from '../forge-http/answer.ts';
 import { parseBaseUrl } from '../forge-http/base-url.ts';
-import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import { createExchange, type Exchange } from '../forge-http/exchange.ts';
-import { type CachedAnswer, createForgeHttp, type ForgeApi, parserOf } from '../forge-http/forge-http.ts';
+import { type AnswerCache, createAnswerCache, createForgeHttp, type ForgeApi, parserOf } from '../forge-http/forge-http.ts';
 import type { ForgeServer, ForgeServerOptions } from '../forge-http/forge-server.ts';
 import { budgetOf, createGate, type Gate } from '../forge-http/gate.ts';
 import { parseDate } from '../forge-http/read-pages.ts';
@@ -32,7 +31,7 @@ export interface GithubIdentity {
   readonly host: string;
   /** An App sees the repositories that it is installed on, a token those of its user. */
   readonly isApp: boolean;
-  readonly cache: BoundedCache<CachedAnswer>;
+  readonly cache: AnswerCache;
   /** The account for a repository or an owner. Throws `EphError`. */
   accountFor(owner: string, repository?: string): Promise<GithubAccount>;
   forget(owner: string, repository?: string): void;
@@ -79,7 +78,7 @@ export const createGithubIdentity = (options: GithubIdentityOptions): GithubIden
     baseUrl,
     host,
     isApp: !('token' in auth),
-    cache: createBoundedCache(answerCacheBytes),
+    cache: createAnswerCache(answerCacheBytes),
     ...('token' in auth ? createPerson(connect, auth.token) : createApp(connect, auth, now)),
     budgets: () => [...gates].flatMap(([account, gate]) => budgetOf(account, gate)),
   };

@@ -1,6 +1,6 @@
 import type { ReportView } from '@eph/contract';
 import type { Report, Reporter } from '@eph/engine/report/reporter';
-import { accessComments, ensureStatus } from '../forge-http/github-api.ts';
+import { accessComments, createStatusWriter } from '../forge-http/github-api.ts';
 import { createPullComments } from '../forge-http/pull-comments.ts';
 import { createReportQueue, createWriteOnce, type ReporterOptions, reachable } from '../forge-http/report-queue.ts';
 import { readComments } from './commands.ts';
@@ -21,18 +21,8 @@ export const createGithubReporter = (options: ReporterOptions<GithubClient>): Re
     accessComments(client, client.login, (number, signal) => readComments(client, number, signal)),
   );
 
-  const ensureShownStatus = async (report: Report, signal: AbortSignal): Promise<void> => {
-    const { commit, view } = report;
-    const { state, description } = computeStatus(view);
-    const wanted = {
-      context: `eph/${view.name}`,
-      // GitHub has no inactive state, and only a reachable environment is a success.
-      state: state === 'inactive' ? 'pending' : state,
-      description,
-      target: reachable.has(view.phase) ? view.url : '',
-    };
-    await writeOnce(report, 'status', [commit, wanted], () => ensureStatus(client, commit, wanted, signal));
-  };
+  // GitHub has no inactive state, and only a reachable environment is a success.
+  const ensureStatus = createStatusWriter(options, writeOnce, 'pending');
 
   const ensureDeployment = async (report: Report, signal: AbortSignal): Promise<void> => {
     const wanted = toDeployment(report, computeStatus(report.view).description);
@@ -44,7 +34,7 @@ export const createGithubReporter = (options: ReporterOptions<GithubClient>): Re
   /** If one fails, the others are still written. */
   const { ensure } = createReportQueue(async (report, signal) => {
     const outcomes = await Promise.allSettled(
-      [ensureComment, ensureShownStatus, ensureDeployment].map((write) => write(report, signal)),
+      [ensureComment, ensureStatus, ensureDeployment].map((write) => write(report, signal)),
     );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     if (report.last) deployments.forget(report.environment);

@@ -1,10 +1,10 @@
 import { EphError } from '@eph/contract';
-import type { Answer } from '../forge-http/answer.ts';
+import { type Answer, onceAnswered } from '../forge-http/answer.ts';
 import { withToken } from '../forge-http/base-url.ts';
-import { type BoundedCache, createBoundedCache } from '../forge-http/bounded-cache.ts';
 import { createExchange } from '../forge-http/exchange.ts';
 import {
-  type CachedAnswer,
+  type AnswerCache,
+  createAnswerCache,
   createForgeHttp,
   type ForgeApi,
   type ForgeApiOptions,
@@ -35,7 +35,8 @@ export interface GitlabApi extends ForgeApi {
 export interface GitlabClient extends GitlabApi {
   /** The clone URL with the token. */
   readonly location: string;
-  readAccount(signal: AbortSignal): Promise<Answer<number>>;
+  /** The id of Eph's own account. */
+  readonly readAccount: (signal: AbortSignal) => Promise<Answer<number>>;
 }
 
 const parseAccount: ParseAnswer<number> = (body) => accountShape.parse(body).id;
@@ -44,12 +45,7 @@ const pageSize = 100;
 const cacheBytes = 16 * 1024 * 1024;
 
 /** Paths begin after `/api/v4` and `root`. */
-export const createGitlabApi = (
-  options: ForgeApiOptions,
-  what: string,
-  root = '',
-  cache?: BoundedCache<CachedAnswer>,
-): GitlabApi => {
+export const createGitlabApi = (options: ForgeApiOptions, what: string, root = '', cache?: AnswerCache): GitlabApi => {
   const { base, token, gate } = options;
   const shown = `${what} at ${base.host}`;
   const http = createForgeHttp({
@@ -89,19 +85,14 @@ export const createGitlabApi = (
 
 export const createGitlabClient = (options: GitlabClientOptions): GitlabClient => {
   const path = parsePath(options.path);
-  const api = createGitlabApi(options, path, `/projects/${encodeURIComponent(path)}`, createBoundedCache(cacheBytes));
+  const api = createGitlabApi(options, path, `/projects/${encodeURIComponent(path)}`, createAnswerCache(cacheBytes));
   const { read } = createGitlabApi(options, path);
   const address = `${api.webUrl}/${path.split('/').map(encodeURIComponent).join('/')}.git`;
-  let account: Answer<number> | undefined;
 
   return {
     ...api,
     location: withToken(address, 'oauth2', options.token),
-
-    async readAccount(signal) {
-      account = account?.ok === true ? account : await read('/user', parseAccount, signal);
-      return account;
-    },
+    readAccount: onceAnswered((signal) => read('/user', parseAccount, signal)),
   };
 };
 

@@ -46,8 +46,6 @@ export const noteShape = z.object({
 });
 export type NoteShape = z.output<typeof noteShape>;
 
-export const awardShape = z.object({ id: z.int(), name: z.string(), user: z.object({ id: z.int() }) });
-
 export const memberShape = z.object({ access_level: z.int(), state: z.string() });
 
 export const approvalsShape = z.object({

@@ -72,6 +72,15 @@ export const noAnswer = (error: unknown, signal: AbortSignal): Refusal => {
   return { ok: false, meaning: 'retry', fault: toFailure(error) };
 };
 
+/** Asks until there is an answer, and then not again. */
+export const onceAnswered = <T>(ask: (signal: AbortSignal) => Promise<Answer<T>>): typeof ask => {
+  let answer: Answer<T> | undefined;
+  return async (signal) => {
+    if (answer?.ok !== true) answer = await ask(signal);
+    return answer;
+  };
+};
+
 export const unwrap = <T>(answer: Answer<T>): T => {
   if (answer.ok) return answer.value;
   throw toError(answer);

@@ -1,9 +1,8 @@
 import { silentLog } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AnswerTable, unwrap } from './answer.ts';
-import { createBoundedCache } from './bounded-cache.ts';
 import { createExchange } from './exchange.ts';
-import { createForgeHttp } from './forge-http.ts';
+import { createAnswerCache, createForgeHttp } from './forge-http.ts';
 import { createTestGate, ManualClock, ScriptedForge } from './scripted-forge.fake.ts';
 
 const { signal } = new AbortController();
@@ -35,7 +34,7 @@ const start = async () => {
     now: clock.now,
     log: silentLog,
     parsePosition: (headers) => ({ total: headers.get('x-total') }),
-    cache: createBoundedCache(1_000_000),
+    cache: createAnswerCache(1_000_000),
     countHeaders: ['x-total'],
   });
   return { forge, http };

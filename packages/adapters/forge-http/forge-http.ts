@@ -1,8 +1,8 @@
 import { type Log, registerSecret } from '@eph/contract';
+import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import { type Answer, type AnswerTable, classifyAnswer, invalidAnswer, noAnswer, type ReceivedAnswer } from './answer.ts';
 import { parseBaseUrl } from './base-url.ts';
-import type { BoundedCache } from './bounded-cache.ts';
 import type { Exchange } from './exchange.ts';
 import type { ForgeServerOptions } from './forge-server.ts';
 import { createGate } from './gate.ts';
@@ -81,18 +81,23 @@ export interface ForgeHttpOptions<Position> {
   /** Where a page is in its list; throws if the headers do not say so. */
   readonly parsePosition: (headers: Headers) => Position;
   /** For a forge that sends entity tags. */
-  readonly cache?: BoundedCache<CachedAnswer> | undefined;
+  readonly cache?: AnswerCache | undefined;
   /** Headers that are new also in an answer without a body; if one differs, the answer is read again. */
   readonly countHeaders?: readonly string[];
 }
 
 /** Parsed: the answers themselves are about fifty times larger. */
-export interface CachedAnswer {
+interface CachedAnswer {
   readonly tag: string;
   readonly counts: string;
   readonly parse: unknown;
   readonly value: unknown;
 }
+
+export type AnswerCache = LRUCache<string, CachedAnswer>;
+
+export const createAnswerCache = (bytes: number): AnswerCache =>
+  new LRUCache({ maxSize: bytes, sizeCalculation: ({ value }, key) => key.length + (JSON.stringify(value) ?? '').length });
 
 export interface ForgeHttp<Position> extends Pick<ForgeApi, 'read' | 'send'> {
   /** `isUnconditional` ignores the cached entity tag, so that all headers are new. */
@@ -103,8 +108,6 @@ export interface ForgeHttp<Position> extends Pick<ForgeApi, 'read' | 'send'> {
     isUnconditional?: boolean,
   ) => Promise<Answer<Position & { readonly items: readonly T[] }>>;
 }
-
-const sizeOf = (value: unknown): number => (JSON.stringify(value) ?? '').length;
 
 /** JSON over HTTP. */
 export const createForgeHttp = <Position>(options: ForgeHttpOptions<Position>): ForgeHttp<Position> => {
@@ -164,7 +167,7 @@ export const createForgeHttp = <Position>(options: ForgeHttpOptions<Position>): 
         const answer = decode(received, path, parse);
         const tag = received.headers.get('etag');
         if (!answer.ok || tag === null) cache?.delete(key);
-        else cache?.set(key, { tag, counts, parse: identity, value: answer.value }, key.length + sizeOf(answer.value));
+        else cache?.set(key, { tag, counts, parse: identity, value: answer.value });
         return answer;
       },
       signal,

@@ -1,4 +1,5 @@
 import { type Approval, type Check, type CommitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
+import type { Report } from '@eph/engine/report/reporter';
 import { z } from 'zod';
 import { type Answer, invalidAnswer, toError, unwrap } from './answer.ts';
 import { type CommandComment, filterWriters } from './commands.ts';
@@ -6,6 +7,7 @@ import { type ForgeApi, type Listed, listBy, listOf, parseNothing, parserOf } fr
 import { isGone } from './is-gone.ts';
 import type { CommentAccess } from './pull-comments.ts';
 import type { Listing } from './read-pages.ts';
+import { type ReporterOptions, reachable, type WriteOnce } from './report-queue.ts';
 
 /** What GitHub and Gitea have in common: Gitea copies the API of GitHub. Shapes have only the fields that are used. */
 
@@ -148,19 +150,27 @@ export const toCheck = (status: StatusShape): Check => ({
   state: checkStates[stateOf(status)] ?? 'failure',
 });
 
-export interface WantedStatus {
-  readonly context: string;
-  readonly state: string;
-  readonly description: string;
-  /** Empty while nothing answers. */
-  readonly target: string;
-}
+/** Ensures one status per commit and environment. Throws `EphError`. `inactive` is the state of an environment that is not there. */
+export const createStatusWriter =
+  (
+    { client, computeStatus }: ReporterOptions<ForgeApi>,
+    writeOnce: WriteOnce,
+    inactive: string,
+  ): ((report: Report, signal: AbortSignal) => Promise<void>) =>
+  async (report, signal) => {
+    const { commit, view } = report;
+    const { state, description } = computeStatus(view);
+    const wanted = { context: `eph/${view.name}`, state: state === 'inactive' ? inactive : state, description };
+    const target = reachable.has(view.phase) ? view.url : '';
+    await writeOnce(report, 'status', [commit, wanted, target], () => writeStatus(client, commit, wanted, target, signal));
+  };
 
 /** Writes only changes: GitHub allows a thousand statuses per commit and context. Does nothing if the commit is gone. */
-export const ensureStatus = async (
+const writeStatus = async (
   client: ForgeApi,
   commit: CommitSha,
-  { target, ...wanted }: WantedStatus,
+  wanted: { readonly context: string; readonly state: string; readonly description: string },
+  target: string,
   signal: AbortSignal,
 ): Promise<void> => {
   const listing = await readStatuses(client, commit, signal);

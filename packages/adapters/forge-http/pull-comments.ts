@@ -10,6 +10,9 @@ export interface WrittenComment {
   readonly body: string;
 }
 
+/** `body` is unknown after an edit that failed. */
+type KnownComment = Pick<WrittenComment, 'id'> & { readonly body: string | undefined };
+
 export interface CommentAccess {
   /** All comments of Eph's account on a pull request. Throws `EphError`. */
   readonly readOwn: (number: number, signal: AbortSignal) => Promise<readonly WrittenComment[]>;
@@ -27,7 +30,7 @@ export const createPullComments = (
   { readOwn, write, edit }: CommentAccess,
 ): ((report: Report, signal: AbortSignal) => Promise<void>) => {
   const enqueue = createKeyedQueue();
-  const known = new Map<EnvironmentId, WrittenComment | 'deleted'>();
+  const known = new Map<EnvironmentId, KnownComment | 'deleted'>();
 
   const find = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<WrittenComment | undefined> =>
     (await readOwn(number, signal)).find(({ body }) => isMarkedComment(body, environment));
@@ -37,14 +40,14 @@ export const createPullComments = (
     { environment }: Report,
     body: string,
     signal: AbortSignal,
-  ): Promise<WrittenComment | 'deleted'> => {
+  ): Promise<KnownComment | 'deleted'> => {
     const before = known.get(environment);
     if (before === 'deleted') return before;
-    // If writing fails, the comment may be there all the same: the next call searches for it.
-    known.delete(environment);
     const found = before ?? (await find(number, environment, signal));
     if (found === undefined) return { id: await write(number, body, signal), body };
     if (found.body === body) return found;
+    // If editing fails, it may say this all the same. It is not searched for again: a person may delete it before that.
+    known.set(environment, { ...found, body: undefined });
     const answer = await edit(number, found.id, body, signal);
     if (answer.ok) return { ...found, body };
     // In a repository that cannot be seen everything looks deleted; the list of comments shows the difference.

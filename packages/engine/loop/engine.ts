@@ -24,7 +24,7 @@ import { Queue } from './queue.ts';
 import { reconcile } from './reconcile.ts';
 import type { EnvironmentRecord, ProjectRecord } from './record.ts';
 import { release } from './removal.ts';
-import { Reports, reportSettleMs } from './reports.ts';
+import { Reports } from './reports.ts';
 import { environmentKey, type Key, projectKey, type Result } from './result.ts';
 import { noteActions } from './telemetry.ts';
 
@@ -50,7 +50,7 @@ export class Engine {
       async (key, signal) => this.#queue.conclude(key, await this.#reconcile(key, signal)),
     );
     this.#passTimer = new PassTimer(clock, random, () => this.#queue.add('pass'));
-    this.#reports = new Reports({ clock, random, settleMs: reportSettleMs, onFailure }, deliver);
+    this.#reports = new Reports({ clock, random, onFailure }, deliver);
     this.#projects = new Map(options.projects);
     this.#loop = createLoop({
       ...options,

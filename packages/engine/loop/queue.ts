@@ -103,10 +103,6 @@ export class Queue<Key extends string> {
     if (result.lookAt !== undefined) this.addAfter(key, Math.max(0, result.lookAt - this.#options.clock.now()));
   }
 
-  isRunning(key: Key): boolean {
-    return this.#running.has(key);
-  }
-
   get load(): { readonly ready: number; readonly running: number; readonly waiting: number } {
     return { ready: this.#ready.size, running: this.#running.size, waiting: this.#later.size };
   }

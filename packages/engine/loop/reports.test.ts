@@ -11,8 +11,9 @@ const report = (text: string, environment = 1, commit = '1') => ({
   environment: id(environment),
   commit: commitSha(commit.repeat(40)),
   text,
-  view: createView({ phase: 'Progressing', summary: text }),
+  view: createView({ phase: 'Ready', summary: text }),
 });
+const unfinished = (text: string): Sent => ({ ...report(text), view: createView({ phase: 'Progressing', summary: text }) });
 type Sent = ReturnType<typeof report>;
 
 /** A forge that people read on, which can be slow or refuse. */
@@ -23,9 +24,9 @@ class Board {
   obstacle: (sent: Sent) => Promise<void> = () => Promise.resolve();
   readonly reports: Reports<Sent>;
 
-  constructor(settleMs = 0) {
+  constructor() {
     const onFailure = (_: string, failure: Failure): void => void this.failures.push(failure);
-    this.reports = new Reports<Sent>({ clock: this.clock, random: () => 0, settleMs, onFailure }, async (sent) => {
+    this.reports = new Reports<Sent>({ clock: this.clock, random: () => 0, onFailure }, async (sent) => {
       await this.obstacle(sent);
       this.delivered.push(sent.text);
     });
@@ -64,9 +65,9 @@ describe('a report', () => {
   });
 
   it('that everybody waits for is delivered at once', async () => {
-    const board = new Board(500);
-    board.reports.publish(report('starting'));
-    board.reports.publish({ ...report('ready'), view: createView() });
+    const board = new Board();
+    board.reports.publish(unfinished('starting'));
+    board.reports.publish(report('ready'));
     await board.reports.idle();
     expect(board.delivered).toEqual(['ready']);
     await board.pass(1000);
@@ -74,12 +75,12 @@ describe('a report', () => {
   });
 
   it('waits a moment for a newer one, but not longer because newer ones keep coming', async () => {
-    const board = new Board(500);
-    for (const text of ['pending', 'starting', 'ready']) {
-      board.reports.publish(report(text));
+    const board = new Board();
+    for (const text of ['pending', 'starting', 'degraded']) {
+      board.reports.publish(unfinished(text));
       await board.pass(200);
     }
-    expect(board.delivered).toEqual(['ready']);
+    expect(board.delivered).toEqual(['degraded']);
   });
 
   it('gives way to a newer one that comes before it could be delivered', async () => {

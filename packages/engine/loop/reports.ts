@@ -11,13 +11,15 @@ interface Report {
   readonly view: ReportView;
 }
 
-/** Short for a person, long enough for a small environment to get ready, so that only the outcome is reported. */
-export const reportSettleMs = 500;
+/**
+ * How long a report waits for a newer one: several follow each other while an environment starts. Short for a person, long enough for
+ * a small environment to get ready, so that only the outcome is reported.
+ */
+const settleMs = 500;
 
 /** Delivers the newest report of each environment, beside the loop: a slow or refusing forge never holds up an environment. */
 export class Reports<R extends Report> {
   readonly #queue: Queue<EnvironmentId>;
-  readonly #settleMs: number;
   readonly #pending = new Map<EnvironmentId, R>();
   /** The mark of the newest report of each; the reports themselves would be a large part of all that is remembered. */
   readonly #newest = new Map<EnvironmentId, string>();
@@ -28,8 +30,6 @@ export class Reports<R extends Report> {
     options: {
       readonly clock: Clock;
       readonly random: () => number;
-      /** How long a report waits for a newer one: while an environment starts, several follow each other at once. */
-      readonly settleMs: number;
       readonly onFailure: (key: string, failure: Failure) => void;
     },
     deliver: (report: R, signal: AbortSignal) => Promise<void>,
@@ -60,7 +60,6 @@ export class Reports<R extends Report> {
       },
     );
     this.#queue = queue;
-    this.#settleMs = options.settleMs;
   }
 
   publish(report: R): void {
@@ -71,9 +70,8 @@ export class Reports<R extends Report> {
     this.#pending.set(environment, report);
     this.#last.delete(environment);
     // Nobody waits for news as for this, and nothing newer is to be expected.
-    const isAwaited = report.view.phase === 'Ready';
-    if (this.#settleMs === 0 || isAwaited) return this.#queue.add(environment);
-    this.#queue.addAfter(environment, this.#settleMs);
+    if (report.view.phase === 'Ready') this.#queue.add(environment);
+    else this.#queue.addAfter(environment, settleMs);
   }
 
   /** The environment is gone and this was its last report. */

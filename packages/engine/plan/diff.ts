@@ -1,23 +1,12 @@
 import type {
   Action,
   ComponentName,
-  ErrorCode,
+  DesiredComponent,
   ObservedComponent,
   ObservedEnvironment,
   ProviderName,
   ResolvedComponent,
 } from '@eph/contract';
-
-/** What should be true of one component: its resolved values, or what it waits for. */
-type Desired =
-  | { readonly state: 'resolved'; readonly component: ResolvedComponent }
-  | {
-      readonly state: 'waiting';
-      readonly name: ComponentName;
-      readonly provider: ProviderName;
-      readonly code: ErrorCode;
-      readonly reason: string;
-    };
 
 export interface PlanOptions {
   readonly now: number;
@@ -34,12 +23,12 @@ const drainMs = 2000;
  * everything else that is no longer desired, once nothing can use it any more.
  */
 export const planUpdate = (
-  desired: readonly Desired[],
+  desired: readonly DesiredComponent[],
   observed: ObservedEnvironment | undefined,
   options: PlanOptions,
 ): readonly Action[] => {
   const seen = new Map(observed?.components.map((component) => [keyOf(component), component]));
-  const desiredOf = (one: Desired): ObservedComponent | undefined =>
+  const desiredOf = (one: DesiredComponent): ObservedComponent | undefined =>
     seen.get(keyOf(one.state === 'resolved' ? one.component : one));
   const unsettled = desired.filter((one) => one.state === 'waiting' || !isAt(desiredOf(one), one.component));
   const keys = new Set(desired.map((one) => keyOf(one.state === 'resolved' ? one.component : one)));

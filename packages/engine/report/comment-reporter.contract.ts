@@ -152,6 +152,17 @@ export const describeCommentReporter = (create: () => Promise<CommentReporterHar
     expect(await bodies(pull)).toEqual([harness.shown(other)]);
   });
 
+  it('does not write again what somebody deleted after an edit that failed', async () => {
+    const { harness, pull, reportOn, ensure, bodies } = await start();
+    await ensure(reportOn(pull, 1, { phase: 'Progressing' }));
+    await harness.disconnect();
+    await expect(ensure(reportOn(pull, 1))).rejects.toMatchObject({ code: 'report.failed' });
+    await harness.reconnect();
+    for (const { id } of await harness.comments(pull)) await harness.remove(pull, id);
+    await ensure(reportOn(pull, 1));
+    expect(await bodies(pull)).toEqual([]);
+  });
+
   it('leaves alone what others wrote, even with a marker', async () => {
     const { harness, pull, reportOn, ensure, restart, bodies } = await start();
     const marker = commentMarker(environment(1));

@@ -1,6 +1,7 @@
 import {
   commitSha,
   componentName,
+  type DesiredComponent,
   environmentName,
   type Failure,
   type ObservedComponent,
@@ -12,7 +13,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createComponentInput, createLargeFile, fakeProvider, parseSound } from './component-input.fake.ts';
 import type { SpecFile } from './component-layers.ts';
-import { type ComponentInput, computeComponents, type DesiredComponent } from './components.ts';
+import { type ComponentInput, computeComponents } from './components.ts';
 import { type AvailableProvider, chooseProviders } from './providers.ts';
 
 type Services = { readonly [name: string]: { readonly [key: string]: unknown } };

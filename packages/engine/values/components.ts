@@ -1,14 +1,13 @@
 import type {
   ComponentName,
   ConfigurationLayers,
-  ErrorCode,
+  DesiredComponent,
   Failure,
   Identity,
   JsonMap,
   JsonValue,
   ObservedComponent,
   ProviderName,
-  ResolvedComponent,
   ServerVariables,
   Source,
   TemplateValues,
@@ -21,17 +20,6 @@ import { computeRevision } from './revision.ts';
 import { isMade, type SharedComponent, type SharedInput, SharedValues } from './shared-values.ts';
 import { sourceValues } from './templates.ts';
 import { type ResolvedVariable, resolveVariable, type VariableContext } from './variables.ts';
-
-/** What one component should be: all of it, or what it still waits for. */
-export type DesiredComponent =
-  | { readonly state: 'resolved'; readonly component: ResolvedComponent }
-  | {
-      readonly state: 'waiting';
-      readonly name: ComponentName;
-      readonly provider: ProviderName;
-      readonly code: ErrorCode;
-      readonly reason: string;
-    };
 
 export interface ComponentInput {
   readonly file: SpecFile;

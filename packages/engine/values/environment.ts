@@ -1,4 +1,5 @@
 import {
+  type DesiredComponent,
   type Failure,
   failure,
   type ParsedSpec,
@@ -8,7 +9,7 @@ import {
   toFailure,
   type UsableConfiguration,
 } from '@eph/contract';
-import { type ComponentInput, computeComponents, type DesiredComponent } from './components.ts';
+import { type ComponentInput, computeComponents } from './components.ts';
 import { findStrayOverrides } from './configuration.ts';
 import { type ExplainedComponent, explainComponents } from './explain.ts';
 import type { MergedComponent } from './merged-component.ts';
