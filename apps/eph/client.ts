@@ -83,10 +83,9 @@ export class Client {
   }
 
   validateConfig(bytes: Uint8Array, query: ValidationQuery): Promise<ValidationView> {
-    const { file, project } = query;
     return this.#read(['config', 'validate'], validationSchema, {
       method: 'POST',
-      query: { file, ...(project === undefined ? {} : { project }) },
+      query: { ...query },
       body: { type: 'text/yaml', bytes },
     });
   }
@@ -111,7 +110,7 @@ export class Client {
   }
 
   takeDown(id: string, force: boolean): Promise<RequestAnswer> {
-    const query = force ? { force: 'true' } : {};
+    const query = { force: force ? 'true' : undefined };
     return this.#read(['environments', id], requestAnswerSchema, { method: 'DELETE', query, timeoutMs: slowTimeoutMs });
   }
 
@@ -122,12 +121,7 @@ export class Client {
 
   /** Ends quietly when `signal` aborts. */
   async *readLogs(id: string, { component, tail, since, follow }: LogQuery, signal: AbortSignal): AsyncGenerator<LogLine> {
-    const query = {
-      ...(component === undefined ? {} : { component }),
-      ...(tail === undefined ? {} : { tail: String(tail) }),
-      ...(since === undefined ? {} : { since }),
-      ...(follow ? { follow: 'true' } : {}),
-    };
+    const query = { component, tail: tail?.toString(), since, follow: follow ? 'true' : undefined };
     try {
       const response = await this.#send(['environments', id, 'logs'], { query, accept: 'text/event-stream', signal });
       if (response.headers['content-type']?.startsWith('text/event-stream') !== true) throw this.#notEphd(response);
@@ -149,7 +143,7 @@ export class Client {
   async #send(path: readonly string[], options: SendOptions = {}): Promise<IncomingMessage> {
     const { method = 'GET', query = {}, timeoutMs = this.#answerTimeoutMs, accept = 'application/json', body, signal } = options;
     const url = new URL(`api/v1/${path.map(encodeURIComponent).join('/')}`, this.#base);
-    url.search = new URLSearchParams(query).toString();
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
     let response: IncomingMessage;
     try {
       response = await send({ url, method, accept, body, timeoutMs, signal });
@@ -214,7 +208,7 @@ export class Client {
 
 interface SendOptions {
   readonly method?: Method;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs?: number;
   readonly accept?: string;
   readonly body?: Body;

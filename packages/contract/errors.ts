@@ -74,7 +74,7 @@ export class EphError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterMs: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfterMs?: number | undefined } = {}) {
     super(redact(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'EphError';
     this.code = code;

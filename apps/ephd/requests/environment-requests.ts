@@ -3,6 +3,7 @@ import {
   type EnvironmentRequest,
   EphError,
   type Failure,
+  failure,
   type Log,
   type ProjectId,
   type PullRequest,
@@ -224,7 +225,5 @@ const pullOf = ({ ref, pull }: Source): PullRequest => {
   return pull;
 };
 
-const toError = (fault: Failure | undefined): EphError =>
-  fault === undefined
-    ? new EphError('forge.incomplete', 'the answer of the forge was incomplete')
-    : new EphError(fault.code, fault.message, fault.retryAfterMs === undefined ? {} : { retryAfterMs: fault.retryAfterMs });
+const toError = (fault = failure('forge.incomplete', 'the answer of the forge was incomplete')): EphError =>
+  new EphError(fault.code, fault.message, { retryAfterMs: fault.retryAfterMs });

@@ -87,4 +87,4 @@ export const unwrap = <T>(answer: Answer<T>): T => {
 };
 
 export const toError = ({ fault: { code, message, retryAfterMs } }: Refusal): EphError =>
-  new EphError(code, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+  new EphError(code, message, { retryAfterMs });

@@ -80,12 +80,10 @@ const readBody = async (response: Response, limitBytes: number, signal: AbortSig
 const toNetworkError = (error: unknown, { url }: Request, timeoutMs: number | undefined): EphError => {
   const { host } = new URL(url);
   if (error instanceof EphError) return new EphError(error.code, `${host}: ${error.message}`, { cause: error });
-  if (timeoutMs !== undefined)
-    return new EphError('forge.unreachable', `${host} did not answer within ${timeoutMs / 1_000} s.`, { cause: error });
   const code = networkCode(error);
-  return new EphError('forge.unreachable', `${host} could not be reached${code === undefined ? '' : ` (${code})`}.`, {
-    cause: error,
-  });
+  const silence = `could not be reached${code === undefined ? '' : ` (${code})`}`;
+  const why = timeoutMs === undefined ? silence : `did not answer within ${timeoutMs / 1_000} s`;
+  return new EphError('forge.unreachable', `${host} ${why}.`, { cause: error });
 };
 
 /** Only the code: the message contains ports and times, so every failure would look like a new one. */

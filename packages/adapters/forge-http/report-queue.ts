@@ -66,6 +66,5 @@ export const reachable: ReadonlySet<ReportView['phase']> = new Set(['Progressing
 const reportError = (error: unknown): unknown => {
   if (!isEphError(error) || error.code === 'report.failed') return error;
   const { message, retryAfterMs } = error;
-  const options = { cause: error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-  return new EphError('report.failed', `The report could not be written: ${message}`, options);
+  return new EphError('report.failed', `The report could not be written: ${message}`, { cause: error, retryAfterMs });
 };
