@@ -9,7 +9,7 @@ const web = componentName('web');
 /** Every difference between the environments and the true state of the forge. Empty if they have converged. */
 export const findDifferences = async (
   harness: ForgeChaosHarness,
-  deletedReports: ReadonlySet<number>,
+  deletedReports: ReadonlyMap<number, number>,
 ): Promise<readonly Violation[]> => {
   const { fixture, verifier, infrastructure } = harness;
   const living = new Map([...infrastructure.environments].map(([id, { identity }]) => [Number(identity.source.name), id]));
@@ -29,7 +29,7 @@ export const findDifferences = async (
     compareReports(harness, number, {
       id: ids.get(number),
       isWanted: wanted.includes(number),
-      isReportDeleted: deletedReports.has(number),
+      isReportDeleted: deletedReports.get(number) === harness.lifeOf(number),
     }),
   );
   const reportDifferences = (await Promise.all(comparisons)).flat();

@@ -29,6 +29,8 @@ export class ForgeChaosHarness implements AsyncDisposable {
   readonly infrastructure = createFakeInfrastructure();
   /** The last delivered report, by environment. */
   readonly reports = new Map<EnvironmentId, Report>();
+  /** How often a pull request has got an environment. */
+  readonly #lives = new Map<number, number>();
   readonly #stops: StopPoller;
 
   private constructor(fixture: ForgeFixture, clock: ManualClock, random: Random, plant: Plant) {
@@ -73,8 +75,10 @@ export class ForgeChaosHarness implements AsyncDisposable {
       record: () => undefined,
       deliver: async (report, signal) => {
         await fixture.reporter.ensure(report, signal);
+        const number = Number(report.source.name);
+        if (this.reports.get(report.environment)?.last !== false) this.#lives.set(number, this.lifeOf(number) + 1);
         this.reports.set(report.environment, report);
-        if (report.last) this.verifier.removalReported(Number(report.source.name));
+        if (report.last) this.verifier.removalReported(number);
       },
       changed: () => undefined,
     });
@@ -115,6 +119,10 @@ export class ForgeChaosHarness implements AsyncDisposable {
 
   wake(): void {
     this.engine.wakeProject(shop);
+  }
+
+  lifeOf(number: number): number {
+    return this.#lives.get(number) ?? 0;
   }
 
   isDelivered(comment: string): boolean {

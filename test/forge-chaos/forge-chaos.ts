@@ -51,7 +51,7 @@ export const runForgeChaos = async (options: ForgeChaosOptions): Promise<ForgeCh
   });
   const { fixture, verifier } = harness;
   const random = new Random(mix(seed, 1));
-  const users = new Users(fixture, verifier, random, (report) => harness.isDelivered(report));
+  const users = new Users(fixture, verifier, random, harness);
   const history: string[] = [];
   let [taken, settles, converged] = [0, 0, 0];
 
@@ -98,7 +98,10 @@ const takeStep = async (harness: ForgeChaosHarness, users: Users, random: Random
   return turns === undefined ? what : `${what}, meanwhile`;
 };
 
-const untilSettled = async (harness: ForgeChaosHarness, deletedReports: ReadonlySet<number>): Promise<readonly Violation[]> => {
+const untilSettled = async (
+  harness: ForgeChaosHarness,
+  deletedReports: ReadonlyMap<number, number>,
+): Promise<readonly Violation[]> => {
   const until = harness.clock.now() + settleWithinSeconds * 1000;
   for (;;) {
     await harness.advance(20);

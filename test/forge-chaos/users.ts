@@ -1,4 +1,5 @@
 import type { Random } from '../simulate/random.ts';
+import type { ForgeChaosHarness } from './forge-chaos-harness.ts';
 import type { ForgeFixture } from './forge-fixture.ts';
 import { command, triggerKinds } from './triggers.ts';
 import type { Verifier } from './verifier.ts';
@@ -17,16 +18,24 @@ const remembered = 8;
 
 /** Performs random actions of users on the repository. */
 export class Users {
-  /** Pull requests whose finished report a user deleted; a report that Eph is still writing may reappear. */
-  readonly deletedReports = new Set<number>();
-  readonly #isFinished: (report: string) => boolean;
+  /**
+   * Pull requests whose finished report a user deleted, with the life of their environment. A report that Eph is still writing may
+   * reappear, and so does one about an environment that comes back.
+   */
+  readonly deletedReports = new Map<number, number>();
+  readonly #reports: Pick<ForgeChaosHarness, 'isDelivered' | 'lifeOf'>;
   readonly #fixture: ForgeFixture;
   readonly #verifier: Verifier;
   readonly #random: Random;
   readonly #actions: readonly UserAction[];
 
-  constructor(fixture: ForgeFixture, verifier: Verifier, random: Random, isFinished: (report: string) => boolean) {
-    this.#isFinished = isFinished;
+  constructor(
+    fixture: ForgeFixture,
+    verifier: Verifier,
+    random: Random,
+    reports: Pick<ForgeChaosHarness, 'isDelivered' | 'lifeOf'>,
+  ) {
+    this.#reports = reports;
     this.#fixture = fixture;
     this.#verifier = verifier;
     this.#random = random;
@@ -110,8 +119,8 @@ export class Users {
 
   async #deleteReport(number: number): Promise<void> {
     const [report] = await this.#fixture.reports(number);
-    if (report === undefined || !this.#isFinished(report.body)) return;
+    if (report === undefined || !this.#reports.isDelivered(report.body)) return;
     await this.#fixture.deleteComment(number, report.id);
-    this.deletedReports.add(number);
+    this.deletedReports.set(number, this.#reports.lifeOf(number));
   }
 }
