@@ -67,11 +67,8 @@ export interface EngineContext {
 
 /** What an engine is made of. */
 export interface EngineOptions extends Omit<EngineContext, 'report'> {
-  readonly random: () => number;
   readonly workers: number;
   readonly deliver: (report: Report, signal: AbortSignal) => Promise<void>;
-  /** A report about an environment that has had none follows soon. */
-  readonly prefetch?: (report: Report, signal: AbortSignal) => void;
 }
 
 export const projectOf = ({ projects }: Pick<EngineContext, 'projects'>, id: ProjectId): ConfiguredProject => {
