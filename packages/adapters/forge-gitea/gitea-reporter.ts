@@ -14,7 +14,7 @@ import { isPullGone, readPull } from './repository.ts';
 export const createGiteaReporter = (options: ReporterOptions<GiteaClient>): Reporter => {
   const { client } = options;
 
-  const writeComment = createPullComments(
+  const comments = createPullComments(
     options,
     accessComments(client, client.readLogin, async (number, signal) => {
       // Nearly always there is no comment yet, and then one request is enough.
@@ -26,7 +26,7 @@ export const createGiteaReporter = (options: ReporterOptions<GiteaClient>): Repo
 
   const ensureComment = async (report: Report, signal: AbortSignal): Promise<void> => {
     try {
-      await writeComment(report, signal);
+      await comments.ensure(report, signal);
     } catch (error) {
       const number = parseNumber(report.source);
       // Ignored if the pull request was deleted.
@@ -39,6 +39,7 @@ export const createGiteaReporter = (options: ReporterOptions<GiteaClient>): Repo
   const { ensure } = createReportQueue(async (report, signal) => {
     await ensureComment(report, signal);
     await ensureStatus(report, signal);
+    if (report.last) comments.forget(report.environment);
   });
   return { ensure };
 };

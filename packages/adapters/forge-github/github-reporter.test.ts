@@ -250,6 +250,17 @@ describe('a comment', () => {
     },
   );
 
+  it('stays deleted when the last report has to be repeated', async () => {
+    const { github, pull, reportOn, ensure } = await start();
+    await ensure(reportOn(1));
+    for (const { id } of pull.comments()) pull.deleteComment(id);
+    const last = reportOn(1, { phase: 'Removed' }, { last: true });
+    github.failures.add({ failure: { kind: 'status', status: 502 }, times: 1, match: { path: /\/statuses\// } });
+    await expect(ensure(last)).rejects.toMatchObject({ code: 'report.failed' });
+    await ensure(last);
+    expect(pull.comments()).toEqual([]);
+  });
+
   it('does not suffer from what else fails', async () => {
     const { github, repository, commit, pull, reportOn, ensure } = await start();
     github.failures.add({ failure: { kind: 'status', status: 403 }, match: { path: /\/deployments/ } });

@@ -16,7 +16,7 @@ export const createGithubReporter = (options: ReporterOptions<GithubClient>): Re
   const deployments = createDeployments(client);
   const writeOnce = createWriteOnce();
 
-  const ensureComment = createPullComments(
+  const comments = createPullComments(
     options,
     accessComments(client, client.login, (number, signal) => readComments(client, number, signal)),
   );
@@ -34,10 +34,12 @@ export const createGithubReporter = (options: ReporterOptions<GithubClient>): Re
   /** If one fails, the others are still written. */
   const { ensure } = createReportQueue(async (report, signal) => {
     const outcomes = await Promise.allSettled(
-      [ensureComment, ensureStatus, ensureDeployment].map((write) => write(report, signal)),
+      [comments.ensure, ensureStatus, ensureDeployment].map((write) => write(report, signal)),
     );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-    if (report.last) deployments.forget(report.environment);
+    if (!report.last) return;
+    comments.forget(report.environment);
+    deployments.forget(report.environment);
   });
   return { ensure };
 };

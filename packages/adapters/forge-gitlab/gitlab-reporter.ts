@@ -37,14 +37,14 @@ export const createGitlabReporter = (options: ReporterOptions<GitlabClient>): Re
     return merge.source_project_id === merge.target_project_id ? merge.source_branch : `refs/merge-requests/${number}/head`;
   };
 
-  const ensureNote = createPullComments(options, {
+  const notes = createPullComments(options, {
     async readOwn(number, signal) {
       const account = unwrap(await client.readAccount(signal));
-      const notes = await readNotes(client, number, signal);
-      if (!notes.complete) throw toError(notes.refusal);
-      return notes.items.filter(({ author }) => author.id === account);
+      const listing = await readNotes(client, number, signal);
+      if (!listing.complete) throw toError(listing.refusal);
+      return listing.items.filter(({ author }) => author.id === account);
     },
-    write: async (number, body, signal) =>
+    create: async (number, body, signal) =>
       unwrap(await client.send('POST', `/merge_requests/${number}/notes`, { body }, parseWritten, signal)).id,
     edit: (number, id, body, signal) =>
       client.send('PUT', `/merge_requests/${number}/notes/${id}`, { body }, parseNothing, signal),
@@ -70,13 +70,14 @@ export const createGitlabReporter = (options: ReporterOptions<GitlabClient>): Re
     written.delete(environment);
     const ref = await readRef(report, signal);
     const outcomes = await Promise.allSettled([
-      ref === undefined ? undefined : ensureNote(report, signal),
+      ref === undefined ? undefined : notes.ensure(report, signal),
       ref === undefined ? undefined : ensureStatus(report, ref, signal),
       ensureEnvironment(report, ref, signal),
     ]);
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
-    if (!report.last) written.set(environment, report);
+    if (report.last) notes.forget(environment);
+    else written.set(environment, report);
   };
 
   const { ensure, runExclusive } = createReportQueue(write);

@@ -43,7 +43,7 @@ export const accessComments = (
     if (!listing.complete) throw toError(listing.refusal);
     return listing.items.filter(({ user }) => user?.login === login);
   },
-  write: async (number, body, signal) =>
+  create: async (number, body, signal) =>
     unwrap(await client.send('POST', `/issues/${number}/comments`, { body }, parseCreated, signal)).id,
   edit: (_number, id, body, signal) => client.send('PATCH', `/issues/comments/${id}`, { body }, parseNothing, signal),
 });

@@ -17,25 +17,29 @@ export interface CommentAccess {
   /** All comments of Eph's account on a pull request. Throws `EphError`. */
   readonly readOwn: (number: number, signal: AbortSignal) => Promise<readonly WrittenComment[]>;
   /** Returns the id. Throws `EphError`. */
-  readonly write: (number: number, body: string, signal: AbortSignal) => Promise<number>;
+  readonly create: (number: number, body: string, signal: AbortSignal) => Promise<number>;
   readonly edit: (number: number, id: number, body: string, signal: AbortSignal) => Promise<Answer<unknown>>;
 }
 
-/**
- * Ensures one comment per environment on its pull request, edited in place. Throws `EphError`. One that a person deleted
- * stays deleted until ephd starts again: forges keep no trace of it.
- */
+/** One comment per environment on its pull request, edited in place. */
+export interface PullComments {
+  /** Throws `EphError`. A comment that a person deleted stays deleted until ephd starts again: forges keep no trace of it. */
+  readonly ensure: (report: Report, signal: AbortSignal) => Promise<void>;
+  /** The last report is written as a whole. Before that it may be repeated, and must not bring a deleted comment back. */
+  readonly forget: (environment: EnvironmentId) => void;
+}
+
 export const createPullComments = (
   { renderComment, comments: isCommenting }: Pick<ReporterOptions<unknown>, 'renderComment' | 'comments'>,
-  { readOwn, write, edit }: CommentAccess,
-): ((report: Report, signal: AbortSignal) => Promise<void>) => {
+  { readOwn, create, edit }: CommentAccess,
+): PullComments => {
   const enqueue = createKeyedQueue();
   const known = new Map<EnvironmentId, KnownComment | 'deleted'>();
 
   const find = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<WrittenComment | undefined> =>
     (await readOwn(number, signal)).find(({ body }) => isMarkedComment(body, environment));
 
-  const ensure = async (
+  const write = async (
     number: number,
     { environment }: Report,
     body: string,
@@ -44,7 +48,7 @@ export const createPullComments = (
     const before = known.get(environment);
     if (before === 'deleted') return before;
     const found = before ?? (await find(number, environment, signal));
-    if (found === undefined) return { id: await write(number, body, signal), body };
+    if (found === undefined) return { id: await create(number, body, signal), body };
     if (found.body === body) return found;
     // If editing fails, it may say this all the same. It is not searched for again: a person may delete it before that.
     known.set(environment, { ...found, body: undefined });
@@ -55,11 +59,14 @@ export const createPullComments = (
     throw toError(answer);
   };
 
-  return async (report, signal) => {
-    const number = parseNumber(report.source);
-    if (number === undefined || !isCommenting) return;
-    // One after the other: a comment that is written between a list and its count makes the list look incomplete.
-    await enqueue(number, async () => known.set(report.environment, await ensure(number, report, renderComment(report), signal)));
-    if (report.last) known.delete(report.environment);
+  return {
+    async ensure(report, signal) {
+      const { source, environment } = report;
+      const number = parseNumber(source);
+      if (number === undefined || !isCommenting) return;
+      // One after the other: a comment that is written between a list and its count makes the list look incomplete.
+      await enqueue(number, async () => known.set(environment, await write(number, report, renderComment(report), signal)));
+    },
+    forget: (environment) => void known.delete(environment),
   };
 };
