@@ -202,6 +202,7 @@ describe('projects', () => {
       id: 'shop',
       forge: undefined,
       forks: 'deny',
+      trusted: true,
       comments: true,
       texts: {},
       repository: 'shop',

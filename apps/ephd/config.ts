@@ -74,6 +74,8 @@ export interface ConfiguredProject {
   readonly forge: ConfiguredForge | undefined;
   /** What happens with pull requests from other repositories. */
   readonly forks: ForkMode;
+  /** It may run as ephd itself, where a provider has no sandbox. */
+  readonly trusted: boolean;
   /** Whether pull requests get comments. */
   readonly comments: boolean;
   /** Its own words for them. */
@@ -86,7 +88,8 @@ export interface ConfiguredProject {
 }
 
 /** An organisation, user or group with what holds for each of its repositories. */
-export interface ConfiguredOrganisation extends Pick<ConfiguredProject, 'forks' | 'comments' | 'texts' | 'team' | 'variables'> {
+export interface ConfiguredOrganisation
+  extends Pick<ConfiguredProject, 'forks' | 'trusted' | 'comments' | 'texts' | 'team' | 'variables'> {
   readonly forge: ConfiguredForge;
   readonly owner: string;
   /** Patterns for the last part of the path of a repository. */
@@ -94,12 +97,13 @@ export interface ConfiguredOrganisation extends Pick<ConfiguredProject, 'forks' 
   readonly exclude: readonly string[];
 }
 
-/** A project that is told nothing but where it is. */
+/** A project that somebody names on the command line: they trust it. */
 export const plainProject = (id: ProjectId, location: string): ConfiguredProject => ({
   id,
   location,
   forge: undefined,
   forks: 'deny',
+  trusted: true,
   comments: true,
   texts: {},
   repository: id,

@@ -22,6 +22,7 @@ const organisation = (owner: string, changes: Partial<ConfiguredOrganisation> = 
   include: ['*'],
   exclude: [],
   forks: 'deny',
+  trusted: false,
   comments: true,
   texts: {},
   team: undefined,

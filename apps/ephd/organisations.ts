@@ -41,9 +41,9 @@ export const toProjects = (
   }
   const names = nameAll(added, new Set(configured.map(({ id }) => id)));
   const projects = added.flatMap(({ key, path, organisation }): readonly ConfiguredProject[] => {
-    const { forge, forks, comments, texts, team, variables } = organisation;
+    const { owner: _owner, include: _include, exclude: _exclude, ...shared } = organisation;
     const id = names.get(key);
-    return id === undefined ? [] : [{ id, location: path, forge, forks, comments, texts, repository: id, team, variables }];
+    return id === undefined ? [] : [{ ...shared, id, location: path, repository: id }];
   });
   return [...configured, ...projects.toSorted((a, b) => (a.id < b.id ? -1 : 1))];
 };

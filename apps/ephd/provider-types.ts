@@ -1,5 +1,6 @@
 import type { CommitSha, Identity, Log, ProjectId, ProviderName } from '@eph/contract';
 import type { Provider } from '@eph/engine/provider/provider';
+import { findSandbox } from '@eph/providers/process/bubblewrap';
 import { holdsEnvironments } from '@eph/providers/process/layout';
 import { createProcessProvider } from '@eph/providers/process/provider';
 import { z } from 'zod';
@@ -35,9 +36,12 @@ interface ProviderType {
 /** Every type of provider there is. A new one is an entry here. */
 export const providerTypes = {
   process: {
-    schema: z
-      .strictObject({ type: z.literal('process') })
-      .transform(({ type }): ProviderSettings => ({ type, create: createProcessProvider })),
+    schema: z.strictObject({ type: z.literal('process'), tools: z.array(z.string().startsWith('/')).default([]) }).transform(
+      ({ type, tools }): ProviderSettings => ({
+        type,
+        create: (context) => createProcessProvider({ ...context, sandbox: findSandbox({ tools }) }),
+      }),
+    ),
     holdsEnvironments,
   },
 } as const satisfies Readonly<Record<string, ProviderType>>;

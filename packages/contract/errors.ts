@@ -24,6 +24,7 @@ export const errorCodes = {
   'reference.refused': 'stall',
   'artifact.missing': 'wait',
   'provider.unknown': 'stall',
+  'isolation.missing': 'stall',
   'provider.unreachable': 'retry',
   'provider.incomplete': 'retry',
   'component.refused': 'stall',

@@ -9,6 +9,7 @@ export * from './environment.ts';
 export * from './errors.ts';
 export * from './event.ts';
 export * from './ids.ts';
+export * from './isolation.ts';
 export * from './layers.ts';
 export * from './log.ts';
 export * from './plan.ts';

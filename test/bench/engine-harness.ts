@@ -84,7 +84,16 @@ export const createBenchEngine = (
     projects: new Map(
       forges.map((forge) => [
         forge.project,
-        { forge, resolver: commitTreeResolver, forks: 'deny', repository: forge.project, team: undefined, variables: {}, limit },
+        {
+          forge,
+          resolver: commitTreeResolver,
+          forks: 'deny',
+          trusted: false,
+          repository: forge.project,
+          team: undefined,
+          variables: {},
+          limit,
+        },
       ]),
     ),
     configuration: new Configuration({ documents: [] }),

@@ -51,6 +51,7 @@ export class ForgeChaosHarness implements AsyncDisposable {
       forge,
       resolver: commitTreeResolver,
       forks: 'deny',
+      trusted: false,
       repository: shop,
       team: undefined,
       variables: {},

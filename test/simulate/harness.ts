@@ -363,6 +363,7 @@ export class SimulationHarness implements Truth {
             forge: this.#plant.forge?.(forge) ?? forge,
             resolver: commitTreeResolver,
             forks: 'deny',
+            trusted: false,
             repository: forge.project,
             team: undefined,
             variables: {},

@@ -41,6 +41,7 @@ const change = (provider: Provider, changes: Partial<Provider>): Provider => ({
   name: provider.name,
   type: provider.type,
   holdsSecrets: provider.holdsSecrets,
+  isolation: provider.isolation,
   list: (...args) => provider.list(...args),
   ensure: (...args) => provider.ensure(...args),
   remove: (...args) => provider.remove(...args),

@@ -95,6 +95,8 @@ export const createTemplateProvider = ({
     name,
     type: 'template',
     holdsSecrets: false,
+    // It runs nothing. One that runs what others wrote says `trusted` unless it keeps that apart.
+    isolation: { state: 'sandboxed' },
 
     list(scope) {
       try {

@@ -26,6 +26,8 @@ export interface ConfiguredProject {
   readonly resolver: Resolver;
   /** What happens with pull requests from other repositories. */
   readonly forks: ForkMode;
+  /** Its operator lets it run as ephd itself, where a provider has no sandbox. */
+  readonly trusted: boolean;
   /** The repository, as the platform's files name it. */
   readonly repository: string;
   readonly team: string | undefined;

@@ -14,6 +14,7 @@ import {
 } from '@eph/contract';
 import type { Terms, Wanted } from '../desired/decisions.ts';
 import { planUpdate } from '../plan/diff.ts';
+import { refuseUntrusted } from '../plan/isolation.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import type { Findings } from '../status/summarize.ts';
 import { computeEnvironment, type EnvironmentInput } from '../values/environment.ts';
@@ -86,6 +87,9 @@ export const draftEnvironment = async (
   if (faults.length > 0) return { ...drafted, specFaults: faults };
   const away = values.providers.flatMap((provider) => incomplete.get(provider) ?? []);
   if (away.length > 0) return { ...drafted, failures: away };
+  const used = values.providers.flatMap((name) => context.providers.get(name) ?? []);
+  const untrusted = refuseUntrusted(source, projectOf(context, source.project).trusted, used);
+  if (untrusted.length > 0) return { ...drafted, failures: untrusted };
   if (obstacles.length > 0) {
     if (observed === undefined) admission.queue(identity.id);
     return { ...drafted, actions: obstacles.map(({ code, message }) => ({ type: 'wait', code, reason: message })) };

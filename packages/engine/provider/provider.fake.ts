@@ -5,6 +5,7 @@ import {
   type EnvironmentId,
   EphError,
   type Identity,
+  type Isolation,
   incompleteReading,
   type ObservedComponent,
   type ObservedEnvironment,
@@ -60,6 +61,7 @@ export type Behaviour = 'gets ready' | 'never ready' | 'crashes';
 
 export interface FakeProviderOptions {
   readonly name?: string;
+  readonly isolation?: Isolation;
   readonly type?: string;
   readonly now: () => number;
   /** How long a version takes to get ready. */
@@ -80,6 +82,7 @@ export class FakeProvider implements Provider {
   readonly name: ProviderName;
   readonly type: string;
   readonly holdsSecrets = false;
+  readonly isolation: Isolation;
   /** How often each operation was called. */
   readonly calls = { list: 0, ensure: 0, remove: 0, hold: 0 };
   readonly #infrastructure: FakeInfrastructure;
@@ -89,6 +92,7 @@ export class FakeProvider implements Provider {
   constructor(infrastructure: FakeInfrastructure, options: FakeProviderOptions) {
     this.name = providerName(options.name ?? 'process');
     this.type = options.type ?? 'process';
+    this.isolation = options.isolation ?? { state: 'sandboxed' };
     this.#infrastructure = infrastructure;
     this.#options = options;
   }

@@ -2,6 +2,7 @@ import type {
   ComponentName,
   EnvironmentId,
   Identity,
+  Isolation,
   ObservedEnvironment,
   ProjectId,
   ProviderName,
@@ -40,6 +41,8 @@ export interface Provider {
   readonly type: string;
   /** Whether it hands private values to components itself, so that a reference to one can be passed on by name. */
   readonly holdsSecrets: boolean;
+  /** Whether components are kept apart from the provider, from each other and from the machine. */
+  readonly isolation: Isolation;
   /** Everything this provider holds, or the part of it in scope. */
   list(scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>>;
   ensure(identity: Identity, component: ResolvedComponent, signal: AbortSignal): Promise<void>;

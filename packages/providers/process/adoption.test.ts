@@ -160,8 +160,9 @@ describe('a provider that starts again', () => {
     await harness.provider.ensure(identity, wanted, never);
     await harness.untilReady(wanted);
     const before = await harness.running();
-    const [leader] = before.filter(({ pid, session, memoryBytes }) => pid === session && memoryBytes > 10_000_000);
-    await harness.restart(() => void process.kill(leader?.pid ?? 0, 'SIGKILL'));
+    const service = before.find(({ memoryBytes }) => memoryBytes > 10_000_000);
+    if (service === undefined) throw new Error('nothing runs');
+    await harness.restart(() => void process.kill(service.pid, 'SIGKILL'));
     await harness.observe('web');
     await until('everything is new', async () => {
       const now = await pids(harness);

@@ -11,7 +11,7 @@ import { isRunning, type ProcessIdentity, type RunningProcess } from './processe
 import { type ComponentRecord, type InstanceRecord, instanceId, writeRecord } from './records.ts';
 import type { Service } from './service.ts';
 import { computeServiceEnvironment } from './service-environment.ts';
-import { resolveDirectory, type Trees } from './trees.ts';
+import { type Checkout, resolveDirectory, type Trees } from './trees.ts';
 
 interface Versions {
   readonly current: Instance | null;
@@ -66,10 +66,11 @@ export class Component implements InstanceHost {
   #findProcess({ record, marker }: Instance, running: readonly RunningProcess[]): ProcessIdentity | undefined {
     const { processes } = this.#context;
     if (record.process !== null) return isRunning(processes, record.process) ? record.process : undefined;
-    const leaders = running.filter((one) => one.marker === marker && one.session === one.pid);
-    const [leader] = leaders;
-    if (leader === undefined || leaders.length > 1) return undefined;
-    return { pid: leader.pid, startTime: leader.startTime, bootId: processes.bootId };
+    const own = running.filter((one) => one.marker === marker);
+    const [leader, ...others] = own.filter(({ isInside, session, pid }) => !isInside && session === pid);
+    if (leader === undefined || others.length > 0) return undefined;
+    const isSandboxed = own.some(({ isInside }) => isInside);
+    return { pid: leader.pid, startTime: leader.startTime, bootId: processes.bootId, ...(isSandboxed && { isSandboxed }) };
   }
 
   observe(provider: ProviderName, parts: boolean): ObservedComponent {
@@ -107,14 +108,14 @@ export class Component implements InstanceHost {
   /** Starts a new version. One that was not ready yet is retired. */
   async #begin(wanted: ResolvedComponent, service: Service, signal: AbortSignal): Promise<void> {
     using _pin = this.#environment.trees.pin(wanted.commit);
-    const folder = resolveDirectory(await this.#environment.trees.ensure(wanted.commit, signal), service.directory ?? '.');
+    const checkout = resolveDirectory(await this.#environment.trees.ensure(wanted.commit, signal), service.directory ?? '.');
     const port = await this.#context.ports.choose();
     try {
       signal.throwIfAborted();
       const { current, next: obsolete, retiring } = this.#versions;
       const next = new Instance(this.#context, this, this.#newRecord(wanted, service, port));
       this.#change({ current, next, retiring: obsolete === null ? retiring : [...retiring, obsolete] });
-      await next.begin(folder);
+      await next.begin(checkout);
     } catch (error) {
       this.#context.ports.release(port);
       throw error;
@@ -144,7 +145,11 @@ export class Component implements InstanceHost {
     return this.#context.layout.log(this.#environment.identity.id, this.name, instance);
   }
 
-  async prepare({ commit, service }: InstanceRecord, signal: AbortSignal): Promise<string> {
+  homeOf(instance: string): string {
+    return this.#context.layout.home(this.#environment.identity.id, this.name, instance);
+  }
+
+  async prepare({ commit, service }: InstanceRecord, signal: AbortSignal): Promise<Checkout> {
     return resolveDirectory(await this.#environment.trees.ensure(commit, signal), service.directory ?? '.');
   }
 

@@ -5,6 +5,7 @@ import type { LogRotation } from './log-rotation.ts';
 import type { Monitor } from './monitor.ts';
 import type { Ports } from './ports.ts';
 import type { Processes } from './processes.ts';
+import type { Sandbox } from './sandbox.ts';
 import type { Scratch } from './scratch.ts';
 
 export interface ProcessProviderOptions {
@@ -20,6 +21,8 @@ export interface ProcessProviderOptions {
   readonly secretOf?: (project: ProjectId, name: string) => string | undefined;
   /** Where an environment is reached; asked each time a service is started. */
   readonly urlOf?: (identity: Identity) => string;
+  /** How services are confined. */
+  readonly sandbox: Sandbox;
   readonly log?: Log;
   readonly limits?: Partial<Limits>;
   /** Milliseconds since 1970, for times shown to people. */

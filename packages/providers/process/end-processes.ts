@@ -67,10 +67,18 @@ const untilGone = async (
   }
 };
 
-/** Signals whole groups where they are ours, so that a process cannot escape by forking. */
+/**
+ * Signals whole groups where they are ours, so that a process cannot escape by forking. What holds a sandbox does not get SIGTERM: it
+ * would take everything inside with it, without the grace.
+ */
 const sendAll = (processes: Processes, members: readonly RunningProcess[], { leaders }: Ending, name: NodeJS.Signals): void => {
   const groups = new Set<number>();
-  for (const { pid, group, startTime } of members) {
+  const isHolding = ({ isInside, session }: RunningProcess): boolean =>
+    !isInside && leaders.some((leader) => leader.isSandboxed === true && leader.pid === session);
+  const spared = name === 'SIGTERM' && members.some(({ isInside }) => isInside) ? members.filter(isHolding) : [];
+  for (const member of members) {
+    const { pid, group, startTime } = member;
+    if (spared.includes(member)) continue;
     // Checked again right before the signal: the pid may have been reused.
     if (groups.has(group) || processes.readStartTime(pid) !== startTime) continue;
     const whole = leaders.some((leader) => leader.pid === group);

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { constants } from 'node:os';
 import { type ComponentVersion, type Health, type Part, redact } from '@eph/contract';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
@@ -12,13 +12,15 @@ import { isFree } from './ports.ts';
 import type { ProcessIdentity } from './processes.ts';
 import { watchReadiness } from './readiness.ts';
 import type { InstanceRecord } from './records.ts';
+import type { Checkout } from './trees.ts';
 
 /** What an instance asks of the component that it belongs to. */
 export interface InstanceHost {
   markerOf(instance: string): string;
   logPathOf(instance: string): string;
-  /** The folder to run in; makes the checkout if it is not there. */
-  prepare(record: InstanceRecord, signal: AbortSignal): Promise<string>;
+  homeOf(instance: string): string;
+  /** Makes the checkout if it is not there. */
+  prepare(record: InstanceRecord, signal: AbortSignal): Promise<Checkout>;
   variablesOf(record: InstanceRecord): Readonly<Record<string, string>>;
   /** Writes the record; throws if that is not possible, and then nothing has changed. */
   save(record: InstanceRecord): void;
@@ -32,6 +34,14 @@ interface Running {
   /** Only if this ephd started it. */
   readonly child: ChildProcess | undefined;
 }
+
+/** A shell reports that a signal ended its command as a code above 128. */
+const describeEnd = (code: number | null, signal: string | null, isSandboxed: boolean): string => {
+  const number = isSandboxed ? (code ?? 0) - 128 : 0;
+  const name = signal ?? Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
+  if (name !== undefined) return `It was ended by ${name}.`;
+  return code === 0 ? 'It exited with code 0; run it in the foreground.' : `It exited with code ${code}.`;
+};
 
 const endedUnseen = 'It ended; an earlier ephd had started it, so its exit code is not known.';
 
@@ -83,10 +93,10 @@ export class Instance {
   }
 
   /** Starts it for the first time and looks after it from now on. */
-  async begin(folder: string): Promise<void> {
+  async begin(checkout: Checkout): Promise<void> {
     // Before it can write anything: what it writes unwatched has no time.
     this.#context.rotation.watch(this.log);
-    this.#lookAfter(await this.#tryLaunch(folder));
+    this.#lookAfter(await this.#tryLaunch(checkout));
   }
 
   /** Takes over an instance of an earlier ephd: goes on with its process if that is still there, and starts it again if not. */
@@ -148,9 +158,9 @@ export class Instance {
     this.#restarts += 1;
     try {
       await this.#endProcesses();
-      const folder = await this.#host.prepare(this.#record, this.#life.signal);
+      const checkout = await this.#host.prepare(this.#record, this.#life.signal);
       await this.#settlePort();
-      return await this.#tryLaunch(folder);
+      return await this.#tryLaunch(checkout);
     } catch (error) {
       this.#failToStart(error);
       return undefined;
@@ -184,19 +194,26 @@ export class Instance {
     this.#wasReadyOnPort = false;
   }
 
-  async #tryLaunch(folder: string): Promise<Running | undefined> {
+  async #tryLaunch(checkout: Checkout): Promise<Running | undefined> {
     if (this.#over) return undefined;
-    let log: number | undefined;
+    const files: number[] = [];
     try {
-      mkdirSync(dirname(this.log.path), { recursive: true, mode: 0o700 });
-      log = this.log.openForService();
-      const request = { service: this.#record.service, folder, variables: this.#host.variablesOf(this.#record), log };
-      return await launch(request, this.#context.processes, (identity) => this.#save({ ...this.#record, process: identity }));
+      const home = this.#host.homeOf(this.#record.id);
+      mkdirSync(home, { recursive: true, mode: 0o700 });
+      const log = this.log.openForService();
+      files.push(log);
+      const { command } = this.#record.service;
+      const words = typeof command === 'string' ? ['sh', '-c', command] : command;
+      const variables = this.#host.variablesOf(this.#record);
+      const confined = this.#context.sandbox.confine({ ...checkout, words, home, variables });
+      files.push(...confined.files);
+      const record = (identity: ProcessIdentity) => this.#save({ ...this.#record, process: identity });
+      return await launch({ command: confined, log }, this.#context.processes, record);
     } catch (error) {
       this.#failToStart(error);
       return undefined;
     } finally {
-      if (log !== undefined) closeSync(log);
+      for (const file of files) closeSync(file);
     }
   }
 
@@ -214,7 +231,7 @@ export class Instance {
       life.abort();
     };
     using _polled = child === undefined ? this.#context.monitor.onGone(identity, () => end(endedUnseen)) : undefined;
-    child?.once('exit', (code, signal) => end(signal === null ? `It exited with code ${code}.` : `It was ended by ${signal}.`));
+    child?.once('exit', (code, signal) => end(describeEnd(code, signal, identity.isSandboxed === true)));
     await watchReadiness(this.#readinessWatch(), life.signal);
     return how;
   }

@@ -17,7 +17,7 @@ const runAndKill = async (folder: string, firstVersion: number, afterMs: number)
 };
 
 const instancesRunning = async (harness: ProcessHarness): Promise<string[]> =>
-  (await harness.running()).filter(({ pid, session }) => pid === session).map(({ marker }) => marker ?? '');
+  (await harness.leaders()).map(({ marker }) => marker ?? '');
 
 describe('a provider that is killed', () => {
   it('at any moment leaves nothing that the next one does not find, and starts nothing twice', {

@@ -6,21 +6,21 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Launched, launch } from './launch.ts';
 import { until } from './process-harness.fake.ts';
 import { isRunning, type ProcessIdentity } from './processes.ts';
-import type { Service } from './service.ts';
 import { createProcesses } from './this-machine.ts';
 
 const processes = createProcesses();
 
 const start = (
-  command: Service['command'],
+  words: readonly string[],
   record: (identity: ProcessIdentity, folder: string) => void,
 ): { folder: string; launched: Promise<Launched> } => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'eph-launch-')));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const log = openSync(join(folder, 'log'), 'a');
-  const service: Service = { command, env: {}, ready: { kind: 'none' }, readyTimeoutSeconds: 1 };
   const variables = { PATH: process.env.PATH ?? '', GREETING: 'hello world' };
-  const launched = launch({ service, folder, variables, log }, processes, (identity) => record(identity, folder));
+  const launched = launch({ command: { words, folder, variables, files: [] }, log }, processes, (identity) =>
+    record(identity, folder),
+  );
   closeSync(log);
   return { folder, launched };
 };
@@ -43,7 +43,7 @@ describe('launching', () => {
 
   it('never runs a command whose process could not be recorded', async () => {
     let seen: ProcessIdentity | undefined;
-    const { folder, launched } = start('touch ran', (identity) => {
+    const { folder, launched } = start(['touch', 'ran'], (identity) => {
       seen = identity;
       throw new Error('disk full');
     });
@@ -69,8 +69,8 @@ describe('launching', () => {
 
   it('says why a process could not be made', async () => {
     const log = openSync('/dev/null', 'a');
-    const service: Service = { command: 'true', env: {}, ready: { kind: 'none' }, readyTimeoutSeconds: 1 };
-    const launched = launch({ service, folder: '/nonexistent', variables: {}, log }, processes, () => undefined);
+    const command = { words: ['true'], folder: '/nonexistent', variables: {}, files: [] };
+    const launched = launch({ command, log }, processes, () => undefined);
     closeSync(log);
     await expect(launched).rejects.toMatchObject({ code: 'provider.unreachable' });
   });

@@ -3,12 +3,10 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { EphError } from '@eph/contract';
 import type { Processes, ProcessIdentity } from './processes.ts';
-import type { Service } from './service.ts';
+import type { Confined } from './sandbox.ts';
 
 export interface Launch {
-  readonly service: Service;
-  readonly folder: string;
-  readonly variables: Readonly<Record<string, string>>;
+  readonly command: Confined;
   /** A file descriptor for standard output and error. Not a pipe, because the service outlives ephd. */
   readonly log: number;
 }
@@ -22,30 +20,31 @@ export interface Launched {
  * The process waits for a line from ephd before it runs the command. If ephd dies first, the pipe ends and the process exits. So a
  * command never runs without a record of its process.
  */
-const gate = 'read -r go <&3 || exit 75; exec 3<&-; exec "$@"';
+const gate = 'read -r go <&3 || exit 75; exec 3<&-; ';
+/** A sandbox ends with its parent, so its parent stays: it outlives ephd, and whoever kills it kills everything inside. */
+const [inItsPlace, underIt] = ['exec "$@"', '"$@"; exit $?'];
 
 /**
  * Starts a process in its own session, calls `record` with its identity, and then lets it run the command. If `record` throws, the
  * command does not run. All of this is synchronous, so nothing can happen in between.
  */
 export const launch = async (
-  request: Launch,
+  { command: { words, folder, variables, files }, log }: Launch,
   processes: Processes,
   record: (identity: ProcessIdentity) => void,
 ): Promise<Launched> => {
-  const { command } = request.service;
-  const words = typeof command === 'string' ? ['sh', '-c', command] : command;
-  const child = spawn('/bin/sh', ['-c', gate, 'sh', ...words], {
-    cwd: request.folder,
-    env: { ...request.variables },
+  const isSandboxed = files.length > 0;
+  const child = spawn('/bin/sh', ['-c', gate + (isSandboxed ? underIt : inItsPlace), 'sh', ...words], {
+    cwd: folder,
+    env: { ...variables },
     detached: true,
-    stdio: ['ignore', request.log, request.log, 'pipe'],
+    stdio: ['ignore', log, log, 'pipe', ...files],
   });
   if (child.pid === undefined) throw await explainFailure(child);
   child.unref();
   const gatePipe = gatePipeOf(child);
   try {
-    const identity = identify(child.pid, processes);
+    const identity = { ...identify(child.pid, processes), ...(isSandboxed && { isSandboxed }) };
     record(identity);
     gatePipe.end('go\n');
     return { identity, child };

@@ -13,6 +13,7 @@ import { isAbsent } from './faults.ts';
  *     <environment>/trees/<commit>/       checkouts, shared by the components
  *     <environment>/components/<component>/component.json
  *     <environment>/components/<component>/<instance>/log, log.times, log.1, log.1.times
+ *     <environment>/components/<component>/<instance>/home/
  *
  * Folders are renamed from and to `.scratch`, so that no other place ever has a partial one.
  */
@@ -52,6 +53,10 @@ export class Layout {
 
   log(id: EnvironmentId, component: ComponentName, instance: string): string {
     return join(this.component(id, component), instance, 'log');
+  }
+
+  home(id: EnvironmentId, component: ComponentName, instance: string): string {
+    return join(this.component(id, component), instance, 'home');
   }
 
   tree(id: EnvironmentId, commit: CommitSha): string {

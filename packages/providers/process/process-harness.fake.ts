@@ -12,6 +12,7 @@ import {
   type ResolvedComponent,
   revision,
 } from '@eph/contract';
+import { findSandbox } from './bubblewrap.ts';
 import type { ProcessProviderOptions } from './context.ts';
 import { Layout } from './layout.ts';
 import type { Limits } from './limits.ts';
@@ -67,6 +68,14 @@ export const until = async (what: string, check: () => Promise<boolean> | boolea
   }
 };
 
+const readName = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+  } catch {
+    return '';
+  }
+};
+
 /** A provider with a temporary folder. Disposal leaves neither processes nor files behind. */
 export class ProcessHarness implements AsyncDisposable {
   readonly folder: string;
@@ -80,6 +89,7 @@ export class ProcessHarness implements AsyncDisposable {
     this.folder = options.folder ?? join(this.#outer ?? '', 'data');
     this.#options = {
       variables: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+      sandbox: findSandbox({ tools: [] }),
       exportTree: (_project, _commit, folder) => Promise.resolve(writePrograms(folder)),
       ...options,
       folder: this.folder,
@@ -90,6 +100,10 @@ export class ProcessHarness implements AsyncDisposable {
 
   get layout(): Layout {
     return new Layout(this.folder);
+  }
+
+  get isSandboxed(): boolean {
+    return this.#options.sandbox.isolation.state === 'sandboxed';
   }
 
   async restart(whileDown?: () => void | Promise<void>): Promise<void> {
@@ -135,8 +149,18 @@ export class ProcessHarness implements AsyncDisposable {
     return Number(readFileSync(path, 'utf8'));
   }
 
-  /** All processes of this data folder, found without the provider. */
+  /** The processes of services in this data folder, found without the provider, and without those that hold a sandbox. */
   async running(): Promise<readonly RunningProcess[]> {
+    const all = await this.#marked();
+    return this.isSandboxed ? all.filter(({ pid, isInside }) => isInside && readName(pid) !== 'bwrap') : all;
+  }
+
+  /** The recorded processes: each is the service itself, or holds its sandbox. */
+  async leaders(): Promise<readonly RunningProcess[]> {
+    return (await this.#marked()).filter(({ pid, session, isInside }) => pid === session && !isInside);
+  }
+
+  async #marked(): Promise<readonly RunningProcess[]> {
     const all = await createProcesses().readAll();
     return all.filter(({ marker }) => marker?.startsWith(this.layout.marker()) === true);
   }
@@ -146,7 +170,7 @@ export class ProcessHarness implements AsyncDisposable {
     const removals = items.flatMap((one) => one.components.map(({ name }) => this.provider.remove(one.identity, name, never)));
     await Promise.all(removals);
     await this.provider[Symbol.asyncDispose]();
-    const left = await this.running();
+    const left = await this.#marked();
     for (const { pid } of left) process.kill(pid, 'SIGKILL');
     if (this.#outer !== undefined) rmSync(this.#outer, { recursive: true, force: true });
     if (left.length > 0) throw new Error(`processes were left behind: ${left.map(({ pid }) => pid).join(', ')}`);

@@ -44,6 +44,7 @@ export const parseTable = (text: string): readonly RunningProcess[] =>
       group: Number(group),
       session: Number(group),
       startTime: start.split(/\s+/).join(' '),
+      isInside: false,
       marker: new RegExp(`(?:^| )${markerVariable}=(\\S+)`).exec(command)?.[1],
       cpuSeconds: parseCpuTime(time),
       memoryBytes: Number(memory) * 1024,

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { Processes, RunningProcess } from './processes.ts';
 import { markerVariable } from './service-environment.ts';
@@ -44,7 +44,7 @@ const readSystem = (): System => {
 };
 
 const readTable = async (system: System): Promise<readonly RunningProcess[]> => {
-  const found: RunningProcess[] = [];
+  const found: FoundProcess[] = [];
   let count = 0;
   for (const entry of readdirSync('/proc')) {
     const pid = Number(entry);
@@ -54,20 +54,48 @@ const readTable = async (system: System): Promise<readonly RunningProcess[]> => 
     count += 1;
     if (count % batch === 0) await setImmediate();
   }
-  return found;
+  return withMarkers(found);
 };
 
-const describe = (pid: number, stat: Stat, system: System): RunningProcess => ({
+interface FoundProcess extends RunningProcess {
+  readonly parent: number;
+  /** Undefined where it has ended or belongs to another user. */
+  readonly namespace: string | undefined;
+}
+
+const ownNamespace = readlinkSync('/proc/self/ns/pid');
+
+const describe = (pid: number, stat: Stat, system: System): FoundProcess => {
+  const namespace = readNamespace(pid);
+  const isInside = namespace !== undefined && namespace !== ownNamespace;
+  return {
+    ...describeOutside(pid, stat, system),
+    parent: stat.parent,
+    namespace,
+    isInside,
+    marker: isInside ? undefined : readMarker(pid),
+  };
+};
+
+/** A process in a sandbox can give itself any marker, so it gets that of the one outside which started the sandbox. */
+const withMarkers = (all: readonly FoundProcess[]): readonly RunningProcess[] => {
+  const markers = new Map(all.map(({ pid, marker }) => [pid, marker]));
+  const first = all.filter(({ isInside, parent }) => isInside && markers.get(parent) !== undefined);
+  const byNamespace = new Map(first.map(({ namespace, parent }) => [namespace, markers.get(parent)]));
+  return all.map((one) => (one.isInside ? { ...one, marker: byNamespace.get(one.namespace) } : one));
+};
+
+const describeOutside = (pid: number, stat: Stat, system: System) => ({
   pid,
   group: stat.group,
   session: stat.session,
   startTime: stat.startTime,
-  marker: readMarker(pid),
   cpuSeconds: stat.cpuTicks / system.ticksPerSecond,
   memoryBytes: stat.residentPages * system.pageBytes,
 });
 
 interface Stat {
+  readonly parent: number;
   readonly group: number;
   readonly session: number;
   readonly startTime: string;
@@ -102,12 +130,21 @@ export const parseStat = (text: string): Stat | undefined => {
   // A zombie whose other threads are still ending holds its files and ports.
   if (state === 'Z' && number(20) <= 1) return undefined;
   return {
+    parent: number(4),
     group: number(5),
     session: number(6),
     startTime: fields[22 - 3] ?? '',
     cpuTicks: number(14) + number(15) + number(16) + number(17),
     residentPages: number(24),
   };
+};
+
+const readNamespace = (pid: number): string | undefined => {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return undefined;
+  }
 };
 
 const assignment = `${markerVariable}=`;

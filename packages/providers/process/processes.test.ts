@@ -59,6 +59,7 @@ describe('a line of /proc/<pid>/stat', () => {
 
   it('is understood whatever the program calls itself', () => {
     expect(parseStat(`7 (evil) Z 1 (x) S ${rest}`)).toEqual({
+      parent: 1,
       group: 42,
       session: 43,
       startTime: '123456',
@@ -85,6 +86,7 @@ describe('the table that ps prints on macOS', () => {
         pid: 501,
         group: 501,
         session: 501,
+        isInside: false,
         startTime: 'Sun Nov 15 08:49:01 2026',
         marker: 'digest/a/b/c',
         cpuSeconds: 1.5,
@@ -94,6 +96,7 @@ describe('the table that ps prints on macOS', () => {
         pid: 503,
         group: 503,
         session: 503,
+        isInside: false,
         startTime: 'Mon Nov 2 18:00:00 2026',
         marker: undefined,
         cpuSeconds: 93_784,

@@ -3,6 +3,8 @@ export interface ProcessIdentity {
   readonly pid: number;
   readonly startTime: string;
   readonly bootId: string;
+  /** It is the parent of a sandbox, with the service inside. */
+  readonly isSandboxed?: boolean;
 }
 
 export interface RunningProcess {
@@ -10,7 +12,9 @@ export interface RunningProcess {
   readonly group: number;
   readonly session: number;
   readonly startTime: string;
-  /** The instance it was started for, directly or by a descendant. */
+  /** In another PID namespace than ephd. */
+  readonly isInside: boolean;
+  /** The instance it was started for, directly or by a descendant. Inside a sandbox, that of the process which holds the sandbox. */
   readonly marker: string | undefined;
   /** Includes children it has waited for. */
   readonly cpuSeconds: number;

@@ -60,6 +60,7 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
   return {
     name,
     type: 'process',
+    isolation: options.sandbox.isolation,
     holdsSecrets: false,
 
     async list(scope) {
@@ -137,7 +138,15 @@ const openFolder = async (
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const layout = new Layout(realpathSync(options.folder));
   if (!existsSync(layout.sentinel)) writeFileSync(layout.sentinel, '{"format":1}\n', { mode: 0o600 });
-  const { log = silentLog, now = Date.now, exportTree, variables, secretOf = () => undefined, urlOf = () => '' } = options;
+  const {
+    log = silentLog,
+    now = Date.now,
+    exportTree,
+    variables,
+    sandbox,
+    secretOf = () => undefined,
+    urlOf = () => '',
+  } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const processes = createProcesses();
   const context: Context = {
@@ -152,6 +161,7 @@ const openFolder = async (
     variables,
     secretOf,
     urlOf,
+    sandbox,
     now,
     exportTree,
     changed,

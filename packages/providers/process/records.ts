@@ -69,7 +69,9 @@ const instanceSchema = z.object({
   /** When it took over; null until then. */
   readyAt: z.string().nullable(),
   /** Null from the intent to start it until it is known. */
-  process: z.object({ pid: z.int().min(2), startTime: z.string(), bootId: z.string() }).nullable(),
+  process: z
+    .object({ pid: z.int().min(2), startTime: z.string(), bootId: z.string(), isSandboxed: z.boolean().exactOptional() })
+    .nullable(),
 });
 
 /** All that is known of a component. One file, replaced as a whole, so that versions change places in one step. */

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, renameSync } from 'node:fs';
-import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
+import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { type CommitSha, EphError } from '@eph/contract';
 import type { Scratch } from './scratch.ts';
 
@@ -79,8 +79,14 @@ export const checkDirectory = (directory: string): void => {
   if (isAbsolute(directory) || normalize(directory).split(sep).includes('..')) throw refuse(directory, 'leaves the repository');
 };
 
+export interface Checkout {
+  readonly tree: string;
+  /** Where in it a service runs. */
+  readonly directory: string;
+}
+
 /** Resolves links, which may lead out of the checkout. */
-export const resolveDirectory = (tree: string, directory: string): string => {
+export const resolveDirectory = (tree: string, directory: string): Checkout => {
   checkDirectory(directory);
   const root = realpathSync(tree);
   let folder: string;
@@ -91,7 +97,7 @@ export const resolveDirectory = (tree: string, directory: string): string => {
   }
   if (folder !== root && !folder.startsWith(root + sep)) throw refuse(directory, 'leads out of the repository through a link');
   if (!lstatSync(folder).isDirectory()) throw refuse(directory, 'is not a directory');
-  return folder;
+  return { tree: root, directory: relative(root, folder) };
 };
 
 const refuse = (directory: string, why: string): EphError =>

@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import type { Isolation } from '@eph/contract';
+
+/**
+ * Confines the command of a service, so that it touches its own checkout and nothing else. The contract (`sandbox.contract.ts`):
+ *
+ * - It sees the checkout, a HOME and a `/tmp` of its own, and programs of the machine, which it cannot change. It sees neither the
+ *   data folder nor the files, variables or processes of ephd, of people or of other services.
+ * - When the process that runs the words is killed, everything that the command started is gone, however it tried to get away.
+ * - Nothing of `variables` is on a command line or in the environment of a process outside.
+ */
+export interface Sandbox {
+  readonly isolation: Isolation;
+  /** Returns what to run in its place. The files are inherited, from descriptor 4 on; the caller closes them after the start. */
+  confine(command: Command): Confined;
+}
+
+export interface Command {
+  readonly words: readonly string[];
+  /** The checkout, and where in it the command starts. */
+  readonly tree: string;
+  readonly directory: string;
+  /** Of this instance alone. */
+  readonly home: string;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export interface Confined {
+  readonly words: readonly string[];
+  readonly folder: string;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly files: readonly number[];
+}
+
+/** Runs commands as ephd itself. */
+export const withoutSandbox = (because: string): Sandbox => ({
+  isolation: { state: 'trusted', because },
+  confine: ({ words, tree, directory, variables }) => ({ words, folder: join(tree, directory), variables, files: [] }),
+});
