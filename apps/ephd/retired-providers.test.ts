@@ -18,7 +18,7 @@ const readFile = (folder: string, providers: string): Config => {
   const path = join(folder, 'ephd.yaml');
   writeFileSync(
     path,
-    `${providers}data: data\napi: { port: 0 }\ngateway: { port: 0 }\nprojects: [{ name: shop, location: a.git }]\n`,
+    `${providers}data: data\napi: { port: 0 }\ngateway: { port: 0 }\nprojects: [{ name: shop, trusted: true, location: a.git }]\n`,
   );
   const config = readConfig(['--config', path], { INIT_CWD: folder });
   if (config === 'help') throw new Error('help');

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
-import { EphError, type Failure, type ProviderName, projectId, shippedSections } from '@eph/contract';
+import { EphError, type Failure, type Isolation, type ProviderName, projectId, shippedSections } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { Engine } from '@eph/engine/loop/engine';
@@ -41,6 +41,7 @@ export interface Ephd extends AsyncDisposable {
   readonly gatewayPort: number;
   /** Undefined where no webhooks are asked for. */
   readonly webhookPort: number | undefined;
+  readonly isolation: ReadonlyMap<ProviderName, Isolation>;
 }
 
 /** Puts the whole daemon together and starts it. */
@@ -115,6 +116,12 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       return [name, stack.use(provider)];
     }),
   );
+  for (const { name, isolation } of providers.values())
+    if (isolation.state === 'trusted')
+      log.warn(
+        { provider: name },
+        `provider ${name} has no sandbox: ${isolation.because}; it runs no forks, and of the projects in the file only those with \`trusted: true\``,
+      );
   const createEngine = (): Engine =>
     new Engine({
       projects: projects.forEngine(),
@@ -194,7 +201,13 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       return project && configuration.layersFor(project.repository, project.id);
     },
   });
-  const health = createHealthRoutes({ leadership, engine: () => engine, events: store.events, registry: metrics.registry });
+  const health = createHealthRoutes({
+    leadership,
+    engine: () => engine,
+    events: store.events,
+    registry: metrics.registry,
+    providers,
+  });
   const hooks = createHookRoutes(leadingEngine, projects.all);
   const v1 = [environments, createRequestRoutes({ requests, find }), validation];
   const api = createApi({ root: [health, hooks, createSchemaRoutes()], v1 }, log, ephd.version);
@@ -232,6 +245,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     apiUrl: `http://${config.api.host}:${portOf(server)}`,
     gatewayPort: gateway.port,
     webhookPort,
+    isolation: new Map(Array.from(providers, ([name, { isolation }]) => [name, isolation])),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 };

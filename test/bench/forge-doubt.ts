@@ -70,7 +70,7 @@ const startWatched = async (server: GiteaServer, folder: string, name: string): 
   const [apiPort, gatewayPort] = [await reservePort(), await reservePort()];
   const config = `${folder}.yaml`;
   const forges = { work: { type: 'gitea', url: proxy.url, token: { from: 'GITEA_TOKEN' } } };
-  const projects = [{ name, forge: 'work', location: `${repository.owner}/${repository.name}` }];
+  const projects = [{ name, trusted: true, forge: 'work', location: `${repository.owner}/${repository.name}` }];
   await writeFile(config, JSON.stringify({ forges, projects }));
   const env = { GITEA_TOKEN: server.admin.token };
   const ephd = new RunningEphd({ projects: [], dataFolder: folder, apiPort, gatewayPort, args: ['--config', config], env });

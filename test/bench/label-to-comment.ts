@@ -115,7 +115,7 @@ const startHooked = async (server: GiteaServer, repository: GiteaRepository, fol
     JSON.stringify({
       forges: { work: forge },
       webhooks: { port: hookPort },
-      projects: [{ name: 'shop', forge: 'work', location }],
+      projects: [{ name: 'shop', trusted: true, forge: 'work', location }],
     }),
   );
   const env = { GITEA_TOKEN: server.admin.token, GITEA_HOOK: 'a secret of webhooks' };

@@ -43,7 +43,7 @@ export const measureThousand = async (): Promise<readonly Figure[]> => {
   const commit = site.git(copy, ['rev-parse', 'HEAD']);
   writeFileSync(
     site.config,
-    `data: data\napi: { port: 0 }\ngateway: { port: ${20_000 + (process.pid % 10_000)} }\ndeletion_bound: { at_least: ${count} }\nprojects: [{ name: shop, location: shop.git }]\n`,
+    `data: data\napi: { port: 0 }\ngateway: { port: ${20_000 + (process.pid % 10_000)} }\ndeletion_bound: { at_least: ${count} }\nprojects: [{ name: shop, trusted: true, location: shop.git }]\n`,
   );
   const args = ['--config', site.config];
   const empty = idleHeap(site.config);

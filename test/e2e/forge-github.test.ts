@@ -33,7 +33,7 @@ describe('the lifecycle of an environment on GitHub', () => {
         forges: { work: { type: 'github', url: github.url, ...credentials.forge, webhook_secret: { from: 'HOOK' } } },
         ...(asApp ? { webhooks: { port: hookPort } } : {}),
         links: { logs: 'https://logs.example/{project}/{name}' },
-        projects: [{ name: 'shop', forge: 'work', location: 'acme/shop' }],
+        projects: [{ name: 'shop', trusted: true, forge: 'work', location: 'acme/shop' }],
       }),
     );
     await harness.start({ projects: [], args: ['--config', config], env: { ...credentials.env, HOOK: hookSecret } });
@@ -59,7 +59,7 @@ describe('branches and tags on GitHub', () => {
       config,
       JSON.stringify({
         forges: { work: { type: 'github', url: github.url, ...forge } },
-        projects: [{ name: 'shop', forge: 'work', location: 'acme/shop' }],
+        projects: [{ name: 'shop', trusted: true, forge: 'work', location: 'acme/shop' }],
       }),
     );
     await harness.start({ projects: [], args: ['--config', config], env });
@@ -105,7 +105,7 @@ describe('a whole organisation', () => {
       config,
       JSON.stringify({
         forges: { work: { type: 'github', url: github.url, ...forge } },
-        organisations: [{ forge: 'work', owner: 'acme', exclude: ['secret-*'] }],
+        organisations: [{ trusted: true, forge: 'work', owner: 'acme', exclude: ['secret-*'] }],
       }),
     );
     await harness.start({ projects: [], args: ['--config', config], env });

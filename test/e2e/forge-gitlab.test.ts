@@ -25,7 +25,7 @@ describe('the lifecycle of an environment on GitLab', () => {
           work: { type: 'gitlab', url: gitlab.url, token: { from: 'GITLAB_TOKEN' }, webhook_secret: { from: 'GITLAB_HOOK' } },
         },
         ...(hooked ? { webhooks: { port: hookPort } } : {}),
-        projects: [{ name: 'shop', forge: 'work', location: project }],
+        projects: [{ name: 'shop', trusted: true, forge: 'work', location: project }],
       }),
     );
     const env = { GITLAB_TOKEN: gitlab.projectToken(project, 'developer'), GITLAB_HOOK: secret };

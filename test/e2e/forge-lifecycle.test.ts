@@ -74,7 +74,7 @@ describeWith(gitea, 'the lifecycle of an environment on Gitea', () => {
           work: { type: 'gitea', url: server.url, token: { from: 'GITEA_TOKEN' }, webhook_secret: { from: 'GITEA_HOOK' } },
         },
         ...(hooked ? { webhooks: { port: hookPort } } : {}),
-        projects: [{ name: 'shop', forge: 'work', location: `${repository.owner}/${repository.name}` }],
+        projects: [{ name: 'shop', trusted: true, forge: 'work', location: `${repository.owner}/${repository.name}` }],
       }),
     );
     const env = { GITEA_TOKEN: server.admin.token, GITEA_HOOK: 'a secret of webhooks' };

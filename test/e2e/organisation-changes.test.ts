@@ -35,7 +35,7 @@ describe('an organisation', () => {
       app: { id: app.id, key: { from: 'KEY' } },
       webhook_secret: { from: 'HOOK' },
     };
-    const organisations = [{ forge: 'work', owner: 'acme' }];
+    const organisations = [{ trusted: true, forge: 'work', owner: 'acme' }];
     await writeFile(config, JSON.stringify({ forges: { work: forge }, organisations, webhooks: { port: hookPort } }));
     const ephd = await harness.start({
       projects: [],

@@ -33,8 +33,8 @@ class PlatformHarness implements AsyncDisposable {
   ): Promise<RunningEphd> {
     const config = join(this.harness.folder, 'ephd.yaml');
     const projects = [
-      { name: 'shop', location: 'shop.git', ...project },
-      { name: 'news', location: 'news.git' },
+      { name: 'shop', trusted: true, location: 'shop.git', ...project },
+      { name: 'news', trusted: true, location: 'news.git' },
     ];
     const configuration = { repository: 'platform.git', environment: 'test' };
     await writeFile(config, JSON.stringify({ projects, configuration, ...more }));

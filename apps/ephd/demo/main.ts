@@ -58,10 +58,19 @@ const runEph = async ({ ephd }: Demo, ...args: string[]): Promise<string> => {
   return stdout;
 };
 
+const introduce = ({ shop, ephd }: Demo): void => {
+  print(`A small shop was made in ${shop.workingCopy}, news and a platform beside it, and ephd watches them.`);
+  for (const isolation of ephd.isolation.values())
+    print(
+      isolation.state === 'sandboxed' ? 'Services run in a sandbox.' : `Services run without a sandbox: ${isolation.because}.`,
+    );
+};
+
 const demoOnce = async (demo: Demo): Promise<void> => {
   const steps = new Steps();
 
-  print(`A small shop was made in ${demo.shop.workingCopy}, news and a platform beside it, and ephd watches them.\n`);
+  introduce(demo);
+  print('');
   const first = await demo.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
   const environment = await steps.time(`branch ${branch} pushed, environment ready`, () => untilReady(demo.ephd, first));
   await steps.time(`page fetched from ${environment.url}`, () => untilPageShows(demo, environment.name, 'Plums are here'));
@@ -101,7 +110,7 @@ const demoOnce = async (demo: Demo): Promise<void> => {
 };
 
 const demoUntilStopped = async (demo: Demo): Promise<void> => {
-  print(`A small shop was made in ${demo.shop.workingCopy}, news and a platform beside it, and ephd watches them.`);
+  introduce(demo);
   print(`Branches ${branch} and ${newsBranch} are pushed.\n`);
   const stopped = untilStopped();
   let watching = true;

@@ -1,5 +1,7 @@
+import type { ProviderName } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
+import type { Provider } from '@eph/engine/provider/provider';
 import { Hono } from 'hono';
 import type { Registry } from 'prom-client';
 import type { Leadership } from '../leadership.ts';
@@ -9,9 +11,10 @@ export interface HealthOptions {
   readonly engine: () => Engine | undefined;
   readonly events: EventLog;
   readonly registry: Registry;
+  readonly providers: ReadonlyMap<ProviderName, Provider>;
 }
 
-export const createHealthRoutes = ({ leadership, engine, events, registry }: HealthOptions): Hono => {
+export const createHealthRoutes = ({ leadership, engine, events, registry, providers }: HealthOptions): Hono => {
   // Once ready, always ready: projects that join later have not been read yet.
   const ready = new WeakSet<Engine>();
   const waitsFor = (leader = engine()): string | undefined => {
@@ -25,7 +28,13 @@ export const createHealthRoutes = ({ leadership, engine, events, registry }: Hea
   };
   return new Hono()
     .get('/healthz', (c) =>
-      c.json({ status: 'ok', leadership: leadership.state, history: events.health(), faults: faultsOf(engine()) }),
+      c.json({
+        status: 'ok',
+        leadership: leadership.state,
+        history: events.health(),
+        isolation: Object.fromEntries(Array.from(providers, ([name, { isolation }]) => [name, isolation])),
+        faults: faultsOf(engine()),
+      }),
     )
     .get('/readyz', (c) => {
       const waiting = waitsFor();

@@ -24,7 +24,7 @@ export const look = async (
 ): Promise<ObservedEnvironment | undefined> => (await observer.environment(id, signal, true)).observed;
 
 /** Why an environment exists, waits or goes. */
-export const explainWhy = ({ records, polling }: Loop, id: EnvironmentId): readonly string[] | undefined => {
+export const explainWhy = ({ context, records, polling }: Loop, id: EnvironmentId): readonly string[] | undefined => {
   const record = records.get(id);
   if (record === undefined) return undefined;
   const polled = polling.states().get(record.project);
@@ -40,6 +40,9 @@ export const explainWhy = ({ records, polling }: Loop, id: EnvironmentId): reado
     status: record.status,
     away: away.map(([name, fault]) => `provider ${name} could not be read: ${fault.message}`),
     polling: polled && explainPolling(polled),
+    unconfined: [...context.providers.values()].flatMap(({ name, isolation }) =>
+      isolation.state === 'trusted' && isOn(record.observed, new Set([name])) ? [isolation.because] : [],
+    ),
   });
 };
 

@@ -13,6 +13,8 @@ export interface Explainable {
   readonly away: readonly string[];
   /** How often its repository is read, as a sentence; absent where every pass reads it. */
   readonly polling?: string | undefined;
+  /** Why a provider that holds some of it has no sandbox. */
+  readonly unconfined?: readonly string[];
 }
 
 const remarkTypes: readonly string[] = ['Unsupported', 'ConfigurationStale', 'Warning'];
@@ -34,6 +36,7 @@ export const explain = (subject: Explainable): readonly string[] => {
   if (subject.status !== undefined && subject.status.phase !== 'Ready')
     lines.push(`${subject.status.phase}: ${subject.status.summary}.`);
   if (subject.polling !== undefined) lines.push(subject.polling);
+  for (const because of subject.unconfined ?? []) lines.push(`It runs without a sandbox: ${because}.`);
   const remarks = subject.status?.conditions.filter((one) => remarkTypes.includes(one.type)) ?? [];
   for (const { message } of remarks) lines.push(`Note: ${message}.`);
   return lines;

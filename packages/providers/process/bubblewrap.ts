@@ -57,11 +57,16 @@ export const findSandbox = (options: BubblewrapOptions): Sandbox => {
 };
 
 const createBubblewrap = ({ tools }: BubblewrapOptions, filter: Buffer): Sandbox => {
-  const programs = [...systemFolders(), ...[dirname(realpathSync(process.execPath)), ...tools].flatMap(readOnly)];
+  const nodeFolder = dirname(realpathSync(process.execPath));
+  const programs = [...systemFolders(), ...[nodeFolder, ...tools].flatMap(readOnly)];
+  const pathOf = ({ PATH = systemPath }: Command['variables']): string => [PATH, nodeFolder].join(':');
   return {
     isolation: { state: 'sandboxed' },
     confine: (command) => {
-      const files = [writeHidden(Buffer.from(`${argumentsOf(command, programs).join('\0')}\0`)), writeHidden(filter)];
+      const files = [
+        writeHidden(Buffer.from(`${argumentsOf(command, programs, pathOf(command.variables)).join('\0')}\0`)),
+        writeHidden(filter),
+      ];
       const words = ['bwrap', '--args', String(argumentFile), '--', ...command.words];
       const marker = command.variables[markerVariable] ?? '';
       return { words, folder: '/', variables: { PATH: systemPath, [markerVariable]: marker }, files } satisfies Confined;
@@ -69,7 +74,11 @@ const createBubblewrap = ({ tools }: BubblewrapOptions, filter: Buffer): Sandbox
   };
 };
 
-const argumentsOf = ({ tree, directory, home, variables }: Command, programs: readonly string[]): readonly string[] => [
+const argumentsOf = (
+  { tree, directory, home, variables }: Command,
+  programs: readonly string[],
+  path: string,
+): readonly string[] => [
   ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--disable-userns'],
   ...['--die-with-parent', '--new-session', '--hostname', 'app', '--seccomp', String(filterFile)],
   ...programs,
@@ -79,7 +88,11 @@ const argumentsOf = ({ tree, directory, home, variables }: Command, programs: re
   ...['--bind', tree, appFolder, '--bind', home, homeFolder, '--chdir', join(appFolder, directory)],
   // Both are file systems in memory without a limit.
   ...['--remount-ro', '/', '--remount-ro', '/dev', '--clearenv'],
-  ...Object.entries({ ...variables, HOME: homeFolder, TMPDIR: '/tmp' }).flatMap(([name, value]) => ['--setenv', name, value]),
+  ...Object.entries({ ...variables, PATH: path, HOME: homeFolder, TMPDIR: '/tmp' }).flatMap(([name, value]) => [
+    '--setenv',
+    name,
+    value,
+  ]),
 ];
 
 const readOnly = (path: string): readonly string[] => ['--ro-bind', path, path];
