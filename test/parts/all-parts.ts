@@ -1,6 +1,7 @@
+import { bubblewrap } from './bubblewrap.ts';
 import { gitea } from './gitea.ts';
 import { nginx } from './nginx.ts';
-import type { Part } from './part.ts';
+import type { Program } from './part.ts';
 import { postgres } from './postgres.ts';
 
-export const allParts: readonly Part[] = [postgres, nginx, gitea];
+export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap];

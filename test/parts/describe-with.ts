@@ -1,5 +1,5 @@
 import { describe, expect, it, type TaskMeta } from 'vitest';
-import { getCommand, leftOut, type Part } from './part.ts';
+import { getCommand, leftOut, type Program } from './part.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -11,7 +11,7 @@ declare module 'vitest' {
  * A suite that needs a real part. Without it the suite is skipped and names the command that installs it; with `EPH_PARTS=require`, as in CI, a
  * missing part fails the run instead. With `EPH_PARTS=none` every such suite is skipped. Nothing is ever installed from here.
  */
-export const describeWith = (part: Part, title: string, suite: () => void): void => {
+export const describeWith = (part: Program, title: string, suite: () => void): void => {
   const plan = planSuite(part, title, suite);
   // oxlint-disable-next-line vitest/valid-describe-callback -- the rule knows neither options nor a suite passed by name
   describe(plan.title, plan.options, plan.suite);
@@ -23,7 +23,7 @@ interface SuitePlan {
   readonly suite: () => void;
 }
 
-const planSuite = (part: Part, title: string, suite: () => void): SuitePlan => {
+const planSuite = (part: Program, title: string, suite: () => void): SuitePlan => {
   const use = readPartUse();
   if (use === 'none') return skip(part, `${title} [skipped, EPH_PARTS=none]`, suite, leftOut);
   const finding = part.find();
@@ -32,13 +32,13 @@ const planSuite = (part: Part, title: string, suite: () => void): SuitePlan => {
   return skip(part, `${title} [skipped, needs ${part.name}: ${getCommand(part.name)}]`, suite, finding.reason);
 };
 
-const skip = (part: Part, title: string, suite: () => void, reason: string): SuitePlan => ({
+const skip = (part: Program, title: string, suite: () => void, reason: string): SuitePlan => ({
   title,
   options: { skip: true, meta: { missingPart: { name: part.name, reason } } },
   suite,
 });
 
-const failFor = (part: Part, reason: string): void => {
+const failFor = (part: Program, reason: string): void => {
   it(`needs ${part.name}`, () => {
     expect.fail(`${part.name} is missing and EPH_PARTS=require: ${reason}; get it with: ${getCommand(part.name)}`);
   });

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { allParts } from './all-parts.ts';
-import { getCommand, type Part } from './part.ts';
+import { getCommand, type Program } from './part.ts';
 
 const help = `Real components for tests and benchmarks.
 
@@ -25,7 +25,7 @@ const list = (): void => {
 };
 
 /** True if the part is installed afterwards. */
-const get = async (part: Part, signal: AbortSignal): Promise<boolean> => {
+const get = async (part: Program, signal: AbortSignal): Promise<boolean> => {
   const before = part.find();
   if (before.found) {
     console.log(`${part.name}: already here: ${before.where} (${before.version})`);

@@ -9,13 +9,17 @@
  * - `stop` ends the instance and removes its folder: no process and no file is left. Stopping twice is harmless. If the test run is
  *   killed, the instance ends with it.
  */
-export interface Part<Options = never, Running extends RunningPart = RunningPart> {
+export interface Part<Options = never, Running extends RunningPart = RunningPart> extends Program {
+  start(options: Options): Promise<Running>;
+}
+
+/** A part that is not started by itself. */
+export interface Program {
   readonly name: string;
   /** What it is for, in a few words. */
   readonly purpose: string;
   find(): Finding;
   get(progress: (line: string) => void, signal: AbortSignal): Promise<void>;
-  start(options: Options): Promise<Running>;
 }
 
 export type Finding =
