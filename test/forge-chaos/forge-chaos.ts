@@ -36,8 +36,10 @@ export interface ForgeChaosResult {
 
 const settleEvery = 250;
 const historyLines = 60;
-/** A report that failed repeatedly is retried after the longest backoff of the queue at the latest. */
-/** GitHub counts requests by the hour, and an exhausted limit delays everything until the next. */
+/**
+ * A report that failed repeatedly is retried after the longest back-off of the queue at the latest, and one for which GitHub allows no
+ * more requests in the next hour.
+ */
 const settleWithinSeconds = 2 * 3_600;
 const progressEvery = 1_000;
 
