@@ -62,7 +62,7 @@ const compareDeployed = (deployed: readonly string[] | undefined, wanted: readon
 };
 
 const compareReports = async (
-  { fixture, reports }: ForgeChaosHarness,
+  { fixture, reports, failures }: ForgeChaosHarness,
   number: number,
   {
     id,
@@ -75,7 +75,9 @@ const compareReports = async (
   if (written.length > 1) return [`pull request ${number} has ${written.length} reports`];
   if (last === undefined) return isWanted || written.length > 0 ? [`pull request ${number} has no report`] : [];
   const phase = isWanted ? 'Ready' : 'Removed';
-  if (last.view.phase !== phase) return [`pull request ${number} was last reported as ${last.view.phase}, not ${phase}`];
+  const failed = failures.get(`report:${id}`) ?? 'no report failed since';
+  if (last.view.phase !== phase)
+    return [`pull request ${number} was last reported as ${last.view.phase}, not ${phase} (${failed})`];
   const [report] = written;
   if (isReportDeleted) return report === undefined ? [] : [`pull request ${number} shows a report that a user deleted`];
   if (report === undefined) return [`pull request ${number} shows no report`];

@@ -29,6 +29,8 @@ export class ForgeChaosHarness implements AsyncDisposable {
   readonly infrastructure = createFakeInfrastructure();
   /** The last delivered report, by environment. */
   readonly reports = new Map<EnvironmentId, Report>();
+  /** The last failure of each key, for messages. */
+  readonly failures = new Map<string, string>();
   /** How often a pull request has got an environment. */
   readonly #lives = new Map<number, number>();
   readonly #stops: StopPoller;
@@ -66,7 +68,7 @@ export class ForgeChaosHarness implements AsyncDisposable {
       clock,
       random: () => random.next(),
       workers: 4,
-      telemetry: silentTelemetry,
+      telemetry: { ...silentTelemetry, failed: (key, { message }) => void this.failures.set(key, message) },
       serverKey: 'key',
       urlOf: (name) => `http://${name}.localhost`,
       ownerOf: () => undefined,
@@ -79,6 +81,7 @@ export class ForgeChaosHarness implements AsyncDisposable {
         const number = Number(report.source.name);
         if (this.reports.get(report.environment)?.last !== false) this.#lives.set(number, this.lifeOf(number) + 1);
         this.reports.set(report.environment, report);
+        this.failures.delete(`report:${report.environment}`);
         if (report.last) this.verifier.removalReported(number);
       },
       changed: () => undefined,

@@ -36,8 +36,11 @@ export interface ForgeChaosResult {
 
 const settleEvery = 250;
 const historyLines = 60;
-/** A report that failed repeatedly is retried after the longest backoff of the queue at the latest. */
-const settleWithinSeconds = 3_000;
+/**
+ * A report that failed repeatedly is retried after the longest back-off of the queue at the latest, and one for which GitHub allows no
+ * more requests in the next hour.
+ */
+const settleWithinSeconds = 2 * 3_600;
 const progressEvery = 1_000;
 
 /** Simulates users of a forge that fails and truncates answers, and compares what Eph does with the true state. */

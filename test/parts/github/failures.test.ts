@@ -61,12 +61,11 @@ describe('injected failures', () => {
     expect((await octokit.request(pulls, conditional)).data).toHaveLength(1);
   });
 
-  it('empty lists of other shapes, and searches', async () => {
+  it('empty lists of other shapes', async () => {
     github.failures.add({ failure: { kind: 'empty-page' }, times: 1 });
-    expect((await octokit.request('GET /search/issues', { q: 'is:pr' })).data).toMatchObject({ total_count: 0, items: [] });
-    github.failures.add({ failure: { kind: 'incomplete-results' }, times: 1 });
-    const { data } = await octokit.request('GET /search/issues', { q: 'is:pr' });
-    expect(data).toMatchObject({ total_count: 1, incomplete_results: true, items: [] });
+    const sha = github.repository('acme/shop').pullRequest(1).headSha;
+    const { data } = await octokit.request('GET /repos/{owner}/{repo}/commits/{ref}/check-runs', { ...shop, ref: sha });
+    expect(data).toEqual({ total_count: 0, check_runs: [] });
   });
 
   it('include error pages that are not JSON', async () => {

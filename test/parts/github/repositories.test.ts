@@ -128,7 +128,6 @@ describe('GitHub Enterprise', () => {
     expect(headers['x-github-enterprise-version']).toBe('3.19.0');
     const again = octokit.request('GET /repos/{owner}/{repo}/pulls', { ...shop, headers: { 'if-none-match': headers.etag } });
     await expect(again).rejects.toMatchObject({ status: 304 });
-    await expect(octokit.request('GET /rate_limit')).rejects.toMatchObject({ status: 404 });
     await octokit.request('POST /repos/{owner}/{repo}/statuses/{sha}', { ...shop, sha: pull.headSha, state: 'success' });
     expect(repository.statuses(pull.headSha)).toMatchObject([{ context: 'default', state: 'success' }]);
 

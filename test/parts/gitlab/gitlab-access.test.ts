@@ -32,9 +32,6 @@ describe('tokens', () => {
       username: expect.stringMatching(/^group_\d+_bot_/u),
       bot: true,
     });
-    expect(JSON.parse((await ask('/personal_access_tokens/self', { 'private-token': token })).body)).toMatchObject({
-      scopes: ['api'],
-    });
   });
 
   it('are refused when missing, unknown, revoked, expired or insufficient, each with its own message', async () => {
@@ -102,7 +99,6 @@ describe('roles', () => {
     const client = clientOf(gitlab.personalToken(stranger));
     await client.MergeRequests.edit('acme/site', at.iid, { addLabels: 'preview', title: 'Better' });
     expect(gitlab.read.mergeRequest(at)).toMatchObject({ title: 'Better', labels: [] });
-    await expect(client.ProjectHooks.all('acme/site')).rejects.toThrow('403 Forbidden');
     await expect(client.Environments.create('acme/site', 'x')).rejects.toThrow('403 Forbidden');
   });
 });
@@ -121,7 +117,10 @@ describe('hidden projects', () => {
       expect(await ask(path), path).toMatchObject({ status: 404 });
     }
     expect(await ask('/projects/acme%2Fsite')).toMatchObject({ status: 200 });
-    expect(await ask('/groups/acme%2Fweb', stranger)).toMatchObject({ status: 404, body: '{"message":"404 Group Not Found"}' });
+    expect(await ask('/groups/acme%2Fweb/projects', stranger)).toMatchObject({
+      status: 404,
+      body: '{"message":"404 Group Not Found"}',
+    });
   });
 });
 
@@ -139,7 +138,7 @@ describe('projects that move', () => {
       id,
       path_with_namespace: 'acme/web/new',
     });
-    expect(await ask('/projects/acme%2Fold/labels?name=x&color=%23ffffff', token, 'POST')).toMatchObject({ status: 405 });
+    expect(await ask('/projects/acme%2Fold/environments?name=x', token, 'POST')).toMatchObject({ status: 405 });
     alice.deleteProject('acme/web/new');
     expect(await ask('/projects/acme%2Fold', token)).toMatchObject({ status: 404 });
   });

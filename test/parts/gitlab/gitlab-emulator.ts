@@ -12,7 +12,6 @@ import { GitHttp } from './http/git-http.ts';
 import { RateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 import { type MergeRequestAt, Person } from './person.ts';
 import { Reader } from './reader.ts';
-import { awardEndpoints } from './routes/award-endpoints.ts';
 import { deliveryEndpoints } from './routes/delivery-endpoints.ts';
 import { mergeRequestEndpoints } from './routes/merge-request-endpoints.ts';
 import { noteEndpoints } from './routes/note-endpoints.ts';
@@ -77,7 +76,7 @@ export class GitlabEmulator implements AsyncDisposable {
       state: emulator.#state,
       tokens: emulator.#tokens,
       git: new GitHttp(emulator.#state, emulator.#tokens),
-      endpoints: [...projectEndpoints, ...mergeRequestEndpoints, ...noteEndpoints, ...awardEndpoints, ...deliveryEndpoints],
+      endpoints: [...projectEndpoints, ...mergeRequestEndpoints, ...noteEndpoints, ...deliveryEndpoints],
       failures: emulator.failures,
       requests: emulator.requests,
       rateLimit: emulator.rateLimit,
@@ -181,8 +180,7 @@ export class GitlabEmulator implements AsyncDisposable {
 
   #issue(user: User, prefix: string, { scopes = ['api'], expiresAt }: TokenOptions): string {
     const value = `${prefix}-${randomBytes(15).toString('base64url')}`;
-    const id = this.#state.nextId();
-    this.#tokens.set(value, { id, value, name: 'eph', user, scopes, createdAt: this.#state.now(), expiresAt, revoked: false });
+    this.#tokens.set(value, { user, scopes, expiresAt, revoked: false });
     return value;
   }
 }

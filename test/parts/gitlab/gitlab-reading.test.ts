@@ -65,14 +65,6 @@ describe('pages', () => {
     expect(titles(many.json)[0]).toBe('Number 1');
   });
 
-  it('use keysets for projects', async () => {
-    const first = await ask('/projects?pagination=keyset&order_by=id&sort=asc&per_page=2');
-    const next = /<([^>]+)>; rel="next"/u.exec(first.headers.get('link') ?? '')?.[1] ?? '';
-    const second = await ask(next.slice(`${gitlab.url}/api/v4`.length));
-    expect([...first.json, ...second.json].map(({ path }) => path)).toEqual(['one', 'two', 'three']);
-    expect(second.headers.get('link')).toBeNull();
-  });
-
   it('are not counted beyond ten thousand', async () => {
     const alice = gitlab.person('alice');
     await alice.createProject('big/crowd');

@@ -22,13 +22,13 @@ export class HookSender {
   }
 
   announce(happened: Announcement): void {
-    const wanted = [...projectOf(happened).hooks.values()].filter((hook) => wants(hook, happened));
-    if (wanted.length === 0) return;
+    const hooks = [...projectOf(happened).hooks];
+    if (hooks.length === 0 || !isAnnounced(happened)) return;
     // Rendered immediately, with the current state; only the files of pushed commits, which never change, are read later.
     const described = this.#describe(happened);
     this.#last = this.#last.then(async () => {
       const { event, payload } = await described;
-      for (const hook of wanted) this.#send(hook, event, payload);
+      for (const hook of hooks) this.#send(hook, event, payload);
     });
   }
 
@@ -96,15 +96,6 @@ const projectOf = (happened: Announcement): Project => {
   return happened.kind === 'note' ? happened.note.mergeRequest.target : happened.merge.target;
 };
 
-const wants = (hook: Hook, happened: Announcement): boolean => {
-  const on = (name: string): boolean => hook.settings.get(name) === true;
-  switch (happened.kind) {
-    case 'push':
-      return on(happened.ref.startsWith('refs/tags/') ? 'tag_push_events' : 'push_events');
-    case 'merge_request':
-      return on('merge_requests_events');
-    case 'note':
-      // Internal notes go only to hooks for confidential notes, which the emulator does not support.
-      return on('note_events') && !happened.note.internal && !happened.note.system;
-  }
-};
+/** Internal notes go only to hooks for confidential notes, which the emulator does not support. */
+const isAnnounced = (happened: Announcement): boolean =>
+  happened.kind !== 'note' || !(happened.note.internal || happened.note.system);

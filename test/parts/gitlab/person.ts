@@ -1,12 +1,9 @@
 import type { FileChanges } from '../emulation/bare-repository.ts';
-import { approve, unapprove } from './state/approvals.ts';
-import { addAward } from './state/awards.ts';
-import type { Environment, Group, JobStatus, MergeRequest, Project, Role, User, Visibility } from './state/entities.ts';
+import { approve } from './state/approvals.ts';
+import type { Environment, Group, MergeRequest, Project, Role, User, Visibility } from './state/entities.ts';
 import { deleteEnvironment, stopEnvironment } from './state/environments.ts';
 import { type MergeRequestUpdate, mergeMergeRequest, openMergeRequest, updateMergeRequest } from './state/merge-requests.ts';
 import { addNote, deleteNote, editNote, findNote } from './state/notes.ts';
-import { addPipeline } from './state/pipelines.ts';
-import { addHook } from './state/project-hooks.ts';
 import { addMember, createProject, deleteProject, ensureGroup, moveProject, removeMember } from './state/projects.ts';
 import { createTag, deleteBranch, deleteTag, push } from './state/refs.ts';
 import { noRecord } from './state/refusal.ts';
@@ -190,10 +187,6 @@ export class Person {
     approve(this.#state, this.user, this.#merge(at));
   }
 
-  unapprove(at: MergeRequestAt): void {
-    unapprove(this.#state, this.user, this.#merge(at));
-  }
-
   /** Returns the id of the note. */
   comment(at: MergeRequestAt, body: string): number {
     return addNote(this.#state, this.user, this.#merge(at), body).id;
@@ -216,32 +209,9 @@ export class Person {
     deleteNote(this.#state, this.user, findNote(this.#merge(at), String(note)));
   }
 
-  /** To a note, or to the merge request itself. */
-  react(at: MergeRequestAt, note: number | undefined, emoji: string): void {
-    const merge = this.#merge(at);
-    addAward(this.#state, this.user, note === undefined ? merge : findNote(merge, String(note)), emoji);
-  }
-
-  /** A pipeline of the project's own, of a branch as it is now. Returns its id. */
-  async runPipeline(project: string, branch: string, status: JobStatus): Promise<number> {
-    const found = this.#project(project);
-    const sha = await (await this.#state.repositoryOf(found)).resolve(`refs/heads/${branch}`);
-    if (sha === undefined) throw new Error(`${project} has no branch ${branch}`);
-    return addPipeline(this.#state, found, { sha, ref: branch, source: 'push', user: this.user, status }).id;
-  }
-
-  finishPipeline(project: string, id: number, status: JobStatus): void {
-    const pipeline = this.#project(project).pipelines.find((known) => known.id === id);
-    if (pipeline === undefined) throw new Error(`${project} has no pipeline ${id}`);
-    pipeline.status = status;
-    pipeline.updatedAt = this.#state.now();
-    this.#state.touch();
-  }
-
-  /** For all events that the emulator knows. Returns the id of the hook. */
-  addWebhook(project: string, url: string, token?: string): number {
-    const events = { push_events: true, tag_push_events: true, merge_requests_events: true, note_events: true };
-    return addHook(this.#state, this.#project(project), url, { ...events, token }).id;
+  /** For all events that the emulator knows. */
+  addWebhook(project: string, url: string, token?: string): void {
+    this.#project(project).hooks.push({ url, token });
   }
 
   #update(at: MergeRequestAt, update: MergeRequestUpdate): void {

@@ -2,7 +2,7 @@ import type { MergeRequestAt } from './person.ts';
 import { fullPath, type MergeRequest, type Project } from './state/entities.ts';
 import type { GitlabState } from './state/state.ts';
 import { instant, type Json, representLabelBasic, representProject } from './views/represent.ts';
-import { representCommitStatus, representDeployment, representEnvironment, representHook } from './views/represent-delivery.ts';
+import { representCommitStatus, representDeployment, representEnvironment } from './views/represent-delivery.ts';
 import { labelsOf, representMergeRequest, representNote } from './views/represent-merge-request.ts';
 
 /** Reads the state of GitLab directly, without tokens, pages or failures. */
@@ -50,11 +50,10 @@ export class Reader {
     }));
   }
 
-  /** To a note, or to the merge request itself; for instance `alice eyes`. */
-  reactions(at: MergeRequestAt, note?: number): readonly string[] {
-    const merge = this.#merge(at);
-    const awards = (note === undefined ? merge : merge.notes.get(note))?.awards.values() ?? [];
-    return [...awards].map(({ user, name }) => `${user.username} ${name}`);
+  /** To a note; for instance `alice eyes`. */
+  reactions(at: MergeRequestAt, note: number): readonly string[] {
+    const awards = this.#merge(at).notes.get(note)?.awards ?? [];
+    return awards.map(({ user, name }) => `${user.username} ${name}`);
   }
 
   /** All that were ever set on a commit, oldest first. */
@@ -69,11 +68,6 @@ export class Reader {
 
   deployments(project: string): readonly Json<'deployment'>[] {
     return [...this.#project(project).deployments.values()].map((deployment) => representDeployment(this.#state, deployment));
-  }
-
-  hooks(project: string): readonly Json<'hook'>[] {
-    const found = this.#project(project);
-    return [...found.hooks.values()].map((hook) => representHook(found, hook));
   }
 
   /** The commit of each branch. */

@@ -49,7 +49,7 @@ export class EmulatedApp {
     const events = options.events ?? ['*'];
     const { webhook } = options;
     const target = { type: 'integration', id } as const;
-    const hook = { id: github.nextId(), target, events, active: true, createdAt: github.now() };
+    const hook = { id: github.nextId(), target, events };
     const app: App = {
       id,
       clientId: `Iv23li${id}`,

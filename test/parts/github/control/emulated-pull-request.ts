@@ -1,6 +1,6 @@
-import { addComment, deleteComment, editComment, ensureReaction } from '../state/comment-mutations.ts';
+import { addComment, deleteComment, editComment } from '../state/comment-mutations.ts';
 import type { GithubState } from '../state/github-state.ts';
-import type { ReactionContent, ReviewState } from '../state/issue.ts';
+import type { ReviewState } from '../state/issue.ts';
 import { closeIssue, editIssue, reopenIssue, reviewPull, setDraft } from '../state/issue-mutations.ts';
 import { ensureLabel, setLabels } from '../state/label-mutations.ts';
 import { mergePull } from '../state/merge-mutations.ts';
@@ -92,10 +92,6 @@ export class EmulatedPullRequest {
 
   deleteComment(id: number, { by }: By = {}): void {
     deleteComment(this.#github, this.#find(id), person(this.#github, by));
-  }
-
-  react(commentId: number, content: ReactionContent, { by }: By = {}): void {
-    ensureReaction(this.#github, this.#find(commentId), content, person(this.#github, by));
   }
 
   comments(): readonly SeenComment[] {

@@ -1,13 +1,14 @@
 import { writeGitFolder } from '../git/git-folder.ts';
 import type { FileContent } from '../git/git-objects.ts';
 import { signatureOf } from '../state/account.ts';
-import type { CheckConclusion, CheckStatus, DeploymentState, StatusState } from '../state/commit-report.ts';
-import { addStatus, deploymentState, latestStatuses } from '../state/commit-report-mutations.ts';
+import type { CheckConclusion, DeploymentState, StatusState } from '../state/commit-report.ts';
+import { addCheckRun, addStatus, deploymentState, latestStatuses } from '../state/commit-report-mutations.ts';
 import type { GithubState } from '../state/github-state.ts';
 import { openIssue, openPullRequest } from '../state/issue-mutations.ts';
 import { updateRef } from '../state/ref-mutations.ts';
 import { branchRef, fullName, pullRequests, type Repository, type Role } from '../state/repository.ts';
 import { deleteRepository, forkRepository, moveRepository, setVisibility } from '../state/repository-mutations.ts';
+import type { EmulatedApp } from './emulated-app.ts';
 import { EmulatedPullRequest } from './emulated-pull-request.ts';
 import { type By, person } from './person.ts';
 
@@ -33,13 +34,6 @@ export interface SeenStatus {
   readonly state: StatusState;
   readonly description: string | null;
   readonly targetUrl: string | null;
-}
-
-export interface SeenCheckRun {
-  readonly name: string;
-  readonly status: CheckStatus;
-  readonly conclusion: CheckConclusion | null;
-  readonly summary: string | null;
 }
 
 export interface SeenDeployment {
@@ -182,6 +176,13 @@ export class EmulatedRepository {
     addStatus(this.#github, this.#repository, { sha, state, context, description: null, targetUrl: null, creator });
   }
 
+  /** A check run of another program, which runs without a conclusion. */
+  addCheckRun({ id }: EmulatedApp, sha: string, name: string, conclusion: CheckConclusion | null = null): void {
+    const app = this.#github.apps.get(id);
+    if (app === undefined) throw new Error(`There is no App ${id}.`);
+    addCheckRun(this.#github, this.#repository, { sha, app, name, conclusion });
+  }
+
   /** Delays the listing of branch activities from now on; `Infinity` for never. */
   delayActivities(ms: number): void {
     this.#repository.activityDelayMs = ms;
@@ -190,7 +191,7 @@ export class EmulatedRepository {
   /** Registers a webhook, as an administrator does on the settings page. */
   addHook(url: string, { secret, events = ['*'] }: { readonly secret?: string; readonly events?: readonly string[] } = {}): void {
     const target = { type: 'repository', id: this.id } as const;
-    const hook = { id: this.#github.nextId(), target, url, secret, events, active: true, createdAt: this.#github.now() };
+    const hook = { id: this.#github.nextId(), target, url, secret, events };
     this.#repository.hooks.set(hook.id, hook);
     this.#github.emit({ kind: 'ping', hook, repository: this.#repository, sender: person(this.#github) });
   }
@@ -210,12 +211,6 @@ export class EmulatedRepository {
     }));
   }
 
-  checkRuns(sha: string): readonly SeenCheckRun[] {
-    return [...this.#repository.checkRuns.values()]
-      .filter((run) => run.sha === sha)
-      .map(({ name, status, conclusion, output }) => ({ name, status, conclusion, summary: output.summary }));
-  }
-
   deployments(): readonly SeenDeployment[] {
     return [...this.#repository.deployments.values()].map((one) => ({
       id: one.id,
@@ -230,7 +225,7 @@ export class EmulatedRepository {
   }
 
   environments(): readonly string[] {
-    return [...this.#repository.environments.keys()];
+    return [...this.#repository.environments];
   }
 
   #startOf(branch: string, from: string | undefined): string | undefined {

@@ -21,9 +21,8 @@ export interface ApiRequest {
   readonly url: URL;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Failures that must be applied while the answer is rendered. */
+  /** A failure that must be applied while the answer is rendered. */
   readonly emptyPage: boolean;
-  readonly incompleteResults: boolean;
 }
 
 export interface ApiParts {
@@ -119,33 +118,30 @@ export class GithubApi {
       ifNoneMatch: asked.headers['if-none-match'],
       ifModifiedSince: asked.headers['if-modified-since'],
     };
-    const spoilt = asked.emptyPage || asked.incompleteResults;
-    const known = spoilt || asked.match.route?.changesWithTime === true ? undefined : this.#tags.recall(key, version);
+    const known = asked.emptyPage || asked.match.route?.changesWithTime === true ? undefined : this.#tags.recall(key, version);
     if (known !== undefined && isUnchanged(condition, known.etag, known.modifiedAt))
       return this.#writer.notModified(asked, known.etag, known.modifiedAt);
 
     const reply = this.#writer.reply(asked, await this.#handle(asked));
-    // Searches and the rate limit status have no entity tag.
-    if (reply.status !== 200 || asked.match.route?.budget !== 'core') return reply;
+    if (reply.status !== 200) return reply;
     const etag = EntityTags.of(token, reply.body);
     const { modifiedAt } = reply;
-    if (!spoilt) this.#tags.remember(key, { version, etag, modifiedAt });
-    if (!spoilt && isUnchanged(condition, etag, modifiedAt)) return this.#writer.notModified(asked, etag, modifiedAt);
+    if (!asked.emptyPage) {
+      this.#tags.remember(key, { version, etag, modifiedAt });
+      if (isUnchanged(condition, etag, modifiedAt)) return this.#writer.notModified(asked, etag, modifiedAt);
+    }
     return { ...reply, headers: { ...reply.headers, etag } };
   }
 
   /** The answer of the route, turned to plain JSON and compared with the description. */
   async #handle(asked: Asked): Promise<RenderedAnswer> {
     const { match, parsed, viewer, repository } = asked;
-    const { github, credentials, limits } = this.#parts;
+    const { github, credentials } = this.#parts;
     const answer = await match.route?.handle({
       github,
       credentials,
-      limits,
       viewer,
       ...parsed,
-      accept: asked.headers.accept ?? '',
-      incompleteResults: asked.incompleteResults,
       repository,
       actor: actorOf(viewer),
     });

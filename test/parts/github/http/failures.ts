@@ -7,8 +7,6 @@ export type Failure =
   | { readonly kind: 'truncated'; readonly ending: 'broken' | 'clean' }
   /** Status 200 with an empty list, although there are items. */
   | { readonly kind: 'empty-page' }
-  /** A search with `incomplete_results`. */
-  | { readonly kind: 'incomplete-results' }
   /** An error page of the load balancer, which is no JSON. */
   | { readonly kind: 'status'; readonly status: number }
   | { readonly kind: 'secondary-limit'; readonly status: 403 | 429; readonly retryAfterSeconds?: number }

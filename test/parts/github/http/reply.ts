@@ -82,8 +82,7 @@ export class ReplyWriter {
       });
       return this.problem(asked, viewer, match, problem, 0);
     }
-    const budget = match?.route?.budget ?? 'core';
-    if (budget === 'none' || !this.#limits.isExhausted(this.#limits.bucket(viewer, budget))) return undefined;
+    if (!this.#limits.isExhausted(this.#limits.bucket(viewer))) return undefined;
     const who = viewer.kind === 'anonymous' ? '127.0.0.1' : budgetOf(viewer).replace(':', ' ID ');
     const message = `API rate limit exceeded for ${who}. ${supportText(asked.id, this.#github.now())}`;
     const reply = this.problem(asked, viewer, match, new Problem(403, message), 0);
@@ -97,10 +96,8 @@ export class ReplyWriter {
     points: number,
     reply: Pick<Reply, 'status' | 'headers' | 'body' | 'modifiedAt'>,
   ): Reply {
-    const budget = match?.route?.budget ?? 'core';
-    const isFree = budget === 'none' || viewer === undefined;
-    const bucket = viewer === undefined ? undefined : this.#limits.bucket(viewer, budget === 'search' ? 'search' : 'core');
-    if (bucket !== undefined && !isFree) bucket.used += points;
+    const bucket = viewer === undefined ? undefined : this.#limits.bucket(viewer);
+    if (bucket !== undefined) bucket.used += points;
     return {
       ...reply,
       headers: {
@@ -110,7 +107,7 @@ export class ReplyWriter {
       },
       operation: match?.operation.id,
       budget: viewer === undefined ? undefined : budgetOf(viewer),
-      points: isFree ? 0 : points,
+      points: viewer === undefined ? 0 : points,
     };
   }
 

@@ -6,7 +6,6 @@ import type { GithubState } from '../state/github-state.ts';
 import type { Repository, Role } from '../state/repository.ts';
 import type { Viewer } from '../state/viewer.ts';
 import type { Answer } from './answer.ts';
-import type { RateLimits } from './rate-limits.ts';
 
 /** Who may call a route. */
 export type Access =
@@ -21,14 +20,10 @@ export type Access =
 export interface Call<Id extends OperationId> {
   readonly github: GithubState;
   readonly credentials: Credentials;
-  readonly limits: RateLimits;
   readonly viewer: Viewer;
   readonly path: PathOf<Id>;
   readonly query: QueryOf<Id>;
   readonly body: BodyOf<Id>;
-  readonly accept: string;
-  /** The search index returns only a part of the results. */
-  readonly incompleteResults: boolean;
 }
 
 export interface RepositoryCall<Id extends OperationId> extends Call<Id> {
@@ -49,8 +44,6 @@ export type UntypedCall = Omit<Call<never>, 'path' | 'query' | 'body'> & {
 export interface Route {
   readonly operation: OperationId;
   readonly access: Access;
-  /** Which rate limit is charged: `none` for the rate limit status itself. */
-  readonly budget: 'core' | 'search' | 'none';
   /** The answer may change without a change of state. */
   readonly changesWithTime?: boolean;
   readonly handle: (call: UntypedCall) => Answer | Promise<Answer>;
@@ -58,15 +51,9 @@ export interface Route {
 
 type Handler<C> = (call: C) => Answer | Promise<Answer>;
 
-export const route = <Id extends OperationId>(
-  operation: Id,
-  access: Access,
-  handle: Handler<Call<Id>>,
-  budget: Route['budget'] = 'core',
-): Route => ({
+export const route = <Id extends OperationId>(operation: Id, access: Access, handle: Handler<Call<Id>>): Route => ({
   operation,
   access,
-  budget,
   // The request fits the description of this very operation, from which the types are made.
   handle: (call) => handle(call as unknown as Call<Id>),
 });
@@ -79,7 +66,6 @@ export const repositoryRoute = <Id extends OperationId>(
 ): Route => ({
   operation,
   access: { kind: 'repository', permissions, role },
-  budget: 'core',
   // As above; access by repository also means that there is one.
   handle: (call) => handle(call as unknown as RepositoryCall<Id>),
 });

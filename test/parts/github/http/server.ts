@@ -84,7 +84,6 @@ export class ApiServer {
         headers: request.headers,
         body,
         emptyPage: rule?.failure.kind === 'empty-page',
-        incompleteResults: rule?.failure.kind === 'incomplete-results',
       }),
     );
   }
@@ -151,7 +150,6 @@ export class ApiServer {
         return;
       case 'slow':
       case 'empty-page':
-      case 'incomplete-results':
         if (reply !== undefined) this.#send(response, method, reply, github.now());
     }
   }
@@ -174,7 +172,7 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
 
 /** Failures that change the answer rather than replace it. */
 const keepsAnswer = ({ failure }: FailureRule<Failure>): boolean =>
-  ['truncated', 'slow', 'skewed-date', 'empty-page', 'incomplete-results'].includes(failure.kind);
+  ['truncated', 'slow', 'skewed-date', 'empty-page'].includes(failure.kind);
 
 const statusSeen = (rule: FailureRule<Failure> | undefined, reply: Reply | undefined): number => {
   const failure = rule?.failure;

@@ -20,9 +20,6 @@ const deviations: readonly Deviation[] = ['pull-request-simple', 'pull-request']
   { why: 'A label made without a description has none.', schema, path: ['labels', '[]', 'description'], change: nullable },
 ]);
 
-/** In the list of installations, the schema of an account requires the properties of a user and of an enterprise at once. */
-const listInstallations = '/app/installations';
-
 export const applyDeviations = (description: RawDescription): void => {
   const { schemas } = description.components;
   for (const { schema, path, change } of deviations) {
@@ -30,11 +27,6 @@ export const applyDeviations = (description: RawDescription): void => {
     if (root === undefined) throw new Error(`GitHub's description has no schema ${schema}.`);
     schemas[schema] = changeAt(root, path, change);
   }
-  const content = description.paths[listInstallations]?.['get']?.responses['200'];
-  if (content !== undefined && 'content' in content && content.content?.['application/json'] !== undefined)
-    Object.assign(content.content['application/json'], {
-      schema: { type: 'array', items: { $ref: '#/components/schemas/installation' } },
-    });
 };
 
 const changeAt = (schema: RawSchema, path: readonly string[], change: Deviation['change']): RawSchema => {

@@ -3,7 +3,7 @@ import { type Call, type Route, route } from '../http/route.ts';
 import type { Account } from '../state/account.ts';
 import { fullName, type Repository } from '../state/repository.ts';
 import { maySee, roleOf } from '../state/viewer.ts';
-import { organizationView, profileView } from '../views/account-view.ts';
+import { profileView } from '../views/account-view.ts';
 import { listedRepositoryView } from '../views/repository-view.ts';
 
 type Order = { readonly sort?: string; readonly direction?: 'asc' | 'desc' };
@@ -17,11 +17,6 @@ export const accountRoutes: readonly Route[] = [
   route('users/get-by-username', { kind: 'anybody' }, ({ github, path }) => {
     const account = found(github.account(path.username));
     return ok(profileView(github, account), account.createdAt);
-  }),
-
-  route('orgs/get', { kind: 'anybody' }, (call) => {
-    const organization = findOwner(call, call.path.org, 'Organization');
-    return ok(organizationView(call.github, organization), organization.createdAt);
   }),
 
   route('repos/list-for-org', { kind: 'anybody' }, (call) =>
@@ -40,20 +35,6 @@ export const accountRoutes: readonly Route[] = [
     });
     return page(inOrder(mine, query), (repository) => listedRepositoryView(github, repository, viewer));
   }),
-
-  route(
-    'rate-limit/get',
-    { kind: 'anybody' },
-    ({ limits, viewer }) => {
-      if (!limits.enabled) throw new Problem(404, 'Rate limiting is not enabled.');
-      const show = (resource: 'core' | 'search') => {
-        const { limit, used, resetAt } = limits.bucket(viewer, resource);
-        return { limit, used, remaining: Math.max(0, limit - used), reset: Math.ceil(resetAt / 1000) };
-      };
-      return ok({ resources: { core: show('core'), search: show('search') }, rate: show('core') });
-    },
-    'none',
-  ),
 ];
 
 const findOwner = ({ github }: Call<never>, login: string, type: Account['type']): Account => {

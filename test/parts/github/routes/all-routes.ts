@@ -8,7 +8,6 @@ import { deploymentRoutes } from './deployment-routes.ts';
 import { issueRoutes } from './issue-routes.ts';
 import { pullRoutes } from './pull-routes.ts';
 import { repositoryRoutes } from './repository-routes.ts';
-import { searchRoutes } from './search-routes.ts';
 import { statusRoutes } from './status-routes.ts';
 
 /** Every operation of GitHub that the emulator has. */
@@ -23,5 +22,4 @@ export const allRoutes = (tokenLifeMs: number, newToken: () => string): readonly
   ...commitRoutes,
   ...statusRoutes,
   ...deploymentRoutes,
-  ...searchRoutes,
 ];

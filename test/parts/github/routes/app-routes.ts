@@ -1,4 +1,4 @@
-import { created, empty, found, ok, Problem, page } from '../http/answer.ts';
+import { created, found, ok, Problem, page } from '../http/answer.ts';
 import { appOf, installationOf, type Route, route } from '../http/route.ts';
 import type { App, AppPermissions, Installation } from '../state/app.ts';
 import type { GithubState } from '../state/github-state.ts';
@@ -12,15 +12,6 @@ export const appRoutes = (tokenLifeMs: number, newToken: () => string): readonly
   route('apps/get-authenticated', { kind: 'app' }, (call) =>
     ok({ ...appView(call.github, appOf(call)), installations_count: installationsOf(call.github, appOf(call)).length }),
   ),
-
-  route('apps/list-installations', { kind: 'app' }, (call) =>
-    page(installationsOf(call.github, appOf(call)), (one) => installationView(call.github, one)),
-  ),
-
-  route('apps/get-installation', { kind: 'app' }, (call) => {
-    const installation = ownInstallation(call.github, appOf(call), call.path.installation_id);
-    return ok(installationView(call.github, installation));
-  }),
 
   route('apps/get-repo-installation', { kind: 'app' }, (call) => {
     const repository = found(call.github.repository(call.path.owner, call.path.repo));
@@ -52,11 +43,6 @@ export const appRoutes = (tokenLifeMs: number, newToken: () => string): readonly
     } as const;
     call.credentials.add(token);
     return created(tokenView(call.github, token));
-  }),
-
-  route('apps/revoke-installation-access-token', { kind: 'installation' }, ({ viewer }) => {
-    if (viewer.kind === 'installation') viewer.token.revoked = true;
-    return empty(204);
   }),
 
   route('apps/list-repos-accessible-to-installation', { kind: 'installation' }, (call) => {

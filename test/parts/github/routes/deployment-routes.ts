@@ -1,4 +1,4 @@
-import { type Answer, created, empty, found, notFound, ok, Problem, page } from '../http/answer.ts';
+import { type Answer, created, empty, found, ok, Problem, page } from '../http/answer.ts';
 import { type Route, repositoryRoute } from '../http/route.ts';
 import type { Account } from '../state/account.ts';
 import type { Deployment } from '../state/commit-report.ts';
@@ -13,7 +13,7 @@ import {
 import type { GithubState } from '../state/github-state.ts';
 import { mergeDefaultBranch } from '../state/merge-mutations.ts';
 import { branchRef, type Repository, resolveCommit } from '../state/repository.ts';
-import { combinedState, deploymentStatusView, deploymentView, environmentView } from '../views/commit-report-view.ts';
+import { combinedState, deploymentStatusView, deploymentView } from '../views/commit-report-view.ts';
 
 export const deploymentRoutes: readonly Route[] = [
   repositoryRoute('repos/create-deployment', ['deployments:write'], 'write', ({ github, repository, body, actor }) => {
@@ -84,26 +84,6 @@ export const deploymentRoutes: readonly Route[] = [
     const deployment = find(repository, path.deployment_id);
     return page(deployment.statuses.toReversed(), (status) => deploymentStatusView(github, repository, deployment, status));
   }),
-
-  repositoryRoute('repos/get-deployment-status', ['deployments:read'], 'read', ({ github, repository, path }) => {
-    const deployment = find(repository, path.deployment_id);
-    const status = found(deployment.statuses.find(({ id }) => id === path.status_id));
-    return ok(deploymentStatusView(github, repository, deployment, status));
-  }),
-
-  repositoryRoute('repos/get-all-environments', ['actions:read'], 'read', ({ github, repository }) =>
-    page(
-      [...repository.environments.values()],
-      (environment) => environmentView(github, repository, environment),
-      (environments, total) => ({ total_count: total, environments }),
-    ),
-  ),
-
-  repositoryRoute('repos/delete-an-environment', ['administration:write'], 'admin', ({ github, repository, path }) => {
-    if (!repository.environments.delete(path.environment_name)) throw notFound();
-    github.touch(repository);
-    return empty(204);
-  }),
 ];
 
 const find = (repository: Repository, id: number): Deployment => found(repository.deployments.get(id));
@@ -121,7 +101,7 @@ const mergeIfBehind = (github: GithubState, repository: Repository, ref: string,
 /** Without a list, every status of the commit has to be successful. */
 const checkContexts = (repository: Repository, sha: string, ref: string, required: readonly string[] | undefined): void => {
   const statuses = latestStatuses(repository, sha);
-  const runs = [...repository.checkRuns.values()].filter((run) => run.sha === sha);
+  const runs = repository.checkRuns.filter((run) => run.sha === sha);
   const relevant = statuses.filter(({ context }) => required?.includes(context) ?? true);
   const relevantRuns = runs.filter(({ name }) => required?.includes(name) ?? true);
   const isGreen =

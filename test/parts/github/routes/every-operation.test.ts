@@ -24,10 +24,9 @@ const setTheScene = (github: GithubEmulator): Scene => {
   const comment = pull.comment('hi', { by: 'ada' });
   pull.review('APPROVED', { by: 'ada' });
   shop.setStatus(sha, 'success');
-  const permissions = { actions: 'read', administration: 'write', repository_hooks: 'write' } as const;
-  const usual = { contents: 'write', pull_requests: 'write', issues: 'write', statuses: 'write', checks: 'write' } as const;
-  const app = github.createApp({ permissions: { ...permissions, ...usual, deployments: 'write' } });
+  const app = github.createApp();
   const installation = app.install('acme');
+  shop.addCheckRun(app, sha, 'build', 'success');
   return {
     github,
     installed: octokitForApp(github, app, installation),
@@ -66,8 +65,6 @@ const onMade =
 
 const steps: readonly Step[] = [
   ['apps/get-authenticated', () => ({})],
-  ['apps/list-installations', () => ({})],
-  ['apps/get-installation', ({ installation }) => ({ installation_id: installation })],
   ['apps/get-repo-installation', inShop()],
   ['apps/get-org-installation', () => ({ org: 'acme' })],
   ['apps/get-user-installation', () => ({ username: 'acme' })],
@@ -75,81 +72,36 @@ const steps: readonly Step[] = [
   ['apps/list-repos-accessible-to-installation', () => ({})],
   ['users/get-authenticated', () => ({}), 'person'],
   ['users/get-by-username', () => ({ username: 'ada' })],
-  ['orgs/get', () => ({ org: 'acme' })],
   ['repos/list-for-org', () => ({ org: 'acme', type: 'sources', sort: 'pushed' })],
   ['repos/list-for-user', () => ({ username: 'ada' })],
   ['repos/list-for-authenticated-user', () => ({}), 'person'],
   ['repos/get', inShop()],
   ['repos/get-collaborator-permission-level', inShop({ username: 'ada' })],
-  ['repos/check-collaborator', inShop({ username: 'octocat' })],
-  ['repos/list-collaborators', inShop()],
-  ['repos/create-webhook', inShop({ config: { url: 'http://127.0.0.1:1/' }, events: ['push'], active: false }), 'person'],
-  ['repos/list-webhooks', inShop(), 'person'],
-  ['repos/delete-webhook', onMade('repos/create-webhook', 'hook_id'), 'person'],
-  ['orgs/create-webhook', () => ({ org: 'acme', name: 'web', config: { url: 'http://127.0.0.1:1/' }, active: false }), 'person'],
   ['pulls/list', inShop({ state: 'all', sort: 'updated', direction: 'desc' })],
   ['pulls/get', onPull()],
-  ['pulls/update', onPull({ title: 'Better' })],
   ['pulls/list-files', onPull()],
-  ['pulls/list-commits', onPull()],
   ['pulls/list-reviews', onPull()],
   ['issues/list-for-repo', inShop({ labels: 'preview', since: '2020-01-01T00:00:00Z' })],
   ['issues/get', onIssue()],
-  ['issues/update', onIssue({ labels: ['preview', 'keep'], state: 'open' })],
-  ['issues/list-labels-for-repo', inShop()],
-  ['issues/get-label', inShop({ name: 'preview' })],
-  ['issues/create-label', inShop({ name: 'preview:48h', color: 'ff0000', description: 'For two days' })],
-  ['issues/list-labels-on-issue', onIssue()],
   ['issues/add-labels', onIssue({ labels: ['preview:48h'] })],
-  ['issues/set-labels', onIssue({ labels: ['a', 'b'] })],
-  ['issues/remove-label', onIssue({ name: 'a' })],
-  ['issues/remove-all-labels', onIssue()],
+  ['issues/remove-label', onIssue({ name: 'preview' })],
   ['issues/list-events', onIssue()],
-  ['issues/list-events-for-repo', inShop()],
   ['issues/list-events-for-timeline', onIssue()],
   ['issues/list-comments', onIssue({ since: '2020-01-01T00:00:00Z' })],
-  ['issues/list-comments-for-repo', inShop({ sort: 'updated', direction: 'desc' })],
   ['issues/create-comment', onIssue({ body: 'hello' })],
-  ['issues/get-comment', onComment()],
   ['issues/update-comment', onComment({ body: 'changed' })],
   ['reactions/create-for-issue-comment', onComment({ content: 'rocket' })],
-  ['reactions/list-for-issue-comment', onComment({ content: 'rocket' })],
-  [
-    'reactions/delete-for-issue-comment',
-    (scene) => onComment({ reaction_id: scene.made.get('reactions/create-for-issue-comment') })(scene),
-  ],
-  ['issues/delete-comment', onComment()],
-  ['reactions/create-for-issue', onIssue({ content: '+1' })],
-  ['reactions/list-for-issue', onIssue()],
-  ['reactions/delete-for-issue', ({ made }) => ({ ...issue, reaction_id: made.get('reactions/create-for-issue') })],
   ['repos/list-activities', inShop({ ref: 'feature', time_period: 'day', per_page: 1 })],
   ['git/get-commit', onCommit('commit_sha')],
   ['repos/create-commit-status', onCommit('sha', { state: 'pending', context: 'eph', target_url: 'https://a.example/' })],
   ['repos/get-combined-status-for-ref', onCommit('ref')],
-  ['repos/list-commit-statuses-for-ref', inShop({ ref: 'feature' })],
-  ['checks/create', onCommit('head_sha', { name: 'eph', status: 'in_progress', output: { title: 'a', summary: 'b' } })],
-  ['checks/update', onMade('checks/create', 'check_run_id', { status: 'completed', conclusion: 'success' })],
-  ['checks/get', onMade('checks/create', 'check_run_id')],
-  ['checks/list-for-ref', onCommit('ref', { check_name: 'eph', filter: 'all' })],
+  ['checks/list-for-ref', onCommit('ref', { check_name: 'build', filter: 'all' })],
   ['repos/create-deployment', onCommit('ref', { environment: 'shop', auto_merge: false, required_contexts: [] })],
   ['repos/list-deployments', inShop({ environment: 'shop' })],
   ['repos/get-deployment', onMade('repos/create-deployment', 'deployment_id')],
   ['repos/create-deployment-status', onMade('repos/create-deployment', 'deployment_id', { state: 'inactive' })],
   ['repos/list-deployment-statuses', onMade('repos/create-deployment', 'deployment_id')],
-  [
-    'repos/get-deployment-status',
-    ({ made }) => ({
-      ...shop,
-      deployment_id: made.get('repos/create-deployment'),
-      status_id: made.get('repos/create-deployment-status'),
-    }),
-  ],
   ['repos/delete-deployment', onMade('repos/create-deployment', 'deployment_id')],
-  ['repos/get-all-environments', inShop()],
-  ['repos/delete-an-environment', inShop({ environment_name: 'shop' })],
-  ['search/issues-and-pull-requests', () => ({ q: 'is:pr is:open org:acme', sort: 'updated' })],
-  ['rate-limit/get', () => ({})],
-  ['apps/revoke-installation-access-token', () => ({})],
 ];
 
 const perform = async (flavour: Flavour, scene: Scene, [operation, parameters, as]: Step): Promise<void> => {
@@ -162,7 +114,7 @@ const perform = async (flavour: Flavour, scene: Scene, [operation, parameters, a
 
 describe.each(['github.com', 'enterprise'] as const)('every operation on %s', (flavour) => {
   it('answers as GitHub describes it', async () => {
-    await using github = await GithubEmulator.start({ flavour, rateLimit: {} });
+    await using github = await GithubEmulator.start({ flavour });
     const scene = setTheScene(github);
     for (const step of steps) await perform(flavour, scene, step);
     expect(github.takeViolations()).toEqual([]);

@@ -1,12 +1,11 @@
-import { created, empty, found, invalid, notFound, ok, page } from '../http/answer.ts';
+import { found, invalid, notFound, ok, page } from '../http/answer.ts';
 import { type Route, repositoryRoute } from '../http/route.ts';
 import type { GithubState } from '../state/github-state.ts';
 import type { Label } from '../state/issue.ts';
-import { closeIssue, editIssue, reopenIssue } from '../state/issue-mutations.ts';
 import { ensureLabel, setLabels } from '../state/label-mutations.ts';
 import { hasLabel, type Issue, type Repository } from '../state/repository.ts';
 import { issueView, labelView, singleIssueView } from '../views/issue-view.ts';
-import { eventView, repositoryEventView, timelineViews } from '../views/timeline-view.ts';
+import { eventView, timelineViews } from '../views/timeline-view.ts';
 
 /** Pull requests are issues here, so either permission will do. */
 const reading = ['issues:read', 'pull_requests:read'];
@@ -35,44 +34,10 @@ export const issueRoutes: readonly Route[] = [
     return ok(singleIssueView(github, issue), issue.updatedAt);
   }),
 
-  repositoryRoute('issues/update', writing, 'triage', ({ github, repository, path, body, actor }) => {
-    const issue = findIssue(repository, path.issue_number);
-    editIssue(github, issue, { title: typeof body?.title === 'string' ? body.title : undefined, body: body?.body }, actor);
-    if (body?.labels !== undefined) setLabels(github, issue, ensureLabels(github, repository, body.labels), actor);
-    if (body?.state === 'closed') closeIssue(github, issue, actor);
-    if (body?.state === 'open') reopenIssue(github, issue, actor);
-    return ok(singleIssueView(github, issue));
-  }),
-
-  repositoryRoute('issues/list-labels-for-repo', reading, 'read', ({ github, repository }) =>
-    page([...repository.labels.values()], (label) => labelView(github, repository, label)),
-  ),
-
-  repositoryRoute('issues/get-label', reading, 'read', ({ github, repository, path }) =>
-    ok(labelView(github, repository, found(repository.labels.get(path.name.toLowerCase())))),
-  ),
-
-  repositoryRoute('issues/create-label', writing, 'write', ({ github, repository, body }) => {
-    if (repository.labels.has(body.name.toLowerCase())) throw invalid('Label', 'name', 'already_exists');
-    checkLabelName(body.name);
-    const look = { color: body.color ?? 'ededed', description: body.description ?? null };
-    return created(labelView(github, repository, ensureLabel(github, repository, body.name, look)));
-  }),
-
-  repositoryRoute('issues/list-labels-on-issue', reading, 'read', ({ github, repository, path }) =>
-    page(findIssue(repository, path.issue_number).labels, (label) => labelView(github, repository, label)),
-  ),
-
   repositoryRoute('issues/add-labels', writing, 'triage', ({ github, repository, path, body, actor }) => {
     const issue = findIssue(repository, path.issue_number);
     const added = ensureLabels(github, repository, labelsOf(body));
     setLabels(github, issue, [...issue.labels, ...added], actor);
-    return ok(issue.labels.map((label) => labelView(github, repository, label)));
-  }),
-
-  repositoryRoute('issues/set-labels', writing, 'triage', ({ github, repository, path, body, actor }) => {
-    const issue = findIssue(repository, path.issue_number);
-    setLabels(github, issue, ensureLabels(github, repository, labelsOf(body)), actor);
     return ok(issue.labels.map((label) => labelView(github, repository, label)));
   }),
 
@@ -84,20 +49,9 @@ export const issueRoutes: readonly Route[] = [
     return ok(issue.labels.map((label) => labelView(github, repository, label)));
   }),
 
-  repositoryRoute('issues/remove-all-labels', writing, 'triage', ({ github, repository, path, actor }) => {
-    setLabels(github, findIssue(repository, path.issue_number), [], actor);
-    return empty(204);
-  }),
-
   repositoryRoute('issues/list-events', reading, 'read', ({ github, repository, path }) => {
     const issue = findIssue(repository, path.issue_number);
     return page(issue.events, (event) => eventView(github, issue, event));
-  }),
-
-  repositoryRoute('issues/list-events-for-repo', reading, 'read', ({ github, repository }) => {
-    const all = [...repository.issues.values()].flatMap((issue) => issue.events.map((event) => ({ issue, event })));
-    const newestFirst = all.toSorted((a, b) => b.event.id - a.event.id);
-    return page(newestFirst, ({ issue, event }) => repositoryEventView(github, issue, event));
   }),
 
   repositoryRoute('issues/list-events-for-timeline', reading, 'read', ({ github, repository, path }) =>

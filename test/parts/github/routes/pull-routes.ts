@@ -1,10 +1,8 @@
 import { readChanges } from '../git/git-diff.ts';
-import { readCommit } from '../git/git-reading.ts';
-import { found, invalid, ok, Problem, page } from '../http/answer.ts';
+import { ok, Problem, page } from '../http/answer.ts';
 import { type Route, repositoryRoute } from '../http/route.ts';
-import { closeIssue, editIssue, reopenIssue } from '../state/issue-mutations.ts';
-import { branchRef, type PullRequest, pullRequests, type Repository } from '../state/repository.ts';
-import { changeView, commitView } from '../views/git-view.ts';
+import { type PullRequest, pullRequests, type Repository } from '../state/repository.ts';
+import { changeView } from '../views/git-view.ts';
 import { fullPullView, pullView } from '../views/pull-view.ts';
 import { reviewView } from '../views/timeline-view.ts';
 
@@ -27,32 +25,11 @@ export const pullRoutes: readonly Route[] = [
     return ok(await fullPullView(github, pull), pull.updatedAt);
   }),
 
-  repositoryRoute('pulls/update', ['pull_requests:write'], 'write', async ({ github, repository, path, body, actor }) => {
-    const pull = findPull(repository, path.pull_number);
-    if (body?.base !== undefined && !repository.refs.has(branchRef(body.base))) throw invalid('PullRequest', 'base', 'invalid');
-    editIssue(github, pull, { title: body?.title, body: body?.body, base: body?.base }, actor);
-    if (body?.state === 'closed') closeIssue(github, pull, actor);
-    if (body?.state === 'open' && !reopenIssue(github, pull, actor))
-      throw invalid(
-        'PullRequest',
-        'state',
-        'custom',
-        'state cannot be changed. The branch was deleted or the pull request merged.',
-      );
-    return ok(await fullPullView(github, pull));
-  }),
-
   repositoryRoute('pulls/list-files', ['pull_requests:read'], 'read', async ({ github, repository, path }) => {
     const { baseSha, headSha } = findPull(repository, path.pull_number);
     const from = repository.network.mergeBase(baseSha, headSha);
     const changes = await readChanges(repository.network, from, headSha);
     return page(changes.slice(0, mostFiles), (change) => changeView(github, repository, headSha, change));
-  }),
-
-  repositoryRoute('pulls/list-commits', ['pull_requests:read'], 'read', ({ github, repository, path }) => {
-    const { baseSha, headSha } = findPull(repository, path.pull_number);
-    const commits = repository.network.between(baseSha, headSha).toReversed();
-    return page(commits, async ({ sha }) => commitView(github, repository, found(await readCommit(repository.network, sha))));
   }),
 
   repositoryRoute('pulls/list-reviews', ['pull_requests:read'], 'read', ({ github, repository, path }) => {

@@ -39,21 +39,14 @@ const announce = (
 /** One of each kind per user; adding it again returns the first. */
 export const ensureReaction = (
   github: GithubState,
-  subject: Issue | Comment,
+  comment: Comment,
   content: ReactionContent,
   user: Account,
 ): { readonly reaction: Reaction; readonly isNew: boolean } => {
-  const known = subject.reactions.find((reaction) => reaction.user === user && reaction.content === content);
+  const known = comment.reactions.find((reaction) => reaction.user === user && reaction.content === content);
   if (known !== undefined) return { reaction: known, isNew: false };
   const reaction = { id: github.nextId(), user, content, createdAt: github.now() };
-  subject.reactions.push(reaction);
-  github.touch(issueOf(subject).repository);
+  comment.reactions.push(reaction);
+  github.touch(comment.issue.repository);
   return { reaction, isNew: true };
 };
-
-export const removeReaction = (github: GithubState, subject: Issue | Comment, reaction: Reaction): void => {
-  subject.reactions = subject.reactions.filter((other) => other !== reaction);
-  github.touch(issueOf(subject).repository);
-};
-
-const issueOf = (subject: Issue | Comment): Issue => ('issue' in subject ? subject.issue : subject);

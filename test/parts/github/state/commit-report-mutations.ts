@@ -18,28 +18,17 @@ export const latestStatuses = (repository: Repository, sha: string): readonly Co
   return [...latest.values()];
 };
 
-export const addCheckRun = (github: GithubState, repository: Repository, spec: Omit<CheckRun, 'id'>): CheckRun => {
-  const run = { ...spec, id: github.nextId() };
-  repository.checkRuns.set(run.id, run);
-  announceCheckRun(github, repository, run, 'created');
-  return run;
-};
-
-export const updateCheckRun = (
-  github: GithubState,
-  repository: Repository,
-  run: CheckRun,
-  change: Partial<Omit<CheckRun, 'id' | 'sha' | 'app'>>,
-): void => {
-  const wasCompleted = run.status === 'completed';
-  Object.assign(run, change);
+export const addCheckRun = (github: GithubState, repository: Repository, spec: Omit<CheckRun, 'id' | 'at'>): void => {
+  const run = { ...spec, id: github.nextId(), at: github.now() };
+  repository.checkRuns.push(run);
   github.touch(repository);
-  if (!wasCompleted && run.status === 'completed') announceCheckRun(github, repository, run, 'completed');
-};
-
-const announceCheckRun = (github: GithubState, repository: Repository, run: CheckRun, action: 'created' | 'completed'): void => {
-  github.touch(repository);
-  github.emit({ kind: 'check_run', action, run, repository, sender: run.app.bot });
+  github.emit({
+    kind: 'check_run',
+    action: run.conclusion === null ? 'created' : 'completed',
+    run,
+    repository,
+    sender: run.app.bot,
+  });
 };
 
 export const addDeployment = (
@@ -50,8 +39,7 @@ export const addDeployment = (
   const now = github.now();
   const deployment = { ...spec, id: github.nextId(), createdAt: now, updatedAt: now, statuses: [] };
   repository.deployments.set(deployment.id, deployment);
-  if (!repository.environments.has(spec.environment))
-    repository.environments.set(spec.environment, { id: github.nextId(), name: spec.environment, createdAt: now });
+  repository.environments.add(spec.environment);
   github.touch(repository);
   return deployment;
 };

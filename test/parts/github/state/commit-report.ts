@@ -14,23 +14,19 @@ export interface CommitStatus {
   readonly at: number;
 }
 
-export type CheckStatus = 'queued' | 'in_progress' | 'completed';
 export type CheckConclusion = 'success' | 'failure' | 'neutral' | 'cancelled' | 'skipped' | 'timed_out' | 'action_required';
 
 export interface CheckRun {
   readonly id: number;
   readonly sha: string;
   readonly app: App;
-  name: string;
-  externalId: string | null;
-  /** The page of the App where nothing else was given. */
-  detailsUrl: string;
-  status: CheckStatus;
-  conclusion: CheckConclusion | null;
-  readonly startedAt: number;
-  completedAt: number | undefined;
-  output: { readonly title: string | null; readonly summary: string | null; readonly text: string | null };
+  readonly name: string;
+  /** Null while it runs. */
+  readonly conclusion: CheckConclusion | null;
+  readonly at: number;
 }
+
+export const checkStatus = ({ conclusion }: CheckRun) => (conclusion === null ? 'in_progress' : 'completed');
 
 export type DeploymentState = 'error' | 'failure' | 'inactive' | 'in_progress' | 'queued' | 'pending' | 'success';
 
@@ -59,10 +55,4 @@ export interface Deployment {
   updatedAt: number;
   /** Oldest first. */
   readonly statuses: DeploymentStatus[];
-}
-
-export interface DeploymentEnvironment {
-  readonly id: number;
-  readonly name: string;
-  readonly createdAt: number;
 }

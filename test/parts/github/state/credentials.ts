@@ -48,7 +48,7 @@ export class Credentials {
     if (token.kind === 'personal') return { kind: 'user', user: token.user, token };
     const { installation, permissions, repositories } = token;
     if (!this.#github.installations.has(installation.id)) return badCredentials;
-    return { kind: 'installation', installation, permissions, repositories, token };
+    return { kind: 'installation', installation, permissions, repositories };
   }
 
   #recogniseJwt(text: string): Viewer | Refusal {

@@ -3,7 +3,6 @@ import { GitStore } from '../git/git-store.ts';
 import type { Account } from './account.ts';
 import type { App, Installation } from './app.ts';
 import type { GithubEvent } from './github-event.ts';
-import type { Hook } from './hook.ts';
 import { fullName, type Repository } from './repository.ts';
 
 export interface Urls {
@@ -20,7 +19,6 @@ export class GithubState {
   readonly repositories = new Map<number, Repository>();
   readonly apps = new Map<number, App>();
   readonly installations = new Map<number, Installation>();
-  readonly organizationHooks = new Map<number, Hook>();
   /** Grows with every change of anything. */
   version = 0;
   readonly #accounts = new Map<string, Account>();
@@ -41,10 +39,6 @@ export class GithubState {
 
   account(login: string): Account | undefined {
     return this.#accounts.get(login.toLowerCase());
-  }
-
-  get accounts(): Iterable<Account> {
-    return this.#accounts.values();
   }
 
   addAccount(login: string, type: Account['type']): Account {

@@ -69,7 +69,6 @@ const blankIssue = (
     labels: [],
     comments: [],
     events: [],
-    reactions: [],
     createdAt: github.now(),
     updatedAt: github.now(),
     closedAt: undefined,

@@ -20,10 +20,10 @@ const changeLabel = (github: GithubState, issue: Issue, label: Label, event: 'la
 };
 
 /** A label that the repository does not have yet is made on the way, as GitHub does it. */
-export const ensureLabel = (github: GithubState, repository: Repository, name: string, look?: Partial<Label>): Label => {
+export const ensureLabel = (github: GithubState, repository: Repository, name: string): Label => {
   const known = repository.labels.get(name.toLowerCase());
   if (known !== undefined) return known;
-  const label = { id: github.nextId(), name, color: look?.color ?? 'ededed', description: look?.description ?? null };
+  const label = { id: github.nextId(), name, color: 'ededed', description: null };
   repository.labels.set(name.toLowerCase(), label);
   github.touch(repository);
   return label;

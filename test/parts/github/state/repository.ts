@@ -1,7 +1,7 @@
 import type { GitNetwork } from '../git/git-network.ts';
 import type { Account } from './account.ts';
 import type { Activity } from './activity.ts';
-import type { CheckRun, CommitStatus, Deployment, DeploymentEnvironment } from './commit-report.ts';
+import type { CheckRun, CommitStatus, Deployment } from './commit-report.ts';
 import type { Hook } from './hook.ts';
 import type { IssueEvent, Label, Reaction, Review } from './issue.ts';
 
@@ -30,9 +30,9 @@ export interface Repository {
   readonly collaborators: Map<number, Role>;
   /** Newest last. */
   readonly statuses: CommitStatus[];
-  readonly checkRuns: Map<number, CheckRun>;
+  readonly checkRuns: CheckRun[];
   readonly deployments: Map<number, Deployment>;
-  readonly environments: Map<string, DeploymentEnvironment>;
+  readonly environments: Set<string>;
   readonly hooks: Map<number, Hook>;
   lastNumber: number;
   readonly createdAt: number;
@@ -49,7 +49,7 @@ export interface Comment {
   body: string;
   readonly createdAt: number;
   updatedAt: number;
-  reactions: Reaction[];
+  readonly reactions: Reaction[];
 }
 
 interface IssueBase {
@@ -63,7 +63,6 @@ interface IssueBase {
   labels: readonly Label[];
   comments: Comment[];
   readonly events: IssueEvent[];
-  reactions: Reaction[];
   readonly createdAt: number;
   updatedAt: number;
   closedAt: number | undefined;

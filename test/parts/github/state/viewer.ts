@@ -12,7 +12,6 @@ export type Viewer =
       readonly installation: Installation;
       readonly permissions: AppPermissions;
       readonly repositories: ReadonlySet<number> | undefined;
-      readonly token: Token;
     };
 
 /** The key of the rate limit: all tokens of one user share it, and so do those of one installation. */

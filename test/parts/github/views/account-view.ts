@@ -51,7 +51,8 @@ export const profileView = (github: GithubState, account: Account): Shape<'publi
   };
 };
 
-export const organizationView = (github: GithubState, account: Account): Shape<'organization-full'> => {
+/** As webhooks show an organisation. */
+export const organizationReference = (github: GithubState, account: Account): Shape<'organization-simple-webhooks'> => {
   const url = `${github.urls.api}/orgs/${account.login}`;
   return {
     login: account.login,
@@ -66,36 +67,6 @@ export const organizationView = (github: GithubState, account: Account): Shape<'
     public_members_url: `${url}/public_members{/member}`,
     avatar_url: `${github.urls.web}/avatars/u/${account.id}?v=4`,
     description: null,
-    has_organization_projects: true,
-    has_repository_projects: true,
-    public_repos: github.repositoriesOf(account).filter((repository) => !repository.private).length,
-    public_gists: 0,
-    followers: 0,
-    following: 0,
-    html_url: `${github.urls.web}/${account.login}`,
-    type: 'Organization',
-    created_at: iso(account.createdAt),
-    updated_at: iso(account.createdAt),
-    archived_at: null,
-  };
-};
-
-/** As webhooks show an organisation. */
-export const organizationReference = (github: GithubState, account: Account): Shape<'organization-simple-webhooks'> => {
-  const full = organizationView(github, account);
-  return {
-    login: full.login,
-    id: full.id,
-    node_id: full.node_id,
-    url: full.url,
-    repos_url: full.repos_url,
-    events_url: full.events_url,
-    hooks_url: full.hooks_url,
-    issues_url: full.issues_url,
-    members_url: full.members_url,
-    public_members_url: full.public_members_url,
-    avatar_url: full.avatar_url,
-    description: full.description,
   };
 };
 
@@ -106,7 +77,7 @@ export const associationOf = (author: Account, repository: Repository): Shape<'a
   return repository.collaborators.has(author.id) ? 'COLLABORATOR' : 'NONE';
 };
 
-export const collaboratorView = (github: GithubState, user: Account, repository: Repository): Shape<'collaborator'> => {
+const collaboratorView = (github: GithubState, user: Account, repository: Repository): Shape<'collaborator'> => {
   const role = roleOf(user, repository);
   return { ...accountView(github, user), permissions: permissionFlags(role), role_name: role ?? 'none' };
 };

@@ -2,7 +2,6 @@ import type { Shape } from '../openapi/shapes.ts';
 import type { Account } from '../state/account.ts';
 import type { App, Installation, Token } from '../state/app.ts';
 import type { GithubState } from '../state/github-state.ts';
-import type { Hook } from '../state/hook.ts';
 import { accountView } from './account-view.ts';
 import { repositoryView } from './repository-view.ts';
 import { iso, isoOrNull, nodeId } from './text.ts';
@@ -66,34 +65,3 @@ export const tokenView = (github: GithubState, token: Extract<Token, { kind: 'in
       : { repositories: repositories.filter((one) => one !== undefined).map((one) => repositoryView(github, one)) }),
   };
 };
-
-/** At the address of its repository or organisation. */
-const commonHookView = (url: string, hook: Hook) => ({
-  id: hook.id,
-  name: 'web',
-  active: hook.active,
-  events: [...hook.events],
-  config: {
-    content_type: 'json',
-    insecure_ssl: '0',
-    url: hook.url,
-    ...(hook.secret === undefined ? {} : { secret: '********' }),
-  },
-  updated_at: iso(hook.createdAt),
-  created_at: iso(hook.createdAt),
-  url: `${url}/hooks/${hook.id}`,
-  ping_url: `${url}/hooks/${hook.id}/pings`,
-  deliveries_url: `${url}/hooks/${hook.id}/deliveries`,
-});
-
-export const hookView = (url: string, hook: Hook): Shape<'hook'> => ({
-  ...commonHookView(url, hook),
-  type: 'Repository',
-  test_url: `${url}/hooks/${hook.id}/test`,
-  last_response: { code: null, status: 'unused', message: null },
-});
-
-export const organizationHookView = (url: string, hook: Hook): Shape<'org-hook'> => ({
-  ...commonHookView(url, hook),
-  type: 'Organization',
-});

@@ -1,5 +1,5 @@
 import type { Shape } from '../openapi/shapes.ts';
-import type { CheckRun, CommitStatus, Deployment, DeploymentEnvironment, DeploymentStatus } from '../state/commit-report.ts';
+import { type CheckRun, type CommitStatus, checkStatus, type Deployment, type DeploymentStatus } from '../state/commit-report.ts';
 import { latestStatuses } from '../state/commit-report-mutations.ts';
 import type { GithubState } from '../state/github-state.ts';
 import { pullRequests, type Repository } from '../state/repository.ts';
@@ -7,7 +7,7 @@ import type { Viewer } from '../state/viewer.ts';
 import { accountView, repositoryHtmlUrl } from './account-view.ts';
 import { appView, viaApp } from './app-view.ts';
 import { listedRepositoryView, repositoryUrl } from './repository-view.ts';
-import { encodePath, iso, isoOrNull, nodeId } from './text.ts';
+import { iso, nodeId } from './text.ts';
 
 export const statusView = (github: GithubState, repository: Repository, status: CommitStatus): Shape<'status'> => ({
   ...simpleStatusView(github, repository, status),
@@ -59,15 +59,15 @@ export const checkRunView = (github: GithubState, repository: Repository, run: C
     name: run.name,
     node_id: nodeId('CR', run.id),
     head_sha: run.sha,
-    external_id: run.externalId,
+    external_id: '',
     url,
     html_url: `${repositoryHtmlUrl(github, repository)}/runs/${run.id}`,
-    details_url: run.detailsUrl,
-    status: run.status,
+    details_url: github.urls.web,
+    status: checkStatus(run),
     conclusion: run.conclusion,
-    started_at: iso(run.startedAt),
-    completed_at: isoOrNull(run.completedAt),
-    output: { ...run.output, annotations_count: 0, annotations_url: `${url}/annotations` },
+    started_at: iso(run.at),
+    completed_at: run.conclusion === null ? null : iso(run.at),
+    output: { title: null, summary: null, text: null, annotations_count: 0, annotations_url: `${url}/annotations` },
     check_suite: { id: run.app.id },
     app: appView(github, run.app),
     pull_requests: pullsAt(github, repository, run.sha),
@@ -137,19 +137,3 @@ export const deploymentStatusView = (
     performed_via_github_app: viaApp(github, status.creator),
   };
 };
-
-export const environmentView = (
-  github: GithubState,
-  repository: Repository,
-  environment: DeploymentEnvironment,
-): Shape<'environment'> => ({
-  id: environment.id,
-  node_id: nodeId('EN', environment.id),
-  name: environment.name,
-  url: `${repositoryUrl(github, repository)}/environments/${encodePath(environment.name)}`,
-  html_url: `${repositoryHtmlUrl(github, repository)}/deployments/activity_log?environments_filter=${encodeURIComponent(environment.name)}`,
-  created_at: iso(environment.createdAt),
-  updated_at: iso(environment.createdAt),
-  protection_rules: [],
-  deployment_branch_policy: null,
-});

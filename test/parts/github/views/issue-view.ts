@@ -75,7 +75,7 @@ export const issueView = (github: GithubState, issue: Issue): Shape<'issue'> & {
     updated_at: iso(issue.updatedAt),
     closed_at: isoOrNull(issue.closedAt),
     author_association: associationOf(issue.author, repository),
-    reactions: reactionSummary(url, issue.reactions),
+    reactions: reactionSummary(url, []),
     performed_via_github_app: viaApp(github, issue.author),
     ...(issue.kind === 'pull' ? { draft: issue.draft, pull_request: pullReference(github, issue) } : {}),
   };
@@ -95,16 +95,6 @@ const pullReference = (github: GithubState, pull: Extract<Issue, { kind: 'pull' 
     diff_url: `${html}.diff`,
     patch_url: `${html}.patch`,
     merged_at: isoOrNull(pull.merged?.at),
-  };
-};
-
-export const foundIssueView = (github: GithubState, issue: Issue): Shape<'issue-search-result-item'> => {
-  const { state_reason: _, body, ...view } = issueView(github, issue);
-  return {
-    ...view,
-    ...(typeof body === 'string' ? { body } : {}),
-    score: 1,
-    author_association: associationOf(issue.author, issue.repository),
   };
 };
 

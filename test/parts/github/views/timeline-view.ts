@@ -4,7 +4,7 @@ import type { IssueEvent, Review } from '../state/issue.ts';
 import type { Issue, PullRequest } from '../state/repository.ts';
 import { accountView, associationOf } from './account-view.ts';
 import { viaApp } from './app-view.ts';
-import { commentView, issueHtmlUrl, issueView } from './issue-view.ts';
+import { commentView, issueHtmlUrl } from './issue-view.ts';
 import { repositoryUrl } from './repository-view.ts';
 import { iso, nodeId } from './text.ts';
 
@@ -26,12 +26,6 @@ export const eventView = (github: GithubState, issue: Issue, event: IssueEvent) 
     ...('from' in event ? { rename: { from: event.from, to: event.to } } : {}),
   };
 };
-
-/** In the list of a whole repository an event also says whom it happened to. */
-export const repositoryEventView = (github: GithubState, issue: Issue, event: IssueEvent) => ({
-  ...eventView(github, issue, event),
-  issue: issueView(github, issue),
-});
 
 export const reviewView = (github: GithubState, pull: PullRequest, review: Review): Shape<'pull-request-review'> => {
   const pullUrl = `${repositoryUrl(github, pull.repository)}/pulls/${pull.number}`;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { verify } from '@octokit/webhooks-methods';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GithubEmulator } from '../github-emulator.ts';
-import { octokitFor, octokitForApp } from '../octokit-clients.ts';
+import { octokitFor } from '../octokit-clients.ts';
 
 const secret = 'only we know';
 
@@ -171,24 +171,16 @@ describe('webhooks', () => {
     });
   });
 
-  it('of an organisation report events of all its repositories, including those of Apps', async () => {
+  it('go to the App for all repositories of the organisation, including its own events', async () => {
     await using github = await GithubEmulator.start();
-    github.createOrganization('acme', { owners: ['olga'] });
-    const app = github.createApp();
-    const octokit = octokitForApp(github, app, app.install('acme'));
-    await octokitFor(github, github.createToken({ by: 'olga' })).request('POST /orgs/{org}/hooks', {
-      org: 'acme',
-      name: 'web',
-      config: { url },
-      events: ['*'],
-    });
+    github.createOrganization('acme');
+    const app = github.createApp({ webhook: { url, secret } });
+    app.install('acme');
     const repository = github.createRepository('acme/shop', { private: true });
     repository.makePublic();
-    const shop = { owner: 'acme', repo: 'shop' };
-    const head_sha = repository.push('main', { x: '1' });
-    const run = await octokit.request('POST /repos/{owner}/{repo}/check-runs', { ...shop, name: 'eph', head_sha });
-    const update = 'PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}';
-    await octokit.request(update, { ...shop, check_run_id: run.data.id, conclusion: 'failure' });
+    const sha = repository.push('main', { x: '1' });
+    repository.addCheckRun(app, sha, 'build');
+    repository.addCheckRun(app, sha, 'build', 'failure');
     github.createOrganization('other');
     repository.fork('mallory').push('main', { x: '2' });
     repository.delete();
@@ -204,26 +196,17 @@ describe('webhooks', () => {
     expect(receiver.received[4]?.payload).toMatchObject({ sender: { login: 'eph[bot]' }, check_run: { conclusion: 'failure' } });
   });
 
-  it('are registered through the API and send a ping', async () => {
+  it('report only the chosen events, after a ping', async () => {
     await using github = await GithubEmulator.start();
     const repository = github.createRepository('acme/shop');
-    const octokit = octokitFor(github, github.createToken());
-    const create = 'POST /repos/{owner}/{repo}/hooks';
-    const config = { url, content_type: 'json', secret };
-    const shop = { owner: 'acme', repo: 'shop' };
-    const { data } = await octokit.request(create, { ...shop, config, events: ['issue_comment'] });
-    expect(data.config.secret).toBe('********');
-    await expect(octokit.request(create, { ...shop, config })).rejects.toMatchObject({ status: 422 });
-    const issue = repository.openIssue('Help');
+    repository.addHook(url, { secret, events: ['issue_comment'] });
     const comment = 'POST /repos/{owner}/{repo}/issues/{issue_number}/comments';
-    await octokit.request(comment, { ...shop, issue_number: issue, body: 'me too' });
+    const shop = { owner: 'acme', repo: 'shop', issue_number: repository.openIssue('Help') };
+    await octokitFor(github, github.createToken()).request(comment, { ...shop, body: 'me too' });
+    repository.push('main', { x: '1' });
     await github.webhooks.settled();
     expect(receiver.names).toEqual(['ping', 'issue_comment.created']);
     expect(receiver.received[1]?.payload).not.toHaveProperty('issue.pull_request');
-    await octokit.request('DELETE /repos/{owner}/{repo}/hooks/{hook_id}', { ...shop, hook_id: data.id });
-    await octokit.request(comment, { ...shop, issue_number: issue, body: 'and me' });
-    await github.webhooks.settled();
-    expect(receiver.received).toHaveLength(2);
   });
 
   it('can be switched off, dropped, doubled, delayed and replayed', async () => {

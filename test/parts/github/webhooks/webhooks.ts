@@ -87,14 +87,11 @@ export class Webhooks {
   #receiversOf(event: GithubEvent): readonly Receiver[] {
     if (event.kind === 'ping') return [{ hook: event.hook, installation: undefined }];
     const { repository } = event;
-    const ofOwner = [...this.#github.organizationHooks.values()].filter(({ target }) => target.id === repository.owner.id);
     const ofApps = [...this.#github.installations.values()]
       .filter(({ account, selected }) => account === repository.owner && (selected?.has(repository.id) ?? true))
       .flatMap((installation) => (installation.app.hook === undefined ? [] : [{ hook: installation.app.hook, installation }]));
-    const plain = [...repository.hooks.values(), ...ofOwner].map((hook) => ({ hook, installation: undefined }));
-    return [...plain, ...ofApps].filter(
-      ({ hook }) => hook.active && (hook.events.includes('*') || hook.events.includes(event.kind)),
-    );
+    const plain = [...repository.hooks.values()].map((hook) => ({ hook, installation: undefined }));
+    return [...plain, ...ofApps].filter(({ hook }) => hook.events.includes('*') || hook.events.includes(event.kind));
   }
 
   #enqueue(delivery: Delivery): void {

@@ -122,7 +122,7 @@ export class GitlabApi {
       if (match === undefined) throw this.#unknown(request);
       const user = isAnonymous ? undefined : authenticate(token, scopesFor(match.endpoint), this.#parts.state.now());
       return await this.#remember(request, match, user, emptyPages, async () => {
-        const call = { ...this.#call(request, match, user), token, emptyPages };
+        const call = { ...this.#call(request, match, user), emptyPages };
         return this.#check(match.endpoint, await match.endpoint.handle(call as Call<never>));
       });
     } catch (error) {
@@ -215,5 +215,5 @@ const conditional = ({ method, headers }: Received, answer: Answer): Answer => {
 const scopesFor = ({ name }: Endpoint): readonly Scope[] => {
   if (!name.startsWith('GET ')) return ['api'];
   if (name === 'GET /user') return ['api', 'read_api', 'read_user'];
-  return /\/repository\/(files|archive)/u.test(name) ? ['api', 'read_api', 'read_repository'] : ['api', 'read_api'];
+  return ['api', 'read_api'];
 };

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { Token } from '../state/access.ts';
 import type { User } from '../state/entities.ts';
 import type { GitlabState } from '../state/state.ts';
 
@@ -8,7 +7,6 @@ export interface Call<Parameters> {
   readonly state: GitlabState;
   /** Undefined for a request without a token. */
   readonly user: User | undefined;
-  readonly token: Token | undefined;
   readonly method: string;
   /** Path and query, as they were sent. */
   readonly target: string;

@@ -3,30 +3,23 @@ import { paginate } from '../http/pagination.ts';
 import { parameters } from '../shapes/parameters.ts';
 import { shapes } from '../shapes/shapes.ts';
 import { findProject, requireCode, requireRole } from '../state/access.ts';
-import type { Hook, Project } from '../state/entities.ts';
+import type { Project } from '../state/entities.ts';
 import {
   createDeployment,
   createEnvironment,
-  deleteDeployment,
   deleteEnvironment,
-  findDeployment,
   findEnvironment,
   lastDeployment,
   stopEnvironment,
-  updateDeployment,
   updateEnvironment,
 } from '../state/environments.ts';
-import { latestStatuses, pipelineStatus, setCommitStatus } from '../state/pipelines.ts';
-import { addHook } from '../state/project-hooks.ts';
-import { badRequest, invalid, noRecord, notFound } from '../state/refusal.ts';
+import { latestStatuses, setCommitStatus } from '../state/pipelines.ts';
+import { badRequest, invalid, notFound } from '../state/refusal.ts';
 import {
   representCommitStatus,
   representDeployment,
   representEnvironment,
   representEnvironmentDetail,
-  representHook,
-  representPipeline,
-  representPipelineBasic,
 } from '../views/represent-delivery.ts';
 
 const projectOf = (call: Call<unknown>): Project => {
@@ -37,20 +30,6 @@ const projectOf = (call: Call<unknown>): Project => {
 const developedBy = (call: Call<unknown>) => {
   const project = projectOf(call);
   return { project, user: requireRole(call.user, project, 'developer') };
-};
-const maintainedBy = (call: Call<unknown>): Project => {
-  const project = projectOf(call);
-  requireRole(call.user, project, 'maintainer');
-  return project;
-};
-const hookOf = (call: Call<unknown>): { readonly project: Project; readonly hook: Hook } => {
-  const project = maintainedBy(call);
-  const hook = project.hooks.get(Number(call.path('hook_id')));
-  if (hook === undefined) throw noRecord();
-  return { project, hook };
-};
-const refuseHookUrl = (url: string): void => {
-  if (!/^https?:\/\//u.test(url)) throw invalid({ url: ['is blocked: Only allowed schemes are http, https'] });
 };
 
 const sorted = <Item>(items: readonly Item[], key: (item: Item) => number | string, sort: 'asc' | 'desc'): readonly Item[] => {
@@ -106,36 +85,6 @@ export const deliveryEndpoints = [
       pipelineId,
     };
     return { status: 201, body: representCommitStatus(call.state, await setCommitStatus(call.state, user, project, status)) };
-  }),
-  endpoint('GET /projects/:id/pipelines', parameters.pipelines, shapes.pipelines, (call) => {
-    const project = projectOf(call);
-    const {
-      sha,
-      ref,
-      status,
-      source,
-      updated_after: after = -Infinity,
-      updated_before: before = Infinity,
-      order_by: order = 'id',
-      sort = 'desc',
-    } = call.parameters;
-    const found = project.pipelines.filter(
-      (pipeline) =>
-        (sha === undefined || pipeline.sha === sha) &&
-        (ref === undefined || pipeline.ref === ref) &&
-        (source === undefined || pipeline.source === source) &&
-        (status === undefined || pipelineStatus(project, pipeline) === status) &&
-        pipeline.updatedAt >= after &&
-        pipeline.updatedAt <= before,
-    );
-    const ordered = sorted(found, (pipeline) => (order === 'updated_at' ? pipeline.updatedAt : pipeline.id), sort);
-    return paginate(call, ordered, (pipeline) => representPipelineBasic(call.state, project, pipeline));
-  }),
-  endpoint('GET /projects/:id/pipelines/:pipeline_id', parameters.none, shapes.pipeline, (call) => {
-    const project = projectOf(call);
-    const pipeline = project.pipelines.find(({ id }) => id === Number(call.path('pipeline_id')));
-    if (pipeline === undefined) throw noRecord();
-    return { body: representPipeline(call.state, project, pipeline) };
   }),
 
   endpoint('GET /projects/:id/environments', parameters.environments, shapes.environments, (call) => {
@@ -195,49 +144,5 @@ export const deliveryEndpoints = [
     if ((await (await call.state.repositoryOf(project)).resolve(call.parameters.sha)) === undefined)
       throw invalid({ sha: ['The sha does not exist'] });
     return { status: 201, body: representDeployment(call.state, createDeployment(call.state, user, project, call.parameters)) };
-  }),
-  endpoint('GET /projects/:id/deployments/:deployment_id', parameters.none, shapes.deployment, (call) => ({
-    body: representDeployment(call.state, findDeployment(projectOf(call), call.path('deployment_id'))),
-  })),
-  endpoint('PUT /projects/:id/deployments/:deployment_id', parameters.deploymentUpdate, shapes.deployment, (call) => {
-    const deployment = findDeployment(developedBy(call).project, call.path('deployment_id'));
-    updateDeployment(call.state, deployment, call.parameters.status);
-    return { body: representDeployment(call.state, deployment) };
-  }),
-  endpoint('DELETE /projects/:id/deployments/:deployment_id', parameters.none, undefined, (call) => {
-    const project = maintainedBy(call);
-    deleteDeployment(call.state, project, findDeployment(project, call.path('deployment_id')));
-    return { status: 204 };
-  }),
-
-  endpoint('GET /projects/:id/hooks', parameters.pages, shapes.hooks, (call) => {
-    const project = maintainedBy(call);
-    return paginate(call, [...project.hooks.values()], (hook) => representHook(project, hook));
-  }),
-  endpoint('GET /projects/:id/hooks/:hook_id', parameters.none, shapes.hook, (call) => {
-    const { project, hook } = hookOf(call);
-    return { body: representHook(project, hook) };
-  }),
-  endpoint('POST /projects/:id/hooks', parameters.newHook, shapes.hook, (call) => {
-    const project = maintainedBy(call);
-    const { url, ...settings } = call.parameters;
-    refuseHookUrl(url);
-    return { status: 201, body: representHook(project, addHook(call.state, project, url, settings)) };
-  }),
-  endpoint('PUT /projects/:id/hooks/:hook_id', parameters.hookUpdate, shapes.hook, (call) => {
-    const { project, hook } = hookOf(call);
-    const { url, token, ...settings } = call.parameters;
-    refuseHookUrl(url);
-    hook.url = url;
-    hook.token = token ?? hook.token;
-    for (const [name, value] of Object.entries(settings)) hook.settings.set(name, value);
-    call.state.touch();
-    return { body: representHook(project, hook) };
-  }),
-  endpoint('DELETE /projects/:id/hooks/:hook_id', parameters.none, undefined, (call) => {
-    const { project, hook } = hookOf(call);
-    project.hooks.delete(hook.id);
-    call.state.touch();
-    return { status: 204 };
   }),
 ];

@@ -3,11 +3,8 @@ import { paginate } from '../http/pagination.ts';
 import { parameters } from '../shapes/parameters.ts';
 import { shapes } from '../shapes/shapes.ts';
 import { canSee, findGroup, findMergeRequest, findProject, projectsIn, requireCode, requireUser } from '../state/access.ts';
-import { approve, unapprove } from '../state/approvals.ts';
 import { isDraft, type MergeRequest, type Project } from '../state/entities.ts';
-import { openMergeRequest, updateMergeRequest } from '../state/merge-requests.ts';
-import { noRecord } from '../state/refusal.ts';
-import { representPipelineBasic } from '../views/represent-delivery.ts';
+import { updateMergeRequest } from '../state/merge-requests.ts';
 import { representDiff } from '../views/represent-diff.ts';
 import {
   representApprovals,
@@ -85,14 +82,14 @@ const changesCount = async (merge: MergeRequest): Promise<string | null> => {
   return String((await repository.changedFiles(merge.baseSha, merge.sha)).length);
 };
 
-const showMergeRequest = async (call: Call<unknown>, merge: MergeRequest, status = 200) => {
+const showMergeRequest = async (call: Call<unknown>, merge: MergeRequest) => {
   const body = representMergeRequest(call.state, call.user, merge, await changesCount(merge));
   // A request for a single merge request makes GitLab check whether it can be merged; the list changes, `updated_at` does not.
   if (merge.mergeStatus === 'unchecked' && merge.state === 'opened') {
     merge.mergeStatus = 'can_be_merged';
     call.state.touch();
   }
-  return { status, body };
+  return { body };
 };
 
 export const mergeRequestEndpoints = [
@@ -111,20 +108,6 @@ export const mergeRequestEndpoints = [
     return paginate(call, select(call, all), (merge) =>
       representMergeRequestBasic(call.state, merge, { ofProject: false, labelDetails }),
     );
-  }),
-  endpoint('POST /projects/:id/merge_requests', parameters.newMergeRequest, shapes.mergeRequest, async (call) => {
-    const source = projectOf(call);
-    const {
-      target_project_id: targetId,
-      source_branch: sourceBranch,
-      target_branch: targetBranch,
-      title,
-      description,
-      labels,
-    } = call.parameters;
-    const target = targetId === undefined ? source : findProject(call.state, call.user, String(targetId), call);
-    const wanted = { source, sourceBranch, targetBranch, title, description, labels };
-    return showMergeRequest(call, await openMergeRequest(call.state, requireUser(call.user), target, wanted), 201);
   }),
   endpoint('GET /projects/:id/merge_requests/:merge_request_iid', parameters.mergeRequest, shapes.mergeRequest, (call) =>
     showMergeRequest(call, mergeOf(call)),
@@ -161,30 +144,10 @@ export const mergeRequestEndpoints = [
     const merge = mergeOf(call);
     return paginate(call, merge.versions.toReversed(), (version) => representVersion(merge, version));
   }),
-  endpoint('GET /projects/:id/merge_requests/:merge_request_iid/pipelines', parameters.pages, shapes.pipelines, (call) => {
-    const merge = mergeOf(call);
-    const refs = [merge.sourceBranch, `refs/merge-requests/${merge.iid}/head`];
-    const found = [...new Set([merge.target, merge.source])].flatMap((project) =>
-      project === undefined
-        ? []
-        : project.pipelines.filter(({ ref }) => refs.includes(ref)).map((pipeline) => ({ project, pipeline })),
-    );
-    const newest = found.toSorted((a, b) => b.pipeline.id - a.pipeline.id);
-    return paginate(call, newest, ({ project, pipeline }) => representPipelineBasic(call.state, project, pipeline));
-  }),
 
   endpoint('GET /projects/:id/merge_requests/:merge_request_iid/approvals', parameters.none, shapes.approvals, (call) => ({
     body: representApprovals(call.state, call.user, mergeOf(call)),
   })),
-  endpoint('POST /projects/:id/merge_requests/:merge_request_iid/approve', parameters.approval, shapes.approvals, (call) => {
-    const merge = mergeOf(call);
-    approve(call.state, requireUser(call.user), merge, call.parameters.sha);
-    return { status: 201, body: representApprovals(call.state, call.user, merge) };
-  }),
-  endpoint('POST /projects/:id/merge_requests/:merge_request_iid/unapprove', parameters.none, undefined, (call) => {
-    unapprove(call.state, requireUser(call.user), mergeOf(call));
-    return { status: 201 };
-  }),
 
   endpoint(
     'GET /projects/:id/merge_requests/:merge_request_iid/resource_label_events',
@@ -193,17 +156,6 @@ export const mergeRequestEndpoints = [
     (call) => {
       const merge = mergeOf(call);
       return paginate(call, merge.labelEvents, (event) => representLabelEvent(call.state, merge, event));
-    },
-  ),
-  endpoint(
-    'GET /projects/:id/merge_requests/:merge_request_iid/resource_label_events/:event_id',
-    parameters.none,
-    shapes.labelEvent,
-    (call) => {
-      const merge = mergeOf(call);
-      const event = merge.labelEvents.find(({ id }) => id === Number(call.path('event_id')));
-      if (event === undefined) throw noRecord();
-      return { body: representLabelEvent(call.state, merge, event) };
     },
   ),
 ];

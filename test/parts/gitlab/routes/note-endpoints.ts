@@ -3,10 +3,11 @@ import { paginate } from '../http/pagination.ts';
 import { parameters } from '../shapes/parameters.ts';
 import { shapes } from '../shapes/shapes.ts';
 import { findMergeRequest, findProject, requireCode, requireUser } from '../state/access.ts';
-import type { MergeRequest, Note } from '../state/entities.ts';
-import { addNote, deleteNote, editNote, findNote } from '../state/notes.ts';
+import { addAward } from '../state/awards.ts';
+import type { MergeRequest } from '../state/entities.ts';
+import { addNote, editNote, findNote } from '../state/notes.ts';
 import { conflict } from '../state/refusal.ts';
-import { representNote } from '../views/represent-merge-request.ts';
+import { representAward, representNote } from '../views/represent-merge-request.ts';
 
 const notesPath = '/projects/:id/merge_requests/:merge_request_iid/notes';
 
@@ -15,7 +16,6 @@ const mergeOf = (call: Call<unknown>): MergeRequest => {
   requireCode(call.user, project);
   return findMergeRequest(project, call.path('merge_request_iid'));
 };
-const noteOf = (call: Call<unknown>): Note => findNote(mergeOf(call), call.path('note_id'));
 
 export const noteEndpoints = [
   endpoint(`GET ${notesPath}`, parameters.notes, shapes.notes, (call) => {
@@ -27,9 +27,6 @@ export const noteEndpoints = [
     const ascending = chosen.toSorted((a, b) => a[key] - b[key] || a.id - b.id);
     return paginate(call, sort === 'asc' ? ascending : ascending.toReversed(), (note) => representNote(call.state, note));
   }),
-  endpoint(`GET ${notesPath}/:note_id`, parameters.none, shapes.note, (call) => ({
-    body: representNote(call.state, noteOf(call)),
-  })),
   endpoint(`POST ${notesPath}`, parameters.newNote, shapes.note, (call) => {
     const merge = mergeOf(call);
     const { body, internal, merge_request_diff_head_sha: head } = call.parameters;
@@ -37,12 +34,13 @@ export const noteEndpoints = [
     return { status: 201, body: representNote(call.state, addNote(call.state, requireUser(call.user), merge, body, internal)) };
   }),
   endpoint(`PUT ${notesPath}/:note_id`, parameters.noteUpdate, shapes.note, (call) => {
-    const note = noteOf(call);
+    const note = findNote(mergeOf(call), call.path('note_id'));
     editNote(call.state, requireUser(call.user), note, call.parameters.body);
     return { body: representNote(call.state, note) };
   }),
-  endpoint(`DELETE ${notesPath}/:note_id`, parameters.none, undefined, (call) => {
-    deleteNote(call.state, requireUser(call.user), noteOf(call));
-    return { status: 204 };
+  endpoint(`POST ${notesPath}/:note_id/award_emoji`, parameters.newAward, shapes.award, (call) => {
+    const note = findNote(mergeOf(call), call.path('note_id'));
+    const award = addAward(call.state, requireUser(call.user), note, call.parameters.name);
+    return { status: 201, body: representAward(call.state, note, award) };
   }),
 ];

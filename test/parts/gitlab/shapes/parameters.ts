@@ -67,48 +67,12 @@ const environmentAttributes = {
   auto_stop_setting: z.enum(['always', 'with_action']).optional(),
 };
 
-/** https://docs.gitlab.com/api/project_webhooks/#add-a-webhook-to-a-project */
-const hookAttributes = {
-  token: z.string().optional(),
-  name: z.string().optional(),
-  description: z.string().optional(),
-  push_events: flag.optional(),
-  tag_push_events: flag.optional(),
-  merge_requests_events: flag.optional(),
-  note_events: flag.optional(),
-  issues_events: flag.optional(),
-  confidential_issues_events: flag.optional(),
-  confidential_note_events: flag.optional(),
-  job_events: flag.optional(),
-  pipeline_events: flag.optional(),
-  wiki_page_events: flag.optional(),
-  deployment_events: flag.optional(),
-  feature_flag_events: flag.optional(),
-  releases_events: flag.optional(),
-  emoji_events: flag.optional(),
-  resource_access_token_events: flag.optional(),
-  push_events_branch_filter: z.string().optional(),
-  enable_ssl_verification: flag.optional(),
-};
-
 const deploymentStatus = z.enum(['running', 'success', 'failed', 'canceled']);
 
 export const parameters = {
   none: z.strictObject({}),
   pages: z.strictObject(pages),
 
-  /** https://docs.gitlab.com/api/users/#list-users */
-  users: z.strictObject({ ...pages, username: z.string().optional() }),
-
-  /** https://docs.gitlab.com/api/projects/#list-all-projects; keyset by id as in https://docs.gitlab.com/api/rest/#keyset-based-pagination */
-  projects: z.strictObject({
-    ...projectFilters,
-    membership: flag.optional(),
-    owned: flag.optional(),
-    pagination: z.literal('keyset').optional(),
-    id_after: integer.optional(),
-    id_before: integer.optional(),
-  }),
   /** https://docs.gitlab.com/api/projects/#list-a-users-projects */
   userProjects: z.strictObject({ ...projectFilters, owned: flag.optional() }),
   /** https://docs.gitlab.com/api/projects/#get-a-single-project */
@@ -120,8 +84,6 @@ export const parameters = {
     with_shared: flag.optional(),
     owned: flag.optional(),
   }),
-  /** https://docs.gitlab.com/api/groups/#get-a-single-group */
-  group: z.strictObject({ with_projects: flag.optional() }),
 
   /** https://docs.gitlab.com/api/merge_requests/#list-project-merge-requests */
   mergeRequests: z.strictObject({ ...mergeRequestFilters, iids: z.array(integer).optional() }),
@@ -133,15 +95,6 @@ export const parameters = {
     include_rebase_in_progress: flag.optional(),
     render_html: flag.optional(),
   }),
-  /** https://docs.gitlab.com/api/merge_requests/#create-mr */
-  newMergeRequest: z.strictObject({
-    source_branch: z.string(),
-    target_branch: z.string(),
-    title: z.string(),
-    description: z.string().optional(),
-    labels: names.optional(),
-    target_project_id: integer.optional(),
-  }),
   /** https://docs.gitlab.com/api/merge_requests/#update-mr */
   mergeRequestUpdate: z.strictObject({
     add_labels: names.optional(),
@@ -152,8 +105,6 @@ export const parameters = {
     state_event: z.enum(['close', 'reopen']).optional(),
     target_branch: z.string().optional(),
   }),
-  /** https://docs.gitlab.com/api/merge_request_approvals/#approve-merge-request */
-  approval: z.strictObject({ sha: z.string().optional() }),
 
   /** https://docs.gitlab.com/api/notes/#list-all-merge-request-notes */
   notes: z.strictObject({
@@ -174,15 +125,6 @@ export const parameters = {
   /** https://docs.gitlab.com/api/emoji_reactions/#add-a-new-emoji-reaction-to-a-comment */
   newAward: z.strictObject({ name: z.string() }),
 
-  /** https://docs.gitlab.com/api/labels/#list-labels */
-  labels: z.strictObject({
-    ...pages,
-    with_counts: flag.optional(),
-    include_ancestor_groups: flag.optional(),
-    search: z.string().optional(),
-  }),
-  /** https://docs.gitlab.com/api/labels/#create-a-new-label */
-  newLabel: z.strictObject({ name: z.string(), color: z.string(), description: z.string().optional() }),
   /** https://docs.gitlab.com/api/commits/#list-the-statuses-of-a-commit */
   commitStatuses: z.strictObject({
     ...pages,
@@ -204,18 +146,6 @@ export const parameters = {
     description: z.string().optional(),
     coverage: decimal.optional(),
     pipeline_id: integer.optional(),
-  }),
-  /** https://docs.gitlab.com/api/pipelines/#list-project-pipelines */
-  pipelines: z.strictObject({
-    ...pages,
-    sha: z.string().optional(),
-    ref: z.string().optional(),
-    status: z.string().optional(),
-    source: z.string().optional(),
-    updated_after: time.optional(),
-    updated_before: time.optional(),
-    order_by: z.enum(['id', 'status', 'ref', 'updated_at', 'user_id']).optional(),
-    sort: order.optional(),
   }),
 
   /** https://docs.gitlab.com/api/environments/#list-environments */
@@ -246,13 +176,4 @@ export const parameters = {
     tag: flag,
     status: deploymentStatus,
   }),
-  /** https://docs.gitlab.com/api/deployments/#update-a-deployment */
-  deploymentUpdate: z.strictObject({ status: deploymentStatus }),
-
-  /** https://docs.gitlab.com/api/members/#list-all-members-of-a-group-or-project-including-inherited-and-invited-members */
-  members: z.strictObject({ ...pages, query: z.string().optional(), user_ids: z.array(integer).optional() }),
-
-  newHook: z.strictObject({ url: z.string(), ...hookAttributes }),
-  /** https://docs.gitlab.com/api/project_webhooks/#edit-a-project-webhook */
-  hookUpdate: z.strictObject({ url: z.string(), ...hookAttributes }),
 } as const;

@@ -41,26 +41,6 @@ const currentUser = z.strictObject({
   private_profile: z.boolean(),
 });
 
-/** https://docs.gitlab.com/api/users/#list-users */
-const users = z.array(userBasic);
-
-/** https://docs.gitlab.com/api/personal_access_tokens/#retrieve-details-on-a-personal-access-token */
-const token = z.strictObject({
-  id,
-  name: z.string(),
-  revoked: z.boolean(),
-  created_at: time,
-  description: z.string().nullable(),
-  scopes: z.array(z.string()),
-  user_id: id,
-  last_used_at: time.nullable(),
-  active: z.boolean(),
-  expires_at: day.nullable(),
-});
-
-/** https://docs.gitlab.com/api/version/ */
-const version = z.strictObject({ version: z.string(), revision: z.string() });
-
 /** https://docs.gitlab.com/api/projects/#get-a-single-project, `namespace` */
 const namespace = z.strictObject({
   id,
@@ -114,23 +94,6 @@ const project = z.strictObject({
   permissions: z.strictObject({ project_access: access, group_access: access }).optional(),
 });
 
-/** https://docs.gitlab.com/api/groups/#get-a-single-group */
-const group = z.strictObject({
-  id,
-  web_url: url,
-  name: z.string(),
-  path: z.string(),
-  description: z.string(),
-  visibility,
-  avatar_url: url.nullable(),
-  full_name: z.string(),
-  full_path: z.string(),
-  parent_id: id.nullable(),
-  created_at: time,
-  archived: z.boolean(),
-  marked_for_deletion_on: day.nullable(),
-});
-
 /** https://docs.gitlab.com/api/members/#get-a-member-of-a-group-or-project-including-inherited-and-invited-members */
 const member = z.strictObject({
   ...userBasic.shape,
@@ -151,12 +114,6 @@ const label = z.strictObject({
   description: z.string().nullable(),
   description_html: z.string(),
 });
-const projectLabel = z.strictObject({
-  ...label.shape,
-  subscribed: z.boolean(),
-  priority: z.int().nullable(),
-  is_project_label: z.boolean(),
-});
 
 /** https://docs.gitlab.com/api/pipelines/#list-project-pipelines */
 const pipelineBasic = z.strictObject({
@@ -166,7 +123,7 @@ const pipelineBasic = z.strictObject({
   sha,
   ref: z.string(),
   status: z.enum(['created', 'pending', 'running', 'success', 'failed', 'canceled', 'skipped']),
-  source: z.enum(['push', 'merge_request_event', 'external']),
+  source: z.literal('external'),
   created_at: time,
   updated_at: time,
   web_url: url,
@@ -339,7 +296,7 @@ const award = z.strictObject({
   created_at: time,
   updated_at: time,
   awardable_id: id,
-  awardable_type: z.enum(['MergeRequest', 'Note']),
+  awardable_type: z.literal('Note'),
 });
 
 /** https://docs.gitlab.com/api/merge_requests/#get-merge-request-diff-versions */
@@ -411,39 +368,6 @@ const environmentDetail = z.strictObject({
   cluster_agent: z.null(),
 });
 
-/** https://docs.gitlab.com/api/project_webhooks/#get-a-project-webhook */
-const hook = z.strictObject({
-  id,
-  url,
-  name: z.string().nullable(),
-  description: z.string().nullable(),
-  project_id: id,
-  push_events: z.boolean(),
-  push_events_branch_filter: z.string().nullable(),
-  tag_push_events: z.boolean(),
-  merge_requests_events: z.boolean(),
-  note_events: z.boolean(),
-  issues_events: z.boolean(),
-  confidential_issues_events: z.boolean(),
-  confidential_note_events: z.boolean(),
-  job_events: z.boolean(),
-  pipeline_events: z.boolean(),
-  wiki_page_events: z.boolean(),
-  deployment_events: z.boolean(),
-  feature_flag_events: z.boolean(),
-  releases_events: z.boolean(),
-  emoji_events: z.boolean(),
-  resource_access_token_events: z.boolean(),
-  repository_update_events: z.boolean(),
-  custom_webhook_template: z.string().nullable(),
-  custom_headers: z.array(z.never()),
-  enable_ssl_verification: z.boolean(),
-  alert_status: z.enum(['executable', 'disabled', 'temporarily_disabled']),
-  disabled_until: time.nullable(),
-  url_variables: z.array(z.never()),
-  created_at: time,
-});
-
 /** https://docs.gitlab.com/api/rest/troubleshooting/#status-codes */
 const refusal = z.union([
   z.strictObject({
@@ -455,7 +379,6 @@ const refusal = z.union([
 export const shapes = {
   approvals,
   award,
-  awards: z.array(award),
   commitStatus,
   commitStatuses: z.array(commitStatus),
   currentUser,
@@ -464,27 +387,19 @@ export const shapes = {
   environment,
   environmentDetail,
   environments: z.array(environment),
-  group,
-  hook,
-  hooks: z.array(hook),
-  label: projectLabel,
-  labels: z.array(projectLabel),
   labelEvent,
   labelEvents: z.array(labelEvent),
   member,
-  members: z.array(member),
   mergeRequest,
   mergeRequestDiffs: z.array(mergeRequestDiff),
   mergeRequests: z.array(mergeRequestBasic),
   note,
   notes: z.array(note),
   pipeline,
-  pipelines: z.array(pipelineBasic),
+  pipelineBasic,
   project,
   projects: z.union([z.array(project), z.array(projectBasic)]),
   refusal,
-  token,
-  users,
-  version,
+  user: userBasic,
   versions: z.array(diffVersion),
 } as const;

@@ -16,12 +16,8 @@ export type Scope = 'api' | 'read_api' | 'read_user' | 'read_repository' | 'writ
 
 /** A personal, project or group access token: the same thing but for the user behind it. */
 export interface Token {
-  readonly id: number;
-  readonly value: string;
-  readonly name: string;
   readonly user: User;
   readonly scopes: readonly Scope[];
-  readonly createdAt: number;
   readonly expiresAt: number | undefined;
   revoked: boolean;
 }
@@ -54,16 +50,6 @@ export const authenticate = (token: Token | undefined, needed: readonly Scope[],
 export const membershipOf = (user: User, where: Project | Group): Membership | undefined => {
   const memberships = withAncestors(where).flatMap(({ members }) => members.get(user.id) ?? []);
   return memberships.toSorted((a, b) => b.level - a.level)[0];
-};
-
-/** Everybody with a membership here or above, each with the highest. */
-export const membershipsOf = (where: Project | Group): readonly Membership[] => {
-  const highest = new Map<number, Membership>();
-  for (const member of withAncestors(where).flatMap(({ members }) => [...members.values()])) {
-    const known = highest.get(member.user.id);
-    if (known === undefined || known.level < member.level) highest.set(member.user.id, member);
-  }
-  return [...highest.values()].toSorted((a, b) => a.user.id - b.user.id);
 };
 
 const isGroup = (where: Project | Group): where is Group => 'kind' in where;

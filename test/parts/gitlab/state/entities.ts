@@ -69,7 +69,7 @@ export interface Project {
   readonly statuses: CommitStatus[];
   readonly environments: Map<number, Environment>;
   readonly deployments: Map<number, Deployment>;
-  readonly hooks: Map<number, Hook>;
+  readonly hooks: Hook[];
 }
 
 export interface MergeRequest {
@@ -98,7 +98,6 @@ export interface MergeRequest {
   readonly labelEvents: LabelEvent[];
   readonly notes: Map<number, Note>;
   readonly approvals: Map<number, { readonly user: User; readonly at: number }>;
-  readonly awards: Map<number, Award>;
   /** Oldest first; at least one. */
   readonly versions: Version[];
 }
@@ -131,7 +130,7 @@ export interface Note {
   readonly internal: boolean;
   body: string;
   updatedAt: number;
-  readonly awards: Map<number, Award>;
+  readonly awards: Award[];
 }
 
 export interface Award {
@@ -148,12 +147,9 @@ export interface Pipeline {
   readonly iid: number;
   readonly sha: string;
   readonly ref: string;
-  readonly source: 'push' | 'merge_request_event' | 'external';
   readonly user: User;
   readonly createdAt: number;
   updatedAt: number;
-  /** Of its own jobs; commit statuses from outside count on top. */
-  status: JobStatus | undefined;
 }
 
 export interface CommitStatus {
@@ -191,16 +187,12 @@ export interface Deployment {
   readonly tag: boolean;
   readonly user: User;
   readonly createdAt: number;
-  status: 'created' | 'running' | 'success' | 'failed' | 'canceled';
-  updatedAt: number;
+  readonly status: 'running' | 'success' | 'failed' | 'canceled';
 }
 
 export interface Hook {
-  readonly id: number;
-  readonly createdAt: number;
-  readonly settings: Map<string, unknown>;
-  url: string;
-  token: string | undefined;
+  readonly url: string;
+  readonly token: string | undefined;
 }
 
 /** An event for webhooks. */
@@ -217,7 +209,7 @@ export type Announcement =
       readonly kind: 'merge_request';
       readonly merge: MergeRequest;
       readonly actor: User;
-      readonly action: 'open' | 'close' | 'reopen' | 'update' | 'merge' | 'approved' | 'unapproved';
+      readonly action: 'open' | 'close' | 'reopen' | 'update' | 'merge' | 'approved';
       /** Before and after, by attribute. */
       readonly changes: Readonly<Record<string, { readonly previous: unknown; readonly current: unknown }>>;
       /** The head before a push. */

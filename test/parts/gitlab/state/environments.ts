@@ -126,7 +126,6 @@ export interface NewDeployment {
 /** https://docs.gitlab.com/api/deployments/#create-a-deployment; makes the environment if there is none of this name. */
 export const createDeployment = (state: GitlabState, user: User, project: Project, wanted: NewDeployment): Deployment => {
   const environment = environmentNamed(project, wanted.environment) ?? createEnvironment(state, project, wanted.environment, {});
-  const now = state.now();
   const iid = 1 + Math.max(0, ...[...project.deployments.values()].map((deployment) => deployment.iid));
   const { sha, ref, tag, status } = wanted;
   const deployment: Deployment = {
@@ -137,36 +136,11 @@ export const createDeployment = (state: GitlabState, user: User, project: Projec
     ref,
     tag,
     user,
-    createdAt: now,
-    updatedAt: now,
+    createdAt: state.now(),
     status,
   };
   project.deployments.set(deployment.id, deployment);
   if (status === 'success') environment.state = 'available';
   state.touch();
   return deployment;
-};
-
-export const findDeployment = (project: Project, id: string): Deployment => {
-  const deployment = project.deployments.get(Number(id));
-  if (deployment === undefined) throw noRecord();
-  return deployment;
-};
-
-export const updateDeployment = (state: GitlabState, deployment: Deployment, status: Deployment['status']): void => {
-  const isFinished = ['success', 'failed', 'canceled'].includes(deployment.status);
-  if (isFinished && status !== deployment.status) throw invalid({ status: [`cannot transition via "${status}"`] });
-  deployment.status = status;
-  deployment.updatedAt = state.now();
-  if (status === 'success') deployment.environment.state = 'available';
-  state.touch();
-};
-
-/** Neither a running deployment nor the last one of an environment can be deleted. */
-export const deleteDeployment = (state: GitlabState, project: Project, deployment: Deployment): void => {
-  if (deployment.status === 'running') throw invalid('400 Cannot destroy running deployment');
-  if (lastDeployment(project, deployment.environment) === deployment)
-    throw invalid('400 Deployment currently deployed to environment');
-  project.deployments.delete(deployment.id);
-  state.touch();
 };

@@ -1,10 +1,9 @@
 import { levelOf } from './access.ts';
 import { accessLevels, type Label, lineage, type Project, type User } from './entities.ts';
-import { conflict, invalid } from './refusal.ts';
 import type { GitlabState } from './state.ts';
 
 /** The labels a merge request of this project may carry: its own and those of the groups above. */
-export const availableLabels = ({ namespace, labels }: Project): readonly Label[] => {
+const availableLabels = ({ namespace, labels }: Project): readonly Label[] => {
   const groups = namespace.kind === 'group' ? lineage(namespace) : [];
   return [...labels.values(), ...groups.flatMap((group) => [...group.labels.values()])];
 };
@@ -26,29 +25,9 @@ export const ensureLabels = (state: GitlabState, actor: User, project: Project, 
 const isValidTitle = (title: string): boolean =>
   title.length <= 255 && !title.includes(',') && !['none', 'any'].includes(title.toLowerCase());
 
-const addLabel = (
-  state: GitlabState,
-  project: Project,
-  title: string,
-  color = '#6699cc',
-  description: string | null = null,
-): Label => {
-  const label = { id: state.nextId(), title, color, description, group: undefined, createdAt: state.now() };
+const addLabel = (state: GitlabState, project: Project, title: string): Label => {
+  const label = { id: state.nextId(), title, color: '#6699cc', description: null, group: undefined, createdAt: state.now() };
   project.labels.set(title, label);
   state.touch();
   return label;
-};
-
-/** https://docs.gitlab.com/api/labels/#create-a-new-label */
-export const createLabel = (
-  state: GitlabState,
-  project: Project,
-  title: string,
-  color: string,
-  description: string | undefined,
-): Label => {
-  if (availableLabels(project).some((label) => label.title === title)) throw conflict('Label already exists');
-  if (!isValidTitle(title)) throw invalid({ title: ['is invalid'] });
-  if (!/^#[0-9a-f]{6}$/iu.test(color)) throw invalid({ color: ['must be a valid color code'] });
-  return addLabel(state, project, title, color, description ?? null);
 };

@@ -84,7 +84,6 @@ const makeMergeRequest = (state: GitlabState, author: User, target: Project, wan
     labelEvents: [],
     notes: new Map(),
     approvals: new Map(),
-    awards: new Map(),
     versions: [],
   };
   setLabels(state, author, merge, ensureLabels(state, author, target, wanted.labels ?? []));

@@ -1,5 +1,5 @@
 import { levelOf } from './access.ts';
-import { type Award, accessLevels, type MergeRequest, type Note, type User } from './entities.ts';
+import { accessLevels, type MergeRequest, type Note, type User } from './entities.ts';
 import { forbidden, invalid, noRecord } from './refusal.ts';
 import type { GitlabState } from './state.ts';
 
@@ -18,7 +18,7 @@ const put = (
     body,
     createdAt: now,
     updatedAt: now,
-    awards: new Map<number, Award>(),
+    awards: [],
     ...about,
   };
   mergeRequest.notes.set(note.id, note);

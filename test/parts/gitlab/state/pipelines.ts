@@ -18,10 +18,9 @@ export const latestStatuses = (statuses: readonly CommitStatus[]): readonly Comm
   return [...latest.values()];
 };
 
-/** https://docs.gitlab.com/api/pipelines/: its own jobs and the statuses that others set, taken together */
+/** Of a pipeline that has no jobs of its own. */
 export const pipelineStatus = (project: Project, pipeline: Pipeline): JobStatus => {
-  const outside = latestStatuses(project.statuses.filter((status) => status.pipeline === pipeline)).map(({ status }) => status);
-  const all = pipeline.status === undefined ? outside : [pipeline.status, ...outside];
+  const all = latestStatuses(project.statuses.filter((status) => status.pipeline === pipeline)).map(({ status }) => status);
   const worst = (['failed', 'canceled', 'running', 'pending', 'success'] as const).find((status) => all.includes(status));
   return worst ?? 'skipped';
 };
@@ -37,10 +36,10 @@ export const headPipelineOf = (merge: MergeRequest): { readonly project: Project
   return undefined;
 };
 
-export const addPipeline = (
+const addPipeline = (
   state: GitlabState,
   project: Project,
-  { sha, ref, source, user, status }: Pick<Pipeline, 'sha' | 'ref' | 'source' | 'user' | 'status'>,
+  { sha, ref, user }: Pick<Pipeline, 'sha' | 'ref' | 'user'>,
 ): Pipeline => {
   const now = state.now();
   const pipeline = {
@@ -48,9 +47,7 @@ export const addPipeline = (
     iid: project.pipelines.length + 1,
     sha,
     ref,
-    source,
     user,
-    status,
     createdAt: now,
     updatedAt: now,
   };
@@ -91,8 +88,7 @@ export const setCommitStatus = async (
   if (wanted.pipelineId !== undefined && known === undefined) throw notFound('Pipeline for pipeline_id, sha and ref');
   refuseProtected(actor, project, ref);
   refuseLong(wanted);
-  const pipeline =
-    known ?? addPipeline(state, project, { sha: commit.sha, ref, source: 'external', user: actor, status: undefined });
+  const pipeline = known ?? addPipeline(state, project, { sha: commit.sha, ref, user: actor });
   const status = continued(project, pipeline, actor, wanted.name) ?? begun(state, pipeline, actor, wanted.name);
   transition(state, status, wanted.state);
   Object.assign(status, {

@@ -74,7 +74,7 @@ export const createProject = (
     statuses: [],
     environments: new Map(),
     deployments: new Map(),
-    hooks: new Map(),
+    hooks: [],
   };
   state.addProject(project);
   return project;

@@ -1,16 +1,16 @@
-import type { CommitStatus, Deployment, Environment, Hook, Pipeline, Project } from '../state/entities.ts';
+import type { CommitStatus, Deployment, Environment, Pipeline, Project } from '../state/entities.ts';
 import { pipelineStatus } from '../state/pipelines.ts';
 import type { GitlabState } from '../state/state.ts';
 import { instant, instantOrNull, type Json, projectUrl, representUser } from './represent.ts';
 
-export const representPipelineBasic = (state: GitlabState, project: Project, pipeline: Pipeline): Json<'pipelines'>[number] => ({
+export const representPipelineBasic = (state: GitlabState, project: Project, pipeline: Pipeline): Json<'pipelineBasic'> => ({
   id: pipeline.id,
   iid: pipeline.iid,
   project_id: project.id,
   sha: pipeline.sha,
   ref: pipeline.ref,
   status: pipelineStatus(project, pipeline),
-  source: pipeline.source,
+  source: 'external',
   created_at: instant(pipeline.createdAt),
   updated_at: instant(pipeline.updatedAt),
   web_url: `${projectUrl(state, project)}/-/pipelines/${pipeline.id}`,
@@ -78,7 +78,7 @@ const deploymentAlone = (state: GitlabState, deployment: Deployment) => ({
   ref: deployment.ref,
   sha: deployment.sha,
   created_at: instant(deployment.createdAt),
-  updated_at: instant(deployment.updatedAt),
+  updated_at: instant(deployment.createdAt),
   status: deployment.status,
   user: representUser(state, deployment.user),
   deployable: null,
@@ -93,40 +93,3 @@ export const representEnvironmentDetail = (
   last_deployment: last === undefined ? null : deploymentAlone(state, last),
   cluster_agent: null,
 });
-
-/** The secret token of a hook is never shown again. */
-export const representHook = (project: Project, hook: Hook): Json<'hook'> => {
-  const on = (event: string): boolean => hook.settings.get(event) === true;
-  const text = (name: string): string | null => (hook.settings.get(name) as string | undefined) ?? null;
-  return {
-    id: hook.id,
-    url: hook.url,
-    name: text('name'),
-    description: text('description'),
-    project_id: project.id,
-    push_events: on('push_events'),
-    tag_push_events: on('tag_push_events'),
-    merge_requests_events: on('merge_requests_events'),
-    note_events: on('note_events'),
-    issues_events: on('issues_events'),
-    confidential_issues_events: on('confidential_issues_events'),
-    confidential_note_events: on('confidential_note_events'),
-    job_events: on('job_events'),
-    pipeline_events: on('pipeline_events'),
-    wiki_page_events: on('wiki_page_events'),
-    deployment_events: on('deployment_events'),
-    feature_flag_events: on('feature_flag_events'),
-    releases_events: on('releases_events'),
-    emoji_events: on('emoji_events'),
-    resource_access_token_events: on('resource_access_token_events'),
-    push_events_branch_filter: text('push_events_branch_filter'),
-    repository_update_events: false,
-    custom_webhook_template: null,
-    custom_headers: [],
-    enable_ssl_verification: on('enable_ssl_verification'),
-    alert_status: 'executable',
-    disabled_until: null,
-    url_variables: [],
-    created_at: instant(hook.createdAt),
-  };
-};

@@ -1,6 +1,5 @@
 import { canPushTo } from '../state/access.ts';
 import { mayApprove } from '../state/approvals.ts';
-import type { Awardable } from '../state/awards.ts';
 import {
   type Award,
   fullPath,
@@ -167,14 +166,14 @@ export const representNote = (state: GitlabState, note: Note): Json<'note'> => (
   commands_changes: {},
 });
 
-export const representAward = (state: GitlabState, on: Awardable, { id, name, user, at }: Award): Json<'award'> => ({
+export const representAward = (state: GitlabState, on: Note, { id, name, user, at }: Award): Json<'award'> => ({
   id,
   name,
   user: representUser(state, user),
   created_at: instant(at),
   updated_at: instant(at),
   awardable_id: on.id,
-  awardable_type: 'iid' in on ? 'MergeRequest' : 'Note',
+  awardable_type: 'Note',
 });
 
 export const representVersion = (merge: MergeRequest, version: Version): Json<'versions'>[number] => ({

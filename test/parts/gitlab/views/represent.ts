@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { shapes } from '../shapes/shapes.ts';
-import { canReadCode, levelOf, membershipOf, type Token } from '../state/access.ts';
+import { canReadCode, levelOf, membershipOf } from '../state/access.ts';
 import { fullPath, type Group, type Label, type Membership, namespacePath, type Project, type User } from '../state/entities.ts';
 import type { GitlabState } from '../state/state.ts';
 
@@ -10,7 +10,7 @@ export const instant = (ms: number): string => new Date(ms).toISOString();
 export const instantOrNull = (ms: number | undefined): string | null => (ms === undefined ? null : instant(ms));
 const day = (ms: number): string => instant(ms).slice(0, 10);
 
-export const representUser = (state: GitlabState, { id, username, name }: User): Json<'users'>[number] => ({
+export const representUser = (state: GitlabState, { id, username, name }: User): Json<'user'> => ({
   id,
   username,
   name,
@@ -34,19 +34,6 @@ export const representCurrentUser = (state: GitlabState, user: User): Json<'curr
   two_factor_enabled: false,
   external: false,
   private_profile: false,
-});
-
-export const representToken = (token: Token): Json<'token'> => ({
-  id: token.id,
-  name: token.name,
-  revoked: token.revoked,
-  created_at: instant(token.createdAt),
-  description: null,
-  scopes: [...token.scopes],
-  user_id: token.user.id,
-  last_used_at: null,
-  active: !token.revoked,
-  expires_at: token.expiresAt === undefined ? null : day(token.expiresAt),
 });
 
 const lastPart = (path: string): string => path.split('/').at(-1) ?? path;
@@ -131,22 +118,6 @@ export const representProject = (state: GitlabState, viewer: User | undefined, p
   };
 };
 
-export const representGroup = (state: GitlabState, group: Group): Json<'group'> => ({
-  id: group.id,
-  web_url: `${state.url}/groups/${group.fullPath}`,
-  name: group.name,
-  path: lastPart(group.fullPath),
-  description: '',
-  visibility: group.visibility,
-  avatar_url: null,
-  full_name: displayPath(group),
-  full_path: group.fullPath,
-  parent_id: group.parent?.id ?? null,
-  created_at: instant(group.createdAt),
-  archived: false,
-  marked_for_deletion_on: null,
-});
-
 export const representMember = (state: GitlabState, { user, level, createdAt }: Membership): Json<'member'> => ({
   ...representUser(state, user),
   access_level: level,
@@ -161,11 +132,4 @@ export const representLabelBasic = ({ id, title, color, description }: Label) =>
   text_color: '#FFFFFF',
   description,
   description_html: description ?? '',
-});
-
-export const representLabel = (label: Label): Json<'label'> => ({
-  ...representLabelBasic(label),
-  subscribed: false,
-  priority: null,
-  is_project_label: label.group === undefined,
 });
