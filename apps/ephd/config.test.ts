@@ -188,7 +188,7 @@ ${project}`;
       'ephd.yaml:3:14: providers.staging.type: must be "process"',
       'ephd.yaml:4:3: providers.Local: must be lower-case letters, digits and dashes, and begin with a letter',
       'ephd.yaml:5:3: providers.7: must be lower-case letters, digits and dashes, and begin with a letter',
-      'ephd.yaml:6:26: providers.more.folder: unknown key; allowed here: type',
+      'ephd.yaml:6:26: providers.more.folder: unknown key; allowed here: type, tools',
     ]);
     expect(faultsIn(`providers: {}\n${project}`)).toEqual([
       'ephd.yaml:1:1: providers: names no provider; without this key there is one called process',
@@ -202,7 +202,7 @@ describe('projects', () => {
       id: 'shop',
       forge: undefined,
       forks: 'deny',
-      trusted: true,
+      trusted: false,
       comments: true,
       texts: {},
       repository: 'shop',
@@ -210,7 +210,10 @@ describe('projects', () => {
       variables: {},
     };
     expect(readFile(project).projects).toEqual([{ ...plain, location: join(folder, 'shop.git') }]);
-    expect(read(['--project', 'shop.git'])).toMatchObject({ projects: [plain], configuration: { documents: [] } });
+    expect(read(['--project', 'shop.git'])).toMatchObject({
+      projects: [{ ...plain, trusted: true }],
+      configuration: { documents: [] },
+    });
   });
 
   it('may live on a forge, whose token stands in a variable of ephd', () => {

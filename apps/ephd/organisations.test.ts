@@ -59,6 +59,7 @@ describe('the projects of an organisation', () => {
         location: 'acme/web/My.Shop',
         forge: work,
         forks: 'approve',
+        trusted: false,
         comments: true,
         texts: {},
         repository: 'my-shop',

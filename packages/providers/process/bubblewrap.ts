@@ -78,22 +78,22 @@ const argumentsOf = (
   { tree, directory, home, variables }: Command,
   programs: readonly string[],
   path: string,
-): readonly string[] => [
-  ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--disable-userns'],
-  ...['--die-with-parent', '--new-session', '--hostname', 'app', '--seccomp', String(filterFile)],
-  ...programs,
-  ...publicFiles.map((name) => `/etc/${name}`).flatMap((path) => ['--ro-bind-try', path, path]),
-  ...['--proc', '/proc', '--dev', '/dev'],
-  ...['/tmp', '/dev/shm'].flatMap((path) => ['--perms', '1777', '--size', String(temporaryBytes), '--tmpfs', path]),
-  ...['--bind', tree, appFolder, '--bind', home, homeFolder, '--chdir', join(appFolder, directory)],
-  // Both are file systems in memory without a limit.
-  ...['--remount-ro', '/', '--remount-ro', '/dev', '--clearenv'],
-  ...Object.entries({ ...variables, PATH: path, HOME: homeFolder, TMPDIR: '/tmp' }).flatMap(([name, value]) => [
-    '--setenv',
-    name,
-    value,
-  ]),
-];
+): readonly string[] =>
+  [
+    ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--disable-userns'],
+    ['--die-with-parent', '--new-session', '--hostname', 'app', '--seccomp', String(filterFile)],
+    programs,
+    ...publicFiles.map((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ['--proc', '/proc', '--dev', '/dev'],
+    ...['/tmp', '/dev/shm'].map((folder) => ['--perms', '1777', '--size', String(temporaryBytes), '--tmpfs', folder]),
+    ['--bind', tree, appFolder, '--bind', home, homeFolder, '--chdir', join(appFolder, directory)],
+    // Both are file systems in memory without a limit.
+    ['--remount-ro', '/', '--remount-ro', '/dev', '--clearenv'],
+    ...Object.entries({ ...variables, PATH: path, HOME: homeFolder, TMPDIR: '/tmp' }).map((variable) => [
+      '--setenv',
+      ...variable,
+    ]),
+  ].flat();
 
 const readOnly = (path: string): readonly string[] => ['--ro-bind', path, path];
 
