@@ -153,6 +153,8 @@ export class ProjectReadings {
     this.ensureBegun(project);
     const input = this.#inputOf(project);
     const { sources, observed } = input;
+    // A run that found nothing to do may have ended unseen, and the next have used its sources with the listings of a pass since.
+    const isUncertain = input.isUncertain || input.ofPass !== undefined;
     input.isBegun = false;
     if (sources === undefined || observed === undefined) return;
     const wanted = new Map(sources.items.map((source) => [sourceKey(source.ref), this.#options.wantedBy(source)]));
@@ -193,8 +195,8 @@ export class ProjectReadings {
     const reading: ProjectReading = {
       number: this.#count,
       complete,
-      isUncertain: input.isUncertain,
-      unread: input.isUncertain ? new Map() : unread,
+      isUncertain,
+      unread: isUncertain ? new Map() : unread,
       allowed,
       tolerated,
       candidates,
@@ -206,7 +208,7 @@ export class ProjectReadings {
       if (seen || input.doubtful) this.#seenAgain(project, this.#options.identify(project, ref), seen);
     }
     const certain = new Set([...candidates].filter((id) => !unread.has(id)));
-    if (exceeds && isWhole && !input.isUncertain) this.#rememberExcess(project, { ...reading, candidates: certain });
+    if (exceeds && isWhole && !isUncertain) this.#rememberExcess(project, { ...reading, candidates: certain });
   }
 
   latest(project: ProjectId): ProjectReading | undefined {
