@@ -42,13 +42,13 @@ export interface ValidationQuery {
   readonly project?: string | undefined;
 }
 
+type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
+
 interface Schema<T> {
-  safeParse(value: unknown):
-    | { readonly success: true; readonly data: T }
-    | {
-        readonly success: false;
-        readonly error: { readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] };
-      };
+  safeParse(value: unknown): {
+    readonly data?: T | undefined;
+    readonly error?: { readonly issues: readonly Issue[] } | undefined;
+  };
 }
 
 /** For requests that ephd answers only after it has read or written Git. */
@@ -163,9 +163,9 @@ export class Client {
   }
 
   #parse<T>(text: string, schema: Schema<T>): T {
-    const parsed = schema.safeParse(parseJson(text));
-    if (parsed.success) return parsed.data;
-    const issue = parsed.error.issues[0];
+    const { data, error } = schema.safeParse(parseJson(text));
+    if (data !== undefined) return data;
+    const issue = error?.issues[0];
     const where = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`;
     throw new CommandFailure(
       'api.misunderstood',

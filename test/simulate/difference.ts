@@ -19,9 +19,11 @@ type Slot =
 
 const diverges = (message: string): Difference => ({ invariant: 'environments converge', message });
 
-/** The first difference between Git and the infrastructure. What the deletion guard holds is left out. */
+/** The first difference between Git and the infrastructure. What is held is left out, and all of a project that left must be held. */
 export const differenceToGit = (harness: SimulationHarness): Difference | undefined => {
   if (harness.lieOnce.size > 0) return diverges('Git has not been read since faults stopped');
+  const unread = findUnread(harness);
+  if (unread !== undefined) return diverges(unread);
   const records = recordsOf(harness);
   const wanted = new Set<EnvironmentId>();
   for (const { id, source, content } of wantedSources(harness)) {
@@ -51,6 +53,8 @@ export const leftover = (harness: SimulationHarness): Difference | undefined => 
  * new ones with a template for their name until it has been listed once, and removals while a hold may not be written on it.
  */
 export const differenceBeside = (harness: SimulationHarness, away: ProviderName): Difference | undefined => {
+  const unread = findUnread(harness);
+  if (unread !== undefined) return besides(unread);
   const records = recordsOf(harness);
   const isOn = (id: EnvironmentId): boolean =>
     harness.holdersOf(id).has(away) || records.get(id)?.observed?.components.some(({ provider }) => provider === away) === true;
@@ -87,9 +91,16 @@ const isNamedBy = ({ choice, shape }: Content, provider: ProviderName): boolean 
 const recordsOf = ({ engine }: SimulationHarness): ReadonlyMap<EnvironmentId, EnvironmentRecord> =>
   new Map(engine.environments().map((record) => [record.id, record]));
 
-/** Every source that wants an environment, or may. */
+/** The limit of a forge can delay the first reading of a project, also of one that wants no environment. */
+const findUnread = ({ configured, engine }: SimulationHarness): string | undefined => {
+  const projects = engine.projects();
+  const unread = configured.find((id) => projects.get(id)?.isRead !== true);
+  return unread === undefined ? undefined : `${unread} has not been read yet`;
+};
+
+/** Every source of a configured project that wants an environment, or may. */
 function* wantedSources(harness: SimulationHarness): Iterable<{ id: EnvironmentId; source: Source; content: Content }> {
-  for (const project of harness.profile.projects)
+  for (const project of harness.configured)
     for (const source of harness.sources(project)) {
       const content = harness.contentAt(source.commit);
       if (content.wants(source.ref) !== 'no') yield { id: harness.identify(project, source.ref), source, content };

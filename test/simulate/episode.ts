@@ -1,4 +1,3 @@
-import { untilBlocked } from './calls.ts';
 import { massDeletion, pushPreview, pushPreviews, takeStep } from './faults.ts';
 import { SimulationHarness } from './harness.ts';
 import type { Violation } from './invariants.ts';
@@ -68,7 +67,7 @@ export const runEpisode = async (
   let taken = 0;
   let passes = 0;
   const note = async (line: string): Promise<void> => {
-    await untilBlocked();
+    await harness.untilBlocked();
     history.push(line);
     digest = digestText(digest, line);
   };

@@ -75,12 +75,31 @@ const anyRef = (harness: SimulationHarness, random: Random): SourceRef => {
   ]);
 };
 
-/** Hints can be lost. */
+/** Hints can be lost. A forge that limits readings sends webhooks, also for a project that has left. */
 const perhapsNudge = (harness: SimulationHarness, random: Random, project: ProjectId): string => {
-  const forge = harness.forges.get(project);
-  if (forge === undefined || random.chance(0.5)) return '';
-  forge.nudge();
+  if (random.chance(0.5)) return '';
+  if (harness.profile.limited.has(project)) harness.engine.announce(project);
+  else harness.forges.get(project)?.nudge();
   return ', noticed';
+};
+
+/** It comes late, twice, or for something that Eph does not read. */
+const webhook: FaultStep = (harness, random) => {
+  const project = random.pick([...harness.profile.limited]);
+  if (project === undefined) return undefined;
+  harness.engine.announce(project);
+  return `a webhook of ${project} arrives`;
+};
+
+/** A repository leaves its organisation while ephd runs, or returns. */
+const leaveOrReturn: FaultStep = (harness, random) => {
+  const project = random.pick(harness.profile.projects);
+  if (harness.missing.includes(project)) {
+    harness.join([project]);
+    return `${project} returns`;
+  }
+  harness.leave(project);
+  return `${project} leaves`;
 };
 
 const push: FaultStep = (harness, random) => {
@@ -268,6 +287,8 @@ const faultSteps: readonly (readonly [number, FaultStep])[] = [
   [4, outage],
   [12, disappear],
   [3, heal],
+  [4, leaveOrReturn],
+  [8, webhook],
 ];
 
 const totalWeight = faultSteps.reduce((sum, [weight]) => sum + weight, 0);

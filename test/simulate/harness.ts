@@ -18,6 +18,7 @@ import {
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { identify } from '@eph/engine/desired/identity';
 import { commitTreeResolver } from '@eph/engine/images/commit-tree';
+import type { ConfiguredProject } from '@eph/engine/loop/context';
 import { Engine } from '@eph/engine/loop/engine';
 import type { Telemetry } from '@eph/engine/loop/telemetry';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
@@ -28,7 +29,7 @@ import { Configuration } from '@eph/engine/source/configuration';
 import { FakeRepository } from '@eph/engine/source/forge.fake';
 import { ManualClock } from '@eph/engine/time/clock.fake';
 import { extrasSection } from '../../packages/contract/spec/section.fake.ts';
-import { type Call, Calls, describeProgress, type Waiting } from './calls.ts';
+import { type Call, Calls, describeProgress, untilBlocked, type Waiting } from './calls.ts';
 import type { Content } from './contents.ts';
 import { InvariantChecker, type Place, type Truth } from './invariants.ts';
 import type { Plant } from './plants.ts';
@@ -52,6 +53,10 @@ interface Profile {
   readonly liar: ProviderName | undefined;
   /** How many calls a removal refuses before it is over. */
   readonly refusals: number;
+  /** Projects whose forge limits how often it is read. Webhooks announce what changes in them. */
+  readonly limited: ReadonlySet<ProjectId>;
+  /** Of all limited projects together. */
+  readonly readingsPerMinute: number;
 }
 
 /** In the order of ephd's file. */
@@ -63,16 +68,21 @@ const providerTypes: ReadonlyMap<ProviderName, string> = new Map([
 
 const providerNames = [...providerTypes.keys()] as [ProviderName, ...ProviderName[]];
 
-const profileOf = (random: Random): Profile => ({
-  projects: [projectId('shop'), ...['blog', 'mail', 'wiki'].slice(0, 1 + random.below(3)).map(projectId)],
-  workers: 1 + random.below(6),
-  previews: random.pick([3, 8, 10, 10, 12, 28]),
-  startMs: random.pick([0, 900, 4_000, 15_000]),
-  faultRate: random.pick([0.02, 0.05, 0.1, 0.2]),
-  crashes: random.pick([0, 2, 6, 30]),
-  liar: random.chance(0.1) ? random.pick(providerNames) : undefined,
-  refusals: random.pick([0, 0, 1, 2]),
-});
+const profileOf = (random: Random): Profile => {
+  const projects = ['shop', 'blog', 'mail', 'wiki'].slice(0, 2 + random.below(3)).map(projectId) as [ProjectId, ...ProjectId[]];
+  return {
+    projects,
+    workers: 1 + random.below(6),
+    previews: random.pick([3, 8, 10, 10, 12, 28]),
+    startMs: random.pick([0, 900, 4_000, 15_000]),
+    faultRate: random.pick([0.02, 0.05, 0.1, 0.2]),
+    crashes: random.pick([0, 2, 6, 30]),
+    liar: random.chance(0.1) ? random.pick(providerNames) : undefined,
+    refusals: random.pick([0, 0, 1, 2]),
+    limited: new Set(random.chance(0.4) ? [] : projects.slice(random.below(projects.length))),
+    readingsPerMinute: random.pick([1, 3, 10]),
+  };
+};
 
 /** One table for all engines: a schema is made for it once. */
 const sections = [...shippedSections, extrasSection];
@@ -98,10 +108,11 @@ export const addressOf = (provider: ProviderName, { name, revision }: ResolvedCo
 export class SimulationHarness implements Truth {
   readonly providers = providerNames;
   readonly profile: Profile;
+  readonly projects: readonly ProjectId[];
   readonly repositories: ReadonlyMap<ProjectId, FakeRepository>;
   readonly infrastructures: ReadonlyMap<ProviderName, SimulatedInfrastructure>;
   readonly calls = new Calls();
-  readonly invariants = new InvariantChecker(this);
+  readonly invariants: InvariantChecker;
   /** Components of commits that never get ready, as `commit/component`. */
   readonly broken = new Set<string>();
   /** Parties that hardly answer at the moment. */
@@ -120,9 +131,11 @@ export class SimulationHarness implements Truth {
   serverKey = 'key 0';
   /** Passes finished so far, by all engines. */
   passes = 0;
+  /** Passes that count for convergence: every limited project has been read since the one before. */
+  fullPasses = 0;
   configured: readonly ProjectId[];
   retired: ReadonlySet<ProviderName> = none;
-  forges: ReadonlyMap<ProjectId, SimulatedForge> = new Map();
+  forges = new Map<ProjectId, SimulatedForge>();
   simulated: readonly SimulatedProvider[] = [];
   engine!: Engine;
   readonly #seed: number;
@@ -137,7 +150,9 @@ export class SimulationHarness implements Truth {
     this.#seed = seed;
     this.#plant = plant;
     this.profile = profileOf(new Random(mix(seed, 0)));
-    this.configured = this.profile.projects;
+    this.projects = this.profile.projects;
+    this.configured = this.projects;
+    this.invariants = new InvariantChecker(this);
     this.repositories = new Map(this.profile.projects.map((id) => [id, new FakeRepository(id)]));
     this.infrastructures = new Map(providerNames.map((name) => [name, { ...createFakeInfrastructure(), removals: new Map() }]));
   }
@@ -155,9 +170,34 @@ export class SimulationHarness implements Truth {
     if (this.#plant.twoEngines === true) this.#createEngine().start();
   }
 
-  /** Whether the process was started with everything. */
+  /** A project leaves while the process runs. Calls to its forge that are under way may still be answered. */
+  leave(id: ProjectId): void {
+    this.configured = this.configured.filter((one) => one !== id);
+    this.forges.delete(id);
+    this.invariants.left(id);
+    this.engine.removeProjects(new Set([id]));
+  }
+
+  /** Projects return, or were not there when the process started. */
+  join(ids: readonly ProjectId[]): void {
+    this.configured = this.profile.projects.filter((id) => this.configured.includes(id) || ids.includes(id));
+    for (const id of ids) this.invariants.joined(id);
+    this.engine.addProjects(this.#configureProjects(ids));
+  }
+
+  /** Resolves when the engine can do nothing before a call or the clock goes on. */
+  async untilBlocked(): Promise<void> {
+    await untilBlocked();
+    this.invariants.blocked();
+  }
+
+  get missing(): readonly ProjectId[] {
+    return this.profile.projects.filter((id) => !this.configured.includes(id));
+  }
+
+  /** Whether the process has everything. */
   get isFullyConfigured(): boolean {
-    return this.configured.length === this.profile.projects.length && this.retired.size === 0;
+    return this.missing.length === 0 && this.retired.size === 0;
   }
 
   /** All faults end, but for components that do not get ready. */
@@ -171,8 +211,9 @@ export class SimulationHarness implements Truth {
 
   /** An operator releases an environment; false if it is not held. */
   release(id: EnvironmentId): boolean {
-    if (!this.engine.release(id)) return false;
-    this.invariants.released(id);
+    const project = this.engine.environment(id)?.project;
+    if (project === undefined || !this.engine.release(id)) return false;
+    this.invariants.released(id, project);
     return true;
   }
 
@@ -325,6 +366,10 @@ export class SimulationHarness implements Truth {
     return this.engine.environment(id)?.observed?.components.some((one) => one.provider === provider) === true;
   }
 
+  isQueueEmpty(): boolean {
+    return this.engine.load.ready === 0;
+  }
+
   isHung(party: string): boolean {
     return this.calls.hung.has(party);
   }
@@ -346,30 +391,27 @@ export class SimulationHarness implements Truth {
     });
   }
 
-  #createEngine(): Engine {
-    const { calls, invariants } = this;
-    const forges = this.configured.map(
-      (id) => new SimulatedForge(this.#repository(id), calls, invariants, (...args) => this.identify(...args)),
+  #configureProjects(ids: readonly ProjectId[]): ReadonlyMap<ProjectId, ConfiguredProject> {
+    const { calls, invariants, profile } = this;
+    const shared = { resolver: commitTreeResolver, forks: 'deny', trusted: false, team: undefined, variables: {} } as const;
+    const limit = { account: 'forge', readingsPerMinute: profile.readingsPerMinute };
+    return new Map(
+      ids.map((id) => {
+        const forge = new SimulatedForge(this.#repository(id), calls, invariants, (...args) => this.identify(...args));
+        this.forges.set(id, forge);
+        const limited = profile.limited.has(id) ? { limit } : {};
+        return [id, { ...shared, ...limited, forge: this.#plant.forge?.(forge) ?? forge, repository: id }];
+      }),
     );
+  }
+
+  #createEngine(): Engine {
     const random = new Random(mix(~this.#seed, this.#starts));
-    this.forges = new Map(forges.map((forge) => [forge.project, forge]));
+    this.forges.clear();
     this.simulated = this.#createProviders();
     const providers = this.#plant.providers?.(this.simulated) ?? this.simulated;
     return new Engine({
-      projects: new Map(
-        forges.map((forge) => [
-          forge.project,
-          {
-            forge: this.#plant.forge?.(forge) ?? forge,
-            resolver: commitTreeResolver,
-            forks: 'deny',
-            trusted: false,
-            repository: forge.project,
-            team: undefined,
-            variables: {},
-          },
-        ]),
-      ),
+      projects: this.#configureProjects(this.configured),
       configuration: new Configuration({ documents: [] }),
       providers: new Map(providers.map((provider) => [provider.name, provider])),
       retired: this.retired,
@@ -398,9 +440,7 @@ export class SimulationHarness implements Truth {
   #telemetry(): Telemetry {
     return {
       ...silentTelemetry,
-      passFinished: () => {
-        this.passes += 1;
-      },
+      passFinished: () => this.#notePass(),
       projectRead: (project) => this.invariants.readings.accepted(project),
       failed: (key, failure) => {
         // A key of the queue appears here only if a run threw; other failures carry the name of an environment.
@@ -408,6 +448,14 @@ export class SimulationHarness implements Truth {
           this.invariants.fail('no run throws', `${key}: ${failure.message}`);
       },
     };
+  }
+
+  #notePass(): void {
+    this.passes += 1;
+    const limited = [...this.forges.values()].filter(({ project }) => this.profile.limited.has(project));
+    if (limited.some(({ isRead }) => !isRead)) return;
+    this.fullPasses += 1;
+    for (const forge of limited) forge.isRead = false;
   }
 
   #record({ type, project, environment }: Event): void {

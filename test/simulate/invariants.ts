@@ -33,6 +33,7 @@ export type Invariant =
   | 'a moved component is removed last'
   | 'a retired provider gets nothing new'
   | 'a retired provider keeps what it holds'
+  | 'a project that left keeps what it has'
   | 'an environment keeps its identity'
   | 'no environment is made twice'
   | 'no two environments share a name'
@@ -56,6 +57,7 @@ export interface Place {
 
 /** The state of the repositories and the infrastructure, independent of any reading. */
 export interface Truth {
+  readonly projects: readonly ProjectId[];
   readonly providers: readonly ProviderName[];
   readonly retired: ReadonlySet<ProviderName>;
   sourceOf(project: ProjectId, ref: SourceRef): Source | undefined;
@@ -72,6 +74,8 @@ export interface Truth {
   /** Components of the environment that use the version which is about to be stopped. */
   usersOf(id: EnvironmentId, place: Place, stopped: 'every version' | 'the version before'): readonly Place[];
   isHung(party: string): boolean;
+  /** Whether nothing waits for a worker of the engine. */
+  isQueueEmpty(): boolean;
   /** Whether the engine has a record of it. */
   hasRecord(id: EnvironmentId): boolean;
   /** Whether that record shows some of it on the provider. */
@@ -110,18 +114,20 @@ export class InvariantChecker {
   readonly #misnamed = new Set<EnvironmentId>();
   /** Environments whose hold was written, by any process, and that were neither released nor read as wanted since. */
   readonly #holds = new Set<EnvironmentId>();
-  #configured: ReadonlySet<ProjectId> = new Set();
+  #configured = new Set<ProjectId>();
   #active = new Map<string, Set<Call>>();
   #effects = new Set<string>();
   #runs = new Map<EnvironmentId, RunKnowledge>();
   /** What each provider has shown this process. */
   #shown = new Map<ProviderName, Set<EnvironmentId>>();
+  /** The names of environments that this process has begun to remove: they may be made again under the same name. */
+  #oldNames = new Map<EnvironmentId, string>();
   /** Providers that this process has listed completely. */
   #listed = new Set<ProviderName>();
   /** The same for holds that this process decided, written or not, with the number of the project reading. */
   #newHolds = new Map<EnvironmentId, { readonly project: ProjectId; readonly reading: number }>();
   /** What operators have released since the start. */
-  #released = new Set<EnvironmentId>();
+  #released = new Map<EnvironmentId, ProjectId>();
   #readings: ProjectReadings;
   #listings = new ListingCalls();
   #liedTo = false;
@@ -143,12 +149,36 @@ export class InvariantChecker {
     this.#effects = new Set();
     this.#runs = new Map();
     this.#shown = new Map();
+    this.#oldNames = new Map();
     this.#listed = new Set();
     this.#newHolds = new Map();
-    this.#released = new Set();
+    this.#released = new Map();
     this.#listings = new ListingCalls();
     this.#readings = this.#noReadings();
     this.#liedTo = false;
+  }
+
+  /** The engine forgets what it knows of a project, and holds all of its environments. Only holds that are written outlast that. */
+  left(project: ProjectId): void {
+    this.#configured.delete(project);
+    this.#readings.forget(project);
+    // A run ends with the first of its calls that fails, and does not wait for the others.
+    this.#active.delete(`project:${project}`);
+    for (const [id, hold] of this.#newHolds) if (hold.project === project) this.#newHolds.delete(id);
+    for (const [id, of] of this.#released) if (of === project) this.#released.delete(id);
+  }
+
+  joined(project: ProjectId): void {
+    this.#configured.add(project);
+  }
+
+  /** The engine can do nothing more: the run of a project has ended if it waits for no call. */
+  blocked(): void {
+    const isQueueEmpty = this.#truth.isQueueEmpty();
+    for (const id of this.#configured) {
+      const calls = [...(this.#active.get(`project:${id}`) ?? [])];
+      if (calls.every((call) => this.#listings.isIgnored(call))) this.#readings.ended(id, isQueueEmpty);
+    }
   }
 
   fail(invariant: Invariant, message: string): void {
@@ -189,7 +219,10 @@ export class InvariantChecker {
     const { environment } = scope;
     const run = this.#runs.get(environment);
     if (run !== undefined && !isNew) return void run.complete.set(provider, false);
-    const holders = new Set(this.#truth.providers.filter((name) => this.#hasShown(name, environment)));
+    // Of a project that is not configured, a pass alone has shown it.
+    const isKnownOn = (name: ProviderName): boolean =>
+      this.#hasShown(name, environment) || this.#truth.isRecordedOn(name, environment);
+    const holders = new Set(this.#truth.providers.filter(isKnownOn));
     this.#runs.set(environment, { complete: new Map([[provider, false]]), answers: new Map(), identities: [], holders });
   }
 
@@ -246,7 +279,7 @@ export class InvariantChecker {
   held(project: ProjectId, id: EnvironmentId): void {
     const reading = this.#readings.latest(project);
     this.#newHolds.set(id, { project, reading: reading?.number ?? 0 });
-    if (reading !== undefined && reading.candidates.size > reading.tolerated) return;
+    if (reading !== undefined && (reading.candidates.size > reading.tolerated || reading.isUncertain)) return;
     const holders = [...this.#truth.holdersOf(id).keys()];
     if (
       this.#liedTo ||
@@ -271,9 +304,9 @@ export class InvariantChecker {
       this.fail('what is held stays', `the hold of ${name} is taken away, and nobody released it`);
   }
 
-  released(id: EnvironmentId): void {
-    this.#readings.release(id);
-    this.#released.add(id);
+  released(id: EnvironmentId, project: ProjectId): void {
+    this.#readings.release(id, project);
+    this.#released.set(id, project);
     this.#endHold(id);
   }
 
@@ -305,6 +338,8 @@ export class InvariantChecker {
   effectBegins(identity: Identity, place: Place, run: AbortSignal): void {
     this.effects += 1;
     const what = describe(identity, place);
+    if (!this.#configured.has(identity.project) && !this.#readings.isReleased(identity.id))
+      this.fail('a project that left keeps what it has', `${what} is changed, and nobody released it`);
     if (run.aborted) this.fail('an aborted run begins nothing', `an aborted run changes ${what}`);
     if (this.#effects.has(`${identity.id} ${place.provider}/${place.component}`))
       this.fail('no two effects on a component at once', `two effects on ${what} at once`);
@@ -340,6 +375,7 @@ export class InvariantChecker {
    */
   #checkNewName({ id, name }: Identity): void {
     if (!isFromTemplate(name) || this.#liedTo || this.hasListed(this.#truth.providers)) return;
+    if (this.#oldNames.get(id) === name) return;
     if ([...this.#truth.holdersOf(id).keys()].some((holder) => this.#hasShown(holder, id))) return;
     const unread = this.#truth.providers.find((one) => !this.#listed.has(one));
     this.fail('no environment is made twice', `${name} is made, and ${unread} has not been listed since the start`);
@@ -351,14 +387,20 @@ export class InvariantChecker {
     if (this.#liedTo) this.#misnamed.add(identity.id);
     if (this.#misnamed.has(identity.id)) return;
     for (const other of this.#truth.identities())
-      if (other.name === identity.name && other.id !== identity.id && !this.#misnamed.has(other.id))
+      if (other.name === identity.name && other.id !== identity.id && !this.#misnamed.has(other.id) && !this.#isHidden(other))
         this.fail('no two environments share a name', `${other.id} and ${identity.id} are both called ${identity.name}`);
+  }
+
+  /** Of an environment that was made twice, the engine sees the older name. That is the newer one if the clock was set back between. */
+  #isHidden({ id, name, createdAt }: Identity): boolean {
+    return [...this.#truth.holdersOf(id).values()].some((one) => one.name !== name && one.createdAt < createdAt);
   }
 
   removalBegins(identity: Identity, place: Place): void {
     const { id, name, project } = identity;
     const { provider, component } = place;
     this.stops(identity, place, 'every version');
+    this.#oldNames.set(id, name);
     if (this.#truth.retired.has(provider) && !this.#released.has(id))
       this.fail('a retired provider keeps what it holds', `${describe(identity, place)} is removed, and nobody released it`);
     if (!this.#configured.has(project)) {
@@ -449,7 +491,7 @@ export class InvariantChecker {
 
   #noReadings(): ProjectReadings {
     return new ProjectReadings({
-      projects: this.#configured,
+      projects: this.#truth.projects,
       providers: this.#truth.providers,
       retired: this.#truth.retired,
       wantedBy: (source) => this.#truth.contentAt(source.commit).wants(source.ref),

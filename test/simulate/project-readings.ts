@@ -15,6 +15,8 @@ export interface ProjectReading {
   readonly number: number;
   /** Whether Git was read completely. */
   readonly complete: boolean;
+  /** Which of two listings the engine used cannot be known. */
+  readonly isUncertain: boolean;
   /** Environments of which some are known to be on a provider that did not show all of it. */
   readonly unread: ReadonlyMap<EnvironmentId, ProviderName>;
   /** The most candidates that may be removed, now or later. */
@@ -36,11 +38,15 @@ const waitedFor = { isIgnored: () => false };
 
 /** What the engine has read of a project and not used yet. */
 interface ProjectInput {
+  /** The run that uses `observed` has not ended. */
+  isBegun: boolean;
   sources: Reading<Source> | undefined;
   /** The listings of this project alone. */
   own: Listings | undefined;
   /** Its share of the listings of a pass. */
   ofPass: Listings | undefined;
+  /** It was replaced when time ran out for a provider, and a run at the same moment may still have used the one before. */
+  isUncertain: boolean;
   /** The listings that the reading under way compares with Git. */
   observed: Listings | undefined;
   /** A file could not be read: the number of candidates is only an upper bound. */
@@ -50,7 +56,8 @@ interface ProjectInput {
 }
 
 export interface ReadingsOptions {
-  readonly projects: ReadonlySet<ProjectId>;
+  /** Also those that have left. */
+  readonly projects: readonly ProjectId[];
   readonly providers: readonly ProviderName[];
   readonly retired: ReadonlySet<ProviderName>;
   readonly wantedBy: (source: Source) => Wanted;
@@ -72,7 +79,7 @@ export class ProjectReadings {
   readonly #latest = new Map<ProjectId, ProjectReading>();
   /** Readings with more candidates than allowed. The bound holds until the rest is released or wanted again. */
   readonly #excesses = new Map<ProjectId, readonly ProjectReading[]>();
-  readonly #released = new Set<EnvironmentId>();
+  readonly #released = new Map<EnvironmentId, ProjectId>();
   #pass: Listings | undefined;
   #count = 0;
 
@@ -109,6 +116,28 @@ export class ProjectReadings {
     if (input.own === undefined) input.ofPass = undefined;
     input.own = undefined;
     input.doubtful = false;
+    input.isBegun = true;
+  }
+
+  /** A run may use the sources of the reading before. It then begins with its first file, or when it is accepted. */
+  ensureBegun(project: ProjectId): void {
+    if (!this.#inputOf(project).isBegun) this.begins(project);
+  }
+
+  /** No run is under way; none is to come either if the queue is empty. One that found nothing to do was not accepted. */
+  ended(project: ProjectId, isQueueEmpty: boolean): void {
+    const used = { isBegun: false, own: undefined };
+    Object.assign(this.#inputOf(project), isQueueEmpty ? { ...used, ofPass: undefined, isUncertain: false } : used);
+  }
+
+  /** The project has left. Its share of a pass that ends later is for when it returns. */
+  forget(project: ProjectId): void {
+    const { ofPass } = this.#inputOf(project);
+    this.#inputs.delete(project);
+    this.#inputOf(project).ofPass = ofPass;
+    this.#latest.delete(project);
+    this.#excesses.delete(project);
+    for (const [id, of] of this.#released) if (of === project) this.#released.delete(id);
   }
 
   sourcesRead(project: ProjectId, reading: Reading<Source>): void {
@@ -121,8 +150,12 @@ export class ProjectReadings {
 
   /** The engine acts on what it has read. */
   accepted(project: ProjectId): void {
+    this.ensureBegun(project);
     const input = this.#inputOf(project);
     const { sources, observed } = input;
+    // A run that found nothing to do may have ended unseen, and the next have used its sources with the listings of a pass since.
+    const isUncertain = input.isUncertain || input.ofPass !== undefined;
+    input.isBegun = false;
     if (sources === undefined || observed === undefined) return;
     const wanted = new Map(sources.items.map((source) => [sourceKey(source.ref), this.#options.wantedBy(source)]));
     const listed = new Map<EnvironmentId, Wanted>();
@@ -151,9 +184,9 @@ export class ProjectReadings {
     const { complete } = sources;
     const isWhole = complete && incomplete.size === 0;
     const vanished = complete && sources.items.length === 0 && listed.size > 2;
-    const exceeds =
-      vanished ||
-      (complete && !input.doubtful && [...candidates].filter((id) => !held.has(id) && !unread.has(id)).length > limit);
+    // What was released while its project was away need not have been held.
+    const isFresh = (id: EnvironmentId): boolean => !held.has(id) && !unread.has(id) && !this.#released.has(id);
+    const exceeds = vanished || (complete && !input.doubtful && [...candidates].filter(isFresh).length > limit);
     // Beside a provider that is away the engine may count fewer candidates, so only the bound itself is certain.
     const allowed = vanished || (exceeds && isWhole && !input.readBefore) ? 0 : limit;
     const tolerated = vanished ? 0 : limit;
@@ -162,7 +195,8 @@ export class ProjectReadings {
     const reading: ProjectReading = {
       number: this.#count,
       complete,
-      unread,
+      isUncertain,
+      unread: isUncertain ? new Map() : unread,
       allowed,
       tolerated,
       candidates,
@@ -174,15 +208,15 @@ export class ProjectReadings {
       if (seen || input.doubtful) this.#seenAgain(project, this.#options.identify(project, ref), seen);
     }
     const certain = new Set([...candidates].filter((id) => !unread.has(id)));
-    if (exceeds && isWhole) this.#rememberExcess(project, { ...reading, candidates: certain });
+    if (exceeds && isWhole && !isUncertain) this.#rememberExcess(project, { ...reading, candidates: certain });
   }
 
   latest(project: ProjectId): ProjectReading | undefined {
     return this.#latest.get(project);
   }
 
-  release(id: EnvironmentId): void {
-    this.#released.add(id);
+  release(id: EnvironmentId, project: ProjectId): void {
+    this.#released.set(id, project);
   }
 
   isReleased(id: EnvironmentId): boolean {
@@ -213,8 +247,17 @@ export class ProjectReadings {
   #handOutPass(): void {
     const pass = this.#pass;
     if (pass === undefined) return;
-    for (const { reading, isIgnored } of pass.values()) if (reading === undefined && !isIgnored()) return;
-    for (const id of this.#options.projects) this.#inputOf(id).ofPass = pass;
+    let isLate = false;
+    for (const { reading, isIgnored } of pass.values()) {
+      if (reading !== undefined) continue;
+      if (!isIgnored()) return;
+      isLate = true;
+    }
+    for (const id of this.#options.projects) {
+      const input = this.#inputOf(id);
+      input.isUncertain = isLate && input.ofPass !== undefined;
+      input.ofPass = pass;
+    }
     this.#pass = undefined;
   }
 
@@ -228,9 +271,11 @@ export class ProjectReadings {
     let input = this.#inputs.get(project);
     if (input === undefined) {
       input = {
+        isBegun: false,
         sources: undefined,
         own: undefined,
         ofPass: undefined,
+        isUncertain: false,
         observed: undefined,
         doubtful: false,
         readBefore: false,

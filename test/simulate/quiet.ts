@@ -1,7 +1,6 @@
 import { commitSha } from '@eph/contract';
 import { composeText } from '@eph/engine/report/plain-text';
 import { composeView } from '@eph/engine/report/view';
-import { untilBlocked } from './calls.ts';
 import { type Difference, differenceBeside, differenceToGit, leftover, leftoverOn } from './difference.ts';
 import { deleteOne, largestProject, pushPreview } from './faults.ts';
 import type { SimulationHarness } from './harness.ts';
@@ -15,6 +14,9 @@ const restlessCalls = 20_000;
 
 const longestBackoffMs = 1_000_000;
 
+/** A change that no webhook announced is found at the latest after so long. */
+const longestIntervalMs = 600_000;
+
 type Note = (line: string) => Promise<void>;
 
 /**
@@ -24,14 +26,14 @@ type Note = (line: string) => Promise<void>;
 export const runQuiet = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
   harness.endFaults();
   const healed = healSome(harness, random);
-  const restarted = !harness.isFullyConfigured;
-  if (restarted) harness.start();
+  const alone = random.chance(0.2) ? await runWithoutProject(harness, random, note) : 0;
+  if (harness.invariants.violation !== undefined) return alone;
+  const configured = configureAll(harness, random);
   const lie = random.chance(0.3) ? largestProject(harness) : undefined;
   if (lie !== undefined) harness.lieOnce.add(lie);
-  await note(
-    `faults stop${lie === undefined ? '' : `, but ${lie} shows half of its sources once`}${healed}${restarted ? '; a start with all projects and providers' : ''}`,
-  );
-  const passes = await converge(harness, random, note, differenceToGit);
+  await note(`faults stop${lie === undefined ? '' : `, but ${lie} shows half of its sources once`}${healed}${configured}`);
+  await deliverWebhooks(harness, random, note);
+  const passes = Math.max(alone, await converge(harness, random, note, differenceToGit));
   if (harness.invariants.violation !== undefined) return passes;
   if (harness.releasable().length > 0 && random.chance(0.7)) await restart(harness, random, note);
   await releaseAll(harness, note);
@@ -39,6 +41,46 @@ export const runQuiet = async (harness: SimulationHarness, random: Random, note:
   await leaveAlone(harness, random, note);
   await waitForReports(harness, random, note);
   return Math.max(passes, more);
+};
+
+/**
+ * A project leaves while everything else goes on. The others have to become what Git says, and all of its environments have to be held
+ * as they are, except those that an operator released.
+ */
+const runWithoutProject = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
+  const left = random.pick(harness.profile.projects);
+  if (harness.retired.size > 0 || harness.configured.every((id) => id === left)) return 0;
+  if (harness.configured.includes(left)) harness.leave(left);
+  await note(`faults stop, and ${harness.missing.join(' and ')} left`);
+  await deliverWebhooks(harness, random, note);
+  return converge(harness, random, note, differenceToGit);
+};
+
+/** Projects that left return, while the process runs or with a start. Providers change only with a start. */
+const configureAll = (harness: SimulationHarness, random: Random): string => {
+  if (harness.isFullyConfigured) return '';
+  if (harness.retired.size > 0 || random.chance(0.5)) {
+    harness.start();
+    return '; a start with all projects and providers';
+  }
+  const returned = harness.missing;
+  harness.join(returned);
+  return `; ${returned.join(' and ')} returned`;
+};
+
+/**
+ * As in real use, most webhooks arrive, and each of them leads to a reading at once. Some are lost: what they would have announced is
+ * found when the longest interval is over, so that time passes first.
+ */
+const deliverWebhooks = async (harness: SimulationHarness, random: Random, note: Note): Promise<void> => {
+  const { limited } = harness.profile;
+  if (limited.size === 0) return;
+  const arrived = [...limited].filter(() => random.chance(0.7));
+  for (const id of arrived) harness.engine.announce(id);
+  await note(`webhooks of ${arrived.length} of ${limited.size} projects arrive`);
+  if (arrived.length === limited.size) return;
+  harness.clock.advance(longestIntervalMs);
+  await note(`${longestIntervalMs} ms pass`);
 };
 
 /**
@@ -61,6 +103,7 @@ export const runWithOneAway = async (harness: SimulationHarness, random: Random,
   for (let pushes = random.below(5); pushes > 0; pushes -= 1) await note(pushPreview(harness, random.below(2 ** 32)));
   for (let deletions = random.below(4); deletions > 0; deletions -= 1)
     await note(deleteOne(harness, random) ?? 'nothing to delete');
+  await deliverWebhooks(harness, random, note);
   let passes = await converge(harness, random, note, (one) => differenceBeside(one, provider));
   if (how === 'is retired' && harness.invariants.violation === undefined) {
     await releaseAll(harness, note);
@@ -119,24 +162,28 @@ const reportOf = (record: ReturnType<SimulationHarness['engine']['environments']
     }),
   );
 
-/** Lets the engine work until nothing differs. Returns how many passes it took. */
+/**
+ * Lets the engine work until nothing differs. Returns how many passes it took, not counting those that left out a project for which the
+ * limit of its forge had no reading: they have as long as the longest back-off.
+ */
 const converge = async (
   harness: SimulationHarness,
   random: Random,
   note: Note,
   differenceIn: (harness: SimulationHarness) => Difference | undefined,
 ): Promise<number> => {
-  const first = harness.passes;
+  const first = harness.fullPasses;
   const begun = harness.clock.now();
   for (let compared = -1; harness.invariants.violation === undefined; ) {
     await letRest(harness, random, note);
     if (compared !== harness.passes || harness.clock.now() > begun + longestBackoffMs) {
       compared = harness.passes;
       const difference = differenceIn(harness);
-      if (difference === undefined) return compared - first;
+      const passes = harness.fullPasses - first;
+      if (difference === undefined) return passes;
       // One pass more: the first may use a reading from before. If a pass never ends, time alone is the limit.
-      if (compared - first > passesToConverge + 1 || harness.clock.now() > begun + longestBackoffMs)
-        harness.invariants.fail(difference.invariant, `after ${compared - first} passes, ${difference.message}`);
+      if (passes > passesToConverge + 1 || harness.clock.now() > begun + longestBackoffMs)
+        harness.invariants.fail(difference.invariant, `after ${passes} passes, ${difference.message}`);
     }
     if (harness.invariants.violation === undefined) await moveOn(harness, note);
   }
@@ -181,7 +228,7 @@ const letRest = async (harness: SimulationHarness, random: Random, note: Note): 
     let line = '';
     for (; waiting !== undefined; waiting = harness.calls.takeAgain(waiting.call) ?? harness.calls.takeAlike(waiting.call)) {
       line = harness.letGo(waiting);
-      await untilBlocked();
+      await harness.untilBlocked();
     }
     await note(line);
     if (calls > restlessCalls) harness.invariants.fail('environments converge', 'the engine does not come to rest');

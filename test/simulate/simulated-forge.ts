@@ -9,6 +9,8 @@ export class SimulatedForge implements Forge {
   readonly project: ProjectId;
   /** What a webhook or a file watch would call. */
   nudge: () => void = () => {};
+  /** Its sources were read since the last pass that counted. */
+  isRead = false;
   readonly #repository: FakeRepository;
   readonly #calls: Calls;
   readonly #invariants: InvariantChecker;
@@ -27,6 +29,7 @@ export class SimulatedForge implements Forge {
       this.#invariants.readings.begins(this.project);
       const reading = await this.#fake(call).sources();
       this.#invariants.readings.sourcesRead(this.project, reading);
+      this.isRead = true;
       await this.#calls.pause(call, 'after');
       return reading;
     });
@@ -45,6 +48,7 @@ export class SimulatedForge implements Forge {
 
   readFile(commit: CommitSha, path: string, limitBytes: number): Promise<Uint8Array | undefined> {
     return this.#ask('readFile', `project:${this.project}`, commit.slice(0, 7), async (call) => {
+      this.#invariants.readings.ensureBegun(this.project);
       try {
         return await this.#fake(call).readFile(commit, path, limitBytes);
       } catch (error) {

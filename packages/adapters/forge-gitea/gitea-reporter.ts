@@ -2,7 +2,7 @@ import type { Report, Reporter } from '@eph/engine/report/reporter';
 import { accessComments, createStatusWriter } from '../forge-http/github-api.ts';
 import { parseNumber } from '../forge-http/numbered-pulls.ts';
 import { createPullComments } from '../forge-http/pull-comments.ts';
-import { createReportQueue, createWriteOnce, type ReporterOptions } from '../forge-http/report-queue.ts';
+import { createReportQueue, type ReporterOptions } from '../forge-http/report-queue.ts';
 import { readComments } from './commands.ts';
 import type { GiteaClient } from './gitea-client.ts';
 import { isPullGone, readPull } from './repository.ts';
@@ -34,7 +34,7 @@ export const createGiteaReporter = (options: ReporterOptions<GiteaClient>): Repo
     }
   };
 
-  const ensureStatus = createStatusWriter(options, createWriteOnce(), 'skipped');
+  const ensureStatus = createStatusWriter(options, 'skipped');
 
   const { ensure } = createReportQueue(async (report, signal) => {
     await ensureComment(report, signal);

@@ -22,7 +22,7 @@ export const createGithubReporter = (options: ReporterOptions<GithubClient>): Re
   );
 
   // GitHub has no inactive state, and only a reachable environment is a success.
-  const ensureStatus = createStatusWriter(options, writeOnce, 'pending');
+  const ensureStatus = createStatusWriter(options, 'pending');
 
   const ensureDeployment = async (report: Report, signal: AbortSignal): Promise<void> => {
     const wanted = toDeployment(report, computeStatus(report.view).description);

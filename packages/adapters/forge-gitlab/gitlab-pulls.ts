@@ -17,12 +17,9 @@ export const createGitlabPulls = (client: GitlabClient): Pulls =>
       return statuses.complete ? completeReading(computeChecks(statuses.items)) : incompleteReading([], statuses.refusal.fault);
     },
     commands: (number, signal) => readCommands(client, number, signal),
-    async acknowledge(number, id, signal) {
-      const path = `/merge_requests/${number}/notes/${id}/award_emoji`;
-      const answer = await client.send('POST', path, { name: 'eyes' }, parseNothing, signal);
-      // GitLab answers the second reaction as it answers one to a deleted comment.
-      return !answer.ok && answer.meaning === 'gone' ? { ok: true, value: undefined } : answer;
-    },
+    // GitLab answers a second reaction as it answers one to a deleted comment, which is ignored.
+    acknowledge: (number, id, signal) =>
+      client.send('POST', `/merge_requests/${number}/notes/${id}/award_emoji`, { name: 'eyes' }, parseNothing, signal),
     approvals: (number, commit, signal) => readApprovals(client, number, commit, signal),
     changedPaths: (number, commit, signal) => readChangedPaths(client, number, commit, signal),
     labels: createLabels(client),

@@ -59,8 +59,7 @@ export const createExchange = (gate: Gate, { timeoutMs, bodyLimitBytes } = excha
 const redirectTarget = ({ status, headers }: ReceivedAnswer, { method, url }: Request): string | undefined => {
   const location = headers.get('location');
   const isFollowed = [301, 307, 308].includes(status) || (status === 302 && method === 'GET');
-  if (location === null || !isFollowed) return undefined;
-  if (!URL.canParse(location, url)) return undefined;
+  if (location === null || !isFollowed || !URL.canParse(location, url)) return undefined;
   const target = new URL(location, url);
   return target.origin === new URL(url).origin ? target.href : undefined;
 };

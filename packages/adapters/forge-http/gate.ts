@@ -66,8 +66,8 @@ export const createGate = (options: GateOptions): Gate => {
     close(pauseMs, `${shown} asks for a pause: there were too many requests.`);
   };
 
-  const isExhausted = (): boolean => budget?.remaining === 0 && budget.resetAt > now();
-  const untilReset = (): number | undefined => (isExhausted() && budget !== undefined ? budget.resetAt - now() : undefined);
+  const untilReset = (): number | undefined =>
+    budget?.remaining === 0 && budget.resetAt > now() ? budget.resetAt - now() : undefined;
 
   const isThrottled = (answer: ReceivedAnswer): boolean =>
     answer.status === 429 ||

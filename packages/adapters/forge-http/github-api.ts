@@ -7,7 +7,7 @@ import { type ForgeApi, type Listed, listBy, listOf, parseNothing, parserOf } fr
 import { isGone } from './is-gone.ts';
 import type { CommentAccess } from './pull-comments.ts';
 import type { Listing } from './read-pages.ts';
-import { type ReporterOptions, reachable, type WriteOnce } from './report-queue.ts';
+import { createWriteOnce, type ReporterOptions, reachable } from './report-queue.ts';
 
 /** What GitHub and Gitea have in common: Gitea copies the API of GitHub. Shapes have only the fields that are used. */
 
@@ -151,19 +151,16 @@ export const toCheck = (status: StatusShape): Check => ({
 });
 
 /** Ensures one status per commit and environment. Throws `EphError`. `inactive` is the state of an environment that is not there. */
-export const createStatusWriter =
-  (
-    { client, computeStatus }: ReporterOptions<ForgeApi>,
-    writeOnce: WriteOnce,
-    inactive: string,
-  ): ((report: Report, signal: AbortSignal) => Promise<void>) =>
-  async (report, signal) => {
+export const createStatusWriter = ({ client, computeStatus }: ReporterOptions<ForgeApi>, inactive: string) => {
+  const writeOnce = createWriteOnce();
+  return async (report: Report, signal: AbortSignal): Promise<void> => {
     const { commit, view } = report;
     const { state, description } = computeStatus(view);
     const wanted = { context: `eph/${view.name}`, state: state === 'inactive' ? inactive : state, description };
     const target = reachable.has(view.phase) ? view.url : '';
     await writeOnce(report, 'status', [commit, wanted, target], () => writeStatus(client, commit, wanted, target, signal));
   };
+};
 
 /** Writes only changes: GitHub allows a thousand statuses per commit and context. Does nothing if the commit is gone. */
 const writeStatus = async (

@@ -45,8 +45,6 @@ export const createReportQueue = (write: (report: Report, signal: AbortSignal) =
   };
 };
 
-export type WriteOnce = ReturnType<typeof createWriteOnce>;
-
 /** Writes a part of a report unless this process knows it to be written. Until the end of a write that is unknown: it may fail. */
 export const createWriteOnce = () => {
   const known = new Map<string, string>();

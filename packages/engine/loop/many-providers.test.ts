@@ -209,6 +209,29 @@ describe('a provider that is away', () => {
     expect(harness.record('preview/a').status?.phase).toBe('Ready');
   });
 
+  it('from the start gives no name away that it shows when it is back', async () => {
+    const harness = start();
+    const oneName = 'environment: { name_template: "twin" }\n';
+    harness.push('preview/a', on('process', web, oneName));
+    await harness.live(settle);
+    harness.away.add('process');
+    harness.push('preview/a', on('local'));
+    await harness.restart();
+    harness.push('preview/b', on('local', web, oneName));
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['preview/a/web', 'preview/a/web on local']);
+    const written = new Set<string>();
+    harness.onChange = () => {
+      for (const { environments } of harness.infrastructures.values())
+        for (const { identity } of environments.values()) if (identity.name === 'twin') written.add(identity.source.name);
+    };
+    harness.away.clear();
+    await harness.live(2 * settle);
+    expect(Object.keys(harness.running()).toSorted()).toEqual(['preview/a/web on local', 'preview/b/web on local']);
+    expect([...written]).toEqual(['preview/a']);
+    expect(harness.record('preview/b').name).not.toBe('twin');
+  });
+
   it('because it hangs delays nobody else', async () => {
     const harness = start();
     harness.push('preview/a', on('process'));

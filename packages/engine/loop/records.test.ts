@@ -111,6 +111,14 @@ describe('a name', () => {
     expect(records.isNameTaken(name('existing'), id(1))).toBe(false);
   });
 
+  it('is taken by what exists, even while its record has another one', () => {
+    const records = new Records();
+    records.add(fresh(1));
+    records.noteListing(listing([], seen(1, 'older')), facts);
+    expect(records.isNameTaken(name('older'), id(2))).toBe(true);
+    expect(records.isNameTaken(name('older'), id(1))).toBe(false);
+  });
+
   it('may be in use where a provider has not been read since the start', () => {
     const records = new Records();
     expect(records.haveBeenRead(providers)).toBe(false);

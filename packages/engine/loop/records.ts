@@ -16,7 +16,7 @@ export class Records {
   readonly #projects = new Map<ProjectId, ProjectRecord>();
   readonly #environments = new Map<EnvironmentId, EnvironmentRecord>();
   readonly #names = new Map<EnvironmentName, EnvironmentId>();
-  /** Of environments that the last listing of everything showed and that have no record yet. */
+  /** Of environments that the last listing of everything showed and that have no record with that name yet. */
   #otherNames: ReadonlyMap<EnvironmentName, EnvironmentId> = new Map();
   readonly #listings = new Map<ProjectId, Observation>();
   /** Providers that have been read completely since the start. */
@@ -92,13 +92,13 @@ export class Records {
     return this.#projects.keys();
   }
 
-  /** A listing of everything began at `at`. With `names`, the names of environments without a record are noted, too. */
+  /** A listing of everything began at `at`. With `names`, the names that no record has are noted, too. */
   noteListing({ items, incomplete }: Observation, { at, providers, names }: ListingFacts): void {
     this.#listedAt = at;
     for (const name of providers) if (!incomplete.has(name)) this.#read.add(name);
     this.#away = incomplete;
     if (!names) return;
-    const others = items.filter(({ identity }) => !this.#environments.has(identity.id));
+    const others = items.filter(({ identity: { id, name } }) => this.#environments.get(id)?.name !== name);
     // A provider that is away now may have shown its names before.
     this.#otherNames = new Map([
       ...(incomplete.size > 0 ? this.#otherNames : []),
