@@ -59,6 +59,7 @@ const forgeName = z.string().regex(dnsLabel, 'must be the name of one of the for
 const projectSettings = {
   forks: z.enum(forkModes).default('deny'),
   trusted: z.boolean().default(false),
+  network: z.enum(['own', 'shared']).default('shared'),
   comments: z.boolean().default(true),
   texts: z
     .record(z.string(), z.string())

@@ -203,6 +203,7 @@ describe('projects', () => {
       forge: undefined,
       forks: 'deny',
       trusted: false,
+      network: 'shared',
       comments: true,
       texts: {},
       repository: 'shop',

@@ -11,6 +11,7 @@ import {
   type ProviderName,
   projectId,
   providerName,
+  type Sandboxed,
   type ServerVariables,
 } from '@eph/contract';
 import type { ForkMode } from '@eph/engine/desired/forks';
@@ -76,6 +77,7 @@ export interface ConfiguredProject {
   readonly forks: ForkMode;
   /** It may run as ephd itself, where a provider has no sandbox. */
   readonly trusted: boolean;
+  readonly network: Sandboxed['network'];
   /** Whether pull requests get comments. */
   readonly comments: boolean;
   /** Its own words for them. */
@@ -89,7 +91,7 @@ export interface ConfiguredProject {
 
 /** An organisation, user or group with what holds for each of its repositories. */
 export interface ConfiguredOrganisation
-  extends Pick<ConfiguredProject, 'forks' | 'trusted' | 'comments' | 'texts' | 'team' | 'variables'> {
+  extends Pick<ConfiguredProject, 'forks' | 'trusted' | 'network' | 'comments' | 'texts' | 'team' | 'variables'> {
   readonly forge: ConfiguredForge;
   readonly owner: string;
   /** Patterns for the last part of the path of a repository. */
@@ -104,6 +106,7 @@ export const plainProject = (id: ProjectId, location: string): ConfiguredProject
   forge: undefined,
   forks: 'deny',
   trusted: true,
+  network: 'shared',
   comments: true,
   texts: {},
   repository: id,

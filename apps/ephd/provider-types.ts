@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { CommitSha, Identity, Log, ProjectId, ProviderName } from '@eph/contract';
 import type { Provider } from '@eph/engine/provider/provider';
 import { findSandbox } from '@eph/providers/process/bubblewrap';
@@ -36,12 +37,22 @@ interface ProviderType {
 /** Every type of provider there is. A new one is an entry here. */
 export const providerTypes = {
   process: {
-    schema: z.strictObject({ type: z.literal('process'), tools: z.array(z.string().startsWith('/')).default([]) }).transform(
-      ({ type, tools }): ProviderSettings => ({
-        type,
-        create: (context) => createProcessProvider({ ...context, sandbox: findSandbox({ tools }) }),
-      }),
-    ),
+    schema: z
+      .strictObject({
+        type: z.literal('process'),
+        tools: z.array(z.string().startsWith('/')).default([]),
+        network: z.enum(['own', 'shared']).default('shared'),
+        reach: z.array(z.cidrv4()).default([]),
+      })
+      .transform(
+        ({ type, ...settings }): ProviderSettings => ({
+          type,
+          create: (context) => {
+            const sandbox = findSandbox({ ...settings, folder: join(context.folder, 'sandbox') });
+            return createProcessProvider({ ...context, sandbox });
+          },
+        }),
+      ),
     holdsEnvironments,
   },
 } as const satisfies Readonly<Record<string, ProviderType>>;

@@ -29,6 +29,8 @@ export interface ResolvedComponent {
   /** Components whose outputs or readiness it relies on; written on the infrastructure so that removal can run backwards. */
   readonly dependsOn: readonly ComponentName[];
   readonly values: { readonly [key: string]: JsonValue };
+  /** It gets a network of its own, in which it reaches these ports of the machine. Undefined if it shares one. */
+  readonly network?: { readonly reaches: readonly number[] };
   /** Digest of everything above. Equal revisions mean nothing to do. */
   readonly revision: Revision;
 }

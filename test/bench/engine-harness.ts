@@ -89,6 +89,7 @@ export const createBenchEngine = (
           resolver: commitTreeResolver,
           forks: 'deny',
           trusted: false,
+          network: 'shared',
           repository: forge.project,
           team: undefined,
           variables: {},

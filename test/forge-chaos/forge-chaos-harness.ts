@@ -54,6 +54,7 @@ export class ForgeChaosHarness implements AsyncDisposable {
       resolver: commitTreeResolver,
       forks: 'deny',
       trusted: false,
+      network: 'shared',
       repository: shop,
       team: undefined,
       variables: {},

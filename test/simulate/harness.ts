@@ -393,7 +393,14 @@ export class SimulationHarness implements Truth {
 
   #configureProjects(ids: readonly ProjectId[]): ReadonlyMap<ProjectId, ConfiguredProject> {
     const { calls, invariants, profile } = this;
-    const shared = { resolver: commitTreeResolver, forks: 'deny', trusted: false, team: undefined, variables: {} } as const;
+    const shared = {
+      resolver: commitTreeResolver,
+      forks: 'deny',
+      trusted: false,
+      network: 'shared',
+      team: undefined,
+      variables: {},
+    } as const;
     const limit = { account: 'forge', readingsPerMinute: profile.readingsPerMinute };
     return new Map(
       ids.map((id) => {

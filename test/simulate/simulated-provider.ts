@@ -37,7 +37,7 @@ export class SimulatedProvider implements Provider {
   readonly name: ProviderName;
   readonly type: string;
   readonly holdsSecrets = false;
-  readonly isolation = { state: 'sandboxed' } as const;
+  readonly isolation = { state: 'sandboxed', network: 'shared', lacks: {} } as const;
   /** Called when a component gets ready or dies. */
   changed: (environment: EnvironmentId) => void = () => {};
   readonly #options: SimulatedProviderOptions;

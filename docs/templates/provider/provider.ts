@@ -96,7 +96,7 @@ export const createTemplateProvider = ({
     type: 'template',
     holdsSecrets: false,
     // It runs nothing. One that runs what others wrote says `trusted` unless it keeps that apart.
-    isolation: { state: 'sandboxed' },
+    isolation: { state: 'sandboxed', network: 'shared', lacks: {} },
 
     list(scope) {
       try {

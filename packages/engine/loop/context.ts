@@ -4,6 +4,7 @@ import {
   type Event,
   type ProjectId,
   type ProviderName,
+  type Sandboxed,
   type Section,
   type ServerVariables,
 } from '@eph/contract';
@@ -28,6 +29,8 @@ export interface ConfiguredProject {
   readonly forks: ForkMode;
   /** Its operator lets it run as ephd itself, where a provider has no sandbox. */
   readonly trusted: boolean;
+  /** Whether everything in it gets a network of its own, or only pull requests from forks. */
+  readonly network: Sandboxed['network'];
   /** The repository, as the platform's files name it. */
   readonly repository: string;
   readonly team: string | undefined;

@@ -66,6 +66,7 @@ class Fixture {
       layers: noConfiguration,
       variables: {},
       outputsOf: () => undefined,
+      hasOwnNetwork: () => false,
       providers: chooseProviders(file, [{ name: this.provider.name, type: 'process', holdsSecrets: false }], []),
       source,
       identity: this.identity,

@@ -14,7 +14,7 @@ import {
 } from '@eph/contract';
 import type { Terms, Wanted } from '../desired/decisions.ts';
 import { planUpdate } from '../plan/diff.ts';
-import { refuseUntrusted } from '../plan/isolation.ts';
+import { isFromFork, refuseUntrusted } from '../plan/isolation.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import type { Findings } from '../status/summarize.ts';
 import { computeEnvironment, type EnvironmentInput } from '../values/environment.ts';
@@ -88,7 +88,7 @@ export const draftEnvironment = async (
   const away = values.providers.flatMap((provider) => incomplete.get(provider) ?? []);
   if (away.length > 0) return { ...drafted, failures: away };
   const used = values.providers.flatMap((name) => context.providers.get(name) ?? []);
-  const untrusted = refuseUntrusted(source, projectOf(context, source.project).trusted, used);
+  const untrusted = refuseUntrusted(source, projectOf(context, source.project), used);
   if (untrusted.length > 0) return { ...drafted, failures: untrusted };
   if (obstacles.length > 0) {
     if (observed === undefined) admission.queue(identity.id);
@@ -154,7 +154,14 @@ export const environmentInput = (
   aliases: context.aliasesOf(identity.id),
   variables: projectOf(context, source.project).variables,
   providers: availableProviders(context),
+  hasOwnNetwork: (name) => hasOwnNetwork(context, source, name),
   outputsOf: (namespace) => references.published(namespace, identity.id),
   countOthers: () => (observed === undefined ? admission.countOthers(identity.id, source.project) : undefined),
   shared: values,
 });
+
+const hasOwnNetwork = (context: EngineContext, source: Source, provider: ProviderName): boolean => {
+  if (isFromFork(source) || projectOf(context, source.project).network === 'own') return true;
+  const isolation = context.providers.get(provider)?.isolation;
+  return isolation?.state === 'sandboxed' && isolation.network === 'own';
+};

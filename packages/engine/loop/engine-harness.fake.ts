@@ -124,7 +124,14 @@ export class EngineHarness {
   /** Projects as ephd configures them. */
   configure(forges: ReadonlyMap<ProjectId, Forge>): ReadonlyMap<ProjectId, ConfiguredProject> {
     const { forks, variables } = this;
-    const shared = { resolver: commitTreeResolver, forks, trusted: false, team: undefined, variables };
+    const shared = {
+      resolver: commitTreeResolver,
+      forks,
+      trusted: false,
+      network: 'shared',
+      team: undefined,
+      variables,
+    } as const;
     return new Map(Array.from(forges, ([id, forge]) => [id, { ...shared, forge, repository: id }]));
   }
 

@@ -92,7 +92,7 @@ export class FakeProvider implements Provider {
   constructor(infrastructure: FakeInfrastructure, options: FakeProviderOptions) {
     this.name = providerName(options.name ?? 'process');
     this.type = options.type ?? 'process';
-    this.isolation = options.isolation ?? { state: 'sandboxed' };
+    this.isolation = options.isolation ?? { state: 'sandboxed', network: 'shared', lacks: {} };
     this.#infrastructure = infrastructure;
     this.#options = options;
   }

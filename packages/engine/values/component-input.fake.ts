@@ -45,6 +45,7 @@ export const createComponentInput = (
   layers: noConfiguration,
   variables: {},
   outputsOf: () => undefined,
+  hasOwnNetwork: () => false,
   providers: chooseProviders(file, available, changes.observed ?? []),
   ...changes,
 });

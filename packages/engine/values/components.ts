@@ -15,7 +15,7 @@ import type {
 import type { SpecFile } from './component-layers.ts';
 import { distinct, type MergedComponent } from './merged-component.ts';
 import type { ChosenProviders } from './providers.ts';
-import type { ForeignOutputs } from './references.ts';
+import type { ForeignOutputs, Outputs } from './references.ts';
 import { computeRevision } from './revision.ts';
 import { isMade, type SharedComponent, type SharedInput, SharedValues } from './shared-values.ts';
 import { sourceValues } from './templates.ts';
@@ -39,6 +39,8 @@ export interface ComponentInput {
   /** What another environment publishes, by its name or alias; undefined when there is none. */
   readonly outputsOf: (namespace: string) => ForeignOutputs | undefined;
   readonly providers: ChosenProviders;
+  /** Whether what this provider runs gets a network of its own. */
+  readonly hasOwnNetwork: (provider: ProviderName) => boolean;
 }
 
 export interface ComputedComponents {
@@ -150,8 +152,21 @@ const toDesired = (input: ComponentInput, component: Resolved, provider: Provide
     entry: declared.entry === true,
     dependsOn: [...component.needs.keys()].toSorted(),
     values: providerValues(component),
+    ...(input.hasOwnNetwork(provider) && { network: { reaches: findReachedPorts(component.found) } }),
   };
   return { state: 'resolved', component: { ...body, revision: computeRevision(body) } };
+};
+
+/** Only what references name: whoever writes the file could otherwise choose any port. */
+const findReachedPorts = (found: Resolved['found']): readonly number[] => {
+  const ports = found.flatMap(({ variable }) => (variable.state === 'literal' ? loopbackPorts(variable.outputs ?? {}) : []));
+  return [...new Set(ports)].toSorted((a, b) => a - b);
+};
+
+const loopbackPorts = ({ url, host, port }: Outputs): readonly number[] => {
+  const address = URL.parse(url ?? `tcp://${host}:${port}`);
+  const isLoopback = address !== null && ['127.0.0.1', 'localhost', '[::1]'].includes(address.hostname);
+  return isLoopback && address.port !== '' ? [Number(address.port)] : [];
 };
 
 const providerValues = ({ merged, values, found }: Resolved): JsonMap => {

@@ -101,7 +101,8 @@ export interface ReferenceContext {
 }
 
 export type ResolvedReference =
-  | { readonly state: 'literal'; readonly value: string }
+  /** With the other outputs of the same component. */
+  | { readonly state: 'literal'; readonly value: string; readonly outputs: Outputs }
   | { readonly state: 'private'; readonly value: PrivateValue }
   | { readonly state: 'waiting'; readonly reason: string }
   | { readonly state: 'refused'; readonly code: ErrorCode; readonly message: string };
@@ -165,7 +166,7 @@ const pick = (reference: Reference, outputs: PublishedOutputs, owner: string): R
 
 const pickKey = (reference: Reference, outputs: Outputs): ResolvedReference => {
   const value = ownValue(outputs, reference.key);
-  if (value !== undefined) return { state: 'literal', value };
+  if (value !== undefined) return { state: 'literal', value, outputs };
   return waiting(reference, `${reference.component} publishes no such output; ${instead(reference.key, Object.keys(outputs))}`);
 };
 

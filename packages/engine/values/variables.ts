@@ -8,7 +8,7 @@ import {
   type TemplateValues,
 } from '@eph/contract';
 import { blame, type Variable } from './merged-component.ts';
-import { type PrivateValue, type ReferenceContext, resolveReference } from './references.ts';
+import { type Outputs, type PrivateValue, type ReferenceContext, resolveReference } from './references.ts';
 
 export interface VariableContext {
   readonly server: ServerVariables;
@@ -20,7 +20,14 @@ export interface VariableContext {
 
 export type ResolvedVariable =
   /** With the parts that may be written down, where something goes in only at a start. */
-  | { readonly state: 'literal'; readonly value: string; readonly secret?: boolean; readonly late?: ResolvedText['parts'] }
+  | {
+      readonly state: 'literal';
+      readonly value: string;
+      readonly secret?: boolean;
+      readonly late?: ResolvedText['parts'];
+      /** Of the component that it refers to. */
+      readonly outputs?: Outputs;
+    }
   | { readonly state: 'private'; readonly value: PrivateValue }
   | { readonly state: 'left-out' }
   | { readonly state: 'waiting'; readonly reason: string }

@@ -1,13 +1,31 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, constants, existsSync, lstatSync, openSync, readlinkSync, realpathSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Command, type Confined, type Sandbox, withoutSandbox } from './sandbox.ts';
+import { EphError } from '@eph/contract';
+import { closeRoutes, findResolvers, pastaFor } from './own-network.ts';
+import { type Command, type Sandbox, withoutSandbox } from './sandbox.ts';
 import { compileFilter, hasFilter } from './seccomp.ts';
 import { markerVariable } from './service-environment.ts';
 
 export interface BubblewrapOptions {
+  /** Where files for the sandbox are written at the start. */
+  readonly folder: string;
   /** Folders of programs that services may use besides those of the system. */
   readonly tools: readonly string[];
+  readonly network: 'own' | 'shared';
+  /** Private ranges that services with a network of their own may reach, such as `10.1.0.0/16`. */
+  readonly reach: readonly string[];
 }
 
 const systemPath = '/usr/local/bin:/usr/bin:/bin';
@@ -35,42 +53,71 @@ const publicFiles = [
   'passwd',
   'pki/tls/certs',
   'protocols',
-  'resolv.conf',
   'services',
   'ssl/certs',
   'ssl/openssl.cnf',
   'timezone',
 ];
 
-/** Descriptors of the child: 3 is the gate of `launch`. */
-const [argumentFile, filterFile] = [4, 5];
-
 /** Where services cannot be confined, they run without a sandbox, which says why. */
 export const findSandbox = (options: BubblewrapOptions): Sandbox => {
+  const sandbox = createSandbox(options);
+  const { isolation } = sandbox;
+  const why = isolation.state === 'trusted' ? isolation.because : isolation.lacks.network;
+  if (options.network === 'own' && why !== undefined)
+    throw new EphError('config.invalid', `the services of a provider cannot get networks of their own: ${why}`);
+  return sandbox;
+};
+
+const createSandbox = (options: BubblewrapOptions): Sandbox => {
   const { arch, platform } = process;
   if (platform !== 'linux') return withoutSandbox(`${platform} has no sandbox; use Linux`);
   if (process.getuid?.() === 0) return withoutSandbox('ephd runs as root; run it as an ordinary user');
   if (!hasFilter(arch)) return withoutSandbox(`there is no filter of system calls for ${arch}`);
-  const sandbox = createBubblewrap(options, compileFilter(arch));
-  const fault = tryOut(sandbox);
-  return fault === undefined ? sandbox : withoutSandbox(fault);
+  const confine = createConfine(options, writeFilter(options.folder, compileFilter(arch)));
+  const fault = tryOut(confine, undefined);
+  if (fault !== undefined) return withoutSandbox(fault);
+  const network = tryOut(confine, { port: 0, reaches: [] });
+  return {
+    isolation: { state: 'sandboxed', network: options.network, lacks: network === undefined ? {} : { network } },
+    confine,
+  };
 };
 
-const createBubblewrap = ({ tools }: BubblewrapOptions, filter: Buffer): Sandbox => {
+const writeFilter = (folder: string, content: Buffer): string => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, 'system-calls.bpf');
+  writeFileSync(path, content);
+  return path;
+};
+
+/** Also changes what running services with a network of their own see. */
+const writeResolvers = (folder: string, resolvers: readonly string[]): string => {
+  const path = join(folder, 'resolv.conf');
+  writeFileSync(path, resolvers.map((one) => `nameserver ${one}\n`).join(''));
+  return path;
+};
+
+/** The arguments come on standard input. A program that starts this one may close all other files, and `ps` shows no secret. */
+const enter = 'exec bwrap --args 3 -- "$@" 3<&0 4<"$0" 0</dev/null 5>&- 6>&- 7>&- 8>&- 9>&-';
+
+const createConfine = ({ folder, tools, reach }: BubblewrapOptions, filter: string): Sandbox['confine'] => {
   const nodeFolder = dirname(realpathSync(process.execPath));
   const programs = [...systemFolders(), ...[nodeFolder, ...tools].flatMap(readOnly)];
   const pathOf = ({ PATH = systemPath }: Command['variables']): string => [PATH, nodeFolder].join(':');
-  return {
-    isolation: { state: 'sandboxed' },
-    confine: (command) => {
-      const files = [
-        writeHidden(Buffer.from(`${argumentsOf(command, programs, pathOf(command.variables)).join('\0')}\0`)),
-        writeHidden(filter),
-      ];
-      const words = ['bwrap', '--args', String(argumentFile), '--', ...command.words];
-      const marker = command.variables[markerVariable] ?? '';
-      return { words, folder: '/', variables: { PATH: systemPath, [markerVariable]: marker }, files } satisfies Confined;
-    },
+  return (command) => {
+    const { words, variables, network } = command;
+    const resolvers = network === undefined ? [] : findResolvers();
+    const names = network === undefined ? '/etc/resolv.conf' : writeResolvers(folder, resolvers);
+    const options = argumentsOf(command, [...programs, '--ro-bind-try', names, '/etc/resolv.conf'], pathOf(variables));
+    const shell = (script: string): readonly string[] => ['/bin/sh', '-c', script, filter, ...words];
+    return {
+      words: network === undefined ? shell(enter) : [...pastaFor(network), ...shell(`${closeRoutes(reach, resolvers)}${enter}`)],
+      folder: '/',
+      variables: { PATH: systemPath, [markerVariable]: variables[markerVariable] ?? '' },
+      isReplacing: network !== undefined,
+      input: writeHidden(Buffer.from(`${options.join('\0')}\0`)),
+    };
   };
 };
 
@@ -81,7 +128,8 @@ const argumentsOf = (
 ): readonly string[] =>
   [
     ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--disable-userns'],
-    ['--die-with-parent', '--new-session', '--hostname', 'app', '--seccomp', String(filterFile)],
+    ['--uid', String(process.getuid?.()), '--gid', String(process.getgid?.())],
+    ['--die-with-parent', '--new-session', '--hostname', 'app', '--seccomp', '4'],
     programs,
     ...publicFiles.map((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ['--proc', '/proc', '--dev', '/dev'],
@@ -121,28 +169,32 @@ const writeHidden = (content: Buffer): number => {
 };
 
 /** Runs a program with the real options. */
-const tryOut = (sandbox: Sandbox): string | undefined => {
-  const { words, files, variables } = sandbox.confine({
+const tryOut = (confine: Sandbox['confine'], network: Command['network']): string | undefined => {
+  const folder = '/usr/share';
+  const { words, input, variables } = confine({
     words: ['true'],
-    tree: '/usr/share',
+    tree: folder,
     directory: '.',
-    home: '/usr/share',
+    home: folder,
     variables: {},
+    network,
   });
+  const [name, ...packages] = network === undefined ? ['bwrap', 'bubblewrap'] : ['pasta', 'passt', 'iproute2'];
   try {
     const [program = '', ...rest] = words;
     const { error, status, stderr } = spawnSync(program, rest, {
       cwd: '/',
       env: variables,
-      stdio: ['ignore', 'ignore', 'pipe', 'ignore', ...files],
+      stdio: [input, 'ignore', 'pipe'],
       encoding: 'utf8',
       timeout: 10_000,
     });
-    if (error !== undefined && 'code' in error && error.code === 'ENOENT')
-      return 'bwrap is missing; install the package bubblewrap';
     if (status === 0) return undefined;
-    return `bwrap does not work here: ${(stderr || error?.message || 'it failed').trim().split('\n')[0]}`;
+    const why = (stderr || error?.message || 'it failed').trim().split('\n').at(-1);
+    if (status === 127 || (error !== undefined && 'code' in error && error.code === 'ENOENT'))
+      return `${name} is missing; install ${packages.join(' and ')}`;
+    return `${name} does not work here: ${why}`;
   } finally {
-    for (const file of files) closeSync(file);
+    if (input !== undefined) closeSync(input);
   }
 };

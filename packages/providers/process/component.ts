@@ -131,6 +131,8 @@ export class Component implements InstanceHost {
       dependsOn: wanted.dependsOn,
       service,
       port,
+      ...(wanted.network && { network: wanted.network }),
+      isConfined: this.#context.sandbox.isolation.state === 'sandboxed',
       createdAt: new Date(this.#context.now()).toISOString(),
       readyAt: null,
       process: null,

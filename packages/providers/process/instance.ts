@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync } from 'node:fs';
 import { constants } from 'node:os';
-import { type ComponentVersion, type Health, type Part, redact } from '@eph/contract';
+import { type ComponentVersion, EphError, type Health, type Part, redact } from '@eph/contract';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
 import { isDiskFull, sentence } from './faults.ts';
@@ -202,11 +202,15 @@ export class Instance {
       mkdirSync(home, { recursive: true, mode: 0o700 });
       const log = this.log.openForService();
       files.push(log);
-      const { command } = this.#record.service;
+      const { service, port, network, isConfined } = this.#record;
+      const { isolation, confine } = this.#context.sandbox;
+      if (isolation.state === 'trusted' && (isConfined || network !== undefined))
+        throw new EphError('isolation.missing', `it ran in a sandbox, and now there is none: ${isolation.because}.`);
+      const { command } = service;
       const words = typeof command === 'string' ? ['sh', '-c', command] : command;
       const variables = this.#host.variablesOf(this.#record);
-      const confined = this.#context.sandbox.confine({ ...checkout, words, home, variables });
-      files.push(...confined.files);
+      const confined = confine({ ...checkout, words, home, variables, network: network && { ...network, port } });
+      if (confined.input !== undefined) files.push(confined.input);
       const record = (identity: ProcessIdentity) => this.#save({ ...this.#record, process: identity });
       return await launch({ command: confined, log }, this.#context.processes, record);
     } catch (error) {

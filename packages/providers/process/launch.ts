@@ -29,16 +29,16 @@ const [inItsPlace, underIt] = ['exec "$@"', '"$@"; exit $?'];
  * command does not run. All of this is synchronous, so nothing can happen in between.
  */
 export const launch = async (
-  { command: { words, folder, variables, files }, log }: Launch,
+  { command: { words, folder, variables, isReplacing, input }, log }: Launch,
   processes: Processes,
   record: (identity: ProcessIdentity) => void,
 ): Promise<Launched> => {
-  const isSandboxed = files.length > 0;
-  const child = spawn('/bin/sh', ['-c', gate + (isSandboxed ? underIt : inItsPlace), 'sh', ...words], {
+  const isSandboxed = input !== undefined;
+  const child = spawn('/bin/sh', ['-c', gate + (isReplacing ? inItsPlace : underIt), 'sh', ...words], {
     cwd: folder,
     env: { ...variables },
     detached: true,
-    stdio: ['ignore', log, log, 'pipe', ...files],
+    stdio: [input ?? 'ignore', log, log, 'pipe'],
   });
   if (child.pid === undefined) throw await explainFailure(child);
   child.unref();

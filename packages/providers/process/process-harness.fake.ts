@@ -89,7 +89,7 @@ export class ProcessHarness implements AsyncDisposable {
     this.folder = options.folder ?? join(this.#outer ?? '', 'data');
     this.#options = {
       variables: { PATH: '/usr/local/bin:/usr/bin:/bin' },
-      sandbox: findSandbox({ tools: [] }),
+      sandbox: findSandbox({ folder: join(this.folder, 'sandbox'), tools: [], network: 'shared', reach: [] }),
       exportTree: (_project, _commit, folder) => Promise.resolve(writePrograms(folder)),
       ...options,
       folder: this.folder,

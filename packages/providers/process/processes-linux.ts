@@ -59,8 +59,6 @@ const readTable = async (system: System): Promise<readonly RunningProcess[]> => 
 
 interface FoundProcess extends RunningProcess {
   readonly parent: number;
-  /** Undefined where it has ended or belongs to another user. */
-  readonly namespace: string | undefined;
 }
 
 const ownNamespace = readlinkSync('/proc/self/ns/pid');
@@ -71,18 +69,23 @@ const describe = (pid: number, stat: Stat, system: System): FoundProcess => {
   return {
     ...describeOutside(pid, stat, system),
     parent: stat.parent,
-    namespace,
     isInside,
     marker: isInside ? undefined : readMarker(pid),
   };
 };
 
-/** A process in a sandbox can give itself any marker, so it gets that of the one outside which started the sandbox. */
+/**
+ * A process in a sandbox can give itself any marker, so it gets that of its nearest ancestor outside. It always has one: a process
+ * whose parent ends becomes a child of the first in its namespace.
+ */
 const withMarkers = (all: readonly FoundProcess[]): readonly RunningProcess[] => {
-  const markers = new Map(all.map(({ pid, marker }) => [pid, marker]));
-  const first = all.filter(({ isInside, parent }) => isInside && markers.get(parent) !== undefined);
-  const byNamespace = new Map(first.map(({ namespace, parent }) => [namespace, markers.get(parent)]));
-  return all.map((one) => (one.isInside ? { ...one, marker: byNamespace.get(one.namespace) } : one));
+  const byId = new Map(all.map((one) => [one.pid, one]));
+  const markerOf = (one: FoundProcess): string | undefined => {
+    let outer: FoundProcess | undefined = one;
+    while (outer?.isInside === true) outer = byId.get(outer.parent);
+    return outer?.marker;
+  };
+  return all.map((one) => (one.isInside ? { ...one, marker: markerOf(one) } : one));
 };
 
 const describeOutside = (pid: number, stat: Stat, system: System) => ({

@@ -65,6 +65,9 @@ const instanceSchema = z.object({
   dependsOn: z.array(id(componentName)).readonly(),
   service: serviceSchema,
   port: z.int().min(1).max(65_535),
+  network: z.object({ reaches: z.array(z.int()).readonly() }).exactOptional(),
+  /** It runs nowhere but in a sandbox. */
+  isConfined: z.boolean().default(false),
   createdAt: z.string(),
   /** When it took over; null until then. */
   readyAt: z.string().nullable(),

@@ -2,22 +2,27 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { until } from './process-harness.fake.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Command, Sandbox } from './sandbox.ts';
 import { deniedCalls } from './seccomp.ts';
+import { markerVariable } from './service-environment.ts';
 import { createProcesses } from './this-machine.ts';
+
+const marker = 'sandbox-contract';
 
 interface Result {
   readonly code: number | null;
   readonly output: string;
 }
 
+type Network = Command['network'];
+
 /** A checkout, a HOME, and beside them what a service must not reach. */
-const start = (sandbox: Sandbox) => {
+const start = ({ sandbox, network }: { readonly sandbox: Sandbox; readonly network: Network }) => {
   const outer = mkdtempSync(join(tmpdir(), 'eph-sandbox-'));
   onTestFinished(() => rmSync(outer, { recursive: true, force: true }));
   const [tree, home, secret] = [join(outer, 'tree'), join(outer, 'home'), join(outer, 'secret.txt')];
@@ -25,22 +30,23 @@ const start = (sandbox: Sandbox) => {
   writeFileSync(secret, 'the data folder');
 
   const launch = (script: string, variables: Readonly<Record<string, string>> = {}, directory = '.') => {
-    const confined = sandbox.confine({
+    const { words, folder, input, isReplacing, ...confined } = sandbox.confine({
       words: ['sh', '-c', script],
       tree,
       directory,
       home,
-      variables: { PATH: '/usr/bin:/bin', OWN: 'its own', ...variables },
+      variables: { PATH: '/usr/bin:/bin', OWN: 'its own', [markerVariable]: marker, ...variables },
+      network,
     });
-    const { files, words, folder } = confined;
-    // As the provider starts it: under a process of its own session.
-    const child = spawn('/bin/sh', ['-c', '"$@"; exit $?', 'sh', ...words], {
+    if (input === undefined) throw new Error('it is not confined');
+    // As the provider starts it: as, or under, a process of its own session.
+    const child = spawn('/bin/sh', ['-c', isReplacing ? 'exec "$@"' : '"$@"; exit $?', 'sh', ...words], {
       cwd: folder,
       env: confined.variables,
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', 'ignore', ...files],
+      stdio: [input, 'pipe', 'pipe'],
     });
-    for (const file of files) closeSync(file);
+    closeSync(input);
     onTestFinished(() => void child.kill('SIGKILL'));
     return child;
   };
@@ -57,7 +63,9 @@ const start = (sandbox: Sandbox) => {
 };
 
 /** What every sandbox has to hold back. Each attack is what a labelled pull request can contain. */
-export const describeSandbox = (create: () => Sandbox): void => {
+export const describeSandbox = (sandbox: Sandbox, network: Network): void => {
+  const create = () => ({ sandbox, network });
+
   describe('a command', () => {
     it('runs in its checkout, with its variables and a HOME of its own, and its exit code arrives', async () => {
       const { tree, home, run } = start(create());
@@ -216,17 +224,95 @@ export const describeSandbox = (create: () => Sandbox): void => {
     });
   });
 
-  it('leaves ports of its own network to services only as far as nobody listens there', async () => {
+  it('gets no file of the processes that started it', async () => {
     const { run } = start(create());
-    const server = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void server.close());
-    await once(server, 'listening');
-    const { port } = server.address() as { port: number };
-    const { output } = await run(
-      `'${process.execPath}' -e 'require("net").createServer().on("error", (e) => console.log(e.code)).listen(${port}, "127.0.0.1")'`,
-    );
-    expect(output).toBe('EADDRINUSE\n');
+    expect((await run('ls /proc/$$/fd')).output.split('\n').filter((file) => Number(file) > 2 && Number(file) < 30)).toEqual([]);
   });
+};
+
+/** Connects from inside, and prints what came of it. */
+const connecting = (target: string): string =>
+  `'${process.execPath}' -e 'require("net").connect(${target}).setTimeout(5000)` +
+  '.on("timeout", function () { console.log("timeout"); this.destroy() })' +
+  '.on("connect", function () { this.once("data", (data) => { console.log(String(data)); this.destroy() }) })' +
+  '.on("close", () => console.log("closed")).on("error", ({ code }) => console.log(code))\'';
+
+const listen = async (address: string | { host: string; port: number }): Promise<number> => {
+  const server = createServer((socket) => socket.end('a service of the machine'));
+  onTestFinished(() => void server.close());
+  await once(server.listen(address), 'listening');
+  const bound = server.address();
+  return bound !== null && typeof bound === 'object' ? bound.port : 0;
+};
+
+/** What a command with a network of its own reaches, and who reaches it. `reaching` may reach the ranges that it is given. */
+export const describeOwnNetwork = (reaching: (...ranges: string[]) => Sandbox): void => {
+  const own = { port: 0, reaches: [] };
+  const machine = Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.filter((one) => one.family === 'IPv4' && !one.internal),
+  );
+
+  it('is reached on its port from loopback', async () => {
+    const port = await findPort();
+    const { launch } = start({ sandbox: reaching(), network: { port, reaches: [] } });
+    launch(`'${process.execPath}' -e 'require("http").createServer((_, a) => a.end("inside")).listen(${port}, "127.0.0.1")'`);
+    let answer = '';
+    await until('it answers', async () => {
+      answer = await fetch(`http://127.0.0.1:${port}`).then(
+        (response) => response.text(),
+        () => '',
+      );
+      return answer !== '';
+    });
+    expect(answer).toBe('inside');
+  });
+
+  it('reaches no port of loopback but those that it is given', async () => {
+    const [open, closed] = [await listen(onLoopback), await listen(onLoopback)];
+    const { run } = start({ sandbox: reaching(), network: { port: 0, reaches: [open] } });
+    expect((await run(connecting(`${open}, "127.0.0.1"`))).output).toBe('a service of the machine\nclosed\n');
+    expect((await run(connecting(`${closed}, "127.0.0.1"`))).output).toBe('ECONNREFUSED\nclosed\n');
+    expect((await run(connecting(`${closed}, "::1"`))).output).toMatch(/^E\w+\nclosed\n$/);
+    expect((await run(connecting(`${closed}, "203.0.113.1"`))).output).not.toContain('a service of the machine');
+  });
+
+  it('does not reach abstract sockets', async () => {
+    const name = `eph-${process.pid}`;
+    await listen(`\0${name}`);
+    const { run } = start({ sandbox: reaching(), network: own });
+    expect((await run(connecting(`"\\0${name}"`))).output).toBe('ECONNREFUSED\nclosed\n');
+  });
+
+  it.each(['10.0.0.1', '100.64.0.1', '169.254.169.254', '172.16.0.1', '192.168.0.1', '224.0.0.1', '255.255.255.255'])(
+    'does not reach %s',
+    async (address) => {
+      const { run } = start({ sandbox: reaching(), network: own });
+      expect((await run(connecting(`80, "${address}"`))).output).toMatch(
+        /^(EHOSTUNREACH|ENETUNREACH|EACCES|ECONNREFUSED)\nclosed\n$/,
+      );
+    },
+  );
+
+  it.skipIf(machine.length === 0)('does not reach the machine under its other addresses, unless it may', async () => {
+    const host = machine[0]?.address ?? '';
+    const port = await listen({ host, port: 0 });
+    const script = connecting(`${port}, "${host}"`);
+    expect((await start({ sandbox: reaching(), network: own }).run(script)).output).toBe('EHOSTUNREACH\nclosed\n');
+    const allowed = start({ sandbox: reaching(`${host}/32`), network: own });
+    expect((await allowed.run(script)).output).toBe('a service of the machine\nclosed\n');
+  });
+};
+
+const onLoopback = { host: '127.0.0.1', port: 0 };
+
+/** Nobody listens there any more. */
+const findPort = async (): Promise<number> => {
+  const server = createServer().listen(onLoopback);
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
 };
 
 const read = (path: string): string => {

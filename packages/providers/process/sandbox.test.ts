@@ -1,15 +1,27 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { findSandbox } from './bubblewrap.ts';
-import { describeSandbox } from './sandbox.contract.ts';
+import { describeOwnNetwork, describeSandbox } from './sandbox.contract.ts';
 
-const sandbox = findSandbox({ tools: [] });
+const folder = mkdtempSync(join(tmpdir(), 'eph-sandbox-files-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const sandbox = findSandbox({ folder, tools: [], network: 'shared', reach: [] });
+const { isolation } = sandbox;
+const hasNetworks = isolation.state === 'sandboxed' && isolation.lacks.network === undefined;
 
-describe.skipIf(sandbox.isolation.state === 'trusted')('bubblewrap', () => {
-  describeSandbox(() => sandbox);
+describe.skipIf(isolation.state === 'trusted')('bubblewrap', () => {
+  describeSandbox(sandbox, undefined);
+});
+
+describe.skipIf(!hasNetworks)('bubblewrap with pasta', () => {
+  describeSandbox(sandbox, { port: 0, reaches: [] });
+  describeOwnNetwork((...reach) => findSandbox({ folder, tools: [], network: 'shared', reach }));
 });
 
 describe('without a sandbox', () => {
   it.skipIf(process.getuid?.() !== 0)('says that root has none', () => {
-    expect(sandbox.isolation).toEqual({ state: 'trusted', because: 'ephd runs as root; run it as an ordinary user' });
+    expect(isolation).toEqual({ state: 'trusted', because: 'ephd runs as root; run it as an ordinary user' });
   });
 });

@@ -11,7 +11,7 @@ import type { Isolation } from '@eph/contract';
  */
 export interface Sandbox {
   readonly isolation: Isolation;
-  /** Returns what to run in its place. The files are inherited, from descriptor 4 on; the caller closes them after the start. */
+  /** Returns what to run in its place. */
   confine(command: Command): Confined;
 }
 
@@ -23,17 +23,28 @@ export interface Command {
   /** Of this instance alone. */
   readonly home: string;
   readonly variables: Readonly<Record<string, string>>;
+  /** With a network of its own it is reached from loopback on its port, and reaches these ports of loopback. Undefined if it shares. */
+  readonly network: { readonly port: number; readonly reaches: readonly number[] } | undefined;
 }
 
 export interface Confined {
   readonly words: readonly string[];
   readonly folder: string;
   readonly variables: Readonly<Record<string, string>>;
-  readonly files: readonly number[];
+  /** Whether the words run in the place of the process that starts them, or under it. */
+  readonly isReplacing: boolean;
+  /** A file for its standard input, which the caller closes after the start; undefined where there is no sandbox. */
+  readonly input: number | undefined;
 }
 
 /** Runs commands as ephd itself. */
 export const withoutSandbox = (because: string): Sandbox => ({
   isolation: { state: 'trusted', because },
-  confine: ({ words, tree, directory, variables }) => ({ words, folder: join(tree, directory), variables, files: [] }),
+  confine: ({ words, tree, directory, variables }) => ({
+    words,
+    folder: join(tree, directory),
+    variables,
+    isReplacing: true,
+    input: undefined,
+  }),
 });
