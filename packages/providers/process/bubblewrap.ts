@@ -115,7 +115,6 @@ const createConfine = ({ folder, tools, reach }: BubblewrapOptions, filter: stri
       words: network === undefined ? shell(enter) : [...pastaFor(network), ...shell(`${closeRoutes(reach, resolvers)}${enter}`)],
       folder: '/',
       variables: { PATH: systemPath, [markerVariable]: variables[markerVariable] ?? '' },
-      isReplacing: network !== undefined,
       input: writeHidden(Buffer.from(`${options.join('\0')}\0`)),
     };
   };
@@ -179,7 +178,7 @@ const tryOut = (confine: Sandbox['confine'], network: Command['network']): strin
     variables: {},
     network,
   });
-  const [name, ...packages] = network === undefined ? ['bwrap', 'bubblewrap'] : ['pasta', 'passt', 'iproute2'];
+  const [name, ...packages] = network === undefined ? ['bwrap', 'bubblewrap'] : ['pasta', 'passt', 'iproute2', 'util-linux'];
   try {
     const [program = '', ...rest] = words;
     const { error, status, stderr } = spawnSync(program, rest, {

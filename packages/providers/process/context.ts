@@ -1,6 +1,7 @@
 import type { CommitSha, EnvironmentId, Identity, Log, ProjectId, ProviderName } from '@eph/contract';
 import type { Layout } from './layout.ts';
 import type { Limits } from './limits.ts';
+import type { Listeners } from './listeners.ts';
 import type { LogRotation } from './log-rotation.ts';
 import type { Monitor } from './monitor.ts';
 import type { Ports } from './ports.ts';
@@ -34,6 +35,7 @@ export interface Context extends Required<Omit<ProcessProviderOptions, 'name' | 
   readonly limits: Limits;
   readonly processes: Processes;
   readonly monitor: Monitor;
+  readonly listeners: Listeners;
   readonly ports: Ports;
   readonly rotation: LogRotation;
   readonly scratch: Scratch;

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { isAbsent } from './faults.ts';
 
 /**
@@ -8,6 +8,17 @@ import { isAbsent } from './faults.ts';
 export const plainFile = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export const sizeOf = (path: string): number => lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Throws where there is none, or something else in its place. */
+export const readPlainFile = (path: string): string => {
+  const file = openSync(path, constants.O_RDONLY | plainFile);
+  try {
+    if (!fstatSync(file).isFile()) throw new Error(`${path} is not a file`);
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+};
 
 /** Empty where there is no such file. */
 export const readRange = (path: string, from: number, to: number): Buffer => {

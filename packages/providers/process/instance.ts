@@ -236,13 +236,16 @@ export class Instance {
     };
     using _polled = child === undefined ? this.#context.monitor.onGone(identity, () => end(endedUnseen)) : undefined;
     child?.once('exit', (code, signal) => end(describeEnd(code, signal, identity.isSandboxed === true)));
-    await watchReadiness(this.#readinessWatch(), life.signal);
+    await watchReadiness(this.#readinessWatch(identity), life.signal);
     return how;
   }
 
-  #readinessWatch(): Parameters<typeof watchReadiness>[0] {
-    const { service, port } = this.#record;
+  #readinessWatch({ isSandboxed = false }: ProcessIdentity): Parameters<typeof watchReadiness>[0] {
+    const { service, port, network } = this.#record;
+    const owner = { port, marker: this.marker, hasOwnNetwork: network !== undefined, known: undefined };
     return {
+      // Without a sandbox, a service may leave its port to a program that it has started elsewhere, such as a container.
+      findFault: () => (isSandboxed ? this.#context.listeners.findFault(owner) : Promise.resolve(undefined)),
       service,
       port,
       limits: this.#context.limits,

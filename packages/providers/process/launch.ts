@@ -29,12 +29,12 @@ const [inItsPlace, underIt] = ['exec "$@"', '"$@"; exit $?'];
  * command does not run. All of this is synchronous, so nothing can happen in between.
  */
 export const launch = async (
-  { command: { words, folder, variables, isReplacing, input }, log }: Launch,
+  { command: { words, folder, variables, input }, log }: Launch,
   processes: Processes,
   record: (identity: ProcessIdentity) => void,
 ): Promise<Launched> => {
   const isSandboxed = input !== undefined;
-  const child = spawn('/bin/sh', ['-c', gate + (isReplacing ? inItsPlace : underIt), 'sh', ...words], {
+  const child = spawn('/bin/sh', ['-c', gate + (isSandboxed ? underIt : inItsPlace), 'sh', ...words], {
     cwd: folder,
     env: { ...variables },
     detached: true,

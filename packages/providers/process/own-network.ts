@@ -11,7 +11,8 @@ const [address, gateway] = ['203.0.113.2', '203.0.113.1'];
  * the machine itself. IPv4 only: of each family, every address that leads inside would have to be known.
  */
 export const pastaFor = ({ port, reaches }: NonNullable<Command['network']>): readonly string[] => [
-  ...['pasta', '--foreground', '--quiet', '--ipv4-only', '--config-net', '--no-map-gw'],
+  // It ends with the process that holds the sandbox, as bubblewrap does by itself.
+  ...['setpriv', '--pdeathsig', 'KILL', 'pasta', '--foreground', '--quiet', '--ipv4-only', '--config-net', '--no-map-gw'],
   ...['--address', address, '--netmask', '29', '--gateway', gateway],
   ...['--tcp-ports', port === 0 ? 'none' : `127.0.0.1/${port}`, '--udp-ports', 'none', '--udp-ns', 'none'],
   ...['--tcp-ns', reaches.length === 0 ? 'none' : reaches.join(','), '--'],

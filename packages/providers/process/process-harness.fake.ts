@@ -106,6 +106,11 @@ export class ProcessHarness implements AsyncDisposable {
     return this.#options.sandbox.isolation.state === 'sandboxed';
   }
 
+  get hasNetworks(): boolean {
+    const { isolation } = this.#options.sandbox;
+    return isolation.state === 'sandboxed' && isolation.lacks.network === undefined;
+  }
+
   async restart(whileDown?: () => void | Promise<void>): Promise<void> {
     await this.provider[Symbol.asyncDispose]();
     await whileDown?.();

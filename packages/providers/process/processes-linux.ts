@@ -75,14 +75,14 @@ const describe = (pid: number, stat: Stat, system: System): FoundProcess => {
 };
 
 /**
- * A process in a sandbox can give itself any marker, so it gets that of its nearest ancestor outside. It always has one: a process
- * whose parent ends becomes a child of the first in its namespace.
+ * A process in a sandbox can give itself any marker, so it gets that of its nearest ancestor outside which shows one; what holds a
+ * network does not. It always has such an ancestor: a process whose parent ends becomes a child of the first in its namespace.
  */
 const withMarkers = (all: readonly FoundProcess[]): readonly RunningProcess[] => {
   const byId = new Map(all.map((one) => [one.pid, one]));
   const markerOf = (one: FoundProcess): string | undefined => {
     let outer: FoundProcess | undefined = one;
-    while (outer?.isInside === true) outer = byId.get(outer.parent);
+    while (outer !== undefined && outer.marker === undefined) outer = byId.get(outer.parent);
     return outer?.marker;
   };
   return all.map((one) => (one.isInside ? { ...one, marker: markerOf(one) } : one));

@@ -16,6 +16,7 @@ import { toDiskError } from './faults.ts';
 import { followLogs } from './follow-logs.ts';
 import { Layout } from './layout.ts';
 import { defaultLimits } from './limits.ts';
+import { Listeners } from './listeners.ts';
 import { LogRotation } from './log-rotation.ts';
 import { Monitor } from './monitor.ts';
 import { endOrphans } from './orphans.ts';
@@ -154,6 +155,7 @@ const openFolder = async (
     limits,
     processes,
     monitor: new Monitor(processes),
+    listeners: new Listeners(processes),
     ports: new Ports(limits.ports),
     rotation: new LogRotation(limits.logBytes, log),
     scratch: new Scratch(layout.scratch),

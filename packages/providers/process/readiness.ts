@@ -1,6 +1,6 @@
 import type { Limits } from './limits.ts';
-import { pause, untilAborted } from './pause.ts';
-import { probe } from './probe.ts';
+import { pause } from './pause.ts';
+import { type ProbeAnswer, probe } from './probe.ts';
 import type { Service } from './service.ts';
 
 export interface ReadinessWatch {
@@ -9,6 +9,8 @@ export interface ReadinessWatch {
   readonly limits: Limits;
   /** An earlier ephd observed it as ready. */
   readonly serving: boolean;
+  /** Why visitors may reach something else than this process. */
+  findFault(): Promise<string | undefined>;
   /** Returns false if that could not be handled yet; it is called again soon. */
   ready(): boolean;
   notReady(why: string): void;
@@ -23,8 +25,13 @@ const spreadMs = 2_000;
 /** Probes one process until the signal aborts, and reports when it gets ready, takes too long or stops answering. */
 export const watchReadiness = async (watch: ReadinessWatch, signal: AbortSignal): Promise<void> => {
   const { ready } = watch.service;
-  if (ready.kind === 'none') return settle(watch, signal);
-  const ask = () => probe(ready, watch.port, watch.limits.probeTimeoutMs, signal);
+  const ask: Ask = async () => {
+    const answer: ProbeAnswer =
+      ready.kind === 'none' ? { ready: true } : await probe(ready, watch.port, watch.limits.probeTimeoutMs, signal);
+    const why = answer.ready ? await watch.findFault() : undefined;
+    return why === undefined ? answer : { ready: false, why };
+  };
+  if (ready.kind === 'none' && !watch.serving) await pause(watch.limits.settleMs, signal);
   let timeoutMs = watch.service.readyTimeoutSeconds * 1000;
   // Spreads the first probes of services that are found when ephd starts.
   if (watch.serving) timeoutMs = await whileReady(watch, ask, Math.random() * Math.min(watch.limits.checkMs, spreadMs), signal);
@@ -34,13 +41,7 @@ export const watchReadiness = async (watch: ReadinessWatch, signal: AbortSignal)
   }
 };
 
-type Ask = () => ReturnType<typeof probe>;
-
-const settle = async (watch: ReadinessWatch, signal: AbortSignal): Promise<void> => {
-  do await pause(watch.limits.settleMs, signal);
-  while (!signal.aborted && !watch.ready());
-  await untilAborted(signal);
-};
+type Ask = () => Promise<ProbeAnswer>;
 
 /** Pauses are a fraction of the elapsed time, so that they add little to the service's own start time. */
 const untilReady = async (watch: ReadinessWatch, ask: Ask, timeoutMs: number, signal: AbortSignal): Promise<void> => {

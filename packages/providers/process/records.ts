@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import {
   type ComponentName,
   commitSha,
@@ -12,6 +12,7 @@ import {
 } from '@eph/contract';
 import { z } from 'zod';
 import { isAbsent, sentence } from './faults.ts';
+import { plainFile, readPlainFile } from './file-range.ts';
 import { serviceSchema } from './service.ts';
 
 /**
@@ -102,7 +103,7 @@ export const readComponent = (path: string, name: ComponentName): ReadRecord<Com
 const readRecord = <T>(path: string, schema: z.ZodType<T>): ReadRecord<T> => {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readPlainFile(path);
   } catch (error) {
     return isAbsent(error) ? { state: 'absent' } : { state: 'unreadable', why: sentence(error) };
   }
@@ -125,7 +126,7 @@ export const writeRecord = (
 ): void => {
   const draft = `${path}.tmp`;
   try {
-    const file = openSync(draft, 'w', 0o600);
+    const file = openSync(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | plainFile, 0o600);
     try {
       writeFileSync(file, `${JSON.stringify({ format, record })}\n`);
       if (options.durable) fsyncSync(file);

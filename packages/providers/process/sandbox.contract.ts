@@ -30,7 +30,7 @@ const start = ({ sandbox, network }: { readonly sandbox: Sandbox; readonly netwo
   writeFileSync(secret, 'the data folder');
 
   const launch = (script: string, variables: Readonly<Record<string, string>> = {}, directory = '.') => {
-    const { words, folder, input, isReplacing, ...confined } = sandbox.confine({
+    const { words, folder, input, ...confined } = sandbox.confine({
       words: ['sh', '-c', script],
       tree,
       directory,
@@ -39,8 +39,8 @@ const start = ({ sandbox, network }: { readonly sandbox: Sandbox; readonly netwo
       network,
     });
     if (input === undefined) throw new Error('it is not confined');
-    // As the provider starts it: as, or under, a process of its own session.
-    const child = spawn('/bin/sh', ['-c', isReplacing ? 'exec "$@"' : '"$@"; exit $?', 'sh', ...words], {
+    // As the provider starts it: under a process of its own session.
+    const child = spawn('/bin/sh', ['-c', '"$@"; exit $?', 'sh', ...words], {
       cwd: folder,
       env: confined.variables,
       detached: true,

@@ -31,8 +31,6 @@ export interface Confined {
   readonly words: readonly string[];
   readonly folder: string;
   readonly variables: Readonly<Record<string, string>>;
-  /** Whether the words run in the place of the process that starts them, or under it. */
-  readonly isReplacing: boolean;
   /** A file for its standard input, which the caller closes after the start; undefined where there is no sandbox. */
   readonly input: number | undefined;
 }
@@ -44,7 +42,6 @@ export const withoutSandbox = (because: string): Sandbox => ({
     words,
     folder: join(tree, directory),
     variables,
-    isReplacing: true,
     input: undefined,
   }),
 });

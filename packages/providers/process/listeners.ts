@@ -1,0 +1,107 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import type { Processes, RunningProcess } from './processes.ts';
+
+/** By port, the inodes of the sockets that listen there, on any address. */
+type Table = ReadonlyMap<number, readonly string[]>;
+
+/** Who has the traffic of a port: an instance that is asked about, and what is known of its sockets. */
+export interface PortOwner {
+  readonly port: number;
+  readonly marker: string;
+  readonly hasOwnNetwork: boolean;
+  /** What was found the last time. */
+  known: { readonly sockets: string; readonly inside: number | undefined } | undefined;
+}
+
+const maxAgeMs = 1_000;
+
+/** The listening sockets of this machine. One snapshot serves all that ask within a second. */
+export class Listeners {
+  readonly #processes: Processes;
+  #snapshot: Table = new Map();
+  #takenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(processes: Processes) {
+    this.#processes = processes;
+  }
+
+  /**
+   * Why visitors of the port may reach something else than the instance. Services share a port if both ask for it, and a service
+   * that restarts leaves its port free for a moment.
+   */
+  async findFault(owner: PortOwner): Promise<string | undefined> {
+    const { port } = owner;
+    if (performance.now() - this.#takenAt > maxAgeMs || this.#socketsOn(port) !== owner.known?.sockets) this.#refresh();
+    if (owner.known === undefined || owner.known.sockets !== this.#socketsOn(port)) {
+      const own = (await this.#processes.readAll()).filter(({ marker }) => marker === owner.marker);
+      const sockets = own.flatMap(({ pid }) => readSockets(pid));
+      this.#refresh();
+      const listening = this.#snapshot.get(port) ?? [];
+      owner.known = undefined;
+      // What holds a network shows its sockets to nobody, but it ends at once if the port is taken, and shares it with nobody.
+      const isAlone = owner.hasOwnNetwork ? listening.length <= 1 : listening.every((inode) => sockets.includes(inode));
+      if (!isAlone) return `another program listens on port ${port} too`;
+      owner.known = { sockets: listening.join(), inside: firstInside(own) };
+    }
+    return owner.hasOwnNetwork && !listensInside(owner.known.inside, port) ? `nothing listens on port ${port} inside` : undefined;
+  }
+
+  #socketsOn(port: number): string {
+    return this.#snapshot.get(port)?.join() ?? '';
+  }
+
+  #refresh(): void {
+    this.#snapshot = readTable('self');
+    this.#takenAt = performance.now();
+  }
+}
+
+/** The oldest lives as long as the sandbox. */
+const firstInside = (own: readonly RunningProcess[]): number | undefined =>
+  own.filter(({ isInside }) => isInside).toSorted((a, b) => Number(a.startTime) - Number(b.startTime))[0]?.pid;
+
+/** What holds the network of an instance accepts every connection, so only its own table says whether somebody listens. */
+const listensInside = (pid: number | undefined, port: number): boolean => pid !== undefined && readTable(pid).has(port);
+
+const listening = '0A';
+
+const readTable = (of: number | 'self'): Table => {
+  const table = new Map<number, string[]>();
+  for (const file of ['tcp', 'tcp6'])
+    for (const line of read(`/proc/${of}/net/${file}`).split('\n').slice(1)) {
+      // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
+      const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/, 10);
+      if (state !== listening) continue;
+      const port = Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16);
+      table.set(port, [...(table.get(port) ?? []), inode]);
+    }
+  return table;
+};
+
+const readSockets = (pid: number): readonly string[] => {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).flatMap((name) => {
+      const [, inode] = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${name}`)) ?? [];
+      return inode ?? [];
+    });
+  } catch {
+    // It has ended.
+    return [];
+  }
+};
+
+const readLink = (path: string): string => {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+};
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return '';
+  }
+};
