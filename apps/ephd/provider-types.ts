@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import type { CommitSha, Identity, Log, ProjectId, ProviderName } from '@eph/contract';
+import { type CommitSha, type Identity, type Log, type ProjectId, type ProviderName, parseQuantity } from '@eph/contract';
 import type { Provider } from '@eph/engine/provider/provider';
 import { findSandbox } from '@eph/providers/process/bubblewrap';
+import { findCgroups } from '@eph/providers/process/cgroups';
 import { holdsEnvironments } from '@eph/providers/process/layout';
 import { createProcessProvider } from '@eph/providers/process/provider';
 import { z } from 'zod';
@@ -34,6 +35,14 @@ interface ProviderType {
   readonly holdsEnvironments: (folder: string) => boolean;
 }
 
+const gibibyte = 2 ** 30;
+
+const amount = z.string().transform((text, context) => {
+  const parsed = parseQuantity(text);
+  if (parsed === undefined || parsed <= 0) context.addIssue('must be an amount such as 500m, 2 or 4Gi');
+  return parsed ?? 0;
+});
+
 /** Every type of provider there is. A new one is an entry here. */
 export const providerTypes = {
   process: {
@@ -43,14 +52,25 @@ export const providerTypes = {
         tools: z.array(z.string().startsWith('/')).default([]),
         network: z.enum(['own', 'shared']).default('shared'),
         reach: z.array(z.cidrv4()).default([]),
+        limits: z
+          .strictObject({
+            cpu: amount.optional(),
+            memory: amount.default(4 * gibibyte),
+            processes: z.int().min(16).default(1024),
+            disk: amount.default(4 * gibibyte),
+          })
+          .prefault({}),
       })
       .transform(
-        ({ type, ...settings }): ProviderSettings => ({
+        ({ type, limits: { cpu, memory, processes, disk }, ...settings }): ProviderSettings => ({
           type,
-          create: (context) => {
-            const sandbox = findSandbox({ ...settings, folder: join(context.folder, 'sandbox') });
-            return createProcessProvider({ ...context, sandbox });
-          },
+          create: (context) =>
+            createProcessProvider({
+              ...context,
+              sandbox: findSandbox({ ...settings, folder: join(context.folder, 'sandbox') }),
+              cgroups: findCgroups(context.folder),
+              budget: { cpu, memoryBytes: memory, processes, diskBytes: disk },
+            }),
         }),
       ),
     holdsEnvironments,

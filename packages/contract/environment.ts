@@ -33,6 +33,8 @@ export interface ResolvedComponent {
   readonly network?: { readonly reaches: readonly number[] };
   /** Digest of everything above. Equal revisions mean nothing to do. */
   readonly revision: Revision;
+  /** The most that its environment may use, in cores and bytes: held from its next start on. */
+  readonly budget?: { readonly cpu?: number; readonly memoryBytes?: number };
 }
 
 /** What one component should be: all of it, or what it still waits for. */

@@ -8,6 +8,7 @@ import type {
   JsonValue,
   ObservedComponent,
   ProviderName,
+  ResolvedComponent,
   ServerVariables,
   Source,
   TemplateValues,
@@ -41,6 +42,8 @@ export interface ComponentInput {
   readonly providers: ChosenProviders;
   /** Whether what this provider runs gets a network of its own. */
   readonly hasOwnNetwork: (provider: ProviderName) => boolean;
+  /** What policy lets the environment use. */
+  readonly budget?: NonNullable<ResolvedComponent['budget']> | undefined;
 }
 
 export interface ComputedComponents {
@@ -154,7 +157,8 @@ const toDesired = (input: ComponentInput, component: Resolved, provider: Provide
     values: providerValues(component),
     ...(input.hasOwnNetwork(provider) && { network: { reaches: findReachedPorts(component.found) } }),
   };
-  return { state: 'resolved', component: { ...body, revision: computeRevision(body) } };
+  const { budget } = input;
+  return { state: 'resolved', component: { ...body, revision: computeRevision(body), ...(budget && { budget }) } };
 };
 
 /** Only what references name: whoever writes the file could otherwise choose any port. */

@@ -3,7 +3,9 @@ import {
   type Failure,
   failure,
   type ParsedSpec,
+  type Policy,
   type ProviderName,
+  parseQuantity,
   printFault,
   type TemplateValues,
   toFailure,
@@ -118,7 +120,21 @@ const componentInput = (input: EnvironmentInput, providers: ChosenProviders): Co
   layers: input.configuration.layers,
   platformValues: platformValues(input.configuration),
   providers,
+  budget: budgetOf(input.configuration.policies),
 });
+
+const budgetOf = (policies: readonly Policy[]): ComponentInput['budget'] => {
+  const least = (resource: 'cpu' | 'memory'): number | undefined => {
+    const amounts = policies.flatMap(({ limits }) => {
+      const text = limits.resources?.per_environment?.[resource];
+      return text === undefined ? [] : (parseQuantity(text) ?? []);
+    });
+    return amounts.length === 0 ? undefined : Math.min(...amounts);
+  };
+  const [cpu, memoryBytes] = [least('cpu'), least('memory')];
+  if (cpu === undefined && memoryBytes === undefined) return undefined;
+  return { ...(cpu !== undefined && { cpu }), ...(memoryBytes !== undefined && { memoryBytes }) };
+};
 
 const platformValues = ({ platform, environment }: UsableConfiguration): TemplateValues => ({
   ...(platform.registry === undefined ? {} : { registry: platform.registry }),

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommitSha, ComponentName, Identity, ObservedComponent, ProviderName, ResolvedComponent } from '@eph/contract';
+import type { Place } from './cgroups.ts';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
 import { sentence } from './faults.ts';
@@ -132,6 +133,7 @@ export class Component implements InstanceHost {
       service,
       port,
       ...(wanted.network && { network: wanted.network }),
+      ...(wanted.budget && { budget: wanted.budget }),
       isConfined: this.#context.sandbox.isolation.state === 'sandboxed',
       createdAt: new Date(this.#context.now()).toISOString(),
       readyAt: null,
@@ -160,6 +162,21 @@ export class Component implements InstanceHost {
     const secretOf = (name: string): string | undefined => this.#context.secretOf(identity.project, name);
     const url = this.#context.urlOf(identity);
     return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port, secretOf, url });
+  }
+
+  limit(pid: number, { service: { cpu, memoryBytes }, budget }: InstanceRecord): void {
+    const { cgroups, budget: ours } = this.#context;
+    raiseOomScore(pid);
+    const environment = { ...ours, cpu: least(ours.cpu, budget?.cpu), memoryBytes: least(ours.memoryBytes, budget?.memoryBytes) };
+    cgroups.admit(pid, this.#place, { environment, component: { cpu, memoryBytes } });
+  }
+
+  countMemoryKills(): number {
+    return this.#context.cgroups.countMemoryKills(this.#place);
+  }
+
+  get #place(): Place {
+    return { environment: this.#environment.identity.id, component: this.name };
   }
 
   save(record: InstanceRecord): void {
@@ -251,6 +268,14 @@ export class Component implements InstanceHost {
     writeRecord(this.#context.layout.componentRecord(this.#environment.identity.id, this.name), record, { durable: false });
   }
 }
+
+const least = (a = Number.POSITIVE_INFINITY, b = a): number | undefined =>
+  a === b && !Number.isFinite(a) ? undefined : Math.min(a, b);
+
+/** Where the memory of the machine is used up, the kernel ends services before it ends ephd. */
+const raiseOomScore = (pid: number): void => {
+  if (process.platform === 'linux') writeFileSync(`/proc/${pid}/oom_score_adj`, '500');
+};
 
 const outputsOf = (port: number): ObservedComponent['outputs'] => ({
   url: `http://${loopback}:${port}`,

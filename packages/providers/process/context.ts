@@ -1,4 +1,5 @@
 import type { CommitSha, EnvironmentId, Identity, Log, ProjectId, ProviderName } from '@eph/contract';
+import type { Budget, Cgroups } from './cgroups.ts';
 import type { Layout } from './layout.ts';
 import type { Limits } from './limits.ts';
 import type { Listeners } from './listeners.ts';
@@ -24,10 +25,17 @@ export interface ProcessProviderOptions {
   readonly urlOf?: (identity: Identity) => string;
   /** How services are confined. */
   readonly sandbox: Sandbox;
+  readonly cgroups: Cgroups;
+  /** The most that one environment may use. */
+  readonly budget: EnvironmentBudget;
   readonly log?: Log;
   readonly limits?: Partial<Limits>;
   /** Milliseconds since 1970, for times shown to people. */
   readonly now?: () => number;
+}
+
+export interface EnvironmentBudget extends Budget {
+  readonly diskBytes: number;
 }
 
 export interface Context extends Required<Omit<ProcessProviderOptions, 'name' | 'folder' | 'limits'>> {

@@ -27,6 +27,10 @@ export interface InstanceHost {
   /** Gives it the traffic and writes that down. False if that was not possible: it is asked for again. */
   promote(record: InstanceRecord): boolean;
   changed(): void;
+  /** Before the command may run: limits what the process, and all that it starts, may use. */
+  limit(pid: number, record: InstanceRecord): void;
+  /** How many of its processes have been ended because the memory was used up. */
+  countMemoryKills(): number;
 }
 
 interface Running {
@@ -61,6 +65,7 @@ export class Instance {
   /** Seen by this ephd. */
   #restarts = 0;
   #lastEnd = '';
+  #memoryKills = 0;
 
   constructor(context: Context, host: InstanceHost, record: InstanceRecord) {
     this.#context = context;
@@ -211,7 +216,10 @@ export class Instance {
       const variables = this.#host.variablesOf(this.#record);
       const confined = confine({ ...checkout, words, home, variables, network: network && { ...network, port } });
       if (confined.input !== undefined) files.push(confined.input);
-      const record = (identity: ProcessIdentity) => this.#save({ ...this.#record, process: identity });
+      const record = (identity: ProcessIdentity) => {
+        this.#save({ ...this.#record, process: identity });
+        this.#host.limit(identity.pid, this.#record);
+      };
       return await launch({ command: confined, log }, this.#context.processes, record);
     } catch (error) {
       this.#failToStart(error);
@@ -268,9 +276,13 @@ export class Instance {
   }
 
   /** What the process left behind goes at once: it may hold the port, and must not be taken for the service. */
-  async #reportEnd(ending: string): Promise<void> {
+  async #reportEnd(observed: string): Promise<void> {
+    let ending = observed;
     try {
       const hint = this.log.readLastLine();
+      const kills = this.#host.countMemoryKills();
+      if (kills > this.#memoryKills) ending = 'It was ended because its environment used all the memory that it may use.';
+      this.#memoryKills = kills;
       const said = [ending, ...(hint === '' ? [] : [`Its last line was: ${hint}`])];
       this.#lastEnd = redact(said.join(' '));
       this.#fail(said.join(' '));

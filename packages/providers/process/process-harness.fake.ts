@@ -13,6 +13,7 @@ import {
   revision,
 } from '@eph/contract';
 import { findSandbox } from './bubblewrap.ts';
+import { findCgroups } from './cgroups.ts';
 import type { ProcessProviderOptions } from './context.ts';
 import { Layout } from './layout.ts';
 import type { Limits } from './limits.ts';
@@ -90,6 +91,8 @@ export class ProcessHarness implements AsyncDisposable {
     this.#options = {
       variables: { PATH: '/usr/local/bin:/usr/bin:/bin' },
       sandbox: findSandbox({ folder: join(this.folder, 'sandbox'), tools: [], network: 'shared', reach: [] }),
+      cgroups: findCgroups(this.folder),
+      budget: { memoryBytes: 2 ** 30, processes: 256, diskBytes: 2 ** 30 },
       exportTree: (_project, _commit, folder) => Promise.resolve(writePrograms(folder)),
       ...options,
       folder: this.folder,

@@ -3,6 +3,7 @@ import {
   completeReading,
   type EnvironmentId,
   EphError,
+  type Isolation,
   incompleteReading,
   providerName,
   silentLog,
@@ -61,7 +62,7 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
   return {
     name,
     type: 'process',
-    isolation: options.sandbox.isolation,
+    isolation: withLimits(options),
     holdsSecrets: false,
 
     async list(scope) {
@@ -130,6 +131,9 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
   };
 };
 
+const withLimits = ({ sandbox: { isolation }, cgroups: { lacks: limits } }: ProcessProviderOptions): Isolation =>
+  isolation.state === 'trusted' || limits === undefined ? isolation : { ...isolation, lacks: { ...isolation.lacks, limits } };
+
 const openFolder = async (
   options: ProcessProviderOptions,
   changed: (environment: EnvironmentId) => void,
@@ -145,6 +149,8 @@ const openFolder = async (
     exportTree,
     variables,
     sandbox,
+    cgroups,
+    budget,
     secretOf = () => undefined,
     urlOf = () => '',
   } = options;
@@ -164,6 +170,8 @@ const openFolder = async (
     secretOf,
     urlOf,
     sandbox,
+    cgroups,
+    budget,
     now,
     exportTree,
     changed,

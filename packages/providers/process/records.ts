@@ -67,6 +67,7 @@ const instanceSchema = z.object({
   service: serviceSchema,
   port: z.int().min(1).max(65_535),
   network: z.object({ reaches: z.array(z.int()).readonly() }).exactOptional(),
+  budget: z.object({ cpu: z.number().exactOptional(), memoryBytes: z.number().exactOptional() }).exactOptional(),
   /** It runs nowhere but in a sandbox. */
   isConfined: z.boolean().default(false),
   createdAt: z.string(),

@@ -30,6 +30,9 @@ export const serviceSchema = z.strictObject({
   /** Texts in which secrets and the URL of the environment are filled in at each start, so that none is stored on disk. */
   secretEnv: z.record(variable, z.array(z.union([text.max(longestText), latePart])).max(1000)).optional(),
   ready: probe,
+  /** The most that it may use: cores, and bytes. */
+  cpu: z.number().positive().exactOptional(),
+  memoryBytes: z.number().positive().exactOptional(),
   readyTimeoutSeconds: z.number().positive().max(3600),
 });
 

@@ -43,5 +43,11 @@ const schema = z
   .transform((written) => fold(fold(written, 'name', 'name_template'), 'domain', 'subdomain_template'))
   .describe('What holds for the environment as a whole.');
 
-const available = { name_template: true, name: true, ttl: true, env: true, resources: 'limited' } as const;
+const available = {
+  name_template: true,
+  name: true,
+  ttl: true,
+  env: true,
+  resources: { '*': true, cpu_request: 'limited', memory_request: 'limited' },
+} as const;
 export const environment = { name: 'environment', schema, available, verbatim: ['env'], open: ['env', 'resources'] } as const;

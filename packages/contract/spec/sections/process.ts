@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JsonMap } from '../../layers.ts';
 import { componentKinds, type DeploymentValues, deploymentValues } from '../component-values.ts';
 import { parseDuration } from '../duration.ts';
+import { parseQuantity } from '../quantity.ts';
 import { isMap } from '../rules.ts';
 import { name } from '../scalars.ts';
 import { type ComponentKind, section } from '../section.ts';
@@ -33,12 +34,15 @@ const services = z
 const kind: ComponentKind = {
   ...componentKinds.Deployment,
   schema: values,
-  used: ['command', 'directory', 'env', 'ready'],
-  toProviderValues({ command: run, directory: folder, ready: probe = {} }: DeploymentValues & JsonMap) {
+  used: ['command', 'directory', 'env', 'ready', 'resources'],
+  toProviderValues({ command: run, directory: folder, ready: probe = {}, resources = {} }: DeploymentValues & JsonMap) {
     const { http, none, timeout = '' } = probe;
+    const { cpu, memory } = resources.limits ?? {};
     return {
       ...(run === undefined ? {} : { command: run }),
       ...(folder === undefined ? {} : { directory: folder }),
+      ...(cpu === undefined ? {} : { cpu: parseQuantity(cpu) ?? null }),
+      ...(memory === undefined ? {} : { memoryBytes: parseQuantity(memory) ?? null }),
       env: {},
       ready: http === undefined ? { kind: none === true ? 'none' : 'tcp' } : { kind: 'http', path: http },
       readyTimeoutSeconds: parseDuration(timeout) ?? 60,
@@ -49,7 +53,7 @@ const kind: ComponentKind = {
 export const process = section({
   name: 'process',
   schema: z.strictObject({ services }).describe('Services run as plain processes on the machine of ephd.'),
-  available: { services: { '*': { '*': true, resources: 'limited' } } },
+  available: { services: { '*': { '*': true, resources: { '*': true, requests: 'limited' } } } },
   verbatim: ['services.*.env'],
   open: ['services.*'],
   provider: 'process',
