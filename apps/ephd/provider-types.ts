@@ -58,18 +58,19 @@ export const providerTypes = {
             memory: amount.default(4 * gibibyte),
             processes: z.int().min(16).default(1024),
             disk: amount.default(4 * gibibyte),
+            project_disk: amount.default(32 * gibibyte),
           })
           .prefault({}),
       })
       .transform(
-        ({ type, limits: { cpu, memory, processes, disk }, ...settings }): ProviderSettings => ({
+        ({ type, limits: { cpu, memory, processes, disk, project_disk: projectDisk }, ...settings }): ProviderSettings => ({
           type,
           create: (context) =>
             createProcessProvider({
               ...context,
               sandbox: findSandbox({ ...settings, folder: join(context.folder, 'sandbox') }),
               cgroups: findCgroups(context.folder),
-              budget: { cpu, memoryBytes: memory, processes, diskBytes: disk },
+              budget: { cpu, memoryBytes: memory, processes, diskBytes: disk, projectDiskBytes: projectDisk },
             }),
         }),
       ),

@@ -117,11 +117,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     }),
   );
   for (const { name, isolation } of providers.values())
-    if (isolation.state === 'trusted')
-      log.warn(
-        { provider: name },
-        `provider ${name} has no sandbox: ${isolation.because}; it runs no forks, and of the projects in the file only those with \`trusted: true\``,
-      );
+    for (const what of describeRefusals(isolation)) log.warn({ provider: name }, `provider ${name} ${what}`);
   const createEngine = (): Engine =>
     new Engine({
       projects: projects.forEngine(),
@@ -289,3 +285,15 @@ const listen = (fetch: Parameters<typeof serve>[0]['fetch'], { host, port }: Con
       ),
     );
   });
+
+const describeRefusals = (isolation: Isolation): readonly string[] => {
+  if (isolation.state === 'trusted')
+    return [
+      `has no sandbox: ${isolation.because}; it runs no forks, and of the projects in the file only those with \`trusted: true\``,
+    ];
+  const { network, limits } = isolation.lacks;
+  return [
+    ...(network === undefined ? [] : [`runs no forks, which need a network of their own: ${network}`]),
+    ...(limits === undefined ? [] : [`runs no forks and limits neither processor, memory nor processes: ${limits}`]),
+  ];
+};

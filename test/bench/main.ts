@@ -8,6 +8,7 @@ import { measureGateway } from './gateway.ts';
 import { measureLabelToComment, measureLabelToCommentUntuned } from './label-to-comment.ts';
 import { measurePass } from './pass.ts';
 import { measurePushToPage } from './push-to-page.ts';
+import { measureSandboxStart } from './sandbox-start.ts';
 import { hasName, listFigures, type Measurement, type Selected, selectMeasurements } from './selection.ts';
 import { measureSourceLines } from './source-lines.ts';
 import { measureSpecParse } from './spec-parse.ts';
@@ -23,6 +24,11 @@ const measurements: readonly Measurement[] = [
   },
   { title: 'a thousand environments', figures: ['memory-per-environment', 'restart-recovery'], measure: measureThousand },
   { title: 'from push to page', figures: ['push-to-page'], measure: measurePushToPage },
+  {
+    title: 'the start of a service in a sandbox',
+    figures: ['sandbox-start', 'sandbox-start-own-network', 'own-network-memory'],
+    measure: measureSandboxStart,
+  },
   {
     title: 'idle passes over forges: GitHub',
     figures: ['forge-idle-cost', 'forge-idle-requests', 'forge-idle-memory', 'forge-idle-time'],

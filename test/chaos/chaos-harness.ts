@@ -11,6 +11,8 @@ import type { Boundary } from './step-watch.ts';
 
 export interface HarnessResult {
   readonly kills: number;
+  /** How services ran: `sandboxed` or `trusted`. */
+  readonly isolation: string;
   /** How many times ephd was given time to settle; `converged` counts how often it did. */
   readonly settles: number;
   readonly converged: number;
@@ -47,6 +49,7 @@ export class ChaosHarness {
   /** The processes when everything had last settled, by component and commit. */
   #resting = new Map<string, number>();
   #kills = 0;
+  #isolation = '';
   #settles = 0;
   #converged = 0;
 
@@ -84,6 +87,7 @@ export class ChaosHarness {
   #result(): HarnessResult {
     return {
       kills: this.#kills,
+      isolation: this.#isolation,
       settles: this.#settles,
       converged: this.#converged,
       boundaries: this.#boundaries,
@@ -155,6 +159,7 @@ export class ChaosHarness {
     this.#settles += 1;
     const ephd = this.#launch();
     await ephd.up();
+    this.#isolation = await this.#harness.isolation();
     const expected = [...this.#expected.values()];
     let differences: readonly string[] = [];
     const check = async (): Promise<boolean> => {

@@ -51,6 +51,7 @@ export const runChaos = async ({ kills, seed, workers, print, signal }: ChaosOpt
     }),
   );
   const reached = new Set(results.flatMap((one) => one.boundaries.map(({ side, step }) => `${side} ${step}`)));
+  print(`services ran ${[...new Set(results.map(({ isolation }) => isolation))].join(' and ')}`);
   print(`stopped at ${reached.size} of ${count} step boundaries`);
   for (const [worker, result] of results.entries()) if (result.folder !== undefined) printFaults(worker, result, seed, print);
   const sum = (count: (one: HarnessResult) => number): number => results.reduce((total, one) => total + count(one), 0);

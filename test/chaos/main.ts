@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { parseWhole, runCommand } from '../chaos-command.ts';
+import { runAsOrdinaryUser } from '../parts/ordinary-user.ts';
 import { runChaos } from './chaos.ts';
 
 const help = `Kills ephd (kill -9) over and over, at random times and at every step boundary,
@@ -35,10 +36,14 @@ process.exitCode = await runCommand({
   help,
   parse,
   async run(options, signal) {
+    const { kills, seed, workers } = options;
+    const again = ['--kills', String(kills), '--seed', String(seed), '--workers', String(workers)];
+    const code = await runAsOrdinaryUser('test/chaos/main.ts', again);
+    if (code !== undefined) return code;
     const result = await runChaos({ ...options, print: console.log, signal });
-    const { kills, settles, converged, orphans, doubles, wrongDeletions, faults } = result;
+    const { settles, converged, orphans, doubles, wrongDeletions, faults } = result;
     console.log(
-      `kills ${kills}, converged ${converged} of ${settles}, orphans ${orphans}, doubles ${doubles}, wrong deletions ${wrongDeletions}`,
+      `kills ${result.kills}, converged ${converged} of ${settles}, orphans ${orphans}, doubles ${doubles}, wrong deletions ${wrongDeletions}`,
     );
     return orphans + doubles + wrongDeletions + faults === 0 ? 0 : 1;
   },

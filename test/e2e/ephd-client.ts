@@ -36,6 +36,12 @@ export class EphdClient {
     return schema.parse(JSON.parse(body));
   }
 
+  /** How services of the provider `process` run: `sandboxed` or `trusted`. */
+  async isolation(): Promise<string> {
+    const { isolation } = JSON.parse((await this.api('/healthz')).body) as { isolation: { process: { state: string } } };
+    return isolation.process.state;
+  }
+
   async environments(): Promise<readonly EnvironmentView[]> {
     return (await this.read('/api/v1/environments', environmentListSchema)).environments;
   }

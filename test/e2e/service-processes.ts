@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Layout } from '@eph/providers/process/layout';
 
@@ -14,10 +14,28 @@ export interface ServiceProcess {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Everything that runs for the environments of one data folder. */
+/**
+ * Everything that runs for the environments of one data folder. Of a sandbox, the processes outside stand for those inside, whose
+ * variables they get.
+ */
 export const readServiceProcesses = (dataFolder: string): readonly ServiceProcess[] => {
   const prefix = new Layout(realpathSync(join(dataFolder, 'process'))).marker();
-  return readPids().flatMap((pid) => readProcess(pid, prefix) ?? []);
+  const all = readPids().flatMap((pid) => readProcess(pid, prefix) ?? []);
+  const [inside, outside] = [all.filter(({ pid }) => isInSandbox(pid)), all.filter(({ pid }) => !isInSandbox(pid))];
+  return outside.map((one) => {
+    const service = inside.find(({ instance, variables }) => instance === one.instance && 'EPH_COMMIT' in variables);
+    return { ...one, variables: service?.variables ?? one.variables };
+  });
+};
+
+const ownNamespace = readlinkSync('/proc/self/ns/pid');
+
+const isInSandbox = (pid: number): boolean => {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`) !== ownNamespace;
+  } catch {
+    return false; // It ended while the list was read.
+  }
 };
 
 /** Every process whose command line names a folder. */

@@ -2,6 +2,7 @@ import { bubblewrap } from './bubblewrap.ts';
 import { gitea } from './gitea.ts';
 import { nginx } from './nginx.ts';
 import type { Program } from './part.ts';
+import { passt } from './passt.ts';
 import { postgres } from './postgres.ts';
 
-export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap];
+export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap, passt];

@@ -126,13 +126,14 @@ const argumentsOf = (
   path: string,
 ): readonly string[] =>
   [
-    ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try', '--disable-userns'],
+    ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--disable-userns'],
     ['--uid', String(process.getuid?.()), '--gid', String(process.getgid?.())],
     ['--die-with-parent', '--new-session', '--hostname', 'app', '--seccomp', '4'],
-    programs,
-    ...publicFiles.map((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ['--proc', '/proc', '--dev', '/dev'],
     ...['/tmp', '/dev/shm'].map((folder) => ['--perms', '1777', '--size', String(temporaryBytes), '--tmpfs', folder]),
+    // After these: programs may be in `/tmp` too.
+    programs,
+    ...publicFiles.map((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ['--bind', tree, appFolder, '--bind', home, homeFolder, '--chdir', join(appFolder, directory)],
     // Both are file systems in memory without a limit.
     ['--remount-ro', '/', '--remount-ro', '/dev', '--clearenv'],

@@ -36,6 +36,8 @@ export interface ProcessProviderOptions {
 
 export interface EnvironmentBudget extends Budget {
   readonly diskBytes: number;
+  /** Of all environments of one project together. */
+  readonly projectDiskBytes: number;
 }
 
 export interface Context extends Required<Omit<ProcessProviderOptions, 'name' | 'folder' | 'limits'>> {

@@ -56,7 +56,7 @@ export class Environment implements ComponentHost {
     this.#context = context;
   }
 
-  get #folder(): string {
+  get #componentsFolder(): string {
     return join(this.#context.layout.environment(this.identity.id), 'components');
   }
 
@@ -116,10 +116,10 @@ export class Environment implements ComponentHost {
   /** Makes memory equal the disk. Cheap when nothing was changed behind our back: one look at one folder. */
   refresh(): Difference {
     try {
-      const stamp = statSync(this.#folder).mtimeMs;
+      const stamp = statSync(this.#componentsFolder).mtimeMs;
       if (stamp === this.#stamp && this.#unreadable.size === 0) return { appeared: [], vanished: [] };
       const difference = this.#compare(
-        readdirSync(this.#folder)
+        readdirSync(this.#componentsFolder)
           .filter((name) => dnsLabel.test(name))
           .map(componentName),
       );
@@ -186,7 +186,7 @@ export class Environment implements ComponentHost {
     const draft = this.#context.scratch.newPath();
     mkdirSync(draft, { mode: 0o700 });
     writeRecord(join(draft, 'component.json'), record, { durable: false });
-    renameSync(draft, join(this.#folder, record.name));
+    renameSync(draft, join(this.#componentsFolder, record.name));
   }
 
   /** Ends everything that runs for a component. */
@@ -214,6 +214,15 @@ export class Environment implements ComponentHost {
 
   letGo(): void {
     for (const one of this.components) one.letGo();
+  }
+
+  get folder(): string {
+    return this.#context.layout.environment(this.identity.id);
+  }
+
+  /** Ends everything that runs in it, until there is a new version. */
+  async stop(why: string): Promise<void> {
+    await Promise.all(this.components.flatMap(({ instances }) => instances.map((one) => one.stop(why))));
   }
 }
 

@@ -123,6 +123,14 @@ export class Instance {
     this.#life.abort();
   }
 
+  /** Ends its processes for good. */
+  async stop(why: string): Promise<void> {
+    if (this.#over) return;
+    this.#setHealth('failing', why);
+    this.letGo();
+    await this.#endProcesses(new AbortController().signal);
+  }
+
   /** Nothing of it runs any more. */
   release(): void {
     // Its port may have a new owner when this is said again.
@@ -172,12 +180,12 @@ export class Instance {
     }
   }
 
-  #endProcesses(): Promise<number> {
+  #endProcesses(signal = this.#life.signal): Promise<number> {
     return endProcesses(this.#context.processes, {
       marker: this.marker,
       leaders: this.#record.process === null ? [] : [this.#record.process],
       graceMs: this.#context.limits.graceMs,
-      signal: this.#life.signal,
+      signal,
     });
   }
 
@@ -248,12 +256,12 @@ export class Instance {
     return how;
   }
 
-  #readinessWatch({ isSandboxed = false }: ProcessIdentity): Parameters<typeof watchReadiness>[0] {
+  #readinessWatch({ isSandboxed = false, pid: holder }: ProcessIdentity): Parameters<typeof watchReadiness>[0] {
     const { service, port, network } = this.#record;
-    const owner = { port, marker: this.marker, hasOwnNetwork: network !== undefined, known: undefined };
+    const owner = { port, holder, hasOwnNetwork: network !== undefined, known: undefined };
     return {
       // Without a sandbox, a service may leave its port to a program that it has started elsewhere, such as a container.
-      findFault: () => (isSandboxed ? this.#context.listeners.findFault(owner) : Promise.resolve(undefined)),
+      findFault: () => (isSandboxed ? this.#context.listeners.findFault(owner) : undefined),
       service,
       port,
       limits: this.#context.limits,

@@ -1,17 +1,31 @@
-import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { networkInterfaces } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { bubblewrap } from '../../../test/parts/bubblewrap.ts';
 import { describeWith } from '../../../test/parts/describe-with.ts';
+import { OrdinaryUser } from '../../../test/parts/ordinary-user.ts';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
-/** Of nobody. */
-const user = 61_234;
+/** Answers every question about a name with one address. */
+const startResolver = async (): Promise<string | undefined> => {
+  const [host] = Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.filter((one) => one.family === 'IPv4' && !one.internal),
+  );
+  if (host === undefined) return undefined;
+  const socket = createSocket('udp4');
+  onTestFinished(() => void socket.close());
+  socket.on('message', (question, { port, address }) => {
+    const name = question.subarray(12, question.indexOf(0, 12) + 5);
+    const isAddress = name.at(-3) === 1;
+    const header = Buffer.from([0x81, 0x80, 0, 1, 0, isAddress ? 1 : 0, 0, 0, 0, 0]);
+    const answer = Buffer.from([0xc0, 0x0c, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 198, 51, 100, 7]);
+    socket.send(Buffer.concat([question.subarray(0, 2), header, name, ...(isAddress ? [answer] : [])]), port, address);
+  });
+  socket.bind(53, host.address);
+  await once(socket, 'listening');
+  return host.address;
+};
 
 /** Root has no sandbox, so all suites of this provider run a second time. */
 describeWith(bubblewrap, 'the provider of an ordinary user', () => {
@@ -19,20 +33,22 @@ describeWith(bubblewrap, 'the provider of an ordinary user', () => {
     'everything holds for an ordinary user, whose services are confined',
     { timeout: 600_000 },
     async () => {
-      const home = mkdtempSync(join(tmpdir(), 'eph-user-'));
-      onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-      chownSync(home, user, user);
-      const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-      const child = spawn(process.execPath, [vitest, 'run', '--configLoader', 'native', 'packages/providers/process'], {
-        cwd: root,
-        uid: user,
-        gid: user,
-        env: { PATH: process.env.PATH, HOME: home, TMPDIR: home, EPH_PARTS: process.env.EPH_PARTS },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
+      const resolver = await startResolver();
+      using user = new OrdinaryUser(resolver === undefined ? {} : { resolver, env: { EPH_TEST_RESOLVER: resolver } });
+      const words = [
+        user.node,
+        'node_modules/vitest/vitest.mjs',
+        'run',
+        '--configLoader',
+        'native',
+        'packages/providers/process',
+      ];
+      const child = user.spawn(words, { EPH_PARTS: process.env.EPH_PARTS });
+      if (child.stdout === null || child.stderr === null) throw new Error('it has no output');
       const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
       expect(code, output + errors).toBe(0);
       expect(output).toContain('sandbox.test.ts');
+      expect(output).not.toMatch(/↓.*(bubblewrap|cgroups)/);
     },
   );
 });

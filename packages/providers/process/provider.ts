@@ -11,6 +11,7 @@ import {
 } from '@eph/contract';
 import type { Provider, Scope } from '@eph/engine/provider/provider';
 import type { Context, ProcessProviderOptions } from './context.ts';
+import { DiskQuota, freeOn } from './disk-quota.ts';
 import type { Environment } from './environment.ts';
 import { Environments } from './environments.ts';
 import { toDiskError } from './faults.ts';
@@ -161,7 +162,7 @@ const openFolder = async (
     limits,
     processes,
     monitor: new Monitor(processes),
-    listeners: new Listeners(processes),
+    listeners: new Listeners(),
     ports: new Ports(limits.ports),
     rotation: new LogRotation(limits.logBytes, log),
     scratch: new Scratch(layout.scratch),
@@ -184,10 +185,14 @@ const openFolder = async (
 };
 
 const startBackground = (context: Context, environments: Environments, closed: AbortSignal): void => {
-  const { monitor, scratch, log } = context;
+  const { monitor, scratch, cgroups, layout, budget, log } = context;
+  const quota = new DiskQuota(budget, () => freeOn(layout.root));
   void repeat(checkEveryMs, 'checking processes', () => monitor.check(), log, closed);
+  void repeat(checkEveryMs, 'measuring the disk', () => quota.check(() => environments.all), log, closed);
   void repeat(sweepEveryMs, 'ending orphans', () => endOrphans(context, environments, closed), log, closed);
   void repeat(sweepEveryMs, 'removing rubbish', () => scratch.sweep(), log, closed);
+  const collect = (): void => cgroups.collect(new Set(environments.all.map(({ identity }) => identity.id)));
+  void repeat(checkEveryMs, 'removing cgroups', collect, log, closed);
 };
 
 const inScope = (environments: Environments, scope: Scope): readonly Environment[] => {

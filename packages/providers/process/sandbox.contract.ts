@@ -276,6 +276,17 @@ export const describeOwnNetwork = (reaching: (...ranges: string[]) => Sandbox): 
     expect((await run(connecting(`${closed}, "203.0.113.1"`))).output).not.toContain('a service of the machine');
   });
 
+  it.skipIf(process.env['EPH_TEST_RESOLVER'] === undefined)(
+    'resolves names, and reaches nothing else of who does that',
+    async () => {
+      const resolver = process.env['EPH_TEST_RESOLVER'] ?? '';
+      const port = await listen({ host: resolver, port: 0 });
+      const { run } = start({ sandbox: reaching(), network: own });
+      expect((await run('getent ahostsv4 shop.example')).output).toContain('198.51.100.7');
+      expect((await run(connecting(`${port}, "${resolver}"`))).output).toBe('EHOSTUNREACH\nclosed\n');
+    },
+  );
+
   it('does not reach abstract sockets', async () => {
     const name = `eph-${process.pid}`;
     await listen(`\0${name}`);

@@ -1,0 +1,89 @@
+import { statfsSync } from 'node:fs';
+import { lstat, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EnvironmentId, ProjectId } from '@eph/contract';
+import type { EnvironmentBudget } from './context.ts';
+import { isAbsent, sentence } from './faults.ts';
+
+/** What is measured, and told to stop. */
+export interface DiskUser {
+  readonly identity: { readonly id: EnvironmentId; readonly project: ProjectId };
+  readonly folder: string;
+  stop(why: string): Promise<void>;
+}
+
+/** Measuring costs time, so so much has to be written first, by whoever it is. */
+const stepBytes = 64 * 1024 * 1024;
+/** Also empty files use up a disk. */
+const mostFiles = 500_000;
+
+/**
+ * Ends environments that fill the disk. Not a limit of the file system, which ordinary users cannot set: what is written between two
+ * measurements is written.
+ */
+export class DiskQuota {
+  readonly #budget: EnvironmentBudget;
+  readonly #freeBytes: () => number;
+  #free = Number.NEGATIVE_INFINITY;
+
+  constructor(budget: EnvironmentBudget, freeBytes: () => number) {
+    this.#budget = budget;
+    this.#freeBytes = freeBytes;
+  }
+
+  async check(users: () => readonly DiskUser[]): Promise<void> {
+    const free = this.#freeBytes();
+    if (free > this.#free - stepBytes) {
+      this.#free = Math.max(free, this.#free);
+      return;
+    }
+    const all = users();
+    const used = new Map<DiskUser, number>();
+    for (const user of all) used.set(user, await measure(user.folder));
+    this.#free = this.#freeBytes();
+    const { diskBytes, projectDiskBytes } = this.#budget;
+    for (const [user, bytes] of used)
+      if (bytes > diskBytes) {
+        used.delete(user);
+        await user.stop(`Its environment uses ${print(bytes)} of the disk, and may use ${print(diskBytes)}.`);
+      }
+    for (const [project, own] of Map.groupBy(used, ([{ identity }]) => identity.project)) {
+      const sum = own.reduce((total, [, bytes]) => total + bytes, 0);
+      const [largest] = own.toSorted(([, a], [, b]) => b - a);
+      if (sum > projectDiskBytes && largest !== undefined)
+        await largest[0].stop(
+          `The environments of ${project} use ${print(sum)} of the disk, and may use ${print(projectDiskBytes)}; this one is the largest.`,
+        );
+    }
+  }
+}
+
+export const freeOn = (folder: string): number => {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+};
+
+/** Infinite where it cannot be measured: a service may have made folders with names too long for that. */
+const measure = async (folder: string): Promise<number> => {
+  let bytes = 0;
+  let files = 0;
+  const left = [folder];
+  for (let path = left.pop(); path !== undefined; path = left.pop()) {
+    try {
+      for await (const entry of await opendir(path)) {
+        const child = join(path, entry.name);
+        files += 1;
+        if (files > mostFiles) return Number.POSITIVE_INFINITY;
+        if (entry.isDirectory()) left.push(child);
+        bytes += (await lstat(child)).blocks * 512;
+      }
+    } catch (error) {
+      // Somebody removes files meanwhile, or has closed a folder to itself.
+      if (!isAbsent(error) && !sentence(error).includes('EACCES')) return Number.POSITIVE_INFINITY;
+    }
+  }
+  return bytes;
+};
+
+const print = (bytes: number): string =>
+  Number.isFinite(bytes) ? `${Number((bytes / 2 ** 30).toPrecision(2))} GiB` : 'too much to measure';

@@ -1,0 +1,126 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  commitSha,
+  componentName,
+  environmentId,
+  environmentName,
+  type Identity,
+  projectId,
+  type ResolvedComponent,
+  revision,
+} from '@eph/contract';
+import { findSandbox } from '@eph/providers/process/bubblewrap';
+import { findCgroups } from '@eph/providers/process/cgroups';
+import { createProcessProvider } from '@eph/providers/process/provider';
+import { type Sandbox, withoutSandbox } from '@eph/providers/process/sandbox';
+import { median } from './figure.ts';
+import type { SandboxFigures } from './sandbox-start.ts';
+
+const rounds = 15;
+const { signal } = new AbortController();
+const folder = mkdtempSync(join(tmpdir(), 'eph-bench-'));
+
+const server = `
+  import { createServer } from 'node:http';
+  createServer((request, response) => response.end('here')).listen(Number(process.env.PORT), '127.0.0.1');
+`;
+
+const identity: Identity = {
+  id: environmentId('00000000000000aa'),
+  name: environmentName('shop-calm-bay-1'),
+  project: projectId('shop'),
+  source: { kind: 'branch', name: 'x' },
+  createdAt: '2026-01-05T09:00:00.000Z',
+};
+
+const createProvider = (name: string, sandbox: Sandbox) =>
+  createProcessProvider({
+    folder: join(folder, name),
+    variables: process.env,
+    sandbox,
+    cgroups: findCgroups(join(folder, name)),
+    budget: { memoryBytes: 2 ** 32, processes: 1024, diskBytes: 2 ** 40, projectDiskBytes: 2 ** 40 },
+    exportTree: (_project, _commit, tree) => {
+      mkdirSync(tree, { recursive: true });
+      writeFileSync(join(tree, 'server.mjs'), server);
+      return Promise.resolve();
+    },
+  });
+
+type Provider = ReturnType<typeof createProvider>;
+
+let made = 0;
+
+/** Milliseconds until it answers; it is removed again afterwards. */
+const start = async (
+  provider: Provider,
+  network?: ResolvedComponent['network'],
+  look: () => void = () => undefined,
+): Promise<number> => {
+  made += 1;
+  const digits = String(made).padStart(40, '0');
+  const component: ResolvedComponent = {
+    name: componentName('web'),
+    provider: provider.name,
+    commit: commitSha('0'.repeat(40)),
+    artifact: 'tree',
+    entry: true,
+    dependsOn: [],
+    values: { command: [process.execPath, 'server.mjs'], env: {}, ready: { kind: 'http', path: '/' }, readyTimeoutSeconds: 60 },
+    revision: revision(digits),
+    ...(network && { network }),
+  };
+  const began = performance.now();
+  await provider.ensure(identity, component, signal);
+  for (;;) {
+    const { items } = await provider.list({ environment: identity.id }, signal);
+    if (items[0]?.components[0]?.current?.health === 'ready') break;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  const elapsed = performance.now() - began;
+  look();
+  await provider.remove(identity, component.name, signal);
+  return elapsed;
+};
+
+/** Of the one process that holds a network, in MiB. */
+const readNetworkMemory = (): number => {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
+    try {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      const isOwn = Number(/^Uid:\t(\d+)/m.exec(status)?.[1]) === process.getuid?.();
+      if (isOwn && /^Name:\tpas(?:ta|st)/.test(status)) return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
+    } catch {
+      // It has ended.
+    }
+  throw new Error('no process holds a network');
+};
+
+const sandbox = findSandbox({ folder: join(folder, 'sandbox'), tools: [], network: 'shared', reach: [] });
+if (sandbox.isolation.state === 'trusted') throw new Error(sandbox.isolation.because);
+const hasNetwork = sandbox.isolation.lacks.network === undefined;
+const bare = createProvider('bare', withoutSandbox('for comparison'));
+const confined = createProvider('confined', sandbox);
+const times: Record<'bare' | 'confined' | 'network', number[]> = { bare: [], confined: [], network: [] };
+const memory: number[] = [];
+for (let round = -2; round < rounds; round += 1) {
+  const [plain, inside] = [await start(bare), await start(confined)];
+  const alone = hasNetwork ? await start(confined, { reaches: [] }, () => memory.push(readNetworkMemory())) : 0;
+  if (round < 0) continue;
+  times.bare.push(plain);
+  times.confined.push(inside);
+  times.network.push(alone);
+}
+const figures: SandboxFigures = {
+  start: median(times.confined) / median(times.bare),
+  startWithNetwork: hasNetwork ? median(times.network) / median(times.bare) : null,
+  networkMebibytes: hasNetwork ? median(memory) : null,
+};
+process.stdout.write(JSON.stringify(figures));
+await bare[Symbol.asyncDispose]();
+await confined[Symbol.asyncDispose]();
+await rm(folder, { recursive: true, force: true });
+process.exit(0);
