@@ -75,11 +75,15 @@ export const differenceBeside = (harness: SimulationHarness, away: ProviderName)
   return undefined;
 };
 
-/** What a retired provider still holds although no source wants it and an operator released it. */
-export const leftoverOn = (harness: SimulationHarness, retired: ProviderName): Difference | undefined => {
+/** What a retired provider still holds although no source wants it and an operator released it. Others may be found unwanted later. */
+export const leftoverOn = (
+  harness: SimulationHarness,
+  retired: ProviderName,
+  released: ReadonlySet<EnvironmentId>,
+): Difference | undefined => {
   const wanted = new Set(Array.from(wantedSources(harness), ({ id }) => id));
   for (const [id, { identity }] of harness.infrastructures.get(retired)?.environments ?? [])
-    if (!wanted.has(id)) return besides(`${identity.name} was released and still exists on ${retired}`);
+    if (!wanted.has(id) && released.has(id)) return besides(`${identity.name} was released and still exists on ${retired}`);
   return undefined;
 };
 

@@ -1,4 +1,4 @@
-import { commitSha } from '@eph/contract';
+import { commitSha, type EnvironmentId } from '@eph/contract';
 import { composeText } from '@eph/engine/report/plain-text';
 import { composeView } from '@eph/engine/report/view';
 import { type Difference, differenceBeside, differenceToGit, leftover, leftoverOn } from './difference.ts';
@@ -106,8 +106,9 @@ export const runWithOneAway = async (harness: SimulationHarness, random: Random,
   await deliverWebhooks(harness, random, note);
   let passes = await converge(harness, random, note, (one) => differenceBeside(one, provider));
   if (how === 'is retired' && harness.invariants.violation === undefined) {
-    await releaseAll(harness, note);
-    const left = (one: SimulationHarness): Difference | undefined => differenceBeside(one, provider) ?? leftoverOn(one, provider);
+    const released = await releaseAll(harness, note);
+    const left = (one: SimulationHarness): Difference | undefined =>
+      differenceBeside(one, provider) ?? leftoverOn(one, provider, released);
     passes = Math.max(passes, await converge(harness, random, note, left));
   }
   if (random.chance(0.3)) harness.clock.advance(3_600_000);
@@ -129,9 +130,10 @@ const restart = async (harness: SimulationHarness, random: Random, note: Note): 
   await converge(harness, random, note, differenceToGit);
 };
 
-const releaseAll = async (harness: SimulationHarness, note: Note): Promise<void> => {
-  for (const id of harness.releasable()) harness.release(id);
+const releaseAll = async (harness: SimulationHarness, note: Note): Promise<ReadonlySet<EnvironmentId>> => {
+  const released = new Set(harness.releasable().filter((id) => harness.release(id)));
   await note('an operator releases everything that is held');
+  return released;
 };
 
 /** A report that could not be delivered is sent again, at the latest after the longest back-off. */

@@ -79,13 +79,13 @@ describe('a redirect', () => {
   });
 });
 
-it('gives up on an answer that takes too long, and says who is silent', async () => {
+it('gives up on an answer that takes too long, and says who is silent', { timeout: 60_000 }, async () => {
   await using forge = await ScriptedForge.start();
   forge.script = () => ({ fault: 'hang' });
-  const exchange = createExchange(createTestGate(new ManualClock()), { timeoutMs: 300, bodyLimitBytes: 1_000 });
+  const exchange = createExchange(createTestGate(new ManualClock()));
   await expect(exchange(new Request(forge.url), signal)).rejects.toMatchObject({
     code: 'forge.unreachable',
-    message: expect.stringMatching(/^127\.0\.0\.1:\d+ did not answer within 0\.3 s\.$/),
+    message: expect.stringMatching(/^127\.0\.0\.1:\d+ did not answer within 30 s\.$/),
   });
   forge.script = () => ({ body: 'fine' });
   expect(await exchange(new Request(forge.url), signal)).toMatchObject({ status: 200 });

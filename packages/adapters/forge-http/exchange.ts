@@ -5,13 +5,14 @@ import type { Gate } from './gate.ts';
 export type Exchange = (request: Request, signal: AbortSignal) => Promise<ReceivedAnswer>;
 
 const maxRedirects = 5;
-const exchangeLimits = { timeoutMs: 30_000, bodyLimitBytes: 32 * 1024 * 1024 };
+const timeoutMs = 30_000;
+const bodyLimitBytes = 32 * 1024 * 1024;
 
 /**
  * One request through the gate; redirects are followed on the same server only. Throws `EphError` without a complete
  * answer and while the gate is closed, and the signal's reason after an abort.
  */
-export const createExchange = (gate: Gate, { timeoutMs, bodyLimitBytes } = exchangeLimits): Exchange => {
+export const createExchange = (gate: Gate): Exchange => {
   const receive = async (request: Request, signal: AbortSignal): Promise<ReceivedAnswer> => {
     const response = await fetch(request, { signal });
     const body = await readBody(response, bodyLimitBytes, signal);
@@ -25,7 +26,7 @@ export const createExchange = (gate: Gate, { timeoutMs, bodyLimitBytes } = excha
     } catch (error) {
       signal.throwIfAborted();
       gate.observe(undefined);
-      throw toNetworkError(error, request, limit.aborted ? timeoutMs : undefined);
+      throw toNetworkError(error, request, limit.aborted);
     }
   };
 
@@ -76,12 +77,12 @@ const readBody = async (response: Response, limitBytes: number, signal: AbortSig
   return Buffer.concat(chunks, length).toString();
 };
 
-const toNetworkError = (error: unknown, { url }: Request, timeoutMs: number | undefined): EphError => {
+const toNetworkError = (error: unknown, { url }: Request, isLate: boolean): EphError => {
   const { host } = new URL(url);
   if (error instanceof EphError) return new EphError(error.code, `${host}: ${error.message}`, { cause: error });
   const code = networkCode(error);
   const silence = `could not be reached${code === undefined ? '' : ` (${code})`}`;
-  const why = timeoutMs === undefined ? silence : `did not answer within ${timeoutMs / 1_000} s`;
+  const why = isLate ? `did not answer within ${timeoutMs / 1_000} s` : silence;
   return new EphError('forge.unreachable', `${host} ${why}.`, { cause: error });
 };
 

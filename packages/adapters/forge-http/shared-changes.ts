@@ -27,8 +27,6 @@ export interface SharedChangesOptions {
   readonly readPage: (since: Date, page: string, signal: AbortSignal) => Promise<Answer<DatedPage<ChangedPull>>>;
   readonly shown: string;
   readonly now: () => number;
-  /** For one query, which all repositories wait for. */
-  readonly timeoutMs?: number;
 }
 
 /** How long a reading counts as unchanged, and how long a forge that refuses or is too slow is not asked again. */
@@ -39,6 +37,8 @@ const maxAgeMs = 10 * 60_000;
  */
 const overlapMs = 60_000;
 const maxPages = 5;
+/** For one query, which all repositories wait for. */
+const timeoutMs = 10_000;
 
 /** A period covered by queries without gaps. Forge times are by the forge's clock, all others by the local clock. */
 interface Coverage {
@@ -54,7 +54,7 @@ type ChangesAnswer =
   | { readonly state: 'unknown'; readonly refusal: Refusal };
 
 export const createSharedChanges = (options: SharedChangesOptions): SharedChanges => {
-  const { readPage, shown, now, timeoutMs = 10_000 } = options;
+  const { readPage, shown, now } = options;
   const singleFlight = createSingleFlight<void>();
   /** End of the query that reported a change, by repository path. */
   const changed = new Map<string, number>();

@@ -16,10 +16,11 @@ export const createLinuxProcesses = (): Processes => {
     const begin = (): Promise<readonly RunningProcess[]> => {
       next = undefined;
       const reading = readTable(system);
-      last = reading;
+      // Only its end, so that the table is not kept.
+      last = reading.then(ignore, ignore);
       return reading;
     };
-    next ??= last.then(begin, begin);
+    next ??= last.then(begin);
     return next;
   };
 
@@ -29,6 +30,8 @@ export const createLinuxProcesses = (): Processes => {
     readAll,
   };
 };
+
+const ignore = (): void => undefined;
 
 interface System {
   readonly ticksPerSecond: number;
