@@ -69,7 +69,7 @@ export const measurePushToPage = async (): Promise<readonly Figure[]> => {
   bench.git(copy, ['add', '--all']);
   bench.git(copy, ['commit', '--quiet', '--message', 'shop']);
   bench.git(copy, ['push', '--quiet', bench.origin, 'main']);
-  const ephd = await startEphd([
+  const ephd = await startEphd(bench, [
     '--project',
     bench.origin,
     '--data',
