@@ -93,7 +93,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     }),
   );
   await projects.set(await organisations.start());
-  const routes = new RouteTable();
+  const routes = new RouteTable(projects.all);
   const metrics = createMetrics(
     log,
     () => engine,

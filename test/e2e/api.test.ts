@@ -275,8 +275,18 @@ describe('the API', () => {
     ];
     expect([unknown.status, api.status]).toEqual([404, 404]);
     expect(unknown.body).toBe(api.body);
-    const named = await harness.visit('x', { headers: { host: 'elsewhere.example', 'x-eph-environment': environment.name } });
-    expect(named).toMatchObject({ status: 200, headers: { 'x-robots-tag': 'noindex' } });
+    const named = { 'x-eph-environment': environment.name };
+    const host = `localhost:${harness.gatewayPort}`;
+    const visitors = [
+      await harness.visit('x', { headers: { host, ...named } }),
+      await harness.visit('x', { headers: { host: 'elsewhere.example', ...named } }),
+      await harness.visit('x', { headers: { host, ...named, 'sec-fetch-site': 'same-site' } }),
+    ];
+    expect(visitors.map(({ status, headers }) => [status, headers['x-robots-tag']])).toEqual([
+      [200, 'noindex'],
+      [404, 'noindex'],
+      [404, 'noindex'],
+    ]);
   });
 });
 
