@@ -5,7 +5,7 @@ One file at the root of the repository says what gets an environment and what ru
 so a branch can change it for its own environment.
 
 \`\`\`yaml
-# yaml-language-server: $schema=http://127.0.0.1:7070/schemas/eph.schema.json
+# yaml-language-server: $schema=eph.schema.json
 version: "1.0"
 name: shop
 
@@ -34,8 +34,8 @@ process:
 \`\`\`
 
 ephd shows all mistakes of a file at once on the environment of that branch, with line, column and a suggestion. What
-runs is not changed. \`eph config validate\` shows the same before you push. Editors can check the file against
-\`schemas/eph.schema.json\`, which ephd also serves at \`/schemas/eph.schema.json\`.
+runs is not changed. \`eph config validate\` shows the same before you push. Editors can check the file against a
+copy of \`schemas/eph.schema.json\`, which the [API](ephd.md#api) of ephd serves too.
 
 **Not everything is available yet.** The format covers all of Eph. Keys that this version does not act on are marked
 below. ephd reads and checks them, and the environment shows a notice. There is one exception: if a file asks for

@@ -23,6 +23,7 @@ import {
   type WhyView,
   whySchema,
 } from '@eph/contract';
+import { readApiToken, type TokenReading } from './api-token.ts';
 import { CommandFailure } from './command-failure.ts';
 import { readEventStream } from './event-stream.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -57,11 +58,20 @@ const slowTimeoutMs = 120_000;
 /** The HTTP API of ephd. Every failure is a `CommandFailure`. */
 export class Client {
   readonly #base: URL;
+  readonly #name: string;
+  readonly #variables: Variables;
   readonly #answerTimeoutMs: number;
 
-  /** @param server address of ephd, checked by `parseServer` */
-  constructor(server: URL, answerTimeoutMs = 10_000) {
-    this.#base = server;
+  /**
+   * @param server address of ephd, checked by `parseServer`
+   * @param variables say where the token of the API is
+   */
+  constructor(server: URL, variables: Variables, answerTimeoutMs = 10_000) {
+    this.#base = new URL(server);
+    // ephd listens on 127.0.0.1 alone. Whoever listens on ::1 must not get the token.
+    if (server.hostname === 'localhost') this.#base.hostname = '127.0.0.1';
+    this.#name = redact(server.href.replace(/\/$/, ''));
+    this.#variables = variables;
     this.#answerTimeoutMs = answerTimeoutMs;
   }
 
@@ -144,14 +154,15 @@ export class Client {
     const { method = 'GET', query = {}, timeoutMs = this.#answerTimeoutMs, accept = 'application/json', body, signal } = options;
     const url = new URL(`api/v1/${path.map(encodeURIComponent).join('/')}`, this.#base);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
+    const reading = await readApiToken(this.#base, this.#name, this.#variables);
     let response: IncomingMessage;
     try {
-      response = await send({ url, method, accept, body, timeoutMs, signal });
+      response = await send({ url, method, accept, token: reading.token, body, timeoutMs, signal });
     } catch (error) {
       throw this.#absent(error);
     }
     if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) return response;
-    throw await this.#refusal(response);
+    throw await this.#refusal(response, reading);
   }
 
   async #body(response: IncomingMessage): Promise<string> {
@@ -174,10 +185,11 @@ export class Client {
     );
   }
 
-  async #refusal(response: IncomingMessage): Promise<CommandFailure> {
+  async #refusal(response: IncomingMessage, { refusal }: TokenReading): Promise<CommandFailure> {
     const parsed = errorSchema.safeParse(parseJson(await this.#body(response)));
     if (!parsed.success) return this.#notEphd(response);
     const { code, message } = parsed.data.error;
+    if (code === 'api.unauthorized') return new CommandFailure(code, refusal);
     return new CommandFailure(code, message, code === 'api.not_found' ? { exitCode: exitCodes.notFound } : {});
   }
 
@@ -200,11 +212,9 @@ export class Client {
   #unreachable(message: string, cause?: unknown): CommandFailure {
     return new CommandFailure('api.unreachable', message, { exitCode: exitCodes.unreachable, cause });
   }
-
-  get #name(): string {
-    return redact(this.#base.href.replace(/\/$/, ''));
-  }
 }
+
+type Variables = Readonly<Record<string, string | undefined>>;
 
 interface SendOptions {
   readonly method?: Method;

@@ -45,6 +45,8 @@ export interface FakeEphd extends AsyncDisposable {
   readonly environmentRequests: readonly EnvironmentRequest[];
   /** Ids that the deletion guard holds. */
   readonly held: Set<string>;
+  /** Requests without it are refused, if it is set. */
+  token: string | undefined;
   /** Replaces the routes while set. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   /** Sends a line to everyone who follows logs. */
@@ -80,6 +82,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     requestAnswer: fakeRequestAnswer(),
     environmentRequests,
     held: new Set(),
+    token: undefined,
     instead: undefined,
     log: (line) => {
       for (const follower of followers) follower.write(toEvent(line));
@@ -91,6 +94,8 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
   function answer(request: IncomingMessage, response: ServerResponse): void {
     requests.push(`${request.method} ${request.url}`);
     if (fake.instead !== undefined) return fake.instead(request, response);
+    if (fake.token !== undefined && request.headers.authorization !== `Bearer ${fake.token}`)
+      return sendError(response, 401, 'api.unauthorized', 'this needs the token of ephd');
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://ephd');
     const [noun, id, part] = pathname.replace('/api/v1/', '').split('/').map(decodeURIComponent);
     if (noun === 'version') return sendJson(response, versionSchema.parse({ version: '9.8.7' }));

@@ -380,7 +380,7 @@ describe('an ephd that is not there', () => {
   });
 
   it('or one that hangs is not waited for', async () => {
-    const client = new Client(new URL(`${ephd.address}/`), 100);
+    const client = new Client(new URL(`${ephd.address}/`), {}, 100);
     ephd.instead = () => undefined;
     await expect(client.listEnvironments()).rejects.toThrow('there was no answer within 0.1 s');
     await expect(client.readLogs('x', { follow: true }, AbortSignal.timeout(20_000)).next()).rejects.toThrow('no answer within');

@@ -178,7 +178,8 @@ class Program {
     const { server } = this.#root.opts<{ server?: string }>();
     const address = parseServer(server ?? (variables['EPH_SERVER'] || defaultServer));
     const { Client } = await import('./client.ts');
-    await this.#finishHere((local) => command({ ...local, client: new Client(address), stdin, variables, now, interruption }));
+    const client = new Client(address, variables);
+    await this.#finishHere((local) => command({ ...local, client, stdin, variables, now, interruption }));
   }
 
   /** For commands that need no ephd. */

@@ -11,6 +11,7 @@ export interface Exchange {
   readonly url: URL;
   readonly method: Method;
   readonly accept: string;
+  readonly token: string | undefined;
   readonly body?: Body | undefined;
   /** Until the head of the answer; the body is not included. */
   readonly timeoutMs: number;
@@ -18,15 +19,16 @@ export interface Exchange {
 }
 
 /**
- * Sends one request and waits for the head of the answer. Not with `fetch`, which aborts a stream after five minutes of silence, as
+ * Sends one request and waits for the head of the answer. A redirect is an answer: followed, it would take the token along. Not with `fetch`, which aborts a stream after five minutes of silence, as
  * in logs of a quiet service.
  */
-export const send = async ({ url, method, accept, body, timeoutMs, signal }: Exchange): Promise<IncomingMessage> => {
+export const send = async ({ url, method, accept, token, body, timeoutMs, signal }: Exchange): Promise<IncomingMessage> => {
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
   return new Promise((resolve, reject) => {
     // No agent: the server may close a kept connection just as the next request is sent.
     const headers = {
       accept,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': body.type, 'content-length': body.bytes.byteLength }),
     };
     const outgoing = request(url, { method, agent: false, headers, ...(signal === undefined ? {} : { signal }) });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -65,14 +65,15 @@ describe('a provider that is not in the file any more', () => {
         done();
       },
     });
-    await using ephd = await startEphd(config, {}, pino({ level: 'warn' }, stream));
+    await using ephd = await startEphd(config, { XDG_STATE_HOME: join(folder, 'state') }, pino({ level: 'warn' }, stream));
     const warnings = lines.filter((line) => line.includes('provider old is not configured any more'));
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain('old: { type: process }');
     expect(warnings[0]).toContain('eph release');
+    const authorization = `Bearer ${readFileSync(ephd.tokenFile, 'utf8').trim()}`;
     await expect
       .poll(async () => {
-        const answer = await fetch(`${ephd.apiUrl}/api/v1/environments`);
+        const answer = await fetch(`${ephd.apiUrl}/api/v1/environments`, { headers: { authorization } });
         const { environments } = environmentListSchema.parse(await answer.json());
         return environments.map(({ name, components }) => [name, components.map(({ provider }) => provider)]);
       })

@@ -1,11 +1,13 @@
-import { environmentName, providerName } from '@eph/contract';
+import { environmentName, projectId, providerName } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { createReadyRecord } from './environment-record.fake.ts';
 import { RouteTable } from './route-table.ts';
 
+const projects = new Set(['shop']);
+
 describe('the routes of the gateway', () => {
   it('lead to the component that gets the traffic, and redirect the alias to the name', () => {
-    const table = new RouteTable();
+    const table = new RouteTable(projects);
     const known = createReadyRecord('preview/login');
     table.update(known);
     expect(table.find(known.name)).toEqual({
@@ -18,7 +20,7 @@ describe('the routes of the gateway', () => {
   });
 
   it('lead to where a component is reached, whatever it publishes for references', () => {
-    const table = new RouteTable();
+    const table = new RouteTable(projects);
     const known = createReadyRecord('preview/login');
     const seen = known.observed;
     const components = seen?.components.map((one) => ({
@@ -34,7 +36,7 @@ describe('the routes of the gateway', () => {
   });
 
   it('follow a component to another provider once it is ready there', () => {
-    const table = new RouteTable();
+    const table = new RouteTable(projects);
     const known = createReadyRecord('preview/login');
     const seen = known.observed;
     const move = (health: 'starting' | 'ready') => {
@@ -59,7 +61,7 @@ describe('the routes of the gateway', () => {
     ['a branch that is called like one', 'pr-7'],
     ['a branch of which a label is made that looks like one', 'feature/PR/7'],
   ])('keep the alias of a pull request from %s', (_, branch) => {
-    const table = new RouteTable();
+    const table = new RouteTable(projects);
     const taken = createReadyRecord(branch);
     const pull = createReadyRecord('7', {}, 'pr');
     table.update(taken);
@@ -74,7 +76,7 @@ describe('the routes of the gateway', () => {
   });
 
   it('say what an environment that does not answer yet waits for', () => {
-    const table = new RouteTable();
+    const table = new RouteTable(projects);
     const known = createReadyRecord('preview/login', {
       observed: undefined,
       status: { phase: 'Progressing', summary: 'api is starting', conditions: [] },
@@ -85,7 +87,7 @@ describe('the routes of the gateway', () => {
   });
 
   it('leave an alias that two could have with the one that was there first, and pass it on when that one goes', () => {
-    const table = new RouteTable();
+    const table = new RouteTable(projects);
     const first = createReadyRecord('preview/a');
     const second = createReadyRecord('preview-a');
     table.update(first);
@@ -104,12 +106,12 @@ describe('the routes of the gateway', () => {
   });
 
   it('never let an alias take the place of a name', () => {
-    const table = new RouteTable();
+    const table = new RouteTable(projects);
     const named = createReadyRecord('preview/x', { name: environmentName('shop-preview-y') });
     table.update(named);
     table.update(createReadyRecord('preview/y'));
     expect(table.find('shop-preview-y')).toMatchObject({ state: 'open' });
-    const late = new RouteTable();
+    const late = new RouteTable(projects);
     late.update(createReadyRecord('preview/y'));
     late.update(named);
     expect(late.find('shop-preview-y')).toMatchObject({ state: 'open', environment: named.name });
@@ -118,8 +120,34 @@ describe('the routes of the gateway', () => {
     expect(late.find('shop-preview-y')).toMatchObject({ state: 'alias' });
   });
 
+  it('leave an alias to the project with the longest id that it begins with, as soon as there is one', () => {
+    const ids = new Set(['shop']);
+    const table = new RouteTable(ids);
+    const [ours, theirs] = [createReadyRecord('admin/x'), createReadyRecord('x', { project: projectId('shop-admin') }, 'tag')];
+    table.update(ours);
+    expect([table.find('shop-admin-x'), table.aliasOf(ours.id)]).toEqual([{ state: 'alias', target: ours.name }, 'shop-admin-x']);
+    ids.add('shop-admin');
+    expect([table.find('shop-admin-x'), table.aliasOf(ours.id), table.ownerOf('shop-admin-x')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    table.update(theirs);
+    expect(table.find('shop-admin-x')).toEqual({ state: 'alias', target: theirs.name });
+    expect([table.aliasOf(ours.id), table.aliasOf(theirs.id)]).toEqual([undefined, 'shop-admin-x']);
+    ids.delete('shop-admin');
+    expect(table.ownerOf('shop-admin-x')).toBe(ours.id);
+  });
+
+  it('never lead from a reserved label', () => {
+    const table = new RouteTable(new Set(['api']));
+    const known = createReadyRecord('_', { project: projectId('api') });
+    table.update(known);
+    expect([table.find('api'), table.aliasOf(known.id)]).toEqual([undefined, undefined]);
+  });
+
   it('follow an environment whose name is read back', () => {
-    const table = new RouteTable();
+    const table = new RouteTable(projects);
     const known = createReadyRecord('preview/a');
     table.update(known);
     const renamed = createReadyRecord('preview/a', { name: environmentName('shop-other-name-1234') });

@@ -1,16 +1,24 @@
-import { type EnvironmentId, type EnvironmentName, type ObservedComponent, toDnsLabel } from '@eph/contract';
+import type { EnvironmentId, EnvironmentName, ObservedComponent, ProjectId } from '@eph/contract';
+import { belongsTo, computeAlias, type ProjectIds } from '@eph/engine/desired/identity';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { Route, Routes } from '@eph/gateway';
 
 /**
- * What the loop knows, as the gateway needs it. A name comes before an alias of the same spelling, and an alias that several
- * environments could have belongs to the one that was there first.
+ * What the loop knows, as the gateway needs it. A name comes before an alias of the same spelling. An alias that several
+ * environments could have belongs to the project with the longest id, and there to the one that was there first.
  */
 export class RouteTable implements Routes {
   readonly #byName = new Map<string, { readonly id: EnvironmentId; readonly route: Route }>();
-  readonly #labels = new Map<EnvironmentId, { readonly name: EnvironmentName; readonly alias: string }>();
+  readonly #labels = new Map<EnvironmentId, Labels>();
   /** Who could have an alias, in the order of arrival. */
   readonly #claims = new Map<string, Set<EnvironmentId>>();
+
+  /** Not constant: projects join and leave. */
+  readonly #projects: ProjectIds;
+
+  constructor(projects: ProjectIds) {
+    this.#projects = projects;
+  }
 
   find(label: string): Route | undefined {
     return this.#byName.get(label)?.route ?? this.#findAlias(label);
@@ -27,10 +35,11 @@ export class RouteTable implements Routes {
   }
 
   update(known: EnvironmentRecord): void {
-    const alias = computeAlias(known);
+    const { project, ref, name } = known;
+    const alias = computeAlias(project, ref);
     const before = this.#labels.get(known.id);
     if (before !== undefined && before.name !== known.name) this.#byName.delete(before.name);
-    this.#labels.set(known.id, { name: known.name, alias });
+    this.#labels.set(known.id, { name, alias, project });
     this.#byName.set(known.name, { id: known.id, route: computeRoute(known) });
     if (alias === '') return;
     const claims = this.#claims.get(alias);
@@ -55,8 +64,11 @@ export class RouteTable implements Routes {
   }
 
   #claimantOf(alias: string): EnvironmentId | undefined {
-    const [owner] = this.#claims.get(alias) ?? [];
-    return owner;
+    for (const id of this.#claims.get(alias) ?? []) {
+      const project = this.#labels.get(id)?.project;
+      if (project !== undefined && belongsTo(alias, project, this.#projects)) return id;
+    }
+    return undefined;
   }
 
   #findAlias(label: string): Route | undefined {
@@ -66,12 +78,11 @@ export class RouteTable implements Routes {
   }
 }
 
-/** Empty where there is none: what looks like the alias of a pull request, of whichever project, belongs to pull requests alone. */
-const computeAlias = ({ project, ref }: EnvironmentRecord): string => {
-  if (ref.kind === 'pr') return toDnsLabel(`${project}-pr-${ref.name}`);
-  const alias = toDnsLabel(`${project}-${ref.name}`);
-  return /-pr-\d+$/.test(alias) ? '' : alias;
-};
+interface Labels {
+  readonly name: EnvironmentName;
+  readonly alias: string;
+  readonly project: ProjectId;
+}
 
 /** While the traffic moves from one component to another, both are entries: it follows the desired one as soon as that is ready. */
 const findEntry = ({ observed, entry }: EnvironmentRecord): ObservedComponent | undefined =>

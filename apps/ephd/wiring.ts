@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
-import { EphError, type Failure, type Isolation, type ProviderName, projectId, shippedSections } from '@eph/contract';
+import {
+  apiTokenFile,
+  EphError,
+  type Failure,
+  type Isolation,
+  type ProviderName,
+  projectId,
+  shippedSections,
+} from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { Engine } from '@eph/engine/loop/engine';
@@ -18,11 +26,12 @@ import { createGateway } from '@eph/gateway';
 import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
 import { createApi } from './api.ts';
+import { ApiToken } from './api-token.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
 import { createConfigurationRoutes, createSchemaRoutes } from './configuration/configuration-routes.ts';
 import { createEnvironmentRoutes, findEnvironment } from './environments/environment-routes.ts';
 import { Forges } from './forges.ts';
-import { createHealthRoutes } from './health/health-routes.ts';
+import { createHealthRoutes, createMetricsRoutes } from './health/health-routes.ts';
 import { createHookRoutes } from './hooks.ts';
 import { Leadership } from './leadership.ts';
 import { Organisations } from './organisations.ts';
@@ -38,6 +47,7 @@ import { createWebhookRoutes } from './webhooks/webhook-routes.ts';
 
 export interface Ephd extends AsyncDisposable {
   readonly apiUrl: string;
+  readonly tokenFile: string;
   readonly gatewayPort: number;
   /** Undefined where no webhooks are asked for. */
   readonly webhookPort: number | undefined;
@@ -83,7 +93,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     }),
   );
   await projects.set(await organisations.start());
-  const routes = new RouteTable();
+  const routes = new RouteTable(projects.all);
   const metrics = createMetrics(
     log,
     () => engine,
@@ -201,12 +211,13 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     leadership,
     engine: () => engine,
     events: store.events,
-    registry: metrics.registry,
     providers,
   });
   const hooks = createHookRoutes(leadingEngine, projects.all);
   const v1 = [environments, createRequestRoutes({ requests, find }), validation];
-  const api = createApi({ root: [health, hooks, createSchemaRoutes()], v1 }, log, ephd.version);
+  const root = [createMetricsRoutes(metrics.registry), hooks, createSchemaRoutes()];
+  const token = new ApiToken();
+  const api = createApi({ open: [health], root, v1, token, log, version: ephd.version });
   let webhookPort: number | undefined;
   if (config.webhooks !== undefined) {
     const webhooks = createWebhookRoutes({
@@ -229,6 +240,10 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   }
   const server = await listen(api.fetch, config.api);
   stack.defer(() => stop(server));
+  // Not before the port is ours: another ephd may use the file.
+  const home = environment['HOME'] || homedir();
+  const tokenFile = apiTokenFile({ ...environment, HOME: home }, portOf(server)) ?? '';
+  stack.use(token.write(tokenFile));
   stack.defer(() => leadership.close());
   if (config.databaseUrl === undefined) leadership.take();
   else {
@@ -239,6 +254,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const all = stack.move();
   return {
     apiUrl: `http://${config.api.host}:${portOf(server)}`,
+    tokenFile,
     gatewayPort: gateway.port,
     webhookPort,
     isolation: new Map(Array.from(providers, ([name, { isolation }]) => [name, isolation])),

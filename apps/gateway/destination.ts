@@ -4,11 +4,20 @@ import type { ClosedRoute, OpenRoute, Routes } from './routes.ts';
 
 /** Where a request goes, decided from its head alone. */
 export type Destination =
-  | { readonly kind: 'open'; readonly route: OpenRoute; readonly host: string; readonly path: string }
+  | OpenDestination
   | { readonly kind: 'closed'; readonly route: ClosedRoute }
   | { readonly kind: 'moved'; readonly location: string }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'malformed' };
+
+export interface OpenDestination {
+  readonly kind: 'open';
+  readonly route: OpenRoute;
+  readonly host: string;
+  /** Cookies for wider domains than this host lose their domain. */
+  readonly cookieHost: string;
+  readonly path: string;
+}
 
 export type FindDestination = (request: IncomingMessage) => Destination;
 
@@ -20,6 +29,7 @@ const malformed: Destination = { kind: 'malformed' };
 
 export const createFindDestination = (routes: Routes, domain: string): FindDestination => {
   const parseHost = createParseHost(domain);
+  const isGatewayHost = createIsGatewayHost(domain);
 
   /** With the header, the host has another purpose, so an alias is followed instead of redirected. */
   const findNamed = (name: string, host: string, path: string): Destination => {
@@ -27,7 +37,9 @@ export const createFindDestination = (routes: Routes, domain: string): FindDesti
     const route = dnsLabel.test(label) ? routes.find(label) : undefined;
     const target = route?.state === 'alias' ? routes.find(route.target) : route;
     if (target === undefined || target.state === 'alias') return unknown;
-    return target.state === 'open' ? { kind: 'open', route: target, host, path } : { kind: 'closed', route: target };
+    if (target.state === 'closed') return { kind: 'closed', route: target };
+    // Its host is the domain of all environments, so a cookie for the host itself would reach them too.
+    return { kind: 'open', route: target, host, cookieHost: `*.${host}`, path };
   };
 
   return (request) => {
@@ -35,14 +47,14 @@ export const createFindDestination = (routes: Routes, domain: string): FindDesti
     if (target === undefined) return malformed;
     const { host, path } = target;
     const named = request.headers[environmentHeader];
-    if (typeof named === 'string') return findNamed(named, host, path);
+    if (typeof named === 'string' && isGatewayHost(host) && isSameOrigin(request, host)) return findNamed(named, host, path);
 
     const address = parseHost(host);
     const route = address && routes.find(address.label);
     if (!address || !route) return unknown;
     switch (route.state) {
       case 'open':
-        return { kind: 'open', route, host, path };
+        return { kind: 'open', route, host, cookieHost: host, path };
       case 'closed':
         return { kind: 'closed', route };
       case 'alias':
@@ -66,6 +78,18 @@ export const createParseHost = (domain: string): ((host: string) => Address | un
     const label = (match[1] ?? '').toLowerCase();
     return dnsLabel.test(label) ? { label, port: match[2] ?? '' } : undefined;
   };
+};
+
+/** Hosts that no environment has: there, a page of an environment is another origin. */
+const createIsGatewayHost = (domain: string): ((host: string) => boolean) => {
+  const pattern = new RegExp(`^(${RegExp.escape(domain)}\\.?|localhost|127(\\.\\d{1,3}){3}|\\[::1\\])(:\\d{1,5})?$`, 'i');
+  return (host) => pattern.test(host);
+};
+
+/** Environments are same-site to each other and to the gateway, so that is not enough. Programs send neither header. */
+const isSameOrigin = ({ headers }: IncomingMessage, host: string): boolean => {
+  const { origin, 'sec-fetch-site': site } = headers;
+  return (origin === undefined || origin === `http://${host}`) && (site === undefined || site === 'same-origin');
 };
 
 const absoluteForm = /^http:\/\/([^/?#]*)(.*)$/i;

@@ -19,8 +19,9 @@ export interface Forwarding {
   readonly route: OpenRoute;
   readonly path: string;
   readonly headers: string[];
+  readonly cookieHost: string;
   /** Present when the request asks for a WebSocket; called if the upstream agrees. */
-  readonly onUpgrade: ((environment: EnvironmentName, headers: ReceivedHeaders, upstream: Duplex) => void) | undefined;
+  readonly onUpgrade: ((environment: EnvironmentName, headers: readonly string[], upstream: Duplex) => void) | undefined;
 }
 
 /** Answers up to this size are sent in one write with their head, which saves 6 % CPU. As text, because Node joins only text. */
@@ -85,7 +86,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     if (this.#context.closing) this.#response.shouldKeepAlive = false;
     this.#length = Number(headers['content-length']);
-    this.#response.writeHead(status, statusText, computeResponseHeaders(headers));
+    this.#response.writeHead(status, statusText, computeResponseHeaders(headers, this.#forwarding.cookieHost));
     process.nextTick(flushHead, this.#response);
   }
 
@@ -107,8 +108,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestUpgrade(_: Dispatcher.DispatchController, _status: number, headers: ReceivedHeaders, upstream: Duplex): void {
+    const { route, cookieHost, onUpgrade } = this.#forwarding;
     if (this.#response.destroyed) upstream.destroy();
-    else this.#forwarding.onUpgrade?.(this.#forwarding.route.environment, headers, upstream);
+    else onUpgrade?.(route.environment, computeResponseHeaders(headers, cookieHost), upstream);
   }
 
   onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {

@@ -53,14 +53,41 @@ describe('the way to an environment', () => {
     expect(await visit(gateway.port, { host })).toMatchObject({ status: 200 });
   });
 
-  it('is a header on any host, which wins over the host and travels on', async () => {
+  it('is a header on the domain itself or on loopback, which travels on', async () => {
     await using echo = await startUpstream((request, response) => response.end(String(request.headers['x-eph-environment'])));
     routes.set('echo', echo.route('echo'));
-    const answer = await visit(gateway.port, { host: 'shop.localhost', headers: { 'x-eph-environment': 'echo' } });
-    expect(answer).toMatchObject({ status: 200, text: 'echo' });
-    expect(await visit(gateway.port, { host: '127.0.0.1', headers: { 'X-Eph-Environment': 'Shop' } })).toMatchObject({
-      status: 200,
-    });
+    await using elsewhere = await open({ domain: 'preview.example.com' });
+    for (const host of ['preview.example.com', 'Preview.Example.com.:80', 'localhost', '127.0.0.1:8080', '[::1]'])
+      expect(await visit(elsewhere.port, { host, headers: { 'x-eph-environment': 'Echo' } }), host).toMatchObject({
+        status: 200,
+        text: 'Echo',
+      });
+    for (const host of ['example.com', 'api.preview.example.com', 'localhost.evil.example', '127.0.0.1.evil.example', 'x'])
+      expect(await visit(elsewhere.port, { host, headers: { 'x-eph-environment': 'echo' } }), host).toMatchObject({
+        status: 404,
+      });
+  });
+
+  it('is its own host, whatever the header says', async () => {
+    await using echo = await startUpstream((_, response) => response.end('echo'));
+    routes.set('echo', echo.route('echo'));
+    for (const named of ['echo', 'nobody', ''])
+      expect((await visit(gateway.port, { headers: { 'x-eph-environment': named } })).text).toMatch(/^shop got/);
+  });
+
+  it.each([
+    ['a program', {}, 200],
+    ['a page of the same origin', { origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' }, 200],
+    ['a page of another environment', { origin: 'http://evil.localhost:8080', 'sec-fetch-site': 'same-site' }, 404],
+    ['a page of another environment that gets something', { 'sec-fetch-site': 'same-site' }, 404],
+    ['a page of another site', { origin: 'http://evil.example', 'sec-fetch-site': 'cross-site' }, 404],
+    ['a page of another site that gets something', { 'sec-fetch-site': 'cross-site' }, 404],
+    ['a browser that sends the origin alone', { origin: 'http://evil.localhost:8080' }, 404],
+    ['a page on another port', { origin: 'http://localhost:1' }, 404],
+    ['a page without an origin', { origin: 'null' }, 404],
+  ])('is a header of %s or not', async (_, headers, status) => {
+    const answer = await visit(gateway.port, { host: 'localhost:8080', headers: { ...headers, 'x-eph-environment': 'shop' } });
+    expect(answer.status).toBe(status);
   });
 
   it('is an absolute target, whatever Host says', async () => {
@@ -88,6 +115,19 @@ describe('the way to an environment', () => {
   });
 });
 
+describe('a cookie', () => {
+  it('for all environments becomes one for its own host', async () => {
+    await using baker = await startUpstream((_, response) =>
+      response.setHeader('set-cookie', ['a=1; Domain=localhost; Path=/', 'b=2; domain=shop.localhost', 'c=3']).end(),
+    );
+    routes.set('shop', baker.route('shop'));
+    const cookies = async (host: string, headers = {}) =>
+      (await visit(gateway.port, { host, headers })).headers['set-cookie'] ?? [];
+    expect(await cookies(`shop.localhost:${gateway.port}`)).toEqual(['a=1; Path=/', 'b=2; domain=shop.localhost', 'c=3']);
+    expect((await cookies('localhost', { 'x-eph-environment': 'shop' }))[0]).toBe('a=1; Path=/');
+  });
+});
+
 describe('an alias', () => {
   it.each(['GET', 'POST', 'DELETE'])('sends %s on to the name, with path, query and port', async (method) => {
     const answer = await visit(gateway.port, { method, host: 'shop-pr-12.localhost:8080', path: '//evil.example/a?b=c' });
@@ -104,8 +144,8 @@ describe('an alias', () => {
   });
 
   it('is followed at once when it stands in the header', async () => {
-    const answer = await visit(gateway.port, { host: 'api.test', headers: { 'x-eph-environment': 'shop-pr-12' } });
-    expect(answer).toMatchObject({ status: 200, text: 'shop got GET / for api.test' });
+    const answer = await visit(gateway.port, { host: 'localhost', headers: { 'x-eph-environment': 'shop-pr-12' } });
+    expect(answer).toMatchObject({ status: 200, text: 'shop got GET / for localhost' });
   });
 });
 
@@ -119,9 +159,10 @@ describe('an unknown host', () => {
       { host: 'shop.localhost.evil.example' },
       { host: 'nobody.localhost', headers: { accept: 'text/html' } },
       { host: 'nobody.localhost', method: 'POST', body: 'hello' },
-      { host: 'shop.localhost', headers: { 'x-eph-environment': 'nobody' } },
-      { host: 'shop.localhost', headers: { 'x-eph-environment': '' } },
-      { host: 'shop.localhost', headers: { 'x-eph-environment': '../shop' } },
+      { host: 'localhost', headers: { 'x-eph-environment': 'nobody' } },
+      { host: 'localhost', headers: { 'x-eph-environment': '' } },
+      { host: 'localhost', headers: { 'x-eph-environment': '../shop' } },
+      { host: 'example.com', headers: { 'x-eph-environment': 'shop' } },
       { host: `${'a'.repeat(300)}.localhost` },
     ];
     const answers = await Promise.all(visits.map((each) => visit(gateway.port, each)));
@@ -160,7 +201,9 @@ describe('an environment that is not ready', () => {
   });
 
   it('says the same when it is named in the header', async () => {
-    expect(await visit(gateway.port, { host: 'x', headers: { 'x-eph-environment': 'blog' } })).toMatchObject({ status: 503 });
+    expect(await visit(gateway.port, { host: '127.0.0.1', headers: { 'x-eph-environment': 'blog' } })).toMatchObject({
+      status: 503,
+    });
   });
 });
 

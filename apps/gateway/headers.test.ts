@@ -55,14 +55,49 @@ describe('headers on their way to the upstream', () => {
 describe('headers on their way to the client', () => {
   it('keep repeated values apart and ask robots to stay away', () => {
     const received = { 'content-type': 'text/plain', 'set-cookie': ['a=1', 'b=2'], 'x-robots-tag': 'all' };
-    expect(computeResponseHeaders(received)).toEqual(
+    expect(computeResponseHeaders(received, 'shop.localhost:8080')).toEqual(
       list('content-type: text/plain', 'set-cookie: a=1', 'set-cookie: b=2', 'x-robots-tag: noindex'),
     );
   });
 
   it('lose what belongs to the connection and what Connection names', () => {
     const received = { connection: ['close', 'X-Hop'], 'x-hop': '1', 'keep-alive': 'timeout=5', 'transfer-encoding': 'chunked' };
-    expect(computeResponseHeaders({ ...received, etag: 'e' })).toEqual(list('etag: e', 'x-robots-tag: noindex'));
+    expect(computeResponseHeaders({ ...received, etag: 'e' }, '')).toEqual(list('etag: e', 'x-robots-tag: noindex'));
+  });
+
+  const cookieFor = (cookie: string, host = 'shop.preview.example.com:8080'): string | undefined =>
+    computeResponseHeaders({ 'set-cookie': cookie }, host)[1];
+
+  it.each([
+    ['a=1; Domain=preview.example.com', 'a=1'],
+    ['a=1; Domain=example.com; Path=/; Secure', 'a=1; Path=/; Secure'],
+    ['a=1;DOMAIN=.Example.com;HttpOnly', 'a=1;HttpOnly'],
+    ['a=1; Path=/;  domain \t= example.com. ;SameSite=Lax', 'a=1; Path=/;SameSite=Lax'],
+    ['a=1; Domain=com', 'a=1'],
+    ['a=1; Domain=shop.preview.example.com; Domain=example.com', 'a=1; Domain=shop.preview.example.com'],
+    ['a="x; y"; Domain=example.com;  Max-Age=5 ; ', 'a="x; y";  Max-Age=5 ; '],
+    ['a=1; Domain=%65xample.com', 'a=1'],
+    ['a=1; Domain="example.com"', 'a=1'],
+  ])('lose a wider domain: %j', (cookie, expected) => {
+    expect(cookieFor(cookie)).toBe(expected);
+    expect(cookieFor(cookie, 'SHOP.Preview.Example.Com.')).toBe(expected);
+    expect(cookieFor(cookie, 'shop.preview.example.com')).toBe(expected);
+  });
+
+  it.each([
+    'a=1',
+    'domain=example.com; Path=/',
+    'a=domain=example.com',
+    'a=1; Domain=shop.preview.example.com; Path=/',
+    'a=1; Domain=.SHOP.preview.example.com',
+    'a=1; Domain=other.preview.example.com',
+    'a=1; Domain=ample.com',
+    'a=1; Domain=; Path=/',
+    'a=1; Domain',
+    'a=1; Domains=example.com',
+    'a=1;  Path=/ ;; HttpOnly',
+  ])('keep the cookie %j as it is', (cookie) => {
+    expect(cookieFor(cookie)).toBe(cookie);
   });
 
   it('carry no framing in trailers', () => {

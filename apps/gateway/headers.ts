@@ -38,17 +38,37 @@ const isDropped = (key: string): boolean =>
   hopByHop.has(key) || key === 'expect' || key === 'forwarded' || key.startsWith('x-forwarded-');
 
 /** What the client receives. Node's server adds the framing. */
-export const computeResponseHeaders = (received: ReceivedHeaders): string[] => {
+export const computeResponseHeaders = (received: ReceivedHeaders, cookieHost: string): string[] => {
   const named = namedIn(received['connection']);
   const headers: string[] = [];
   for (const key in received) {
     if (hopByHop.has(key) || key === 'x-robots-tag' || named?.has(key)) continue;
-    const value = received[key];
+    const value = key === 'set-cookie' ? narrowCookies(received[key], cookieHost) : received[key];
     if (typeof value === 'string') headers.push(key, value);
     else if (value !== undefined) for (const one of value) headers.push(key, one);
   }
   headers.push('x-robots-tag', 'noindex');
   return headers;
+};
+
+type HeaderValue = string | readonly string[] | undefined;
+
+/** Cookies for a wider domain than the host would reach other environments. Everything else about them stays as it is. */
+const narrowCookies = (cookies: HeaderValue, host: string): HeaderValue => {
+  const narrow = (cookie: string): string => (/;\s*domain/i.test(cookie) ? dropWiderDomain(cookie, host) : cookie);
+  return typeof cookies === 'string' ? narrow(cookies) : cookies?.map(narrow);
+};
+
+const dropWiderDomain = (cookie: string, host: string): string => {
+  const name = host.toLowerCase().replace(/\.?(:\d+)?$/, '');
+  return cookie
+    .split(';')
+    .filter((attribute, index) => {
+      const domain = index === 0 ? undefined : /^\s*domain\s*=\s*\.*(.*?)\.*\s*$/i.exec(attribute)?.[1]?.toLowerCase();
+      // Browsers read some spellings differently, such as `%6cocalhost`.
+      return domain === undefined || domain === '' || (/^[a-z0-9.-]+$/.test(domain) && !name.endsWith(`.${domain}`));
+    })
+    .join(';');
 };
 
 /** Trailers come after the body and must not contain framing headers. */
@@ -63,7 +83,7 @@ export const computeTrailers = (received: ReceivedHeaders): [string, string][] =
 
 /** With names in lower case, as undici provides them. */
 export interface ReceivedHeaders {
-  readonly [name: string]: string | readonly string[] | undefined;
+  readonly [name: string]: HeaderValue;
 }
 
 const namedIn = (connection: string | readonly string[] | undefined): ReadonlySet<string> | undefined => {

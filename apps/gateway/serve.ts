@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { EnvironmentName } from '@eph/contract';
 import { answerClosed, answerMalformed, answerMoved, answerUnknown } from './answers.ts';
-import type { Destination, FindDestination } from './destination.ts';
+import type { Destination, FindDestination, OpenDestination } from './destination.ts';
 import { Exchange, type ExchangeContext, type Forwarding } from './exchange.ts';
 import { computeRequestHeaders } from './headers.ts';
 import { hasBody } from './request-body.ts';
@@ -72,7 +72,7 @@ const createUpgradeResponse = (request: IncomingMessage, client: Socket): Server
 
 const computeForwarding = (
   request: IncomingMessage,
-  { route, host, path }: Extract<Destination, { kind: 'open' }>,
+  { route, host, cookieHost, path }: OpenDestination,
   onUpgrade: Forwarding['onUpgrade'],
 ): Forwarding | undefined => {
   const headers = computeRequestHeaders(request.rawHeaders, {
@@ -80,7 +80,7 @@ const computeForwarding = (
     clientAddress: request.socket.remoteAddress ?? 'unknown',
     connection: request.headers.connection,
   });
-  return headers && { route, path, headers, onUpgrade };
+  return headers && { route, path, headers, cookieHost, onUpgrade };
 };
 
 const answerHere = (request: IncomingMessage, response: ServerResponse, destination: Destination): void => {

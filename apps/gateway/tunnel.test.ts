@@ -30,6 +30,17 @@ const upgradeHead = (more = ''): string =>
 const agreed = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Sub: chat\r\n\r\n';
 
 describe('a WebSocket', () => {
+  it('opens without a cookie for all environments', async () => {
+    const cookie = 'Set-Cookie: a=1; Domain=localhost; Path=/\r\n';
+    await using upstream = await startTcpUpstream((socket) => {
+      socket.once('data', () => socket.end(agreed.replace('X-Sub', `${cookie}X-Sub`)));
+    });
+    routes.set('shop', openRoute('shop', upstream.port));
+    await using visitor = new RawVisitor(gateway.port, upgradeHead());
+    await expectSoon(() => visitor.received).toContain('set-cookie: a=1; Path=/\r\n');
+    expect(visitor.received).not.toContain('Domain');
+  });
+
   it('carries messages both ways, text and binary, small and large', async () => {
     await using upstream = await startUpstream((_, response) => response.end('no socket'));
     const sockets = new WebSocketServer({ server: upstream.server });

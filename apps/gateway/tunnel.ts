@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { computeResponseHeaders, type ReceivedHeaders } from './headers.ts';
 
 /**
  * Connects a client and an upstream that agreed on a WebSocket. Bytes pass unread in both directions, each side may finish on its
@@ -9,7 +8,7 @@ import { computeResponseHeaders, type ReceivedHeaders } from './headers.ts';
  * `head` is what the client sent along with its request. It is forwarded only now, because an upstream that refuses would read it
  * as another request, past the gateway's routing.
  */
-export const openTunnel = (client: Socket, head: Buffer, headers: ReceivedHeaders, upstream: Duplex): void => {
+export const openTunnel = (client: Socket, head: Buffer, headers: readonly string[], upstream: Duplex): void => {
   client.setTimeout(0);
   upstream.allowHalfOpen = true;
   upstream.on('error', () => client.destroy());
@@ -23,8 +22,7 @@ export const openTunnel = (client: Socket, head: Buffer, headers: ReceivedHeader
   upstream.pipe(client);
 };
 
-const renderSwitchingProtocols = (received: ReceivedHeaders): string => {
-  const headers = computeResponseHeaders(received);
+const renderSwitchingProtocols = (headers: readonly string[]): string => {
   let text = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n';
   for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;
   return `${text}\r\n`;

@@ -53,6 +53,7 @@ export const errorCodes = {
   'api.bad_request': 'stall',
   'api.conflict': 'stall',
   'api.forbidden': 'stall',
+  'api.unauthorized': 'stall',
   'api.standby': 'wait',
   internal: 'bug',
 } as const satisfies Record<string, Disposition>;

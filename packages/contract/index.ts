@@ -1,6 +1,7 @@
 export * from './api/config.ts';
 export * from './api/environments.ts';
 export * from './api/requests.ts';
+export * from './api/token.ts';
 export * from './condition.ts';
 export * from './configuration/environment-config.ts';
 export * from './configuration/labels.ts';

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { type EnvironmentView, environmentListSchema } from '@eph/contract';
+import { readAuthorization } from '../e2e/ephd-client.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -14,6 +15,8 @@ export class BenchFolder implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'eph-bench-'));
   readonly origin = join(this.folder, 'shop.git');
   readonly config = join(this.folder, 'ephd.yaml');
+  /** The state folder of ephd is here too. */
+  readonly env = { ...process.env, XDG_STATE_HOME: join(this.folder, 'state') };
 
   git(folder: string, args: readonly string[], input?: string): string {
     return execFileSync('git', ['-C', folder, ...args], {
@@ -40,16 +43,17 @@ const gitEnvironment = {
 };
 
 export interface RunningEphd {
-  readonly apiUrl: string;
   readonly gatewayPort: number;
   readonly child: ChildProcess;
+  metrics(): Promise<string>;
   environments(): Promise<readonly EnvironmentView[]>;
   stop(): Promise<void>;
 }
 
-export const startEphd = async (args: readonly string[], nodeArgs: readonly string[] = []): Promise<RunningEphd> => {
-  const child = spawn(process.execPath, [...nodeArgs, 'apps/ephd/main.ts', ...args], {
+export const startEphd = async ({ env }: BenchFolder, args: readonly string[]): Promise<RunningEphd> => {
+  const child = spawn(process.execPath, ['apps/ephd/main.ts', ...args], {
     cwd: root,
+    env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout });
@@ -60,12 +64,15 @@ export const startEphd = async (args: readonly string[], nodeArgs: readonly stri
     });
     child.once('exit', (code) => reject(new Error(`ephd exited with ${code}`)));
   });
+  const headers = { ...readAuthorization(env.XDG_STATE_HOME, Number(new URL(up.api).port)) };
   return {
-    apiUrl: up.api,
     gatewayPort: up.gatewayPort,
     child,
+    async metrics() {
+      return (await fetch(`${up.api}/metrics`, { headers })).text();
+    },
     async environments() {
-      const response = await fetch(`${up.api}/api/v1/environments`);
+      const response = await fetch(`${up.api}/api/v1/environments`, { headers });
       return environmentListSchema.parse(await response.json()).environments;
     },
     async stop() {

@@ -73,10 +73,11 @@ const startWatched = async (server: GiteaServer, folder: string, name: string): 
   const projects = [{ name, trusted: true, forge: 'work', location: `${repository.owner}/${repository.name}` }];
   await writeFile(config, JSON.stringify({ forges, projects }));
   const env = { GITEA_TOKEN: server.admin.token };
-  const ephd = new RunningEphd({ projects: [], dataFolder: folder, apiPort, gatewayPort, args: ['--config', config], env });
+  const addresses = { apiPort, gatewayPort, stateFolder: `${folder}-state` };
+  const ephd = new RunningEphd({ projects: [], dataFolder: folder, ...addresses, args: ['--config', config], env });
   stack.defer(async () => void (await ephd.stop()));
   await ephd.up();
-  const client = new EphdClient({ apiPort, gatewayPort });
+  const client = new EphdClient(addresses);
   await until(
     'every pull request is reported',
     async () => {

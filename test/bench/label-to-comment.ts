@@ -120,7 +120,8 @@ const startHooked = async (server: GiteaServer, repository: GiteaRepository, fol
   );
   const env = { GITEA_TOKEN: server.admin.token, GITEA_HOOK: 'a secret of webhooks' };
   const dataFolder = join(folder, 'data');
-  const ephd = new RunningEphd({ projects: [], dataFolder, apiPort, gatewayPort, args: ['--config', config], env });
+  const addresses = { apiPort, gatewayPort, stateFolder: join(folder, 'state') };
+  const ephd = new RunningEphd({ projects: [], dataFolder, ...addresses, args: ['--config', config], env });
   await ephd.up();
   const events = ['push', 'create', 'delete', 'pull_request', 'pull_request_label', 'pull_request_sync'];
   await repository.addWebhook(`http://127.0.0.1:${hookPort}/webhooks/gitea`, env.GITEA_HOOK, events);

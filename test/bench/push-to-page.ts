@@ -69,7 +69,7 @@ export const measurePushToPage = async (): Promise<readonly Figure[]> => {
   bench.git(copy, ['add', '--all']);
   bench.git(copy, ['commit', '--quiet', '--message', 'shop']);
   bench.git(copy, ['push', '--quiet', bench.origin, 'main']);
-  const ephd = await startEphd([
+  const ephd = await startEphd(bench, [
     '--project',
     bench.origin,
     '--data',
@@ -83,7 +83,7 @@ export const measurePushToPage = async (): Promise<readonly Figure[]> => {
   const baselines: number[] = [];
   try {
     for (let round = 0; round < rounds; round += 1) {
-      const name = `preview-${round}`;
+      const name = `shop-preview-${round}`;
       bench.git(copy, ['push', '--quiet', bench.origin, `HEAD:refs/heads/preview/${round}`]);
       const start = performance.now();
       await until('the page', () => answersWell(ephd.gatewayPort, `${name}.localhost`), 5);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BenchFolder, startEphd, until } from './bench-ephd.ts';
+import { BenchFolder, type RunningEphd, startEphd, until } from './bench-ephd.ts';
 import { atMost, type Figure, median, reported } from './figure.ts';
 
 const count = 1_000;
@@ -22,10 +22,14 @@ const nodeStart = (): number => {
 };
 
 /** Heap of a daemon that has come to rest, after a collection. */
-const idleHeap = (config: string): number => {
+const idleHeap = ({ config, env }: BenchFolder): number => {
   const script = fileURLToPath(new URL('idle-heap.program.ts', import.meta.url));
   return Number(
-    execFileSync(process.execPath, ['--expose-gc', script, config], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }),
+    execFileSync(process.execPath, ['--expose-gc', script, config], {
+      env,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
   );
 };
 
@@ -46,26 +50,26 @@ export const measureThousand = async (): Promise<readonly Figure[]> => {
     `data: data\napi: { port: 0 }\ngateway: { port: ${20_000 + (process.pid % 10_000)} }\ndeletion_bound: { at_least: ${count} }\nprojects: [{ name: shop, trusted: true, location: shop.git }]\n`,
   );
   const args = ['--config', site.config];
-  const empty = idleHeap(site.config);
+  const empty = idleHeap(site);
   const refs = (verb: 'create' | 'delete'): string =>
     Array.from({ length: count }, (_, index) => `${verb} refs/heads/preview/${index} ${commit}\n`).join('');
 
   site.git(site.origin, ['update-ref', '--stdin'], refs('create'));
-  const maker = await startEphd(args);
+  const maker = await startEphd(site, args);
   await until('a thousand environments', async () => (await readyCount(maker)) === count, 200);
   await maker.stop();
 
   const recoveries: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const start = performance.now();
-    const ephd = await startEphd(args);
+    const ephd = await startEphd(site, args);
     await until('adoption', async () => (await readyCount(ephd)) === count, 20);
     recoveries.push(performance.now() - start);
     await ephd.stop();
   }
-  const full = idleHeap(site.config);
+  const full = idleHeap(site);
 
-  const remover = await startEphd(args);
+  const remover = await startEphd(site, args);
   await until('adoption', async () => (await readyCount(remover)) === count, 20);
   site.git(site.origin, ['update-ref', '--stdin'], refs('delete'));
   await until('removal of a thousand', async () => (await remover.environments()).length === 0, 200);
@@ -78,7 +82,5 @@ export const measureThousand = async (): Promise<readonly Figure[]> => {
 };
 
 /** From the metrics, which cost less than a listing: the question must not be what is measured. */
-const readyCount = async ({ apiUrl }: { readonly apiUrl: string }): Promise<number> => {
-  const text = await (await fetch(`${apiUrl}/metrics`)).text();
-  return Number(/^eph_environments\{phase="Ready"\} (\d+)$/m.exec(text)?.[1] ?? 0);
-};
+const readyCount = async (ephd: RunningEphd): Promise<number> =>
+  Number(/^eph_environments\{phase="Ready"\} (\d+)$/m.exec(await ephd.metrics())?.[1] ?? 0);

@@ -1,4 +1,6 @@
+import { readdirSync } from 'node:fs';
 import { get } from 'node:http';
+import { join } from 'node:path';
 import {
   configViewSchema,
   type EnvironmentView,
@@ -120,7 +122,7 @@ describe('the API', () => {
     expect(parseEvents(tail.body)).toMatchObject([line]);
     expect(Date.parse(parseEvents(tail.body)[0]?.at ?? '')).toBeLessThanOrEqual(Date.now());
 
-    const follow = new LogStream(harness.apiPort, `/api/v1/environments/${environment.id}/logs?follow=true`);
+    const follow = new LogStream(harness, `/api/v1/environments/${environment.id}/logs?follow=true`);
     await eventually('both tails have come', () => follow.lines.length === 2);
     await harness.visit(environment.name, { path: '/say/hello' });
     await eventually('the new line has come', () => follow.lines.some((one) => one.component === 'web' && one.text === 'hello'));
@@ -180,6 +182,60 @@ describe('the API', () => {
     expect((await harness.api(`/api/v1/environments/${environment.id}/release`, { method: 'POST' })).status).toBe(409);
   });
 
+  it.each([
+    ['GET', '/api/v1/environments'],
+    ['DELETE', '/api/v1/environments/{id}'],
+    ['GET', '/api/v1/environments/{id}/logs?follow=true'],
+    ['POST', '/api/v1/environments/{id}/release'],
+    ['GET', '/api/v1/version'],
+    ['GET', '/api/v1/nothing'],
+    ['GET', '/metrics'],
+    ['GET', '/schemas/eph.schema.json'],
+    ['POST', '/hooks/git'],
+    ['POST', '/healthz'],
+    ['GET', '/healthz/'],
+    ['GET', '/healthz/../metrics'],
+  ])('needs its token for %s %s', async (method, template) => {
+    const path = template.replace('{id}', environment.id);
+    const token = harness.authorization().authorization ?? '';
+    const upgrade = { connection: 'upgrade', upgrade: 'websocket' };
+    for (const headers of [
+      {},
+      upgrade,
+      { authorization: 'Bearer ' },
+      { authorization: token.replace('Bearer ', '') },
+      { authorization: token.replace('Bearer', 'Basic') },
+      { authorization: `${token}x` },
+      { authorization: token.slice(0, -1) },
+      { authorization: `Bearer ${'x'.repeat(43)}` },
+    ]) {
+      const answer = await harness.anonymousApi(path, { method, headers });
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
+      expect(errorSchema.parse(JSON.parse(answer.body)).error.code).toBe('api.unauthorized');
+    }
+  });
+
+  it('shows its health without a token', async () => {
+    expect((await harness.anonymousApi('/healthz')).status).toBe(200);
+    expect((await harness.anonymousApi('/readyz')).status).toBe(200);
+  });
+
+  it('refuses a service of an environment that calls it', async () => {
+    const target = `http://127.0.0.1:${harness.apiPort}/api/v1/environments/${environment.id}`;
+    const attack = `
+      import { createServer } from 'node:http';
+      const tryTo = async (method) => (await fetch('${target}', { method })).status;
+      createServer(async (request, response) => response.end([await tryTo('GET'), await tryTo('DELETE')].join()))
+        .listen(Number(process.env.PORT), '127.0.0.1');`;
+    const services = { web: { command: [process.execPath, 'attack.mjs'] } };
+    const commit = await harness.repository.push('preview/attack', app(services, { 'attack.mjs': attack }));
+    const attacker = await harness.untilReady('preview/attack', commit);
+    expect((await harness.visit(attacker.name)).body).toBe('401,401');
+    await harness.repository.delete('preview/attack');
+    await harness.untilGone('preview/attack');
+    expect((await harness.environment(environment.id)).phase).toBe('Ready');
+  });
+
   it('refuses requests of other sites', async () => {
     for (const host of [
       'evil.example',
@@ -197,6 +253,18 @@ describe('the API', () => {
     ]) {
       expect((await harness.api('/hooks/git', { method: 'POST', headers: { origin } })).status, origin).toBe(403);
     }
+    for (const site of ['cross-site', 'same-site', 'anything', ''])
+      for (const [method, path] of [
+        ['GET', '/api/v1/environments'],
+        ['GET', '/healthz'],
+        ['DELETE', `/api/v1/environments/${environment.id}`],
+        ['POST', '/hooks/git'],
+      ] as const) {
+        const { status, body } = await harness.api(path, { method, headers: { 'sec-fetch-site': site } });
+        expect([status, errorSchema.parse(JSON.parse(body)).error.code], `${site} ${path}`).toEqual([403, 'api.forbidden']);
+      }
+    for (const site of ['none', 'same-origin'])
+      expect((await harness.api('/api/v1/environments', { headers: { 'sec-fetch-site': site } })).status, site).toBe(200);
     expect((await harness.api('/api/v1/environments', { headers: { host: `localhost:${harness.apiPort}` } })).status).toBe(200);
   });
 
@@ -207,8 +275,35 @@ describe('the API', () => {
     ];
     expect([unknown.status, api.status]).toEqual([404, 404]);
     expect(unknown.body).toBe(api.body);
-    const named = await harness.visit('x', { headers: { host: 'elsewhere.example', 'x-eph-environment': environment.name } });
-    expect(named).toMatchObject({ status: 200, headers: { 'x-robots-tag': 'noindex' } });
+    const named = { 'x-eph-environment': environment.name };
+    const host = `localhost:${harness.gatewayPort}`;
+    const visitors = [
+      await harness.visit('x', { headers: { host, ...named } }),
+      await harness.visit('x', { headers: { host: 'elsewhere.example', ...named } }),
+      await harness.visit('x', { headers: { host, ...named, 'sec-fetch-site': 'same-site' } }),
+    ];
+    expect(visitors.map(({ status, headers }) => [status, headers['x-robots-tag']])).toEqual([
+      [200, 'noindex'],
+      [404, 'noindex'],
+      [404, 'noindex'],
+    ]);
+  });
+});
+
+describe('the token of the API', () => {
+  it('is another one at each start, also after a crash, and is gone after a stop', async () => {
+    await using harness = await EphdHarness.create();
+    const first = await harness.start();
+    const { authorization = '' } = harness.authorization();
+    expect(readdirSync(join(harness.stateFolder, 'eph'))).toEqual([`token-${harness.apiPort}`]);
+    await first.kill();
+    expect(harness.authorization()).toEqual({ authorization });
+    const second = await harness.start();
+    expect(harness.authorization()).not.toEqual({ authorization });
+    expect((await harness.api('/api/v1/version', { headers: { authorization } })).status).toBe(401);
+    expect((await harness.api('/api/v1/version')).status).toBe(200);
+    await second.stop();
+    expect(readdirSync(join(harness.stateFolder, 'eph'))).toEqual([]);
   });
 });
 
@@ -233,9 +328,10 @@ class LogStream {
   readonly lines: LogLine[] = [];
   readonly #request;
 
-  constructor(port: number, path: string) {
+  constructor(harness: EphdHarness, path: string) {
     let text = '';
-    this.#request = get({ host: '127.0.0.1', port, path }, (response) => {
+    const headers = { ...harness.authorization() };
+    this.#request = get({ host: '127.0.0.1', port: harness.apiPort, path, headers }, (response) => {
       response.setEncoding('utf8').on('data', (more: string) => {
         text += more;
         for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n')) {

@@ -23,8 +23,19 @@ interface Outcome {
 }
 
 /** A real `eph` in a separate process; once `until` accepts its output, it is interrupted as Ctrl-C would. */
-const eph = async (harness: EphdHarness, args: readonly string[], until?: (out: string) => boolean): Promise<Outcome> => {
-  const env = { PATH: process.env['PATH'], HOME: harness.folder, EPH_SERVER: `http://127.0.0.1:${harness.apiPort}` };
+const eph = async (
+  harness: EphdHarness,
+  args: readonly string[],
+  until?: (out: string) => boolean,
+  variables = {},
+): Promise<Outcome> => {
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: harness.folder,
+    XDG_STATE_HOME: harness.stateFolder,
+    EPH_SERVER: `http://127.0.0.1:${harness.apiPort}`,
+    ...variables,
+  };
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -52,6 +63,12 @@ describe('eph with a real ephd', () => {
     await harness.until('preview/broken', 'failed', (one) => one.phase === 'Failed');
   });
   afterAll(() => harness[Symbol.asyncDispose]());
+
+  it('asks whose ephd it is without the token', async () => {
+    const { code, out, err } = await eph(harness, ['list'], undefined, { XDG_STATE_HOME: harness.folder });
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toContain(`${harness.folder}/eph/token-${harness.apiPort} does not exist. Was it started by another user`);
+  });
 
   it('lists environments', async () => {
     const { code, out } = await eph(harness, ['list']);

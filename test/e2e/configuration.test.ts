@@ -36,7 +36,10 @@ describe('the configuration of ephd', () => {
   it('comes from a file; variables and flags override it', async () => {
     await using harness = await EphdHarness.create();
     const config = join(harness.folder, 'ephd.yaml');
-    await writeFile(config, 'log_level: silent\ngateway: { port: 1 }\nprojects: [{ name: store, location: shop.git }]\n');
+    await writeFile(
+      config,
+      'log_level: silent\ngateway: { port: 1 }\nprojects: [{ name: store, trusted: true, location: shop.git }]\n',
+    );
     await harness.launch({ projects: [], args: ['--config', config], env: { EPH_LOG_LEVEL: 'info' } }).up();
     const commit = await harness.repository.push('preview/one', app());
     expect(await harness.untilReady('preview/one', commit)).toMatchObject({ project: 'store' });

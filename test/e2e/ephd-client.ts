@@ -1,5 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { type EnvironmentView, environmentListSchema, environmentSchema } from '@eph/contract';
+import { apiTokenFile, type EnvironmentView, environmentListSchema, environmentSchema } from '@eph/contract';
 import { eventually } from './eventually.ts';
 
 export interface Answer {
@@ -15,18 +16,42 @@ export interface RequestOptions {
   readonly body?: string;
 }
 
-/** The API and the gateway of an ephd, as its clients see them. */
-export class EphdClient {
+export interface EphdAddresses {
   readonly apiPort: number;
   readonly gatewayPort: number;
+  /** XDG_STATE_HOME of ephd, where its token is. */
+  readonly stateFolder: string;
+}
 
-  constructor({ apiPort, gatewayPort }: { readonly apiPort: number; readonly gatewayPort: number }) {
+/** What a request to the API needs, as long as ephd runs; each start writes another token. */
+export const readAuthorization = (stateFolder: string, apiPort: number): { readonly authorization?: string } => {
+  const file = apiTokenFile({ XDG_STATE_HOME: stateFolder }, apiPort) ?? '';
+  return existsSync(file) ? { authorization: `Bearer ${readFileSync(file, 'utf8').trim()}` } : {};
+};
+
+/** The API and the gateway of an ephd, as its clients see them. */
+export class EphdClient implements EphdAddresses {
+  readonly apiPort: number;
+  readonly gatewayPort: number;
+  readonly stateFolder: string;
+
+  constructor({ apiPort, gatewayPort, stateFolder }: EphdAddresses) {
     this.apiPort = apiPort;
     this.gatewayPort = gatewayPort;
+    this.stateFolder = stateFolder;
   }
 
   api(path: string, options: Omit<RequestOptions, 'path'> = {}): Promise<Answer> {
+    return this.anonymousApi(path, { ...options, headers: { ...this.authorization(), ...options.headers } });
+  }
+
+  /** Without the token, as anybody else on this machine. */
+  anonymousApi(path: string, options: Omit<RequestOptions, 'path'> = {}): Promise<Answer> {
     return send(this.apiPort, { ...options, path });
+  }
+
+  authorization(): { readonly authorization?: string } {
+    return readAuthorization(this.stateFolder, this.apiPort);
   }
 
   /** Reads and validates an answer of the API. */

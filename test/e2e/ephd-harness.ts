@@ -23,7 +23,7 @@ export class EphdHarness extends EphdClient implements AsyncDisposable {
     repository: SampleRepository,
     ports: { readonly apiPort: number; readonly gatewayPort: number },
   ) {
-    super(ports);
+    super({ ...ports, stateFolder: join(folder, 'state') });
     this.folder = folder;
     this.dataFolder = join(folder, 'data');
     this.repository = repository;
@@ -38,8 +38,15 @@ export class EphdHarness extends EphdClient implements AsyncDisposable {
 
   /** Returns at once; `start` waits until ephd is up. */
   launch(options: StartOptions = {}): RunningEphd {
-    const { dataFolder, apiPort, gatewayPort } = this;
-    const ephd = new RunningEphd({ projects: [this.repository.path], dataFolder, apiPort, gatewayPort, ...options });
+    const { dataFolder, stateFolder, apiPort, gatewayPort } = this;
+    const ephd = new RunningEphd({
+      projects: [this.repository.path],
+      dataFolder,
+      stateFolder,
+      apiPort,
+      gatewayPort,
+      ...options,
+    });
     this.#started.push(ephd);
     return ephd;
   }

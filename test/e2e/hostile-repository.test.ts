@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { app, oneService, run, spec } from './sample-app.ts';
+import { SampleRepository } from './sample-repository.ts';
 
 describe('names of branches', () => {
   it('may contain whatever Git allows', async () => {
@@ -82,6 +83,32 @@ describe('names of branches', () => {
 });
 
 describe('a hostile repository', () => {
+  it('gets neither the alias of another environment, nor a name of another project', async () => {
+    await using harness = await EphdHarness.create();
+    const bank = await SampleRepository.create(harness.folder, 'shop-bank');
+    await harness.start({ projects: [harness.repository.path, bank.path] });
+    const named = (template: string) => ({
+      'eph.yaml': spec(oneService, { name: 'shop-bank', environment: { name_template: template } }),
+    });
+    const login = await harness.repository.push('preview/login', app());
+    const victim = await harness.untilReady('preview/login', login);
+    const thieves = [
+      await harness.repository.push('preview/alias', app(oneService, named('shop-preview-login'))),
+      await harness.repository.push('preview/project', app(oneService, named('{project}-login'))),
+    ];
+    const [alias, project] = [
+      await harness.untilReady('preview/alias', thieves[0] ?? ''),
+      await harness.untilReady('preview/project', thieves[1] ?? ''),
+    ];
+    expect(alias.name).toMatch(/^shop-preview-login-\d{4}$/);
+    expect(project.name).toMatch(/^shop-[0-9a-f]{8}-bank-login$/);
+    expect(await harness.visit('shop-preview-login')).toMatchObject({
+      status: 307,
+      headers: { location: `http://${victim.name}.localhost:${harness.gatewayPort}/` },
+    });
+    expect((await harness.visit('shop-bank-login')).status).toBe(404);
+  });
+
   it('cannot link to files outside the checkout', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();

@@ -4,14 +4,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { EphdAddresses } from './ephd-client.ts';
 
-export interface EphdOptions {
+export interface EphdOptions extends EphdAddresses {
   readonly projects: readonly string[];
   readonly dataFolder: string;
-  readonly apiPort: number;
-  readonly gatewayPort: number;
   readonly args?: readonly string[];
-  /** In addition to PATH, HOME and the compile cache; nothing else is inherited. */
+  /** In addition to PATH, HOME, the state folder and the compile cache; nothing else is inherited. */
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments of Node itself. */
   readonly nodeArgs?: readonly string[];
@@ -49,13 +48,19 @@ export class RunningEphd {
   readonly #listeners = new Set<(line: EphdLine) => void>();
 
   /** Returns at once; await `up` before using it. */
-  constructor({ projects, dataFolder, apiPort, gatewayPort, args = [], env = {}, nodeArgs = [] }: EphdOptions) {
+  constructor({ projects, dataFolder, stateFolder, apiPort, gatewayPort, args = [], env = {}, nodeArgs = [] }: EphdOptions) {
     const flags = ['--data', dataFolder, '--port', String(apiPort), '--gateway-port', String(gatewayPort)];
     this.#child = spawn(
       process.execPath,
       [...nodeArgs, main, ...projects.flatMap((one) => ['--project', one]), ...flags, ...args],
       {
-        env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_COMPILE_CACHE: compileCache, ...env },
+        env: {
+          PATH: process.env['PATH'],
+          HOME: process.env['HOME'],
+          XDG_STATE_HOME: stateFolder,
+          NODE_COMPILE_CACHE: compileCache,
+          ...env,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );

@@ -113,8 +113,8 @@ const onTags = (project: ProjectId): string =>
 const onReleases = (project: ProjectId): string =>
   `name: ${project}\ntriggers:\n  - { type: git_branch, patterns: ["release/**"] }\n`;
 
-/** All environments of all projects ask for one name; those that do not get it have more behind it. */
-export const isFromTemplate = (name: string): boolean => name.startsWith('twin');
+/** All environments of a project ask for one name; those that do not get it have more behind it. */
+export const isFromTemplate = (name: string): boolean => /^[a-z]+-twin/.test(name);
 
 const oneName = 'name: twin\nenvironment: { name_template: "{project}" }\n';
 

@@ -56,7 +56,7 @@ describe('the simulation', () => {
   });
 
   it('shortens a history that ends with the same violation', { timeout: timeoutMs }, async () => {
-    const { finding, steps } = await simulate({ seed: 7, steps: 50_000, plant: 'stale-source' });
+    const { finding, steps } = await simulate({ seed: 1, steps: 50_000, plant: 'stale-source' });
     if (finding === undefined) throw new Error('the planted fault was not found');
     const { history, violation } = await shortestEpisode(finding);
     expect(violation?.invariant).toBe(finding.violation.invariant);

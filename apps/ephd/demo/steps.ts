@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type EnvironmentView, environmentListSchema } from '@eph/contract';
 import { type Config, defaultProviders } from '../config.ts';
 import { createLog } from '../log.ts';
@@ -39,8 +40,9 @@ export const startDemoEphd = (
     createLog('silent'),
   );
 
-export const readEnvironments = async ({ apiUrl }: Ephd): Promise<readonly EnvironmentView[]> => {
-  const response = await fetch(`${apiUrl}/api/v1/environments`);
+export const readEnvironments = async ({ apiUrl, tokenFile }: Ephd): Promise<readonly EnvironmentView[]> => {
+  const authorization = `Bearer ${readFileSync(tokenFile, 'utf8').trim()}`;
+  const response = await fetch(`${apiUrl}/api/v1/environments`, { headers: { authorization } });
   return environmentListSchema.parse(await response.json()).environments;
 };
 

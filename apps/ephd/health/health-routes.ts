@@ -10,11 +10,10 @@ export interface HealthOptions {
   readonly leadership: Leadership;
   readonly engine: () => Engine | undefined;
   readonly events: EventLog;
-  readonly registry: Registry;
   readonly providers: ReadonlyMap<ProviderName, Provider>;
 }
 
-export const createHealthRoutes = ({ leadership, engine, events, registry, providers }: HealthOptions): Hono => {
+export const createHealthRoutes = ({ leadership, engine, events, providers }: HealthOptions): Hono => {
   // Once ready, always ready: projects that join later have not been read yet.
   const ready = new WeakSet<Engine>();
   const waitsFor = (leader = engine()): string | undefined => {
@@ -39,9 +38,11 @@ export const createHealthRoutes = ({ leadership, engine, events, registry, provi
     .get('/readyz', (c) => {
       const waiting = waitsFor();
       return waiting === undefined ? c.json({ status: 'ready' }) : c.json({ status: 'not ready', waitsFor: waiting }, 503);
-    })
-    .get('/metrics', async (c) => c.text(await registry.metrics(), 200, { 'content-type': registry.contentType }));
+    });
 };
+
+export const createMetricsRoutes = (registry: Registry): Hono =>
+  new Hono().get('/metrics', async (c) => c.text(await registry.metrics(), 200, { 'content-type': registry.contentType }));
 
 const faultsOf = (engine: Engine | undefined): Record<string, unknown> =>
   Object.fromEntries([...(engine?.projects() ?? [])].flatMap(([id, { faults }]) => (faults.length === 0 ? [] : [[id, faults]])));

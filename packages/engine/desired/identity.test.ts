@@ -1,7 +1,8 @@
-import { dnsLabel, type EnvironmentName, projectId, type SourceKind, type SourceRef } from '@eph/contract';
+import { dnsLabel, type EnvironmentName, type ProjectId, projectId, type SourceKind, type SourceRef } from '@eph/contract';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseName, identify, type NameParts, nameParts } from './identity.ts';
+import { belongsTo, chooseName, computeAlias, identify, type NameParts, nameParts } from './identity.ts';
+import { reservedLabels } from './reserved-labels.ts';
 import { adjectives, nouns } from './words.ts';
 
 const shop = projectId('shop');
@@ -14,6 +15,13 @@ const refName = fc.oneof(
   fc.constantFrom('preview/ü', 'preview/$(id)', 'a/../b', '日本語', '-', '🚢', 'x'.repeat(255), 'İ', 'K'),
 );
 const ref = fc.record({ kind: fc.constantFrom<SourceKind>('branch', 'tag'), name: refName });
+
+interface Choice {
+  readonly taken?: ReadonlySet<EnvironmentName>;
+  readonly project?: ProjectId;
+  /** The ids of other projects. */
+  readonly others?: readonly string[];
+}
 
 describe('the id of an environment', () => {
   it('depends on project and source alone, and stays what it is in every version of Eph', () => {
@@ -74,20 +82,32 @@ describe('words and number', () => {
 });
 
 describe('a name', () => {
-  const parts = (source: SourceRef) => (attempt: number) => nameParts('key', shop, source, attempt);
   const byRef = (source: SourceRef) => () => `shop-${source.name}`;
   const byWords = ({ words, number }: NameParts): string => `shop-${words}-${number}`;
+  const choose = (
+    source: SourceRef,
+    render: (parts: NameParts) => string,
+    { taken = new Set(), project = shop, others = [] }: Choice = {},
+  ): EnvironmentName =>
+    chooseName({
+      project,
+      ref: source,
+      projects: new Set<string>([project, ...others]),
+      render,
+      parts: (attempt) => nameParts('key', project, source, attempt),
+      isTaken: (name) => taken.has(name),
+    });
 
   it('is what the template renders, as a DNS label', () => {
     const source = branch('feature/Login');
-    const { words, number } = parts(source)(0);
-    expect(chooseName(byWords, parts(source), () => false)).toBe(`shop-${words}-${number}`);
-    expect(chooseName(byRef(source), parts(source), () => false)).toBe('shop-feature-login');
+    const { words, number } = nameParts('key', shop, source, 0);
+    expect(choose(source, byWords)).toBe(`shop-${words}-${number}`);
+    expect(choose(source, byRef(source))).toBe('shop-feature-login');
   });
 
   it('gets other words when it is taken', () => {
-    const first = chooseName(byWords, parts(branch('main')), () => false);
-    const second = chooseName(byWords, parts(branch('main')), (name) => name === first);
+    const first = choose(branch('main'), byWords);
+    const second = choose(branch('main'), byWords, { taken: new Set([first]) });
     expect(second).not.toBe(first);
     expect(second).toMatch(/^shop-[a-z]+-[a-z]+-\d{4,}/);
   });
@@ -95,7 +115,7 @@ describe('a name', () => {
   it('differs for two refs that look the same as a label', () => {
     const taken = new Set<EnvironmentName>();
     for (const name of ['preview/a.b', 'preview/a-b', 'preview/A_b', 'preview-a/b'])
-      taken.add(chooseName(byRef(branch(name)), parts(branch(name)), (one) => taken.has(one)));
+      taken.add(choose(branch(name), byRef(branch(name)), { taken }));
     expect(taken.size).toBe(4);
     expect([...taken]).toEqual([
       'shop-preview-a-b',
@@ -105,18 +125,55 @@ describe('a name', () => {
 
   it('is found for more environments than there are numbers, even if the template never changes', { timeout: 60_000 }, () => {
     const taken = new Set<EnvironmentName>();
-    for (let index = 0; index < 12_000; index += 1)
-      taken.add(
-        chooseName(
-          () => 'preview',
-          parts(branch(`preview/${index}`)),
-          (one) => taken.has(one),
-        ),
-      );
+    for (let index = 0; index < 12_000; index += 1) taken.add(choose(branch(`preview/${index}`), () => 'preview', { taken }));
     expect(taken.size).toBe(12_000);
   });
 
-  it('is a free DNS label, whatever the ref and the template', () => {
+  it.each([
+    ['login', 'shop-login'],
+    ['shop', 'shop'],
+    ['shopping', 'shop-shopping'],
+    ['Shop/Login', 'shop-login'],
+    ['other-shop-login', 'shop-other-shop-login'],
+    ['', 'shop'],
+  ])('of a template that renders %j begins with the project: %s', (rendered, name) => {
+    expect(choose(branch('x'), () => rendered)).toBe(name);
+  });
+
+  it.each(['shop-admin', 'shop-admin-login', 'admin', 'admin-login'])(
+    'made of %s is another one where the project shop-admin exists',
+    (rendered) => {
+      const choice = { others: ['shop-admin'] };
+      const name = choose(branch('x'), () => rendered, choice);
+      expect(name).toMatch(/^shop-[0-9a-f]{8}-admin(-login)?$/);
+      expect(choose(branch('x'), () => rendered, choice)).toBe(name);
+      expect(choose(branch('x'), () => rendered, { ...choice, project: projectId('shop-admin') })).toMatch(/^shop-admin/);
+    },
+  );
+
+  it('is not withheld by a project whose id goes on without a dash, or is shorter', () => {
+    expect(choose(branch('x'), () => 'shop-administration', { others: ['shop-admin', 'sh', 'administration'] })).toBe(
+      'shop-administration',
+    );
+  });
+
+  it('is found even if every pair of words is the id of another project', () => {
+    const others = [...adjectives, ...Array.from({ length: 10_000 }, (_, number) => number)].map((one) => `shop-${one}`);
+    expect(choose(branch('x'), byWords, { others })).toMatch(/^shop-[0-9a-f]{8}-/);
+  });
+
+  it.each(['www', 'login', 'api', 'auth', 'admin', 'eph'])('is never %s', (label) => {
+    expect(choose(branch('x'), () => label, { project: projectId(label) })).toMatch(new RegExp(`^${label}-\\d{4}$`));
+    expect(choose(branch('x'), () => label)).toBe(`shop-${label}`);
+  });
+
+  it('is the alias of a pull request only if it is that of its own', () => {
+    expect(choose(branch('pr-7'), byRef(branch('pr-7')))).toMatch(/^shop-pr-7-\d{4}$/);
+    expect(choose({ kind: 'pr', name: '8' }, () => 'shop-pr-7')).toMatch(/^shop-pr-7-\d{4}$/);
+    expect(choose({ kind: 'pr', name: '7' }, () => 'shop-pr-7')).toBe('shop-pr-7');
+  });
+
+  it('is a free DNS label of its project, whatever the ref, the template and the project', () => {
     const template = fc.constantFrom<(source: SourceRef) => (chosen: NameParts) => string>(
       byRef,
       () => byWords,
@@ -124,12 +181,34 @@ describe('a name', () => {
       () => () => '',
       (source) => (chosen) => `${source.name.repeat(3)}-${chosen.words}`,
     );
+    const id = fc.oneof(fc.constant('shop'), fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)).map(projectId);
     fc.assert(
-      fc.property(fc.array(ref, { maxLength: 20 }), template, (refs, render) => {
+      fc.property(fc.array(ref, { maxLength: 20 }), template, id, (refs, render, project) => {
         const taken = new Set<EnvironmentName>();
-        for (const source of refs) taken.add(chooseName(render(source), parts(source), (one) => taken.has(one)));
+        for (const source of refs) taken.add(choose(source, render(source), { taken, project }));
         expect(taken.size).toBe(refs.length);
-        for (const name of taken) expect(name).toMatch(dnsLabel);
+        for (const name of taken) {
+          expect(name).toMatch(dnsLabel);
+          expect(belongsTo(name, project, new Set([project as string]))).toBe(true);
+          expect(project.length > 48 || `${name}-`.startsWith(`${project}-`)).toBe(true);
+        }
+      }),
+    );
+  });
+});
+
+describe('an alias', () => {
+  it('says where an environment comes from', () => {
+    expect(computeAlias(shop, branch('preview/Login'))).toBe('shop-preview-login');
+    expect(computeAlias(shop, { kind: 'pr', name: '7' })).toBe('shop-pr-7');
+  });
+
+  it('belongs to its project, whatever the ref and the project', () => {
+    const id = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/).map(projectId);
+    fc.assert(
+      fc.property(ref, id, (source, project) => {
+        const alias = computeAlias(project, source);
+        expect(alias === '' || reservedLabels.has(alias) || belongsTo(alias, project, new Set([project as string]))).toBe(true);
       }),
     );
   });

@@ -68,6 +68,7 @@ export class EngineHarness {
   readonly reports: string[] = [];
   readonly views: ReportView[] = [];
   serverKey = 'key';
+  ownerOf: (label: string) => EnvironmentId | undefined = () => undefined;
   forks: ForkMode = 'deny';
   variables: ServerVariables = {};
   forgeOptions: FakeForgeOptions = {};
@@ -104,7 +105,7 @@ export class EngineHarness {
       telemetry: { ...silentTelemetry, failed: (key, { message }) => void this.failures.push(`${key}: ${message}`) },
       serverKey: this.serverKey,
       urlOf: (name) => `http://${name}.localhost`,
-      ownerOf: () => undefined,
+      ownerOf: (label) => this.ownerOf(label),
       aliasesOf: () => [],
       deletionBound: defaultDeletionBound,
       guard: guardDeletions,

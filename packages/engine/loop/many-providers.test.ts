@@ -223,13 +223,13 @@ describe('a provider that is away', () => {
     const written = new Set<string>();
     harness.onChange = () => {
       for (const { environments } of harness.infrastructures.values())
-        for (const { identity } of environments.values()) if (identity.name === 'twin') written.add(identity.source.name);
+        for (const { identity } of environments.values()) if (identity.name === 'shop-twin') written.add(identity.source.name);
     };
     harness.away.clear();
     await harness.live(2 * settle);
     expect(Object.keys(harness.running()).toSorted()).toEqual(['preview/a/web on local', 'preview/b/web on local']);
     expect([...written]).toEqual(['preview/a']);
-    expect(harness.record('preview/b').name).not.toBe('twin');
+    expect(harness.record('preview/b').name).not.toBe('shop-twin');
   });
 
   it('because it hangs delays nobody else', async () => {

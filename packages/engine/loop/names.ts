@@ -1,13 +1,11 @@
 import type { EnvironmentId, EnvironmentName, Identity, ObservedEnvironment, ProviderName, Source } from '@eph/contract';
 import { type Decision, soundSpecOf } from '../desired/decisions.ts';
-import { chooseName, identify, nameParts } from '../desired/identity.ts';
+import { chooseName, identify, nameParts, type ProjectIds } from '../desired/identity.ts';
 import { chooseProviders } from '../values/providers.ts';
 import { missingVariables, renderTemplate, sourceValues } from '../values/templates.ts';
 import { availableProviders, type EngineContext, nowOf } from './context.ts';
 import type { Loop } from './loop.ts';
 import type { EnvironmentRecord } from './record.ts';
-
-const defaultNameTemplate = '{project}-{words}-{number}';
 
 /** A name for a new environment that no other one has. */
 export const chooseNewName = (
@@ -16,16 +14,22 @@ export const chooseNewName = (
   source: Source,
   decision: Decision,
 ): EnvironmentName => {
-  const spec = soundSpecOf(decision)?.spec;
-  const values = { ...sourceValues(source), project: spec?.name ?? source.project };
-  const asked = spec?.environment.name_template ?? defaultNameTemplate;
+  const { project, ref } = source;
+  const { name, environment } = soundSpecOf(decision)?.spec ?? {};
+  const values = { ...sourceValues(source), project: name ?? project };
+  const asked = environment?.name_template;
   // A template that this source cannot fill is a fault of its file, and is reported there.
-  const isFillable = missingVariables(asked, { ...values, words: '', number: '' }).length === 0;
-  return chooseName(
-    (parts) => renderTemplate(isFillable ? asked : defaultNameTemplate, { ...values, ...parts }, 'dns-label'),
-    (attempt) => nameParts(context.serverKey, source.project, source.ref, attempt),
-    (name) => records.isNameTaken(name, id),
-  );
+  const isFillable = asked !== undefined && missingVariables(asked, { ...values, words: '', number: '' }).length === 0;
+  const configured: ProjectIds = context.projects;
+  return chooseName({
+    project,
+    ref,
+    projects: { has: (one) => configured.has(one) || records.isKnown(one) },
+    render: ({ words, number }) =>
+      isFillable ? renderTemplate(asked, { ...values, words, number }, 'dns-label') : `${project}-${words}-${number}`,
+    parts: (attempt) => nameParts(context.serverKey, project, ref, attempt),
+    isTaken: (one) => records.isNameTaken(one, id) || (context.ownerOf(one) ?? id) !== id,
+  });
 };
 
 /** Whether an environment that was not listed can be taken for new: it may exist on a provider that is away, or its name may. */

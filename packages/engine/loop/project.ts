@@ -139,6 +139,8 @@ class RecordsUpdate {
     const name = seen?.identity.name ?? chooseNewName(this.#loop, id, source, decision);
     const { project, ref } = source;
     const record = this.#loop.records.add({ id, project, ref, name, decision, source, head, observed: seen });
+    // Its alias is taken from now on.
+    this.#loop.context.changed(id);
     if (seen === undefined) recordEvent(this.#loop, 'environment.wanted', record, `${name} is wanted: ${decision.because}`);
     this.#wake.push(environmentKey(id));
     return record;

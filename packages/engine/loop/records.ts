@@ -87,6 +87,12 @@ export class Records {
     return environments.values();
   }
 
+  /** Whether this is the id of such a project. */
+  isKnown(id: string): boolean {
+    const projects: { has(id: string): boolean } = this.#projects;
+    return projects.has(id);
+  }
+
   /** Projects of which anything is known, configured or not. */
   projects(): Iterable<ProjectId> {
     return this.#projects.keys();

@@ -21,7 +21,9 @@ const schema = z
   .strictObject({
     name_template: nameTemplate
       .optional()
-      .describe('How new environments are named. Existing ones keep their name. Default `{project}-{words}-{number}`.'),
+      .describe(
+        'How new environments are named. A name begins with the name of the project in ephd; where the template does not, it is put in front. Existing environments keep their name. Default: that name, `{words}` and `{number}`.',
+      ),
     name: nameTemplate.optional().describe('Short for `name_template`.'),
     subdomain_template: subdomainTemplate.optional().describe('The host name of an environment. Default `{name}.{base_domain}`.'),
     domain: subdomainTemplate.optional().describe('Short for `subdomain_template`.'),
