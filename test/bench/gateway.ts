@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import autocannon from 'autocannon';
 import { nginx } from '../parts/nginx.ts';
-import { atLeast, type Figure, median, missing, reported } from './figure.ts';
+import { atLeast, type Figure, median, missing } from './figure.ts';
 
 const rounds = 3;
 const secondsPerRound = 3;

@@ -63,7 +63,7 @@ export class OrdinaryUser implements Disposable {
       `cd '${this.checkout}'`,
       `exec setpriv --reuid ${user} --regid ${user} --clear-groups "$@"`,
     ];
-    return spawn('unshare', ['--mount', 'sh', '-c', steps.join('\n'), 'sh', ...words], {
+    return spawn('/usr/bin/unshare', ['--mount', 'sh', '-c', steps.join('\n'), 'sh', ...words], {
       env: { PATH: process.env.PATH, HOME: this.home, TMPDIR: this.home, USER: 'nobody', ...this.#options.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -216,13 +216,14 @@ export class Instance {
       const log = this.log.openForService();
       files.push(log);
       const { service, port, network, isConfined } = this.#record;
-      const { isolation, confine } = this.#context.sandbox;
+      const { sandbox } = this.#context;
+      const { isolation } = sandbox;
       if (isolation.state === 'trusted' && (isConfined || network !== undefined))
         throw new EphError('isolation.missing', `it ran in a sandbox, and now there is none: ${isolation.because}.`);
       const { command } = service;
       const words = typeof command === 'string' ? ['sh', '-c', command] : command;
       const variables = this.#host.variablesOf(this.#record);
-      const confined = confine({ ...checkout, words, home, variables, network: network && { ...network, port } });
+      const confined = sandbox.confine({ ...checkout, words, home, variables, network: network && { ...network, port } });
       if (confined.input !== undefined) files.push(confined.input);
       const record = (identity: ProcessIdentity) => {
         this.#save({ ...this.#record, process: identity });

@@ -10,13 +10,14 @@ const [address, gateway] = ['203.0.113.2', '203.0.113.1'];
  * Everything that is not asked for is closed: pasta would otherwise lead every port of loopback out, and the address of the gateway to
  * the machine itself. IPv4 only: of each family, every address that leads inside would have to be known.
  */
-export const pastaFor = ({ port, reaches }: NonNullable<Command['network']>): readonly string[] => [
-  // It ends with the process that holds the sandbox, as bubblewrap does by itself.
-  ...['setpriv', '--pdeathsig', 'KILL', 'pasta', '--foreground', '--quiet', '--ipv4-only', '--config-net', '--no-map-gw'],
-  ...['--address', address, '--netmask', '29', '--gateway', gateway],
-  ...['--tcp-ports', port === 0 ? 'none' : `127.0.0.1/${port}`, '--udp-ports', 'none', '--udp-ns', 'none'],
-  ...['--tcp-ns', reaches.length === 0 ? 'none' : reaches.join(','), '--'],
-];
+export const pastaFor = ({ port, reaches }: NonNullable<Command['network']>): readonly string[] =>
+  [
+    // It ends with the process that holds the sandbox, as bubblewrap does by itself.
+    ['setpriv', '--pdeathsig', 'KILL', 'pasta', '--foreground', '--quiet', '--ipv4-only', '--config-net', '--no-map-gw'],
+    ['--address', address, '--netmask', '29', '--gateway', gateway],
+    ['--tcp-ports', port === 0 ? 'none' : `127.0.0.1/${port}`, '--udp-ports', 'none', '--udp-ns', 'none'],
+    ['--tcp-ns', reaches.length === 0 ? 'none' : reaches.join(','), '--'],
+  ].flat();
 
 const privateRanges = [
   '0.0.0.0/8',
