@@ -54,8 +54,8 @@ describe('what this version does not do', () => {
     ],
     [
       'amounts that a process is not held to',
-      'environment: { resources: { cpu_limit: 2 } }\n',
-      ['4:16: environment.resources: is compared with the limits of the server, and has no other effect yet'],
+      'environment: { resources: { cpu_request: 2 } }\n',
+      ['4:29: environment.resources.cpu_request: is compared with the limits of the server, and has no other effect yet'],
     ],
     [
       'a value',

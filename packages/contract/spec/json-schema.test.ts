@@ -104,7 +104,7 @@ describe('the schema as an editor gets it', () => {
     expect(described.get('.kubernetes')).toMatch(/ Not available yet\.$/);
     expect(described.get('.networking.routing.strategy')).toMatch(/ Available today: `subdomain`, `header`\.$/);
     expect(described.get('.networking.routing.header')).toMatch(/ Available today: `X-Eph-Environment`\.$/);
-    expect(described.get('.environment.resources')).toMatch(/ Only compared with the limits of the server today\.$/);
+    expect(described.get('.environment.resources.cpu_request')).toMatch(/ Only compared with the limits of the server today\.$/);
     expect(described.get('.environment.env')).not.toMatch(/available/i);
     expect(described.get('.process')).not.toMatch(/available/i);
   });

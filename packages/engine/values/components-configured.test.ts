@@ -114,6 +114,7 @@ describe('the values of a component', () => {
     const computed = computeComponents(input(file, { layers }));
     expect(componentOf(computed, 'web').values).toEqual({
       command: 'run web',
+      cpu: 2,
       env: {
         EPH_PROJECT: 'shop',
         EPH_ENVIRONMENT: 'shop-calm-bay-1234',
@@ -133,13 +134,13 @@ describe('the values of a component', () => {
   });
 
   it('that the provider does not use are merged, and move no revision', () => {
-    const unused = { resources: { limits: { memory: '1Gi' } }, autoscaling: { enabled: true } };
+    const unused = { resources: { requests: { memory: '1Gi' } }, autoscaling: { enabled: true } };
     const plain = computeComponents(input(file));
     const more = computeComponents(input(file, { layers: configured({}, { web: unused }) }));
     expect(componentOf(more, 'web').revision).toBe(componentOf(plain, 'web').revision);
     expect(more.merged.find(({ declared }) => declared.name === 'web')).toMatchObject({
       declared: { kind: { name: 'Deployment' } },
-      values: { replicas: 1, resources: { limits: { cpu: '2', memory: '1Gi' } }, autoscaling: { enabled: true } },
+      values: { replicas: 1, resources: { limits: { cpu: '2' }, requests: { memory: '1Gi' } }, autoscaling: { enabled: true } },
     });
   });
 

@@ -237,6 +237,32 @@ describe('a component that needs another', () => {
   });
 });
 
+describe('a component with a network of its own', () => {
+  const services: Services = {
+    web: { command: 'run', entry: true, env: { API: 'outputs/api/port', OTHER: 'http://127.0.0.1:5432' } },
+    api: { command: 'run' },
+  };
+  const own = { hasOwnNetwork: () => true };
+  const api = resolved(compute(input(services, own)), 'api');
+  const see = (outputs: ObservedComponent['outputs']) =>
+    resolved(compute(input(services, { ...own, observed: [running(api, { outputs })] })), 'web').network;
+
+  it('reaches the ports of the machine that its references name, and none that its file writes', () => {
+    expect(api.network).toEqual({ reaches: [] });
+    expect(see({ url: 'http://127.0.0.1:20123', host: '127.0.0.1', port: '20123' })).toEqual({ reaches: [20_123] });
+  });
+
+  it('reaches no port of the machine where the other is elsewhere', () => {
+    expect(see({ host: 'db.example', port: '5432' })).toEqual({ reaches: [] });
+    expect(see({ port: '5432' })).toEqual({ reaches: [] });
+  });
+
+  it('is another revision than one that shares', () => {
+    expect(resolved(compute(input(services)), 'api').revision).not.toBe(api.revision);
+    expect(resolved(compute(input(services)), 'api')).not.toHaveProperty('network');
+  });
+});
+
 describe('a component that moves to another provider', () => {
   const services: Services = { web: { command: 'run', entry: true, env: { API: 'outputs/api/url' } }, api: { command: 'run' } };
   const file = fileOf(services);

@@ -160,7 +160,7 @@ describe('every value', () => {
     expect(valueAt(components, 'api.env.STAGE')?.origin).toEqual(origins.developer('environment.env.STAGE', 4, 10));
     expect(valueAt(components, 'api.resources.limits.cpu')).toMatchObject({
       value: '2',
-      used: false,
+      used: true,
       origin: origins.developer('environment.resources.cpu_limit', 5, 16),
       below: [{ value: '1', origin: origins.cluster('resources.limits.cpu', 13, 7) }],
     });

@@ -35,7 +35,8 @@ const explainValues = (component: MergedComponent, context: VariableContext): Ex
       {
         path: [...path],
         ...(variable === undefined ? showPlain(path, value) : showVariable(variable, value, context)),
-        used: kind.used?.includes(path[0] ?? '') !== false && variable?.content.kind !== 'left-out',
+        used:
+          kind.used?.some((key) => `${path.join('.')}.`.startsWith(`${key}.`)) !== false && variable?.content.kind !== 'left-out',
         origin: showOrigin(layer, path),
         below: component.layers
           .slice(0, origin)

@@ -34,7 +34,7 @@ const services = z
 const kind: ComponentKind = {
   ...componentKinds.Deployment,
   schema: values,
-  used: ['command', 'directory', 'env', 'ready', 'resources'],
+  used: ['command', 'directory', 'env', 'ready', 'resources.limits'],
   toProviderValues({ command: run, directory: folder, ready: probe = {}, resources = {} }: DeploymentValues & JsonMap) {
     const { http, none, timeout = '' } = probe;
     const { cpu, memory } = resources.limits ?? {};

