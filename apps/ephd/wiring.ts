@@ -142,6 +142,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       guard: guardDeletions,
       record: (event) => store.events.append(event),
       deliver: (report, signal) => forges.get(report.project).reporter.ensure(report, signal),
+      answer: async (answer, signal) => await forges.get(answer.project).reporter.answer?.(answer, signal),
       changed(id) {
         const known = engine?.environment(id);
         if (known === undefined) routes.remove(id);

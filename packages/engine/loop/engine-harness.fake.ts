@@ -27,7 +27,7 @@ import {
   FakeProvider,
   type FakeProviderOptions,
 } from '../provider/provider.fake.ts';
-import type { Report } from '../report/reporter.ts';
+import type { CommandAnswer, Report } from '../report/reporter.ts';
 import { Configuration } from '../source/configuration.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
 import type { Forge } from '../source/forge.ts';
@@ -69,6 +69,8 @@ export class EngineHarness {
   readonly views: ReportView[] = [];
   serverKey = 'key';
   forks: ForkMode = 'deny';
+  baseBranches: readonly string[] = [];
+  readonly answers: CommandAnswer[] = [];
   variables: ServerVariables = {};
   forgeOptions: FakeForgeOptions = {};
   providerOptions: Partial<FakeProviderOptions> = {};
@@ -115,6 +117,10 @@ export class EngineHarness {
         this.views.push(report.view);
         return Promise.resolve();
       },
+      answer: (answer) => {
+        this.answers.push(answer);
+        return Promise.resolve();
+      },
       changed: (id) => this.onChange(id),
     });
     this.engine.start();
@@ -123,8 +129,8 @@ export class EngineHarness {
 
   /** Projects as ephd configures them. */
   configure(forges: ReadonlyMap<ProjectId, Forge>): ReadonlyMap<ProjectId, ConfiguredProject> {
-    const { forks, variables } = this;
-    const shared = { resolver: commitTreeResolver, forks, trusted: false, team: undefined, variables };
+    const { forks, baseBranches, variables } = this;
+    const shared = { resolver: commitTreeResolver, forks, baseBranches, trusted: false, team: undefined, variables };
     return new Map(Array.from(forges, ([id, forge]) => [id, { ...shared, forge, repository: id }]));
   }
 

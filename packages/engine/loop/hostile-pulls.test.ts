@@ -66,7 +66,7 @@ describe('names of 100 kB', () => {
     expect(Object.keys(harness.running())).toEqual(['preview/fine/web']);
   });
 
-  it('of the branch that a fork goes to are told in part', async () => {
+  it('of the branch that a fork goes to mean nothing, and of a default branch they are told in part', async () => {
     const harness = create();
     harness.forks = 'base';
     harness.start();
@@ -74,6 +74,10 @@ describe('names of 100 kB', () => {
     const ref = harness.repository.pullRequests.open({ head: 'patch', fork: 'mallory/shop', labels: ['preview'] });
     await harness.live(settle);
     harness.repository.pullRequests.edit(ref, { base: 'x'.repeat(long) });
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    harness.repository.pullRequests.defaultBranch = 'x'.repeat(long);
+    harness.repository.pullRequests.edit(ref, { title: 'Again' });
     await harness.live(settle);
     expect(harness.running()).toEqual({});
     expectSmall(harness);
