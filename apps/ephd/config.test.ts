@@ -269,7 +269,15 @@ organisations:
     expect(config.projects).toEqual([]);
     expect(config.organisations).toMatchObject([
       { forge: { name: 'work' }, owner: 'acme', include: ['*'], exclude: [], forks: 'deny', comments: true, variables: {} },
-      { owner: 'fruit', include: ['shop-*'], exclude: ['*-old'], forks: 'base', baseBranches: ['release'], comments: false, team: 'fruit' },
+      {
+        owner: 'fruit',
+        include: ['shop-*'],
+        exclude: ['*-old'],
+        forks: 'base',
+        baseBranches: ['release'],
+        comments: false,
+        team: 'fruit',
+      },
     ]);
     expect(config.organisations[1]?.variables['KEY']?.value).toBe('topsecret-token');
     expect(JSON.stringify(config)).not.toContain('topsecret');

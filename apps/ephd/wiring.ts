@@ -20,6 +20,7 @@ import type { Logger } from 'pino';
 import { createApi } from './api.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
 import { createConfigurationRoutes, createSchemaRoutes } from './configuration/configuration-routes.ts';
+import { prepareDataFolder } from './data-folder.ts';
 import { createEnvironmentRoutes, findEnvironment } from './environments/environment-routes.ts';
 import { Forges } from './forges.ts';
 import { createHealthRoutes } from './health/health-routes.ts';
@@ -47,7 +48,7 @@ export interface Ephd extends AsyncDisposable {
 /** Puts the whole daemon together and starts it. */
 export const startEphd = async (config: Config, environment: Environment, log: Logger): Promise<Ephd> => {
   await using stack = new AsyncDisposableStack();
-  mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
+  prepareDataFolder(config.dataFolder, log);
   // Two containers may share a host name and a pid; two holders with one name would share the lease.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
   stack.use(lockDataFolder(config.dataFolder, holder));
@@ -103,9 +104,11 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     );
   const providers = new Map(
     [...config.providers, ...retired].map(({ name, create }) => {
+      const folder = folderOfProvider(config.dataFolder, name);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
       const provider = create({
         name,
-        folder: folderOfProvider(config.dataFolder, name),
+        folder,
         variables: environment,
         exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
         secretOf: (project, variable) => projects.all.get(project)?.variables[variable]?.value,
@@ -215,13 +218,12 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   let webhookPort: number | undefined;
   if (config.webhooks !== undefined) {
     const webhooks = createWebhookRoutes({
-      secrets: (type) => {
-        const used = new Set([...config.projects, ...config.organisations].map(({ forge }) => forge));
-        return [...used].flatMap((forge) => (forge?.type === type ? (forge.webhookSecret?.value ?? []) : []));
+      forgeOf(name) {
+        const used = [...config.projects, ...config.organisations].find(({ forge }) => forge?.name === name);
+        return used?.forge && { type: used.forge.type, secret: used.forge.webhookSecret?.value };
       },
-      projectOf: (type, name) =>
-        projects.all.values().find(({ forge, location }) => forge?.type === type && location.toLowerCase() === name.toLowerCase())
-          ?.id,
+      projectOf: (forge, name) =>
+        projects.all.values().find((one) => one.forge?.name === forge && one.location.toLowerCase() === name.toLowerCase())?.id,
       // A forge gives up on an address that refuses too often, so one that stands by says nothing.
       wake: (id) => engine?.announce(id),
       wakeOrganisations: () => organisations.wake(),
@@ -259,7 +261,7 @@ const createConfigurationReader = (
   if (repository === undefined) return undefined;
   const { location, branch, environment } = repository;
   const folder = join(dataFolder, 'configuration');
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const forge = createForge({ project: projectId('configuration'), location, folder });
   return new ConfigurationReader({ forge, name: basename(location), branch, environment });
 };

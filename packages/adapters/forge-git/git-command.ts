@@ -80,7 +80,7 @@ export const createGit = ({ home, location, environment, lifetime }: GitOptions)
   });
 
   const run = async (args: readonly string[], options: RunOptions): Promise<GitOutput> => {
-    await mkdir(home, { recursive: true });
+    await mkdir(home, { recursive: true, mode: 0o700 });
     const signal = AbortSignal.any([options.signal, lifetime]);
     signal.throwIfAborted();
     const env = options.network === true ? await networkEnvironment() : localEnvironment;
@@ -95,7 +95,7 @@ export const createGit = ({ home, location, environment, lifetime }: GitOptions)
   };
 
   const start = async (args: readonly string[]): Promise<ChildProcessWithoutNullStreams> => {
-    await mkdir(home, { recursive: true });
+    await mkdir(home, { recursive: true, mode: 0o700 });
     return spawn('git', args, { cwd: home, env: localEnvironment, detached: true, stdio: 'pipe' });
   };
 

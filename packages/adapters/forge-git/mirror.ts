@@ -86,7 +86,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     }
     const partial = `${folder}.partial`;
     await Promise.all([rm(folder, { recursive: true, force: true }), rm(partial, { recursive: true, force: true })]);
-    await mkdir(options.folder, { recursive: true });
+    await mkdir(options.folder, { recursive: true, mode: 0o700 });
     const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, '--', partial];
     const output = await git.run(args, { signal: new AbortController().signal });
     if (output.exitCode !== 0) throw gitError(output, partial);
