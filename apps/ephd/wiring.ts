@@ -34,6 +34,7 @@ import { createRequestRoutes } from './requests/request-routes.ts';
 import { StopPoller } from './requests/stop-poller.ts';
 import { RouteTable } from './route-table.ts';
 import { readServerKey } from './server-key.ts';
+import { everyInterval, StallWatch } from './stall-watch.ts';
 import { createMetrics } from './telemetry.ts';
 import { createWebhookRoutes } from './webhooks/webhook-routes.ts';
 
@@ -85,10 +86,12 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   );
   await projects.set(await organisations.start());
   const routes = new RouteTable();
+  const stalls = stack.use(new StallWatch({ now: () => performance.now(), every: everyInterval, log }));
   const metrics = createMetrics(
     log,
     () => engine,
     store.events,
+    stalls,
     () => forges.budgets(),
   );
   const gateway = stack.use(

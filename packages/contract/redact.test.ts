@@ -138,6 +138,7 @@ describe('data on its way to people', () => {
       mail: 'ann@example.com',
       tokens: 3,
       at: new Date(0),
+      page: new URL('https://ann:pw@a.example'),
     };
     expect(redactFields(data)).toEqual({
       list: ['***', 7, null, { more: 'is ***' }],
@@ -146,7 +147,8 @@ describe('data on its way to people', () => {
       url: 'https://a.example',
       mail: 'ann@example.com',
       tokens: 3,
-      at: '1970-01-01T00:00:00.000Z',
+      at: new Date(0),
+      page: 'https://***@a.example/',
     });
   });
 

@@ -90,15 +90,14 @@ const deepest = 8;
  * in another field. A field with the name of a secret is one.
  */
 export const redactFields = (value: unknown, depth = 0): unknown => {
-  if (typeof value === 'string') return redact(value);
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value === 'string' || value instanceof URL) return redact(String(value));
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (depth === deepest) return '…';
-  if ('toJSON' in value && typeof value.toJSON === 'function') return redactFields(value.toJSON(), depth + 1);
   if (Array.isArray(value)) return value.map((item) => redactFields(item, depth + 1));
   // What an error says is not among its own enumerable fields.
-  const fields = value instanceof Error ? { ...value, message: value.message, stack: value.stack } : value;
+  const own = value instanceof Error ? { message: value.message, stack: value.stack } : {};
   return Object.fromEntries(
-    Object.entries(fields).map(([key, item]) => [
+    [...Object.entries(own), ...Object.entries(value)].map(([key, item]: [string, unknown]) => [
       redact(key),
       typeof item === 'string' && secretName.test(key) ? '***' : redactFields(item, depth + 1),
     ]),

@@ -17,7 +17,7 @@ export interface NumberedPulls {
   checks(commit: CommitSha, signal: AbortSignal): Promise<Reading<Check>>;
   commands(number: number, signal: AbortSignal): Promise<Reading<Command>>;
   acknowledge(number: number, id: string, signal: AbortSignal): Promise<Answer<unknown>>;
-  approvals?(number: number, commit: CommitSha, signal: AbortSignal): Promise<Reading<Approval>>;
+  readonly approvals?: (number: number, commit: CommitSha, signal: AbortSignal) => Promise<Reading<Approval>>;
   changedPaths(number: number, commit: CommitSha, signal: AbortSignal): Promise<Reading<string>>;
   defaultBranch(signal: AbortSignal): Promise<Answer<string>>;
   readonly labels: Labels;

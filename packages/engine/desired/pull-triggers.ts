@@ -2,7 +2,7 @@ import { type Command, failure, type Source, type Trigger } from '@eph/contract'
 import { filterByPaths } from './changed-paths.ts';
 import { appliesTo, beginsWith, findShortCommand } from './commands.ts';
 import type { Answer, Generator, SourceFacts } from './generator.ts';
-import { matchesGlob } from './glob.ts';
+import { findGlob } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
 type TriggerOf<Type extends Trigger['type']> = Extract<Trigger, { readonly type: Type }>;
@@ -43,7 +43,7 @@ const wantsAutomatically = ({ ref, pull }: Source, { branches, ignore_draft: ign
   }
   const branch = pull?.head ?? ref.name;
   const from = pull === undefined ? who : `${who} from branch ${printName(branch)}`;
-  const pattern = branches.find((one) => matchesGlob(branch, one));
+  const pattern = findGlob(branch, branches);
   if (pattern === undefined) return refuse(`${from} matches none of ${printNames(branches)}`);
   return { wanted: true, because: `${from} matches ${printName(pattern)} (trigger auto)` };
 };

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type CommitSha,
   completeReading,
@@ -52,13 +53,25 @@ export const decideSources = async (
   const mayDecideAgain = loop.polling.doubtsOf(id).unknown.waitMs === 0;
   const isSettled = ({ base, decision }: Decided): boolean =>
     (decision.state !== 'unknown' || !mayDecideAgain) && base?.commit === (branches?.get(base?.branch ?? '') ?? base?.commit);
-  const keepOrDecide = async (source: Source): Promise<Decided> => {
+  const decided: (Decided | Promise<Decided>)[] = [];
+  let begun = 0;
+  for (const source of sources.items) {
     const known = before.get(source.ref);
-    const isDecided = known !== undefined && isSameSource(known.source, source) && isSettled(known);
-    return isDecided ? known : await decideSource(loop, source, signal);
-  };
-  return new Decisions(await Promise.all(sources.items.map(keepOrDecide)), sources.mark);
+    if (known !== undefined && isSameSource(known.source, source) && isSettled(known)) decided.push(known);
+    else {
+      const decision = decideSource(loop, source, signal);
+      // It is awaited below; until then a failure must not count as unhandled.
+      decision.catch(() => {});
+      decided.push(decision);
+      begun += 1;
+      if (begun % decidedPerTurn === 0) await nextTurn();
+    }
+  }
+  return new Decisions(await Promise.all(decided), sources.mark);
 };
+
+/** Patterns are untrusted, and a project may have many branches: others get a turn in between. */
+const decidedPerTurn = 10;
 
 const decideSource = async (loop: Loop, source: Source, signal: AbortSignal): Promise<Decided> => {
   const { decision, at, base, short } = await considerSource(loop, source, signal);

@@ -93,6 +93,34 @@ describe('names of 100 kB', () => {
   });
 });
 
+describe('50 hostile patterns over 10,000 branches', () => {
+  it('decide about each of them, and others get their turns meanwhile', { timeout: 120_000 }, async () => {
+    const patterns = Array.from(
+      { length: 50 },
+      (_, index) => `${'*a'.repeat(30)}${'*'.repeat(1 + (index % 2))}${index}b${index % 2 === 0 ? '' : '*'}`,
+    );
+    const hostile = spec.replace(
+      /triggers:\n(?: {2}- .*\n)+/,
+      `triggers: [{ type: git_branch, patterns: ${JSON.stringify(patterns)} }]\n`,
+    );
+    const harness = new EngineHarness();
+    const commit = harness.repository.push(branch('a'.repeat(250)), { 'eph.yaml': hostile });
+    for (let index = 0; index < 10_000; index += 1) harness.repository.point(branch(`${'a'.repeat(60)}${index}c`), commit);
+    harness.repository.point(branch(`${'a'.repeat(60)}7b`), commit);
+    let [turns, isOver] = [0, false];
+    const countTurns = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(countTurns);
+    };
+    harness.start();
+    setImmediate(countTurns);
+    await harness.engine.idle();
+    isOver = true;
+    expect(harness.engine.environments().map(({ ref }) => ref.name)).toEqual([`${'a'.repeat(60)}7b`]);
+    expect(turns).toBeGreaterThanOrEqual(1000);
+  });
+});
+
 describe('names in other letters', () => {
   it.each([
     'größe/日本語/🚢',

@@ -27,7 +27,7 @@ export interface Pulls {
    * The people with write access who approved exactly this commit of a pull request. Absent where an approval has a time
    * but no commit: somebody may have pushed between the review and the approval.
    */
-  approvals?(ref: SourceRef, commit: CommitSha, signal: AbortSignal): Promise<Reading<Approval>>;
+  readonly approvals?: (ref: SourceRef, commit: CommitSha, signal: AbortSignal) => Promise<Reading<Approval>>;
 
   /** The default branch of the repository. Throws if the forge does not answer. */
   defaultBranch(signal: AbortSignal): Promise<string>;
