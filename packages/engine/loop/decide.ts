@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type CommitSha,
   completeReading,
@@ -53,11 +52,11 @@ export const decideSources = async (
   const mayDecideAgain = loop.polling.doubtsOf(id).unknown.waitMs === 0;
   const isSettled = ({ base, decision }: Decided): boolean =>
     (decision.state !== 'unknown' || !mayDecideAgain) && base?.commit === (branches?.get(base?.branch ?? '') ?? base?.commit);
-  const decided: (Decided | Promise<Decided>)[] = [];
+  const decided: Promise<Decided>[] = [];
   let begun = 0;
   for (const source of sources.items) {
     const known = before.get(source.ref);
-    if (known !== undefined && isSameSource(known.source, source) && isSettled(known)) decided.push(known);
+    if (known !== undefined && isSameSource(known.source, source) && isSettled(known)) decided.push(Promise.resolve(known));
     else {
       const decision = decideSource(loop, source, signal);
       // It is awaited below; until then a failure must not count as unhandled.
@@ -72,6 +71,7 @@ export const decideSources = async (
 
 /** Patterns are untrusted, and a project may have many branches: others get a turn in between. */
 const decidedPerTurn = 10;
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 const decideSource = async (loop: Loop, source: Source, signal: AbortSignal): Promise<Decided> => {
   const { decision, at, base, short } = await considerSource(loop, source, signal);
@@ -131,7 +131,7 @@ export const answerCommands = async ({ context }: Loop, decided: Decisions, sign
     if (short === undefined || context.answer === undefined) continue;
     const { project, ref } = source;
     try {
-      await context.answer({ project, source: ref, command: short.command, text: composeAnswer(short) }, signal);
+      await context.answer({ project, source: ref, command: short.command, text: composeAnswer(short.line) }, signal);
     } catch (error) {
       context.telemetry.failed(`answer to a comment on ${printSource(ref)}`, toFailure(error));
     }

@@ -1,8 +1,7 @@
-import type { ShortCommand } from '../desired/commands.ts';
 import { preformatted } from './untrusted-text.ts';
 
 /** For somebody who wrote `/deploy` on a pull request from a fork. */
-export const composeAnswer = ({ line }: ShortCommand): string =>
+export const composeAnswer = (line: string): string =>
   [
     'This pull request comes from a fork, so the command must name the whole commit. The line for its present head is',
     '',
