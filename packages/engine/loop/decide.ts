@@ -63,7 +63,7 @@ export const decideSources = async (
       decision.catch(() => {});
       decided.push(decision);
       begun += 1;
-      if (begun % decidedPerTurn === 0) await nextTurn();
+      if (begun % decidedPerTurn === 0) await loop.context.clock.nextTurn();
     }
   }
   return new Decisions(await Promise.all(decided), sources.mark);
@@ -71,7 +71,6 @@ export const decideSources = async (
 
 /** Patterns are untrusted, and a project may have many branches: others get a turn in between. */
 const decidedPerTurn = 10;
-const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 const decideSource = async (loop: Loop, source: Source, signal: AbortSignal): Promise<Decided> => {
   const { decision, at, base, short } = await considerSource(loop, source, signal);
