@@ -15,14 +15,22 @@ export const compileGlob = (pattern: string): Glob => compile(pattern.match(/\*{
 /** For files: `**` before a slash also matches no folder at all, as in other tools. */
 export const compilePathGlob = (pattern: string): Glob => compile(pattern.match(/(?<=^|\/)(?:\*\*\/)+|\*{2,}|./gsu) ?? []);
 
-/** By list: a trigger keeps its list as long as its file, and every branch of a project is compared with it. */
-const compiled = new WeakMap<readonly string[], readonly Glob[]>();
+/** Every branch of a project is compared with the same patterns. Bounded, because every branch may have its own. */
+const compiled = new Map<string, Glob>();
+const maxCompiled = 500;
 
 /** The first pattern that matches. */
-export const findGlob = (name: string, patterns: readonly string[]): string | undefined => {
-  const globs = compiled.get(patterns) ?? patterns.map(compileGlob);
-  compiled.set(patterns, globs);
-  return patterns[globs.findIndex((matches) => matches(name))];
+export const findGlob = (name: string, patterns: readonly string[]): string | undefined =>
+  patterns.find((pattern) => globOf(pattern)(name));
+
+const globOf = (pattern: string): Glob => {
+  const known = compiled.get(pattern);
+  if (known !== undefined) return known;
+  const [oldest] = compiled.keys();
+  if (oldest !== undefined && compiled.size >= maxCompiled) compiled.delete(oldest);
+  const glob = compileGlob(pattern);
+  compiled.set(pattern, glob);
+  return glob;
 };
 
 /** How many steps a character of a name takes. */
@@ -46,13 +54,15 @@ const compile = (all: readonly string[]): Glob => {
   const stars = bitsWhere(isStar);
   const deepStars = bitsWhere((part) => isStar(part) && part !== '*');
   const starsInSegment = bitsWhere((part) => isStar(part) && !isFolder(part));
-  /** The parts that a character gets past; by character, since a name has few different ones. */
-  const movesBy = new Map(
-    [...new Set(parts)]
-      .filter((part) => !isStar(part) && part !== '?')
-      .map((part) => [part, bitsWhere((one) => one === part || one === '?')]),
-  );
   const slashMoves = bitsWhere((part) => part === '/');
+  /** The parts that a character gets past. */
+  const movesBy = new Map<string, Int32Array>();
+  for (const [at, part] of parts.entries()) {
+    if (isStar(part) || part === '?') continue;
+    const bits = movesBy.get(part) ?? any.slice();
+    bits[at >> 5] = at0(bits, at >> 5) | (1 << (at & 31));
+    movesBy.set(part, bits);
+  }
   const hasFolders = parts.some(isFolder);
   const suffix = parts.slice(parts.findLastIndex((part) => isStar(part) || part === '?') + 1).join('');
 
