@@ -58,6 +58,7 @@ const forgeName = z.string().regex(dnsLabel, 'must be the name of one of the for
 /** What may be said of one project and of all that an organisation has. */
 const projectSettings = {
   forks: z.enum(forkModes).default('deny'),
+  base_branches: z.array(text).default([]),
   trusted: z.boolean().default(false),
   network: z.enum(['own', 'shared']).default('shared'),
   comments: z.boolean().default(true),

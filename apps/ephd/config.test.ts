@@ -202,6 +202,7 @@ describe('projects', () => {
       id: 'shop',
       forge: undefined,
       forks: 'deny',
+      baseBranches: [],
       trusted: false,
       network: 'shared',
       comments: true,
@@ -259,6 +260,7 @@ organisations:
     include: [shop-*]
     exclude: ['*-old']
     forks: base
+    base_branches: [release]
     comments: false
     team: fruit
     variables: { KEY: { from: GITEA_TOKEN } }
@@ -268,7 +270,15 @@ organisations:
     expect(config.projects).toEqual([]);
     expect(config.organisations).toMatchObject([
       { forge: { name: 'work' }, owner: 'acme', include: ['*'], exclude: [], forks: 'deny', comments: true, variables: {} },
-      { owner: 'fruit', include: ['shop-*'], exclude: ['*-old'], forks: 'base', comments: false, team: 'fruit' },
+      {
+        owner: 'fruit',
+        include: ['shop-*'],
+        exclude: ['*-old'],
+        forks: 'base',
+        baseBranches: ['release'],
+        comments: false,
+        team: 'fruit',
+      },
     ]);
     expect(config.organisations[1]?.variables['KEY']?.value).toBe('topsecret-token');
     expect(JSON.stringify(config)).not.toContain('topsecret');

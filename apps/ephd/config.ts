@@ -75,6 +75,8 @@ export interface ConfiguredProject {
   readonly forge: ConfiguredForge | undefined;
   /** What happens with pull requests from other repositories. */
   readonly forks: ForkMode;
+  /** With `forks: base`: target branches, besides the default branch, whose file a fork may get. */
+  readonly baseBranches: readonly string[];
   /** It may run as ephd itself, where a provider has no sandbox. */
   readonly trusted: boolean;
   readonly network: Sandboxed['network'];
@@ -91,7 +93,10 @@ export interface ConfiguredProject {
 
 /** An organisation, user or group with what holds for each of its repositories. */
 export interface ConfiguredOrganisation
-  extends Pick<ConfiguredProject, 'forks' | 'trusted' | 'network' | 'comments' | 'texts' | 'team' | 'variables'> {
+  extends Pick<
+    ConfiguredProject,
+    'forks' | 'baseBranches' | 'trusted' | 'network' | 'comments' | 'texts' | 'team' | 'variables'
+  > {
   readonly forge: ConfiguredForge;
   readonly owner: string;
   /** Patterns for the last part of the path of a repository. */
@@ -105,6 +110,7 @@ export const plainProject = (id: ProjectId, location: string): ConfiguredProject
   location,
   forge: undefined,
   forks: 'deny',
+  baseBranches: [],
   trusted: true,
   network: 'shared',
   comments: true,
@@ -266,9 +272,9 @@ const collectProjects = (
     if (projects.has(project.id)) faults.push(`two projects are called ${project.id}: give them names in a --config file`);
     projects.set(project.id, project);
   };
-  for (const { name, repository = name, team, ...project } of file.projects) {
+  for (const { name, repository = name, team, base_branches: baseBranches, ...project } of file.projects) {
     const location = project.forge === undefined ? locate(project.location, folders.base) : project.location;
-    add({ ...project, id: projectId(name), repository, team, location });
+    add({ ...project, id: projectId(name), repository, team, baseBranches, location });
   }
   for (const location of Array.isArray(flags) ? flags : []) {
     const name = nameOf(locate(location, folders.here));
@@ -280,7 +286,9 @@ const collectProjects = (
 
 /** One without a forge has been blamed already. */
 const collectOrganisations = ({ organisations }: ConfigFile): Config['organisations'] =>
-  organisations.flatMap(({ forge, team, ...organisation }) => (forge === undefined ? [] : [{ ...organisation, forge, team }]));
+  organisations.flatMap(({ forge, team, base_branches: baseBranches, ...organisation }) =>
+    forge === undefined ? [] : [{ ...organisation, forge, team, baseBranches }],
+  );
 
 const locate = (location: string, folder: string): string => (isAddress(location) ? location : resolve(folder, location));
 

@@ -88,7 +88,7 @@ export class Forges {
   ): ConnectedProject {
     const { dataFolder, environment, log } = this.#options;
     const folder = join(dataFolder, 'projects', id);
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const git = { project: id, folder, environment, log };
     if (server === undefined) {
       const forge = createGitForge({ ...git, location });

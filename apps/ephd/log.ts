@@ -1,6 +1,30 @@
-import { redact } from '@eph/contract';
-import { type Logger, pino } from 'pino';
+import { redact, redactFields } from '@eph/contract';
+import { type DestinationStream, type LogFn, type Logger, pino } from 'pino';
 
-/** Structured lines on standard output, with secrets redacted. */
-export const createLog = (level: string): Logger =>
-  pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks: { streamWrite: redact } });
+/** Structured lines on standard output, with secrets redacted in every field before it is printed. */
+export const createLog = (level: string, destination: DestinationStream = pino.destination(1)): Logger =>
+  pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      // It is serialized below, before it is redacted.
+      serializers: { err: (error: unknown) => error },
+      hooks: {
+        logMethod(args, method) {
+          const [first, ...rest] = args;
+          const fields: unknown = first instanceof Error ? { err: first } : first;
+          const message = first instanceof Error && rest.length === 0 ? [first.message] : rest;
+          // The same kinds of arguments in the same order.
+          method.apply(this, [redactArgument(fields), ...message.map(redactArgument)] as Parameters<LogFn>);
+        },
+      },
+    },
+    destination,
+  );
+
+const redactArgument = (argument: unknown): unknown => {
+  if (typeof argument === 'string') return redact(argument);
+  const isWithError = typeof argument === 'object' && argument !== null && 'err' in argument && argument.err instanceof Error;
+  return redactFields(isWithError ? { ...argument, err: pino.stdSerializers.err(argument.err as Error) } : argument);
+};

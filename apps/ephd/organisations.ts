@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type ListedRepository, type Log, type ProjectId, projectId, type Reading, toDnsLabel, toFailure } from '@eph/contract';
-import { matchesGlob } from '@eph/engine/desired/glob';
+import { compileGlob } from '@eph/engine/desired/glob';
 import type { Cancel, Clock } from '@eph/engine/time/clock';
 import type { ConfiguredForge, ConfiguredOrganisation, ConfiguredProject } from './config.ts';
 
@@ -10,12 +10,13 @@ export const chooseRepositories = (
   repositories: readonly ListedRepository[],
   include: readonly string[],
   exclude: readonly string[],
-): readonly ListedRepository[] =>
-  repositories.filter(({ path, archived }) => {
+): readonly ListedRepository[] => {
+  const [included, excluded] = [include, exclude].map((patterns) => patterns.map((one) => compileGlob(one.toLowerCase())));
+  return repositories.filter(({ path, archived }) => {
     const name = lastPart(path).toLowerCase();
-    const matches = (pattern: string): boolean => matchesGlob(name, pattern.toLowerCase());
-    return !archived && include.some(matches) && !exclude.some(matches);
+    return !archived && included?.some((matches) => matches(name)) && !excluded?.some((matches) => matches(name));
   });
+};
 
 export interface ListedOrganisation {
   readonly organisation: ConfiguredOrganisation;

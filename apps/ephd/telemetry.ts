@@ -5,6 +5,7 @@ import type { Telemetry } from '@eph/engine/loop/telemetry';
 import type { ServedRequest } from '@eph/gateway';
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { StallWatch } from './stall-watch.ts';
 
 export interface Metrics {
   readonly registry: Registry;
@@ -19,6 +20,7 @@ export const createMetrics = (
   log: Logger,
   engine: () => Engine | undefined,
   events: EventLog,
+  stalls: StallWatch,
   budgets: () => readonly { readonly forge: string; readonly account: string; readonly remaining: number }[],
 ): Metrics => {
   const registry = new Registry();
@@ -60,6 +62,9 @@ export const createMetrics = (
   gauge('eph_environments', 'Environments by phase', ['phase'], () =>
     phases.map((phase) => [environments().filter(({ status }) => (status?.phase ?? 'Pending') === phase).length, { phase }]),
   );
+  gauge('eph_event_loop_stall_seconds', 'Longest time in which nothing else could run, and what ran', ['during'], () => [
+    [stalls.longest.milliseconds / 1000, { during: stalls.longest.during }],
+  ]);
   gauge('eph_forge_budget_remaining', 'Remaining requests within the rate limit of a forge', ['forge', 'account'], () =>
     budgets().map(({ remaining, ...labels }) => [remaining, labels]),
   );
@@ -89,6 +94,8 @@ export const createMetrics = (
     registry,
     requestServed: ({ status }) => requests.inc({ class: `${Math.floor(status / 100)}xx` }),
     telemetry: {
+      began: (key) => stalls.began(key),
+      ended: (key) => stalls.ended(key),
       passFinished: (milliseconds) => passSeconds.observe(milliseconds / 1000),
       projectRead: logFaults,
       acted(environment, name, action, failure) {

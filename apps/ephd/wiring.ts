@@ -29,6 +29,7 @@ import { createApi } from './api.ts';
 import { ApiToken } from './api-token.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
 import { createConfigurationRoutes, createSchemaRoutes } from './configuration/configuration-routes.ts';
+import { prepareDataFolder } from './data-folder.ts';
 import { createEnvironmentRoutes, findEnvironment } from './environments/environment-routes.ts';
 import { Forges } from './forges.ts';
 import { createHealthRoutes, createMetricsRoutes } from './health/health-routes.ts';
@@ -42,6 +43,7 @@ import { createRequestRoutes } from './requests/request-routes.ts';
 import { StopPoller } from './requests/stop-poller.ts';
 import { RouteTable } from './route-table.ts';
 import { readServerKey } from './server-key.ts';
+import { everyInterval, StallWatch } from './stall-watch.ts';
 import { createMetrics } from './telemetry.ts';
 import { createWebhookRoutes } from './webhooks/webhook-routes.ts';
 
@@ -57,7 +59,7 @@ export interface Ephd extends AsyncDisposable {
 /** Puts the whole daemon together and starts it. */
 export const startEphd = async (config: Config, environment: Environment, log: Logger): Promise<Ephd> => {
   await using stack = new AsyncDisposableStack();
-  mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
+  prepareDataFolder(config.dataFolder, log);
   // Two containers may share a host name and a pid; two holders with one name would share the lease.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
   stack.use(lockDataFolder(config.dataFolder, holder));
@@ -94,10 +96,12 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   );
   await projects.set(await organisations.start());
   const routes = new RouteTable(projects.all);
+  const stalls = stack.use(new StallWatch({ now: () => performance.now(), every: everyInterval, log }));
   const metrics = createMetrics(
     log,
     () => engine,
     store.events,
+    stalls,
     () => forges.budgets(),
   );
   const gateway = stack.use(
@@ -113,9 +117,11 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     );
   const providers = new Map(
     [...config.providers, ...retired].map(({ name, create }) => {
+      const folder = folderOfProvider(config.dataFolder, name);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
       const provider = create({
         name,
-        folder: folderOfProvider(config.dataFolder, name),
+        folder,
         variables: environment,
         exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
         secretOf: (project, variable) => projects.all.get(project)?.variables[variable]?.value,
@@ -148,6 +154,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       guard: guardDeletions,
       record: (event) => store.events.append(event),
       deliver: (report, signal) => forges.get(report.project).reporter.ensure(report, signal),
+      answer: async (answer, signal) => await forges.get(answer.project).reporter.answer?.(answer, signal),
       changed(id) {
         const known = engine?.environment(id);
         if (known === undefined) routes.remove(id);
@@ -221,13 +228,12 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   let webhookPort: number | undefined;
   if (config.webhooks !== undefined) {
     const webhooks = createWebhookRoutes({
-      secrets: (type) => {
-        const used = new Set([...config.projects, ...config.organisations].map(({ forge }) => forge));
-        return [...used].flatMap((forge) => (forge?.type === type ? (forge.webhookSecret?.value ?? []) : []));
+      forgeOf(name) {
+        const used = [...config.projects, ...config.organisations].find(({ forge }) => forge?.name === name);
+        return used?.forge && { type: used.forge.type, secret: used.forge.webhookSecret?.value };
       },
-      projectOf: (type, name) =>
-        projects.all.values().find(({ forge, location }) => forge?.type === type && location.toLowerCase() === name.toLowerCase())
-          ?.id,
+      projectOf: (forge, name) =>
+        projects.all.values().find((one) => one.forge?.name === forge && one.location.toLowerCase() === name.toLowerCase())?.id,
       // A forge gives up on an address that refuses too often, so one that stands by says nothing.
       wake: (id) => engine?.announce(id),
       wakeOrganisations: () => organisations.wake(),
@@ -270,7 +276,7 @@ const createConfigurationReader = (
   if (repository === undefined) return undefined;
   const { location, branch, environment } = repository;
   const folder = join(dataFolder, 'configuration');
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const forge = createForge({ project: projectId('configuration'), location, folder });
   return new ConfigurationReader({ forge, name: basename(location), branch, environment });
 };

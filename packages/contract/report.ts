@@ -1,6 +1,7 @@
 import type { Phase } from './condition.ts';
 import type { Health } from './environment.ts';
 import type { CommitSha, ComponentName, EnvironmentId, EnvironmentName } from './ids.ts';
+import type { Command } from './source.ts';
 
 /** The report about an environment, as data. Each forge shows what it can. It has no relative times, which would always change. */
 export interface ReportView {
@@ -41,6 +42,9 @@ export const isSameView = (a: ReportView, b: ReportView): boolean => a === b || 
 
 /** The invisible first line of a comment about this environment, by which it is found again. */
 export const commentMarker = (environment: EnvironmentId): string => `<!-- eph:environment=${environment} -->`;
+
+/** The same for a comment that answers a command. */
+export const answerMarker = (command: Pick<Command, 'id'>): string => `<!-- eph:answer=${command.id} -->`;
 
 /**
  * Whether a comment is about this environment. Only its beginning counts, because a quoted comment contains the marker too. The

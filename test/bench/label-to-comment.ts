@@ -124,7 +124,7 @@ const startHooked = async (server: GiteaServer, repository: GiteaRepository, fol
   const ephd = new RunningEphd({ projects: [], dataFolder, ...addresses, args: ['--config', config], env });
   await ephd.up();
   const events = ['push', 'create', 'delete', 'pull_request', 'pull_request_label', 'pull_request_sync'];
-  await repository.addWebhook(`http://127.0.0.1:${hookPort}/webhooks/gitea`, env.GITEA_HOOK, events);
+  await repository.addWebhook(`http://127.0.0.1:${hookPort}/webhooks/work`, env.GITEA_HOOK, events);
   return ephd;
 };
 

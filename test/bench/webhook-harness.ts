@@ -92,7 +92,7 @@ export const createWebhookHarness = async (projects: number, each: number, secre
     await engine.idle();
   }
   const webhooks = createWebhookRoutes({
-    secrets: () => [secret],
+    forgeOf: () => ({ type: 'github', secret }),
     projectOf: (_, name) => ids.find((id) => name === fullNameOf(id)),
     wake: (id) => engine.wakeProject(id),
     wakeOrganisations: () => {},

@@ -37,7 +37,7 @@ describe('the lifecycle of an environment on GitHub', () => {
       }),
     );
     await harness.start({ projects: [], args: ['--config', config], env: { ...credentials.env, HOOK: hookSecret } });
-    if (asApp) repository.addHook(`http://127.0.0.1:${hookPort}/webhooks/github`, { secret: hookSecret });
+    if (asApp) repository.addHook(`http://127.0.0.1:${hookPort}/webhooks/work`, { secret: hookSecret });
     const forge = onGithub(repository);
     await expectFullLifecycle(harness, asApp ? forge : wakingAfterEachStep(harness, forge), labelledApp);
     const [environment] = await harness.environments();

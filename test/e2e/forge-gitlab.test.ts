@@ -30,7 +30,7 @@ describe('the lifecycle of an environment on GitLab', () => {
     );
     const env = { GITLAB_TOKEN: gitlab.projectToken(project, 'developer'), GITLAB_HOOK: secret };
     await harness.start({ projects: [], args: ['--config', config], env });
-    if (hooked) alice.addWebhook(project, `http://127.0.0.1:${hookPort}/webhooks/gitlab`, secret);
+    if (hooked) alice.addWebhook(project, `http://127.0.0.1:${hookPort}/webhooks/work`, secret);
     const forge = onGitlab(gitlab, alice);
     return { alice, forge: hooked ? forge : wakingAfterEachStep(harness, forge) };
   };

@@ -80,7 +80,7 @@ describeWith(gitea, 'the lifecycle of an environment on Gitea', () => {
     const env = { GITEA_TOKEN: server.admin.token, GITEA_HOOK: 'a secret of webhooks' };
     await harness.start({ projects: [], args: ['--config', config], env });
     if (hooked)
-      await repository.addWebhook(`http://127.0.0.1:${hookPort}/webhooks/gitea`, env.GITEA_HOOK, [
+      await repository.addWebhook(`http://127.0.0.1:${hookPort}/webhooks/work`, env.GITEA_HOOK, [
         'push',
         'create',
         'delete',

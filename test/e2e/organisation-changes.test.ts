@@ -66,7 +66,7 @@ describe('an organisation', () => {
       const body = JSON.stringify({ [`repositories_${change}`]: names.map((name) => ({ full_name: `acme/${name}` })) });
       const signature = `sha256=${createHmac('sha256', hookSecret).update(body).digest('hex')}`;
       const headers = { 'x-github-event': 'installation_repositories', 'x-hub-signature-256': signature };
-      const answer = await fetch(`http://127.0.0.1:${hookPort}/webhooks/github`, {
+      const answer = await fetch(`http://127.0.0.1:${hookPort}/webhooks/work`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
         body,

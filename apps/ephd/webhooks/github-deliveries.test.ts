@@ -38,7 +38,7 @@ const liveThrough = (target: EmulatedRepository): void => {
 
 describe('what GitHub delivers', () => {
   it('is accepted and wakes the project each time', async () => {
-    hook(secrets.github.at(-1) ?? '');
+    hook(secrets.github);
     liveThrough(repository);
     await github.webhooks.settled();
     expect(new Set(outcomes())).toEqual(new Set([202]));
@@ -59,7 +59,7 @@ describe('what GitHub delivers', () => {
 
   it('wakes nobody when it is delivered again', async () => {
     github.webhooks.duplicateProbability = 1;
-    hook(secrets.github.at(-1) ?? '');
+    hook(secrets.github);
     liveThrough(repository);
     await github.webhooks.settled();
     const before = receiver.woken.length;
@@ -72,7 +72,7 @@ describe('what GitHub delivers', () => {
   });
 
   it('wakes the project when its repository is made public, made private or deleted', async () => {
-    hook(secrets.github.at(-1) ?? '');
+    hook(secrets.github);
     await github.webhooks.settled();
     const acts = [() => repository.makePublic(), () => repository.makePrivate(), () => repository.delete()];
     for (const act of acts) {

@@ -35,7 +35,7 @@ describe('a forgery', () => {
     expect(receiver.woken).toEqual([]);
   });
 
-  it('is compared with every secret in constant time, also after one has matched', async () => {
+  it('is compared in constant time', async () => {
     const { timingSafeEqual } = crypto;
     let compared = 0;
     crypto.timingSafeEqual = (...args: Parameters<typeof timingSafeEqual>) => {
@@ -44,13 +44,12 @@ describe('a forgery', () => {
     };
     syncBuiltinESMExports();
     try {
-      const secret = 'old gitea secret';
-      expect(await receiver.statusOf({ forge: 'gitea', secret })).toBe(202);
-      expect(compared).toBe(2);
+      expect(await receiver.statusOf({ forge: 'gitea' })).toBe(202);
+      expect(compared).toBe(1);
       expect(await receiver.statusOf({ forge: 'gitea', secret: 'guess' })).toBe(401);
-      expect(compared).toBe(4);
-      expect(await receiver.statusOf({ forge: 'gitlab', event: 'Push Hook', secret: 'gitlab secret' })).toBe(202);
-      expect(compared).toBe(6);
+      expect(compared).toBe(2);
+      expect(await receiver.statusOf({ forge: 'gitlab', event: 'Push Hook' })).toBe(202);
+      expect(compared).toBe(3);
     } finally {
       crypto.timingSafeEqual = timingSafeEqual;
       syncBuiltinESMExports();
@@ -58,7 +57,7 @@ describe('a forgery', () => {
   });
 
   it('finds nothing where no secret was set, or an empty one', async () => {
-    await using closed = await new Receiver().start({ gitea: [], github: [''], gitlab: [''] });
+    await using closed = await new Receiver().start({ github: '', gitlab: '' });
     for (const forge of forgeNames) expect(await closed.statusOf({ forge, secret: '' })).toBe(404);
     expect(closed.woken).toEqual([]);
   });

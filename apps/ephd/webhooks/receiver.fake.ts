@@ -5,11 +5,23 @@ import type { ForgeTypeName } from '../forge-types.ts';
 import { createWebhookRoutes } from './webhook-routes.ts';
 
 export const shop = projectId('shop');
-/** The last of each is the one in use. */
-export const secrets: Record<ForgeTypeName, readonly string[]> = {
-  gitea: ['old gitea secret', 'gitea secret'],
-  github: ['github secret'],
-  gitlab: ['gitlab secret', 'gitlab sécret'],
+
+/** Forges that are called as their types are, and a second one at GitHub. */
+export const secrets = {
+  gitea: 'gitea secret',
+  github: 'github secret',
+  gitlab: 'gitlab sécret',
+  enterprise: 'enterprise secret',
+};
+
+const typeOf = (name: string): ForgeTypeName => (name === 'gitea' || name === 'gitlab' ? name : 'github');
+
+/** Both forges at GitHub have a repository with this name. */
+const projectsAt: Readonly<Record<string, ProjectId>> = {
+  gitea: shop,
+  github: shop,
+  gitlab: shop,
+  enterprise: projectId('plans'),
 };
 
 export interface Sent {
@@ -40,11 +52,11 @@ export class Receiver implements AsyncDisposable {
   url = '';
   #server: ReturnType<typeof serve> | undefined;
 
-  async start(known = secrets): Promise<this> {
+  async start(known: Readonly<Record<string, string>> = secrets): Promise<this> {
     const note = (fields: object, message: string): void => void this.logged.push({ fields, message });
     const { fetch } = createWebhookRoutes({
-      secrets: (forge) => known[forge as ForgeTypeName],
-      projectOf: (_, name) => (name.toLowerCase() === 'acme/shop' ? shop : undefined),
+      forgeOf: (name) => (Object.hasOwn(known, name) ? { type: typeOf(name), secret: known[name] } : undefined),
+      projectOf: (forge, name) => (name.toLowerCase() === 'acme/shop' ? projectsAt[forge] : undefined),
       wake: (project) => this.woken.push(project),
       wakeOrganisations: () => void (this.lists += 1),
       now: () => this.now,
@@ -59,8 +71,8 @@ export class Receiver implements AsyncDisposable {
 
   async send({ forge = 'github', event = 'push', secret, body = payload, headers = {} }: Sent): Promise<Response> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const known = secret ?? secrets[forge as ForgeTypeName]?.at(-1) ?? '';
-    const all = { 'content-type': 'application/json', ...headersOf(forge, event, known, text), ...headers };
+    const known = secret ?? new Map(Object.entries(secrets)).get(forge) ?? '';
+    const all = { 'content-type': 'application/json', ...headersOf(typeOf(forge), event, known, text), ...headers };
     const given = Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined);
     return await fetch(`${this.url}/webhooks/${forge}`, { method: 'POST', headers: given, body: text });
   }

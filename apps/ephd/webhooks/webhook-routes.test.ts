@@ -17,12 +17,14 @@ describe('a webhook', () => {
     expect(receiver.woken).toEqual([shop]);
   });
 
-  it.each(forgeNames)('of %s may be signed with each of the secrets', async (forge) => {
-    const statuses = [];
-    for (const [index, secret] of secrets[forge].entries())
-      statuses.push(await receiver.statusOf({ forge, event: eventOf[forge], secret, body: { ...payload, index } }));
-    expect(statuses).toEqual(secrets[forge].map(() => 202));
-    expect(receiver.woken).toHaveLength(secrets[forge].length);
+  it('belongs to one forge, also where two have the same type and a repository with the same name', async () => {
+    expect(await receiver.statusOf({ forge: 'enterprise', secret: secrets.github })).toBe(401);
+    expect(await receiver.statusOf({ forge: 'github', secret: secrets.enterprise })).toBe(401);
+    expect(receiver.woken).toEqual([]);
+    expect(await receiver.statusOf({ forge: 'enterprise' })).toBe(202);
+    expect(receiver.woken).toEqual(['plans']);
+    expect(await receiver.statusOf({ forge: 'github' })).toBe(202);
+    expect(receiver.woken).toEqual(['plans', shop]);
   });
 
   it('about something nobody depends on is acknowledged, and that is all', async () => {
@@ -115,7 +117,7 @@ describe('payloads that GitHub once sent', () => {
   it('are all understood, and wake the repository they are about where something depends on them', async () => {
     const asked: string[] = [];
     const routes = createWebhookRoutes({
-      secrets: () => ['github secret'],
+      forgeOf: () => ({ type: 'github', secret: 'github secret' }),
       projectOf: (_, name) => {
         asked.push(name);
         return shop;
@@ -160,6 +162,7 @@ describe('anything else', () => {
     ['GET', '/webhooks/github'],
     ['POST', '/webhooks'],
     ['POST', '/webhooks/bitbucket'],
+    ['POST', '/webhooks/__proto__'],
     ['POST', '/webhooks/github/x'],
     ['GET', '/api/v1/environments'],
     ['GET', '/'],

@@ -1,15 +1,15 @@
 import { type Log, type ProjectId, toFailure } from '@eph/contract';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { forgeTypes } from '../forge-types.ts';
+import { type ForgeTypeName, forgeTypes } from '../forge-types.ts';
 import { BodyReader, type IncomingBody } from './body-reader.ts';
 import type { Dialect } from './dialect.ts';
 import { Refusal } from './refusal.ts';
 import { SeenBodies } from './seen-bodies.ts';
 
 export interface WebhookRoutesOptions {
-  /** The secrets of a kind of forge: several while one replaces another, none without webhooks. */
-  readonly secrets: (forge: string) => readonly string[];
+  /** A forge by its name in ephd's file. A secret counts for one forge only: others may know theirs. */
+  readonly forgeOf: (name: string) => WebhookForge | undefined;
   readonly projectOf: (forge: string, fullName: string) => ProjectId | undefined;
   /** Does nothing while another ephd leads; refusing instead would make forges disable the webhook. */
   readonly wake: (project: ProjectId) => void;
@@ -19,30 +19,37 @@ export interface WebhookRoutesOptions {
   readonly log: Log;
 }
 
+export interface WebhookForge {
+  readonly type: ForgeTypeName;
+  /** Absent where it sends no webhooks. */
+  readonly secret: string | undefined;
+}
+
 const limits = { bytes: 5 * 1024 * 1024, bytesAtOnce: 64 * 1024 * 1024, timeMs: 10_000 };
 
 /**
- * `POST /webhooks/<type of forge>`: wakes the loop, which reads the forge itself. Only the name of the repository is taken from
+ * `POST /webhooks/<name of a forge>`: wakes the loop, which reads the forge itself. Only the name of the repository is taken from
  * the body. It has its own error handling, because it has a port of its own: the API is for this machine only.
  */
 export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
-  const { secrets, now, log } = options;
+  const { forgeOf, now, log } = options;
   const bodies = new BodyReader(limits);
   const seen = new SeenBodies(now);
   const logRefusal = createRefusalLog(now, log);
 
-  const deliver = async (c: Context, forge: string, dialect: Dialect): Promise<Delivered> => {
+  const deliver = async (c: Context, forge: string): Promise<Delivered> => {
+    const { type, secret = '' } = forgeOf(forge) ?? {};
     // Anybody can sign with an empty secret.
-    const allowed = secrets(forge).filter((secret) => secret !== '');
-    if (allowed.length === 0) throw notFound(c.req.path);
+    if (type === undefined || secret === '') throw notFound(c.req.path);
+    const dialect: Dialect = forgeTypes[type].dialect;
     if (!/^application\/json\s*(?:;|$)/i.test(c.req.header('content-type') ?? ''))
       throw new Refusal(415, 'set the content type of the webhook to application/json');
-    const verify = dialect.createVerify(c.req.header(dialect.credentialHeader), allowed);
+    const verify = dialect.createVerify(c.req.header(dialect.credentialHeader), secret);
     if (verify === undefined) throw unverified(dialect);
     const event = c.req.header(dialect.eventHeader) ?? '';
     return await bodies.withBody(readableBody(c), (body) => {
       if (!verify(body)) throw unverified(dialect);
-      const names = namesIn(forge, dialect, body);
+      const names = namesIn(type, dialect, body);
       const isListed = dialect.listEvents.has(event);
       if (!isListed && !dialect.events.has(event)) return { woken: [], because: 'this event affects no environment' };
       const projects = [...new Set(names.flatMap((name) => options.projectOf(forge, name) ?? []))];
@@ -56,8 +63,7 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
   };
 
   const routes = new Hono();
-  for (const [forge, { dialect }] of Object.entries(forgeTypes))
-    routes.post(`/webhooks/${forge}`, async (c) => c.json(await deliver(c, forge, dialect), 202));
+  routes.post('/webhooks/:forge', async (c) => c.json(await deliver(c, c.req.param('forge')), 202));
   routes.notFound((c) => answerError(c, notFound(c.req.path)));
   routes.onError((error, c) => {
     if (error instanceof Refusal) {
@@ -85,9 +91,9 @@ interface Delivered {
   readonly because?: string;
 }
 
-const namesIn = (forge: string, { repositoriesIn }: Dialect, body: Uint8Array): readonly string[] => {
+const namesIn = (type: ForgeTypeName, { repositoriesIn }: Dialect, body: Uint8Array): readonly string[] => {
   const names = repositoriesIn(parseJson(body));
-  if (names === undefined) throw new Refusal(400, `the body is not a webhook of ${forge}`);
+  if (names === undefined) throw new Refusal(400, `the body is not a webhook of ${type}`);
   return names;
 };
 

@@ -2,6 +2,7 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'n
 import { mkdir } from 'node:fs/promises';
 import { EphError } from '@eph/contract';
 import { type Location, transports } from './location.ts';
+import { readLayout } from './repository-layout.ts';
 
 /** The `git` program, isolated from the configuration of the user, the machine and the repository. */
 export interface Git {
@@ -13,7 +14,7 @@ export interface Git {
    * Arguments for `ls-remote`, `fetch` (`upload-pack`) and `push` (`receive-pack`). For a `file://` URL Git starts the
    * server itself and drops our configuration: it would run the hooks it finds there.
    */
-  serverArgs(service: 'upload-pack' | 'receive-pack'): readonly string[];
+  serverArgs(service: 'upload-pack' | 'receive-pack'): Promise<readonly string[]>;
 }
 
 export interface RunOptions {
@@ -21,6 +22,8 @@ export interface RunOptions {
   readonly input?: string | Uint8Array;
   /** Allows the network. Without it every transport is refused. */
   readonly network?: boolean;
+  /** A Git folder whose refs this changes. Its configuration may name hooks for that, which must not run. */
+  readonly changesRefsOf?: string;
   readonly timeLimitMs?: number;
   readonly outputTo?: number;
 }
@@ -30,6 +33,8 @@ export interface GitOutput {
   readonly stdout: Buffer;
   readonly stderr: string;
 }
+
+type Settings = readonly (readonly [key: string, value: string])[];
 
 export interface GitOptions {
   readonly home: string;
@@ -50,11 +55,20 @@ const inheritedVariables =
     ' ',
   );
 
+/** Those that our commands could cause. Each may have hooks in the configuration, beside the folder of hooks. */
+const hookEvents =
+  'reference-transaction pre-receive update proc-receive post-receive post-update push-to-checkout pre-push post-index-change pre-auto-gc'.split(
+    ' ',
+  );
+
+/** A configuration with more hooks is not taken seriously. */
+const maxHooks = 1_000;
+
 /**
  * Passed on every call with the highest precedence, so that the configuration inside a repository cannot name a program
  * to run. This is also why `safe.directory` may allow repositories of other users.
  */
-const configuration: readonly (readonly [string, string])[] = [
+const configuration: Settings = [
   ['safe.directory', '*'],
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
@@ -67,6 +81,8 @@ const configuration: readonly (readonly [string, string])[] = [
   ['http.lowSpeedLimit', '1000'],
   ['http.lowSpeedTime', '30'],
   ['protocol.version', '2'],
+  // Since Git 2.55 one setting stops all configured hooks of an event; Git 2.54 knows only one for each hook by its name.
+  ...hookEvents.map((event) => [`hook.${event}.enabled`, 'false'] as const),
 ];
 
 export const createGit = ({ home, location, environment, lifetime }: GitOptions): Git => {
@@ -80,10 +96,13 @@ export const createGit = ({ home, location, environment, lifetime }: GitOptions)
   });
 
   const run = async (args: readonly string[], options: RunOptions): Promise<GitOutput> => {
-    await mkdir(home, { recursive: true });
+    await mkdir(home, { recursive: true, mode: 0o700 });
     const signal = AbortSignal.any([options.signal, lifetime]);
     signal.throwIfAborted();
-    const env = options.network === true ? await networkEnvironment() : localEnvironment;
+    const { changesRefsOf: folder } = options;
+    const hooks = folder === undefined ? [] : await readHookSettings(folder, signal);
+    const configured = configurationVariables([...configuration, ...hooks]);
+    const env = options.network === true ? await networkEnvironment() : { ...localEnvironment, ...configured };
     const child = spawn('git', args, {
       cwd: home,
       env,
@@ -95,21 +114,42 @@ export const createGit = ({ home, location, environment, lifetime }: GitOptions)
   };
 
   const start = async (args: readonly string[]): Promise<ChildProcessWithoutNullStreams> => {
-    await mkdir(home, { recursive: true });
+    await mkdir(home, { recursive: true, mode: 0o700 });
     return spawn('git', args, { cwd: home, env: localEnvironment, detached: true, stdio: 'pipe' });
   };
 
-  const serverArgs = (service: 'upload-pack' | 'receive-pack'): readonly string[] => {
+  /**
+   * Settings that disable the hooks of a repository, by name. A hook that is added in the meantime would run on Git 2.54,
+   * but who can do that can write to a repository on this machine.
+   */
+  const readHookSettings = async (folder: string, signal: AbortSignal): Promise<Settings> => {
+    const args = [`--git-dir=${folder}`, 'config', '--null', '--name-only', '--get-regexp', '^hook\\.'];
+    const { exitCode, stdout, stderr } = await run(args, { signal });
+    if (exitCode > 1) throw new EphError('forge.refused', `The configuration of ${folder} cannot be read: ${stderr.trim()}`);
+    const keys = stdout
+      .toString('utf8')
+      .split('\0')
+      .filter((key) => /^hook\..*\./s.test(key));
+    const names = new Set(keys.map((key) => key.slice(0, key.lastIndexOf('.'))));
+    if (names.size > maxHooks)
+      throw new EphError('forge.refused', `The configuration of ${folder} has more than ${maxHooks} hooks.`);
+    return [...names].map((name) => [`${name}.enabled`, 'false'] as const);
+  };
+
+  const serverArgs = async (service: 'upload-pack' | 'receive-pack'): Promise<readonly string[]> => {
     if (location.kind === 'path' || !/^file:/i.test(location.url)) return [];
-    const settings = configuration.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
-    return [`--${service}=${['git', ...settings, service].map(quoteForShell).join(' ')}`];
+    const path = decodeURIComponent(new URL(location.url).pathname);
+    const hooks = service === 'receive-pack' ? await readHookSettings((await readLayout(path)).gitFolder, lifetime) : [];
+    // As variables: the name of a hook may contain a sign that ends the key of `-c`.
+    const variables = Object.entries(configurationVariables([...configuration, ...hooks]));
+    return [`--${service}=${variables.map(([name, value]) => `${name}=${quoteForShell(value)}`).join(' ')} git ${service}`];
   };
 
   return { run, start, serverArgs };
 };
 
 /** In the environment, which other users cannot read. Bound to the origin, so that a redirect to another host gets none. */
-const readCredentials = async (location: Location): Promise<readonly (readonly [string, string])[]> => {
+const readCredentials = async (location: Location): Promise<Settings> => {
   if (location.kind === 'path' || location.authorization === undefined) return [];
   return [[`http.${new URL(location.url).origin}/.extraHeader`, `Authorization: ${await location.authorization()}`]];
 };
@@ -182,7 +222,7 @@ const fixedEnvironment = (home: string): Record<string, string> => ({
   GIT_NO_LAZY_FETCH: '1',
 });
 
-const configurationVariables = (pairs: readonly (readonly [string, string])[]): Record<string, string> => {
+const configurationVariables = (pairs: Settings): Record<string, string> => {
   const numbered = pairs.flatMap(([key, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, key],
     [`GIT_CONFIG_VALUE_${index}`, value],

@@ -116,7 +116,7 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
     async write(changes, tip, signal) {
       const { gitFolder } = await readLayout(path);
       const input = computeNotesImport(changes, tip, now());
-      const output = await git.run([`--git-dir=${gitFolder}`, ...notesImportArgs], { input, signal });
+      const output = await git.run([`--git-dir=${gitFolder}`, ...notesImportArgs], { input, signal, changesRefsOf: gitFolder });
       if (output.exitCode === 0) return true;
       await removeCrashReport(gitFolder, output.stderr);
       if (isImportConflict(output.stderr)) return false;

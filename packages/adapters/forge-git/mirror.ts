@@ -86,7 +86,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     }
     const partial = `${folder}.partial`;
     await Promise.all([rm(folder, { recursive: true, force: true }), rm(partial, { recursive: true, force: true })]);
-    await mkdir(options.folder, { recursive: true });
+    await mkdir(options.folder, { recursive: true, mode: 0o700 });
     const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, '--', partial];
     const output = await git.run(args, { signal: new AbortController().signal });
     if (output.exitCode !== 0) throw gitError(output, partial);
@@ -126,7 +126,7 @@ export const createMirror = (options: MirrorOptions): Mirror => {
     signal: AbortSignal,
     input?: string,
   ): Promise<GitOutput> => {
-    const server = git.serverArgs(command === 'fetch' ? 'upload-pack' : 'receive-pack');
+    const server = await git.serverArgs(command === 'fetch' ? 'upload-pack' : 'receive-pack');
     return await run([command, ...server, ...rest, '--', url, ...refspecs], {
       signal,
       network: true,
@@ -224,9 +224,10 @@ export const fetchCommand = [
 const isMissing = (stderr: string, commit: string): boolean =>
   stderr.split('\n').some((line) => line.includes(commit) && /not our ref|unadvertised|Unable to find|Cannot obtain/.test(line));
 
-const isReachable = async (git: Git, url: string, signal: AbortSignal): Promise<boolean> =>
-  (await git.run(['ls-remote', ...git.serverArgs('upload-pack'), '--heads', '--', url], { signal, network: true })).exitCode ===
-  0;
+const isReachable = async (git: Git, url: string, signal: AbortSignal): Promise<boolean> => {
+  const args = ['ls-remote', ...(await git.serverArgs('upload-pack')), '--heads', '--', url];
+  return (await git.run(args, { signal, network: true })).exitCode === 0;
+};
 
 /** A killed process leaves its lock files, and Git then refuses to work. The mirror is ours alone, so none is in use. */
 const removeLocks = async (folder: string): Promise<void> => {

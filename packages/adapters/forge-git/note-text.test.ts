@@ -46,6 +46,48 @@ describe('the text of a note', () => {
     expect(withBlock(none, one, 'branch:a\nb\u2028c', 'x').toString().split('\n')[0]).toBe(`[eph ${one} branch:a b\u2028c]`);
   });
 
+  it.each([
+    ['beginnings of one environment', `[eph ${one} x]\n`],
+    ['beginnings of many', '[eph {} x]\n'],
+    ['a beginning and the end of another', `[eph ${one} x]\n[end ${two}]\n`],
+    ['ends', `[end ${one}]\n`],
+    ['brackets', '['],
+    ['half a beginning', `[eph ${one} `],
+    ['empty lines', '\n'],
+  ])('of 1 MiB with nothing but %s has no block, and gets one', { timeout: 10_000 }, (_, piece) => {
+    const pieces = Array.from({ length: Math.floor(1024 ** 2 / piece.length) }, (__, index) =>
+      piece.replace('{}', index.toString(16).padStart(16, '0')),
+    );
+    const hostile = Buffer.from(`${pieces.join('')}x\n`);
+    expect(parseEnvironments(hostile)).toEqual([]);
+    const both = withBlock(hostile, three, 'branch:x', 'ready');
+    expect(parseEnvironments(both)).toEqual([three]);
+    expect(parseEnvironments(withoutBlock(both, three))).toEqual([]);
+  });
+
+  it('has the blocks that a regular expression from marker to marker finds', () => {
+    const pattern = /^\[eph ([0-9a-f]{16}) [^\n]*\]\n(?:[^\n]*\n)*?\[end \1\]\n?/gm;
+    const lines = fc.array(
+      fc.constantFrom(
+        `[eph ${one} x]`,
+        `[eph ${two} x]`,
+        `[end ${one}]`,
+        `[end ${two}]`,
+        `[end ${one}]x`,
+        `[eph ${one} ]x`,
+        '',
+        'x',
+      ),
+    );
+    fc.assert(
+      fc.property(lines, fc.boolean(), (given, isEnded) => {
+        const written = given.join('\n') + (isEnded ? '\n' : '');
+        const expected = [...written.matchAll(pattern)].map((match) => match[1]);
+        expect(parseEnvironments(Buffer.from(written))).toEqual(expected);
+      }),
+    );
+  });
+
   it('lets no text change the block of another environment', () => {
     fc.assert(
       fc.property(text, text, text, (first, second, third) => {

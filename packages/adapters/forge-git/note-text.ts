@@ -9,18 +9,70 @@ import type { EnvironmentId } from '@eph/contract';
  *
  * Handled as latin1 bytes: the text of others need not be UTF-8 and must survive our edits.
  */
-const blockPattern = /^\[eph ([0-9a-f]{16}) [^\n]*\]\n(?:[^\n]*\n)*?\[end \1\]\n?/gm;
+const beginLine = /\[eph ([0-9a-f]{16}) [^\n]*\]\n/y;
+const endLine = /\[end ([0-9a-f]{16})\]\n?/y;
+
+interface Block {
+  readonly environment: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * In one pass over the lines and one over the markers. A regular expression from marker to marker looks for the end of each
+ * block through the whole rest, which takes hours for a megabyte of beginnings.
+ */
+const findBlocks = (text: string): readonly Block[] => {
+  const begins: Block[] = [];
+  const ends = new Map<string, { next: number; readonly lines: Block[] }>();
+  for (let from = 0; from < text.length; from = text.indexOf('\n', from) + 1 || text.length) {
+    if (!text.startsWith('[e', from)) continue;
+    const begin = matchAt(beginLine, text, from);
+    const end = begin === undefined ? matchAt(endLine, text, from) : undefined;
+    if (begin !== undefined) begins.push(begin);
+    if (end === undefined) continue;
+    const others = ends.get(end.environment) ?? { next: 0, lines: [] };
+    others.lines.push(end);
+    ends.set(end.environment, others);
+  }
+  const blocks: Block[] = [];
+  for (const { environment, from, to } of begins) {
+    if (from < (blocks.at(-1)?.to ?? 0)) continue;
+    const candidates = ends.get(environment);
+    if (candidates === undefined) continue;
+    while ((candidates.lines[candidates.next]?.from ?? to) < to) candidates.next += 1;
+    const end = candidates.lines[candidates.next];
+    if (end !== undefined) blocks.push({ environment, from, to: end.to });
+  }
+  return blocks;
+};
+
+const matchAt = (line: RegExp, text: string, from: number): Block | undefined => {
+  line.lastIndex = from;
+  const match = line.exec(text);
+  return match === null ? undefined : { environment: match[1] ?? '', from, to: from + match[0].length };
+};
+
+const replaceBlocks = (text: string, environment: EnvironmentId, replacement: () => string): string => {
+  const parts: string[] = [];
+  let copied = 0;
+  for (const block of findBlocks(text)) {
+    if (block.environment !== environment) continue;
+    parts.push(text.slice(copied, block.from), replacement());
+    copied = block.to;
+  }
+  return parts.join('') + text.slice(copied);
+};
 
 export const parseEnvironments = (note: Buffer): readonly EnvironmentId[] =>
-  [...note.toString('latin1').matchAll(blockPattern)].map((match) => match[1] as EnvironmentId);
+  findBlocks(note.toString('latin1')).map(({ environment }) => environment as EnvironmentId);
 
 /** Replaces the environment's block, or appends it. */
 export const withBlock = (note: Buffer, environment: EnvironmentId, title: string, text: string): Buffer => {
   const before = note.toString('latin1');
   const block = formatBlock(environment, title, text);
   let found = false;
-  const replaced = before.replace(blockPattern, (old, id: string) => {
-    if (id !== environment) return old;
+  const replaced = replaceBlocks(before, environment, () => {
     const first = !found;
     found = true;
     return first ? block : '';
@@ -30,9 +82,7 @@ export const withBlock = (note: Buffer, environment: EnvironmentId, title: strin
 
 /** Removes the environment's block; empty if nothing else is left. */
 export const withoutBlock = (note: Buffer, environment: EnvironmentId): Buffer => {
-  const rest = note
-    .toString('latin1')
-    .replace(blockPattern, (old, id: string) => (id === environment ? '' : old))
+  const rest = replaceBlocks(note.toString('latin1'), environment, () => '')
     .replace(/^\n+/, '')
     .replace(/\n{3,}/g, '\n\n')
     .replace(/\n{2,}$/, '\n');

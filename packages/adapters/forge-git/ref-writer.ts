@@ -1,6 +1,6 @@
 import { type CommitSha, EphError } from '@eph/contract';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
-import type { Git, GitOutput } from './git-command.ts';
+import type { Git } from './git-command.ts';
 import { gitError, gitMessage, printable } from './git-errors.ts';
 import type { PathLocation } from './location.ts';
 import type { Mirror } from './mirror.ts';
@@ -53,18 +53,19 @@ export const createLocalChange =
   async (name, { from, to }, signal) => {
     const { gitFolder } = await readLayout(path);
     const ref = fullName({ kind: 'branch', name });
-    const run = (args: readonly string[], input = ''): Promise<GitOutput> =>
-      git.run([`--git-dir=${gitFolder}`, ...args], { signal, input });
     const refused = (why: string): EphError =>
       new EphError('forge.refused', `The branch ${printable(name)} of ${shown} cannot be changed: ${why}`);
     if (to === undefined) {
-      const worktrees = await run(['for-each-ref', '--format=%(HEAD)%(worktreepath)', ref]);
+      const listing = [`--git-dir=${gitFolder}`, 'for-each-ref', '--format=%(HEAD)%(worktreepath)', ref];
+      const worktrees = await git.run(listing, { signal });
       if (worktrees.exitCode !== 0) throw gitError(worktrees, shown);
       // Git would delete it, and the next commit in that worktree would have no parent.
       if (worktrees.stdout.toString('utf8').trim() !== '') throw refused('it is checked out there.');
     }
     const none = '0'.repeat((to ?? from).length);
-    const output = await run(['update-ref', '--stdin', '-z'], `update ${ref}\0${to ?? none}\0${from ?? none}\0`);
+    const input = `update ${ref}\0${to ?? none}\0${from ?? none}\0`;
+    const args = [`--git-dir=${gitFolder}`, 'update-ref', '--stdin', '-z'];
+    const output = await git.run(args, { signal, input, changesRefsOf: gitFolder });
     if (output.exitCode === 0) return true;
     if (/but expected|already exists|unable to resolve reference|\.lock': File exists/.test(output.stderr)) return false;
     if (/nonexistent object|non-commit object/.test(output.stderr))

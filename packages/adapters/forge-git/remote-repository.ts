@@ -39,7 +39,7 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
   const mirror = createMirror({ git, folder, url, shown, log, format: () => format });
 
   const listByGit = async (signal: AbortSignal): Promise<Buffer> => {
-    const args = ['ls-remote', ...git.serverArgs('upload-pack'), '--heads', '--tags', '--', url];
+    const args = ['ls-remote', ...(await git.serverArgs('upload-pack')), '--heads', '--tags', '--', url];
     const output = await git.run(args, { signal, network: true });
     if (output.exitCode !== 0) throw gitError(output, shown);
     return output.stdout;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, lstat, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { access, lstat, mkdir, readdir, readFile, readlink, watch, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type CommitSha, projectId, silentLog } from '@eph/contract';
@@ -169,10 +169,44 @@ describe('writing the tree of a commit', () => {
   it('refuses more bytes than allowed', async () => {
     const world = await start();
     const commit = await world.origin.push(main, { a: 'x'.repeat(600_000), b: 'y'.repeat(600_000) });
-    await expect(exportWithin({ entries: 100, totalBytes: 1_000_000 }, world, commit)).rejects.toMatchObject({
+    await expect(exportWithin({ entries: 100, totalBytes: 1024 ** 2 }, world, commit)).rejects.toMatchObject({
       code: 'checkout.refused',
+      message: 'The tree has more than 1 MiB, the limit of a checkout; nothing was written.',
     });
     await world.expectNothing();
+  });
+
+  it('counts a tree before it writes anything of it: a few objects that become more than 512 MiB', async () => {
+    const { origin, checkout, exportCommit } = await start();
+    const blob = await origin.blob('x'.repeat(900_000));
+    let tree = await origin.git('rev-parse', `${await origin.commitRawTree([['100644', 'f', blob]])}^{tree}`);
+    let commit: CommitSha | undefined;
+    for (let level = 0; level < 2; level += 1) {
+      commit = await origin.commitRawTree(Array.from({ length: 30 }, (_, index) => ['40000', `d${index}`, tree] as const));
+      tree = await origin.git('rev-parse', `${commit}^{tree}`);
+    }
+    const written = new Set<string>();
+    const watching = new AbortController();
+    await mkdir(join(checkout, '..'));
+    const watcher = (async () => {
+      for await (const { filename } of watch(join(checkout, '..'), { signal: watching.signal })) written.add(String(filename));
+    })().catch(() => {});
+    await expect(exportCommit(commit as CommitSha)).rejects.toMatchObject({
+      code: 'checkout.refused',
+      message: expect.stringContaining('more than 512 MiB'),
+    });
+    watching.abort();
+    await watcher;
+    expect([...written]).toEqual([]);
+  });
+
+  it('writes what is named many times as often as it is named', async () => {
+    const { origin, checkout, exportCommit } = await start();
+    const [small, large] = [await origin.blob('small'), await origin.blob('x'.repeat(3_000_000))];
+    const names = Array.from({ length: 10 }, (_, index) => ['100644', `f${index}`, index % 2 === 0 ? small : large] as const);
+    await exportCommit(await origin.commitRawTree(names));
+    const sizes = await Promise.all(names.map(async ([, name]) => (await lstat(join(checkout, name))).size));
+    expect(sizes).toEqual(names.map(([, , id]) => (id === small ? 5 : 3_000_000)));
   });
 
   it('runs no filter, hook or attribute', async () => {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { type CommitSha, EphError, type ErrorCode, isEphError } from '@eph/contract';
 import { printable } from './git-errors.ts';
 import type { ObjectReader } from './object-reader.ts';
-import { findLeavingLink } from './symbolic-links.ts';
+import { findLeavingLink, fold } from './symbolic-links.ts';
 import { damaged, readRootTree, readTree, type TreeEntry } from './trees.ts';
 
 export interface TreeSource {
@@ -16,10 +16,12 @@ export interface ExportLimits {
   readonly totalBytes: number;
 }
 
-export const exportLimits: ExportLimits = { entries: 200_000, totalBytes: 4 * 1024 ** 3 };
+export const exportLimits: ExportLimits = { entries: 200_000, totalBytes: 512 * 1024 ** 2 };
 
 /** Larger blobs get their own process, so that they do not fill the memory or delay other reads. */
 const bufferedBlobBytes = 1024 * 1024;
+/** What is kept of the first reading, so that a small tree is read once. */
+const keptBytes = 8 * 1024 * 1024;
 const parallelism = 16;
 const linkLimitBytes = 4096;
 
@@ -28,16 +30,34 @@ interface Export {
   readonly limits: ExportLimits;
   readonly signal: AbortSignal;
   readonly root: Buffer;
-  /** Path and target as latin1 bytes: names need not be valid UTF-8. */
+  /** Paths and targets are latin1 bytes: names need not be valid UTF-8. Folders come before what is in them. */
+  readonly folders: string[];
+  readonly files: FileEntry[];
   readonly links: Map<string, string>;
+  /** By id: a tree may name one blob many times. */
+  readonly blobs: Map<string, Promise<Blob>>;
   readonly tasks: (() => Promise<void>)[];
   entries: number;
   bytes: number;
+  kept: number;
+}
+
+interface FileEntry {
+  readonly path: string;
+  readonly id: string;
+  readonly mode: number;
+}
+
+/** The content where it is small and there was room to keep it. */
+interface Blob {
+  readonly size: number;
+  readonly content: Buffer | undefined;
 }
 
 /**
- * As `Forge.exportTree`. Files are not written by Git, so no filter, hook or attribute applies. Links come last and
- * every file and folder is new, so nothing is ever written through a link.
+ * As `Forge.exportTree`. Files are not written by Git, so no filter, hook or attribute applies. The whole tree is counted
+ * and checked before anything is written: a few kilobytes of objects can stand for gigabytes. Links come last and every
+ * file and folder is new, so nothing is ever written through a link.
  */
 export const exportTree = async (
   source: TreeSource,
@@ -48,14 +68,14 @@ export const exportTree = async (
 ): Promise<void> => {
   const tree = await readRootTree(source.objects, commit, signal);
   const partial = `${folder}.partial`;
+  const nothing = { folders: [], files: [], links: new Map(), blobs: new Map(), tasks: [], entries: 0, bytes: 0, kept: 0 };
+  const run: Export = { source, limits, signal, root: Buffer.from(partial), ...nothing };
   try {
     await refuseExisting(folder);
+    await collectTree(run, tree);
     await mkdir(dirname(folder), { recursive: true });
     await rm(partial, { recursive: true, force: true });
-    await writeTree(
-      { source, limits, signal, root: Buffer.from(partial), links: new Map(), tasks: [], entries: 0, bytes: 0 },
-      tree,
-    );
+    await writeTree(run);
     signal.throwIfAborted();
     await rename(partial, folder);
   } catch (error) {
@@ -75,10 +95,18 @@ const refuseExisting = async (folder: string): Promise<void> => {
     throw new EphError('checkout.failed', `${folder} exists already; a tree is only written to a new folder.`);
 };
 
-const writeTree = async (run: Export, tree: string): Promise<void> => {
-  run.tasks.push(() => writeFolder(run, tree, ''));
+const collectTree = async (run: Export, tree: string): Promise<void> => {
+  run.tasks.push(() => collectFolder(run, tree, ''));
   await runTasks(run);
-  await writeLinks(run);
+  const leaving = findLeavingLink(run.links);
+  if (leaving !== undefined) throw refusal(leaving, 'is a symbolic link that leaves the tree');
+};
+
+const writeTree = async (run: Export): Promise<void> => {
+  for (const path of run.folders) await mkdir(absolute(run, path));
+  for (const file of run.files) run.tasks.push(() => writeFile(run, file));
+  await runTasks(run);
+  for (const [path, target] of run.links) await symlink(Buffer.from(target, 'latin1'), absolute(run, path));
 };
 
 /** Runs tasks concurrently, including those that tasks add. Last in, first out keeps the list short. */
@@ -114,42 +142,60 @@ const runTasks = async (run: Export): Promise<void> => {
   await promise;
 };
 
-const writeFolder = async (run: Export, tree: string, path: string): Promise<void> => {
+const collectFolder = async (run: Export, tree: string, path: string): Promise<void> => {
   const entries = await readTree(run.source.objects, tree, run.signal);
   run.entries += entries.length;
   if (run.entries > run.limits.entries)
     throw new EphError('checkout.refused', `The tree has more than ${run.limits.entries} entries.`);
-  await mkdir(absolute(run, path));
+  run.folders.push(path);
   const names = new Set<string>();
   for (const entry of entries) {
     const name = entry.name.toString('latin1');
     const entryPath = path === '' ? name : `${path}/${name}`;
-    if (isForbiddenName(entry.name)) throw refusal(entryPath, 'has a name that is not allowed in a checkout');
+    if (isForbiddenName(name)) throw refusal(entryPath, 'has a name that is not allowed in a checkout');
     if (names.has(name)) throw refusal(entryPath, 'appears twice in its folder');
     names.add(name);
-    run.tasks.push(() => writeEntry(run, entry, entryPath));
+    run.tasks.push(() => collectEntry(run, entry, entryPath));
   }
 };
 
-const writeEntry = async (run: Export, entry: TreeEntry, path: string): Promise<void> => {
-  switch (entry.kind) {
+const collectEntry = async (run: Export, { kind, id }: TreeEntry, path: string): Promise<void> => {
+  switch (kind) {
     case 'folder':
-      return await writeFolder(run, entry.id, path);
+      return await collectFolder(run, id, path);
     case 'submodule':
-      return await mkdir(absolute(run, path));
+      return void run.folders.push(path);
     case 'file':
-      return await writeFile(run, entry.id, path, 0o644);
     case 'executable':
-      return await writeFile(run, entry.id, path, 0o755);
+      run.files.push({ path, id, mode: kind === 'file' ? 0o644 : 0o755 });
+      return await countBlob(run, id, path);
     case 'link':
-      return await readLink(run, entry.id, path);
+      return await readLink(run, id, path);
     case 'unknown':
       throw refusal(path, 'is neither a file, a folder, a link nor a submodule');
   }
 };
 
-const writeFile = async (run: Export, id: string, path: string, mode: number): Promise<void> => {
-  const blob = await readBlob(run, id, path, bufferedBlobBytes);
+const countBlob = async (run: Export, id: string, path: string): Promise<void> => {
+  const room = run.kept < keptBytes ? bufferedBlobBytes : 0;
+  const reading = run.blobs.get(id) ?? readBlob(run, id, path, room);
+  if (!run.blobs.has(id)) {
+    run.blobs.set(id, reading);
+    run.kept += (await reading).content?.length ?? 0;
+  }
+  count(run, (await reading).size);
+};
+
+const count = (run: Export, size: number): void => {
+  run.bytes += size;
+  if (run.bytes <= run.limits.totalBytes) return;
+  const limit = `${run.limits.totalBytes / 1024 ** 2} MiB`;
+  throw new EphError('checkout.refused', `The tree has more than ${limit}, the limit of a checkout; nothing was written.`);
+};
+
+const writeFile = async (run: Export, { path, id, mode }: FileEntry): Promise<void> => {
+  const known = await run.blobs.get(id);
+  const blob = known?.content === undefined ? await readBlob(run, id, path, bufferedBlobBytes) : known;
   const file = await open(absolute(run, path), 'wx', mode);
   try {
     if (blob.content !== undefined) await file.writeFile(blob.content);
@@ -172,40 +218,26 @@ const writeLargeBlob = async (run: Export, id: string, size: number, file: FileH
 };
 
 const readLink = async (run: Export, id: string, path: string): Promise<void> => {
-  const { content } = await readBlob(run, id, path, linkLimitBytes);
+  const { content, size } = await readBlob(run, id, path, linkLimitBytes);
+  count(run, size);
   if (content === undefined || content.length === 0 || content.includes(0))
     throw refusal(path, 'is a symbolic link with an impossible target');
   run.links.set(path, content.toString('latin1'));
 };
 
-const readBlob = async (run: Export, id: string, path: string, limitBytes: number) => {
+const readBlob = async (run: Export, id: string, path: string, limitBytes: number): Promise<Blob> => {
   const blob = await run.source.objects.read(id, limitBytes, run.signal);
   if (blob === undefined) throw damaged(`The content of "${printPath(path)}" is missing; the repository is incomplete.`);
   if (blob.type !== 'blob')
     throw damaged(`"${printPath(path)}" is a ${blob.type} where content belongs; the repository is damaged.`);
-  run.bytes += blob.size;
-  if (run.bytes > run.limits.totalBytes)
-    throw new EphError('checkout.refused', `The tree has more than ${run.limits.totalBytes} bytes.`);
   return blob;
-};
-
-const writeLinks = async (run: Export): Promise<void> => {
-  const leaving = findLeavingLink(run.links);
-  if (leaving !== undefined) throw refusal(leaving, 'is a symbolic link that leaves the tree');
-  for (const [path, target] of run.links) await symlink(Buffer.from(target, 'latin1'), absolute(run, path));
 };
 
 const absolute = (run: Export, path: string): Buffer =>
   path === '' ? run.root : Buffer.concat([run.root, Buffer.from(`/${path}`, 'latin1')]);
 
-/** Characters that some file systems ignore, so that the name would still mean `.git`. */
-const ignorable = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
-
 /** Every Git command in the checkout would use a `.git` folder, with its configuration and hooks. */
-const isForbiddenName = (name: Buffer): boolean => {
-  const text = name.toString('utf8').replace(ignorable, '').toLowerCase();
-  return text === '' || text === '.' || text === '..' || text.includes('/') || text === '.git' || text === 'git~1';
-};
+const isForbiddenName = (name: string): boolean => ['', '.', '..', '.git', 'git~1'].includes(fold(name)) || name.includes('/');
 
 const printPath = (path: string): string => printable(Buffer.from(path, 'latin1').toString('utf8'));
 

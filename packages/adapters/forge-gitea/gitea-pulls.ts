@@ -1,6 +1,14 @@
 import { type CommitSha, completeReading, failure, incompleteReading, type Reading } from '@eph/contract';
 import type { Pulls } from '@eph/engine/source/pulls';
-import { acknowledge, type ChangedFileShape, changedFiles, pathsOf, readStatuses, toCheck } from '../forge-http/github-api.ts';
+import {
+  acknowledge,
+  type ChangedFileShape,
+  changedFiles,
+  pathsOf,
+  readDefaultBranch,
+  readStatuses,
+  toCheck,
+} from '../forge-http/github-api.ts';
 import { createPulls } from '../forge-http/numbered-pulls.ts';
 import { readApprovals } from './approvals.ts';
 import { readCommands } from './commands.ts';
@@ -38,6 +46,7 @@ export const createGiteaPulls = (client: GiteaClient): Pulls => {
     acknowledge: (_number, id, signal) => acknowledge(client, id, signal),
     approvals: (number, commit, signal) => readApprovals(client, number, commit, signal),
     changedPaths: readChangedPaths,
+    defaultBranch: (signal) => readDefaultBranch(client, signal),
     labels: createLabels(client),
   });
 };

@@ -26,7 +26,7 @@ const createHarness = async (harness: GiteaHarness): Promise<CommentReporterHarn
     project: forge.project,
     start() {
       const { reporter } = fixture.connect();
-      return { ensure: (report, signal) => reporter.ensure(withOwnName(report), signal) };
+      return { ...reporter, ensure: (report, signal) => reporter.ensure(withOwnName(report), signal) };
     },
     async openPull() {
       const branch = `feature-${pushes + 1}`;

@@ -41,5 +41,5 @@ export const createGiteaReporter = (options: ReporterOptions<GiteaClient>): Repo
     await ensureStatus(report, signal);
     if (report.last) comments.forget(report.environment);
   });
-  return { ensure };
+  return { ensure, answer: comments.answer };
 };

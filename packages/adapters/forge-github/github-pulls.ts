@@ -1,7 +1,7 @@
 import { type CommitSha, completeReading, failure, incompleteReading, type Reading } from '@eph/contract';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { parserOf } from '../forge-http/forge-http.ts';
-import { acknowledge, changedFiles, pathsOf } from '../forge-http/github-api.ts';
+import { acknowledge, changedFiles, pathsOf, readDefaultBranch } from '../forge-http/github-api.ts';
 import { createPulls } from '../forge-http/numbered-pulls.ts';
 import { readApprovals } from './approvals.ts';
 import { readChecks } from './checks.ts';
@@ -36,6 +36,7 @@ export const createGithubPulls = (client: GithubClient, now: () => number): Pull
     acknowledge: (_number, id, signal) => acknowledge(client, id, signal),
     approvals: (number, commit, signal) => readApprovals(client, number, commit, signal),
     changedPaths: readChangedPaths,
+    defaultBranch: (signal) => readDefaultBranch(client, signal),
     labels: createLabels(client),
   });
 };

@@ -41,7 +41,7 @@ export const createGithubReporter = (options: ReporterOptions<GithubClient>): Re
     comments.forget(report.environment);
     deployments.forget(report.environment);
   });
-  return { ensure };
+  return { ensure, answer: comments.answer };
 };
 
 const deploymentStates: { readonly [phase in ReportView['phase']]: WantedDeployment['state'] | undefined } = {

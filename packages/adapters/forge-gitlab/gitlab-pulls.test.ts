@@ -80,33 +80,10 @@ describe('commands on merge requests', () => {
 });
 
 describe('approvals of merge requests', () => {
-  it('hold for the commit they were given to, also where GitLab keeps them after a push', async () => {
+  it('are not read: GitLab knows when somebody approved, and not what', async () => {
     await using harness = await createGitlabHarness();
-    const { alice, bob, forge } = harness;
-    const first = await open(harness);
-    const cached = { approved_by: [{ user: { id: bob.user.id, username: 'bob' }, approved_at: new Date().toISOString() }] };
-    answerWith(harness, /\/approvals$/, cached);
-    expect((await forge.pulls.approvals(ref, first, signal)).items).toHaveLength(1);
-    const second = commitSha(await alice.push(path, 'feature', { 'b.txt': 'b' }));
-    expect(await forge.pulls.approvals(ref, second, signal)).toMatchObject({ complete: true, items: [] });
-  });
-
-  it('are unknown when the versions answer with nothing', async () => {
-    await using harness = await createGitlabHarness();
-    const commit = await open(harness);
-    const given = {
-      approved_by: [{ user: { id: harness.bob.user.id, username: 'bob' }, approved_at: new Date().toISOString() }],
-    };
-    answerWith(harness, /\/approvals$/, given);
-    harness.gitlab.failures.add({ failure: { kind: 'empty-page' }, match: { path: /\/versions/u } });
-    expect(await harness.forge.pulls.approvals(ref, commit, signal)).toMatchObject({ complete: false, items: [] });
-  });
-
-  it('are unknown where GitLab does not say when they were given', async () => {
-    await using harness = await createGitlabHarness();
-    const commit = await open(harness);
-    answerWith(harness, /\/approvals$/, { approved_by: [{ user: { id: 1, username: 'bob' } }] });
-    expect(await harness.forge.pulls.approvals(ref, commit, signal)).toMatchObject({ complete: false, items: [] });
+    await open(harness);
+    expect(harness.forge.pulls.approvals).toBeUndefined();
   });
 });
 

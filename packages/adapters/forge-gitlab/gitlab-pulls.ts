@@ -1,8 +1,8 @@
 import { completeReading, incompleteReading } from '@eph/contract';
 import type { Pulls } from '@eph/engine/source/pulls';
 import { parseNothing } from '../forge-http/forge-http.ts';
+import { readDefaultBranch } from '../forge-http/github-api.ts';
 import { createPulls } from '../forge-http/numbered-pulls.ts';
-import { readApprovals } from './approvals.ts';
 import { readChangedPaths } from './changed-paths.ts';
 import { readCommands } from './commands.ts';
 import type { GitlabClient } from './gitlab-client.ts';
@@ -20,7 +20,8 @@ export const createGitlabPulls = (client: GitlabClient): Pulls =>
     // GitLab answers a second reaction as it answers one to a deleted comment, which is ignored.
     acknowledge: (number, id, signal) =>
       client.send('POST', `/merge_requests/${number}/notes/${id}/award_emoji`, { name: 'eyes' }, parseNothing, signal),
-    approvals: (number, commit, signal) => readApprovals(client, number, commit, signal),
+    // Approvals are absent: GitLab stores when somebody approved, not what.
+    defaultBranch: (signal) => readDefaultBranch(client, signal),
     changedPaths: (number, commit, signal) => readChangedPaths(client, number, commit, signal),
     labels: createLabels(client),
   });

@@ -84,6 +84,7 @@ export const createGitlabReporter = (options: ReporterOptions<GitlabClient>): Re
 
   return {
     ensure,
+    answer: notes.answer,
 
     async handleStops(requestRemoval, signal) {
       const stopped = await environments.listStopped(signal);

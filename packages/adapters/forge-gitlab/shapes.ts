@@ -48,10 +48,6 @@ export type NoteShape = z.output<typeof noteShape>;
 
 export const memberShape = z.object({ access_level: z.int(), state: z.string() });
 
-export const approvalsShape = z.object({
-  approved_by: z.array(z.object({ user: person, approved_at: z.string().nullish() })),
-});
-
 export const diffShape = z.object({ old_path: z.string(), new_path: z.string() });
 
 export const labelEventShape = z.object({

@@ -48,6 +48,12 @@ export const accessComments = (
   edit: (_number, id, body, signal) => client.send('PATCH', `/issues/comments/${id}`, { body }, parseNothing, signal),
 });
 
+const parseDefaultBranch = parserOf(z.object({ default_branch: z.string().min(1) }).transform((one) => one.default_branch));
+
+/** Of the repository; GitLab has the same field. */
+export const readDefaultBranch = (client: Pick<ForgeApi, 'read'>, signal: AbortSignal): Promise<Answer<string>> =>
+  client.read('', parseDefaultBranch, signal);
+
 export const acknowledge = (client: ForgeApi, id: string, signal: AbortSignal): Promise<Answer<unknown>> =>
   client.send('POST', `/issues/comments/${encodeURIComponent(id)}/reactions`, { content: 'eyes' }, parseNothing, signal);
 

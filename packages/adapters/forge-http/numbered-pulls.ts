@@ -9,7 +9,7 @@ import {
   type SourceRef,
 } from '@eph/contract';
 import type { Command, Pulls } from '@eph/engine/source/pulls';
-import { type Answer, toError } from './answer.ts';
+import { type Answer, toError, unwrap } from './answer.ts';
 
 /** As `Pulls`, by number. Labels throw `EphError`, and so does what is refused. */
 export interface NumberedPulls {
@@ -17,8 +17,9 @@ export interface NumberedPulls {
   checks(commit: CommitSha, signal: AbortSignal): Promise<Reading<Check>>;
   commands(number: number, signal: AbortSignal): Promise<Reading<Command>>;
   acknowledge(number: number, id: string, signal: AbortSignal): Promise<Answer<unknown>>;
-  approvals(number: number, commit: CommitSha, signal: AbortSignal): Promise<Reading<Approval>>;
+  readonly approvals?: (number: number, commit: CommitSha, signal: AbortSignal) => Promise<Reading<Approval>>;
   changedPaths(number: number, commit: CommitSha, signal: AbortSignal): Promise<Reading<string>>;
+  defaultBranch(signal: AbortSignal): Promise<Answer<string>>;
   readonly labels: Labels;
 }
 
@@ -33,7 +34,7 @@ export const parseNumber = ({ kind, name }: SourceRef): number | undefined =>
   kind === 'pr' && /^[1-9]\d{0,8}$/.test(name) ? Number(name) : undefined;
 
 export const createPulls = (numbered: NumberedPulls): Pulls => {
-  const { shown, labels } = numbered;
+  const { shown, labels, approvals } = numbered;
 
   /** Readings never throw: an impossible number is reported as a fault. */
   const read = async <T>(ref: SourceRef, readNumber: (number: number) => Promise<Reading<T>>): Promise<Reading<T>> => {
@@ -52,7 +53,8 @@ export const createPulls = (numbered: NumberedPulls): Pulls => {
   return {
     checks: (commit, signal) => numbered.checks(commit, signal),
     commands: (ref, signal) => read(ref, (number) => numbered.commands(number, signal)),
-    approvals: (ref, commit, signal) => read(ref, (number) => numbered.approvals(number, commit, signal)),
+    ...(approvals && { approvals: (ref, commit, signal) => read(ref, (number) => approvals(number, commit, signal)) }),
+    defaultBranch: async (signal) => unwrap(await numbered.defaultBranch(signal)),
     changedPaths: ({ ref, commit }, signal) => read(ref, (number) => numbered.changedPaths(number, commit, signal)),
 
     async acknowledge(ref, { id }, signal) {

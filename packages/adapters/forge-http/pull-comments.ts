@@ -1,5 +1,5 @@
-import { type EnvironmentId, isMarkedComment } from '@eph/contract';
-import type { Report } from '@eph/engine/report/reporter';
+import { answerMarker, type EnvironmentId, isMarkedComment } from '@eph/contract';
+import type { CommandAnswer, Report } from '@eph/engine/report/reporter';
 import { type Answer, toError } from './answer.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { parseNumber } from './numbered-pulls.ts';
@@ -25,6 +25,8 @@ export interface CommentAccess {
 export interface PullComments {
   /** Throws `EphError`. A comment that a person deleted stays deleted until ephd starts again: forges keep no trace of it. */
   readonly ensure: (report: Report, signal: AbortSignal) => Promise<void>;
+  /** As `Reporter.answer`. */
+  readonly answer: (answer: CommandAnswer, signal: AbortSignal) => Promise<void>;
   /** The last report is written as a whole. Before that it may be repeated, and must not bring a deleted comment back. */
   readonly forget: (environment: EnvironmentId) => void;
 }
@@ -35,6 +37,7 @@ export const createPullComments = (
 ): PullComments => {
   const enqueue = createKeyedQueue();
   const known = new Map<EnvironmentId, KnownComment | 'deleted'>();
+  const answered = new Set<string>();
 
   const find = async (number: number, environment: EnvironmentId, signal: AbortSignal): Promise<WrittenComment | undefined> =>
     (await readOwn(number, signal)).find(({ body }) => isMarkedComment(body, environment));
@@ -66,6 +69,16 @@ export const createPullComments = (
       if (number === undefined || !isCommenting) return;
       // One after the other: a comment that is written between a list and its count makes the list look incomplete.
       await enqueue(number, async () => known.set(environment, await write(number, report, renderComment(report), signal)));
+    },
+    async answer({ source, command, text }, signal) {
+      const number = parseNumber(source);
+      const marker = answerMarker(command);
+      if (number === undefined || !isCommenting || answered.has(marker)) return;
+      await enqueue(number, async () => {
+        const own = await readOwn(number, signal);
+        if (!own.some(({ body }) => body.trimStart().startsWith(marker))) await create(number, `${marker}\n${text}`, signal);
+        answered.add(marker);
+      });
     },
     forget: (environment) => void known.delete(environment),
   };

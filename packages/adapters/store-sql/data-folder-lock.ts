@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { EphError } from '@eph/contract';
@@ -25,7 +25,7 @@ export const lockDataFolder = (folder: string, holder: string, now: () => number
   const file = openExclusively(folder, ownerPath);
   const owner: LockOwner = { pid: process.pid, holder, since: new Date(now()).toISOString() };
   try {
-    writeFileSync(`${ownerPath}.new`, `${JSON.stringify(owner)}\n`);
+    writeFileSync(`${ownerPath}.new`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
     renameSync(`${ownerPath}.new`, ownerPath);
   } catch (error) {
     // A full disk must not stop ephd from managing what runs. Without the file the message just names no owner.
@@ -49,6 +49,7 @@ const openExclusively = (folder: string, ownerPath: string): DatabaseSync => {
   try {
     file = new DatabaseSync(join(folder, 'ephd.lock'));
     file.exec('begin exclusive');
+    chmodSync(join(folder, 'ephd.lock'), 0o600);
     return file;
   } catch (error) {
     file?.close();

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { chmodSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import {
   CompiledQuery,
@@ -72,6 +72,8 @@ const identify = (path: string): string => {
 const openFile = (path: string): SqliteDatabase => {
   const file = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
+    // The files beside it get the same mode.
+    chmodSync(path, 0o600);
     file.exec('pragma journal_mode = wal; pragma synchronous = normal');
   } catch (error) {
     file.close();

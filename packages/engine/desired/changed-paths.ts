@@ -1,10 +1,10 @@
 import { failure, type Source, type Trigger } from '@eph/contract';
 import type { Answer, SourceFacts } from './generator.ts';
-import { compilePathGlob } from './glob.ts';
+import { compilePathGlob, stepsOf } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
-/** Characters of paths times characters of patterns; a few seconds of work at most. */
-const maxComparisons = 200_000_000;
+/** Characters of paths times steps of patterns; a part of a second, in which nothing else happens. */
+const maxSteps = 30_000_000;
 
 /** Keeps a positive answer only if the source changes a file that matches the trigger's `paths`. */
 export const filterByPaths = (answer: Answer, source: Source, { paths }: Trigger, facts: SourceFacts): Answer => {
@@ -16,7 +16,8 @@ export const filterByPaths = (answer: Answer, source: Source, { paths }: Trigger
     return { wanted: 'unknown', because, fault: failure('forge.incomplete', because), lacks: 'changedPaths' };
   }
   // The filter only saves work, it protects nothing. If matching is too expensive, the source passes.
-  if (totalLength(paths) * totalLength(changed.items) > maxComparisons)
+  const steps = paths.reduce((sum, pattern) => sum + stepsOf(pattern), 0);
+  if (steps * changed.items.reduce((sum, path) => sum + path.length, 0) > maxSteps)
     return { ...answer, because: `${answer.because}; it changes too many files to match them against paths` };
   const found = findMatch(changed.items, paths);
   if (found !== undefined) return { ...answer, because: `${answer.because}, and it changes ${printName(found)}` };
@@ -32,5 +33,3 @@ const findMatch = (changed: readonly string[], patterns: readonly string[]): str
 
 /** People write a folder as `./deploy/`; the forge reports `deploy/app.yaml`. */
 const normalize = (pattern: string): string => pattern.replace(/^(\.\/)+/, '').replace(/\/$/, '/**');
-
-const totalLength = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0);

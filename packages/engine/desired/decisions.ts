@@ -10,6 +10,7 @@ import {
   type SourceKind,
   type SourceRef,
 } from '@eph/contract';
+import type { ShortCommand } from './commands.ts';
 
 /** What Git says about one source: it wants an environment, it does not, or that could not be found out. */
 export type Decision =
@@ -55,14 +56,21 @@ export interface Terms {
   readonly notes: readonly string[];
 }
 
+/** The branch whose file a fork gets; no commit where it does not exist. */
+export interface Base {
+  readonly branch: string;
+  readonly commit: CommitSha | undefined;
+}
+
 /** What was decided about one source at one commit; a commit never changes, so neither does the decision. */
 export interface Decided {
   /** As the forge listed it. */
   readonly source: Source;
   /** What its environment is made of: the source, or the source at the commit that was asked for. */
   readonly made: Source;
-  /** The commit of the target branch, where the file was read there. */
-  readonly base?: CommitSha;
+  readonly base?: Base;
+  /** A command that is answered with the line to write. */
+  readonly short?: ShortCommand;
   readonly decision: Decision;
   /** Absent when the source wants none. */
   readonly environment: EnvironmentId | undefined;

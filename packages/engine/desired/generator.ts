@@ -1,4 +1,5 @@
 import type { Command, CommitSha, Failure, Reading, Source, Trigger } from '@eph/contract';
+import type { ShortCommand } from './commands.ts';
 
 /**
  * Decides whether a source wants an environment under one kind of trigger.
@@ -30,7 +31,7 @@ export type Answer =
       /** The commit that was asked for, if the source has moved on since. */
       readonly at?: CommitSha;
     }
-  | { readonly wanted: false; readonly because: string }
+  | { readonly wanted: false; readonly because: string; readonly short?: ShortCommand }
   | {
       readonly wanted: 'unknown';
       readonly because: string;

@@ -1,7 +1,7 @@
 import type { SourceKind } from '@eph/contract';
 import { filterByPaths } from './changed-paths.ts';
 import type { Generator } from './generator.ts';
-import { matchesGlob } from './glob.ts';
+import { findGlob } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
 const refTrigger = (type: 'git_branch' | 'git_tag', kind: SourceKind): Generator => ({
@@ -10,7 +10,7 @@ const refTrigger = (type: 'git_branch' | 'git_tag', kind: SourceKind): Generator
     const who = printSource(source.ref);
     if (source.ref.kind !== kind) return { wanted: false, because: `${who} is not a ${kind}` };
     const patterns = trigger.type === type ? trigger.patterns : [];
-    const pattern = patterns.find((one) => matchesGlob(source.ref.name, one));
+    const pattern = findGlob(source.ref.name, patterns);
     if (pattern === undefined) return { wanted: false, because: `${who} matches none of ${printNames(patterns)}` };
     const because = `${who} matches ${printName(pattern)} (trigger ${type})`;
     return filterByPaths({ wanted: true, because }, source, trigger, facts);

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compilePathGlob, matchesGlob } from './glob.ts';
+import { compileGlob, compilePathGlob, findGlob } from './glob.ts';
+
+const matchesGlob = (name: string, pattern: string): boolean => compileGlob(pattern)(name);
 
 describe('a pattern', () => {
   it.each<readonly [string, readonly string[], readonly string[]]>([
@@ -77,6 +79,30 @@ describe('a pattern made to take forever', { timeout: 10_000 }, () => {
   it('does not either with a name of 100 kB, which matches nothing', () => {
     expect(matchesGlob('a'.repeat(100_000), `${'*a'.repeat(127)}*`)).toBe(false);
     expect(matchesGlob('a'.repeat(4096), '**')).toBe(true);
+  });
+});
+
+describe('many patterns', () => {
+  it('find the first one that matches', () => {
+    const patterns = ['release/*', 'preview/**', '**'];
+    expect(['release/1', 'preview/a/b', 'main'].map((name) => findGlob(name, patterns))).toEqual(patterns);
+    expect(findGlob('main', patterns.slice(0, 2))).toBeUndefined();
+  });
+
+  it('find the same when there are more than are kept', () => {
+    const patterns = Array.from({ length: 1_200 }, (_, index) => `*/${index}`);
+    for (let round = 0; round < 2; round += 1)
+      for (const index of [0, 700, 1_199]) expect(findGlob(`a/${index}`, patterns)).toBe(`*/${index}`);
+  });
+
+  it('may be as long as 32 parts and more', () => {
+    for (const length of [30, 31, 32, 33, 63, 64, 65, 127]) {
+      const pattern = `?${'*a'.repeat(length)}`;
+      expect([matchesGlob(`x${'ba'.repeat(length)}`, pattern), matchesGlob(`x${'ba'.repeat(length - 1)}`, pattern)]).toEqual([
+        true,
+        false,
+      ]);
+    }
   });
 });
 

@@ -57,6 +57,17 @@ describe('a command', () => {
     });
   });
 
+  it('on a fork must name the whole commit', () => {
+    const fork = pullRequest({ fork: 'mallory/shop' });
+    const ask = (text: string): Answer => prCommentGenerator.wants(fork, trigger, withCommands(command(text)));
+    expect(ask(`/eph deploy ${fork.commit}`)).toMatchObject({ wanted: true });
+    expect(ask('/eph deploy 000000')).toMatchObject({
+      wanted: false,
+      because: 'alice wrote /eph deploy 000000 on pull request 7, which does not name the whole commit; on a fork it must',
+      short: { line: `/eph deploy ${fork.commit}` },
+    });
+  });
+
   it('that is the last one by somebody with write access wins', () => {
     const winner = command('/deploy 2', { author: 'bob' });
     const others = [command('/deploy 3', { mayWrite: false }), command('/deploy 4', { commit: null }), command('/else')];

@@ -1,12 +1,13 @@
 import { type Command, failure, type Source, type Trigger } from '@eph/contract';
 import { filterByPaths } from './changed-paths.ts';
+import { appliesTo, beginsWith, findShortCommand } from './commands.ts';
 import type { Answer, Generator, SourceFacts } from './generator.ts';
-import { matchesGlob } from './glob.ts';
+import { findGlob } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
 type TriggerOf<Type extends Trigger['type']> = Extract<Trigger, { readonly type: Type }>;
 
-const refuse = (because: string): Answer => ({ wanted: false, because });
+const refuse = (because: string): Answer & { wanted: false } => ({ wanted: false, because });
 
 const notAPullRequest = (source: Source): Answer => refuse(`${printSource(source.ref)} is not a pull request`);
 
@@ -42,7 +43,7 @@ const wantsAutomatically = ({ ref, pull }: Source, { branches, ignore_draft: ign
   }
   const branch = pull?.head ?? ref.name;
   const from = pull === undefined ? who : `${who} from branch ${printName(branch)}`;
-  const pattern = branches.find((one) => matchesGlob(branch, one));
+  const pattern = findGlob(branch, branches);
   if (pattern === undefined) return refuse(`${from} matches none of ${printNames(branches)}`);
   return { wanted: true, because: `${from} matches ${printName(pattern)} (trigger auto)` };
 };
@@ -66,20 +67,15 @@ const decideByCommands = (source: Source, { patterns }: TriggerOf<'pr_comment'>,
     const fault = commands.faults[0] ?? failure('forge.incomplete', `only some of the comments on ${who} could be read`);
     return { wanted: 'unknown', because: `the comments on ${who} could not all be read: ${fault.message}`, fault };
   }
-  const matching = commands.items.filter(({ text }) => patterns.some((pattern) => beginsWith(text, pattern)));
-  const command = matching.findLast((one) => one.mayWrite && appliesTo(one, source));
-  if (command === undefined) return refuse(explainRefusal(matching.at(-1), source, patterns));
+  const matching = commands.items.filter((one) => patterns.some((pattern) => beginsWith(one, pattern)));
+  const command = matching.findLast((one) => one.mayWrite && patterns.some((pattern) => appliesTo(one, pattern, source)));
+  if (command === undefined) {
+    const short = findShortCommand(matching, patterns, source);
+    return { ...refuse(explainRefusal(matching.at(-1), source, patterns)), ...(short && { short }) };
+  }
   const at = command.commit === source.commit ? null : command.commit;
   return { wanted: true, because: `${describe(command, source)} (trigger pr_comment)`, command, ...(at !== null && { at }) };
 };
-
-/** A command applies to the commit it was written for. For a fork it expires with the next push. */
-const appliesTo = ({ commit }: Command, source: Source): boolean =>
-  source.pull?.fork === null ? commit !== null : commit === source.commit;
-
-/** Whole words: `/deploy` does not match `/deployment`. */
-const beginsWith = (text: string, pattern: string): boolean =>
-  text.startsWith(pattern) && (text.length === pattern.length || /\s/.test(text.charAt(pattern.length)));
 
 const describe = (command: Command, source: Source): string =>
   `${printName(command.author)} wrote ${printName(command.text)} on ${printSource(source.ref)}`;
@@ -95,5 +91,6 @@ const explainRefusal = (last: Command | undefined, source: Source, patterns: rea
   const what = describe(last, source);
   if (!last.mayWrite) return `${what} without write access`;
   if (last.commit === null) return `${what}, but its commit is unknown`;
+  if (last.commit === source.commit) return `${what}, which does not name the whole commit; on a fork it must`;
   return `${what} for commit ${last.commit.slice(0, 12)}, which is no longer its head`;
 };

@@ -1,4 +1,5 @@
 import type { Command, CommitSha, Failure, Source, Trigger } from '@eph/contract';
+import type { ShortCommand } from './commands.ts';
 import type { Answer, Generator, SourceFacts } from './generator.ts';
 import { printSource } from './printed-names.ts';
 
@@ -12,7 +13,7 @@ export type TriggerDecision =
       /** The commit that was asked for, if the source has moved on since. */
       readonly at?: CommitSha;
     }
-  | { readonly state: 'unwanted'; readonly because: string }
+  | { readonly state: 'unwanted'; readonly because: string; readonly short?: ShortCommand }
   | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
 
 /** The first trigger that wants the source decides. If none does but one is unknown, the decision is unknown. */
@@ -24,18 +25,19 @@ export const decide = (
 ): TriggerDecision => {
   const marker = findSkipMarker(source);
   if (marker !== undefined) return { state: 'unwanted', because: `${printSource(source.ref)} has ${marker} in its title` };
-  const refusals: string[] = [];
+  const refusals: (Answer & { wanted: false })[] = [];
   const unknowns: (Answer & { wanted: 'unknown' })[] = [];
   for (const trigger of triggers) {
     const answer = evaluate(source, trigger, generators, facts);
     if (answer.wanted === true) return toDecision(answer);
     if (answer.wanted === 'unknown') unknowns.push(answer);
-    refusals.push(answer.because);
+    else refusals.push(answer);
   }
   // Prefer a fault that is retried: a stalled one would stop the retries.
   const unknown = unknowns.find(({ fault }) => fault.disposition !== 'stall') ?? unknowns[0];
   if (unknown !== undefined) return { state: 'unknown', because: unknown.because, fault: unknown.fault };
-  return { state: 'unwanted', because: refusals.join('; ') };
+  const short = refusals.find((refusal) => refusal.short !== undefined)?.short;
+  return { state: 'unwanted', because: refusals.map(({ because }) => because).join('; '), ...(short && { short }) };
 };
 
 export type FactsToRead = Readonly<Record<keyof SourceFacts, boolean>>;

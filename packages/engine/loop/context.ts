@@ -14,7 +14,7 @@ import type { Resolver } from '../images/resolver.ts';
 import type { DeletionBound, GuardAnswer, GuardInput } from '../plan/guard.ts';
 import type { PollingLimit } from '../polling/polling.ts';
 import type { Provider } from '../provider/provider.ts';
-import type { Report } from '../report/reporter.ts';
+import type { CommandAnswer, Report } from '../report/reporter.ts';
 import type { Configuration } from '../source/configuration.ts';
 import type { Forge } from '../source/forge.ts';
 import type { Clock } from '../time/clock.ts';
@@ -27,6 +27,8 @@ export interface ConfiguredProject {
   readonly resolver: Resolver;
   /** What happens with pull requests from other repositories. */
   readonly forks: ForkMode;
+  /** In mode `base`: the target branches, besides the default branch, whose file a fork may get. */
+  readonly baseBranches?: readonly string[];
   /** Its operator lets it run as ephd itself, where a provider has no sandbox. */
   readonly trusted: boolean;
   /** Whether everything in it gets a network of its own, or only pull requests from forks. */
@@ -66,6 +68,8 @@ export interface EngineContext {
   readonly guard: (input: GuardInput) => GuardAnswer;
   readonly record: (event: Event) => void;
   readonly report: (report: Report) => void;
+  /** Answers a command on a pull request, once. */
+  readonly answer?: (answer: CommandAnswer, signal: AbortSignal) => Promise<void>;
   /** Something about this environment looks different now. */
   readonly changed: (id: EnvironmentId) => void;
 }

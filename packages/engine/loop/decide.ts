@@ -1,5 +1,6 @@
 import {
   type CommitSha,
+  completeReading,
   defaultTriggers,
   type Failure,
   type Fault,
@@ -11,15 +12,19 @@ import {
   type Reading,
   type Source,
   type Trigger,
+  toFailure,
 } from '@eph/contract';
-import { type Decided, type Decision, Decisions, unwanted, type Wanted } from '../desired/decisions.ts';
-import { decideFork } from '../desired/forks.ts';
+import type { ShortCommand } from '../desired/commands.ts';
+import { type Base, type Decided, type Decision, Decisions, unwanted, type Wanted } from '../desired/decisions.ts';
+import { type ApprovalFacts, decideFork } from '../desired/forks.ts';
 import type { SourceFacts } from '../desired/generator.ts';
 import { identify } from '../desired/identity.ts';
 import { readLabelRequests } from '../desired/labels.ts';
 import { printName, printSource } from '../desired/printed-names.ts';
 import { noteUnsupportedOptions } from '../desired/pull-triggers.ts';
 import { decide, factsToRead } from '../desired/triggers.ts';
+import { composeAnswer } from '../report/command-answer.ts';
+import type { Pulls } from '../source/pulls.ts';
 import { SpecReader } from '../source/read-spec.ts';
 import { projectOf } from './context.ts';
 import type { Loop } from './loop.ts';
@@ -29,8 +34,8 @@ export interface Considered {
   readonly decision: Decision;
   /** The commit that was asked for, where the source has moved on since. */
   readonly at?: CommitSha;
-  /** The commit of the target branch, where the file was read there. */
-  readonly base?: CommitSha;
+  readonly base?: Base;
+  readonly short?: ShortCommand;
   readonly triggers: readonly Trigger[];
 }
 
@@ -45,40 +50,91 @@ export const decideSources = async (
   if (atRest && before.areAbout(sources)) return before;
   const branches = projectOf(loop.context, id).forks === 'base' ? commitsOfBranches(sources.items) : undefined;
   const mayDecideAgain = loop.polling.doubtsOf(id).unknown.waitMs === 0;
-  const isSettled = ({ source, base, decision }: Decided): boolean =>
-    (decision.state !== 'unknown' || !mayDecideAgain) && base === (branches?.get(source.pull?.base ?? '') ?? base);
-  const keepOrDecide = async (source: Source): Promise<Decided> => {
+  const isSettled = ({ base, decision }: Decided): boolean =>
+    (decision.state !== 'unknown' || !mayDecideAgain) && base?.commit === (branches?.get(base?.branch ?? '') ?? base?.commit);
+  const decided: Promise<Decided>[] = [];
+  let begun = 0;
+  for (const source of sources.items) {
     const known = before.get(source.ref);
-    const isDecided = known !== undefined && isSameSource(known.source, source) && isSettled(known);
-    return isDecided ? known : await decideSource(loop, source, signal);
-  };
-  return new Decisions(await Promise.all(sources.items.map(keepOrDecide)), sources.mark);
+    if (known !== undefined && isSameSource(known.source, source) && isSettled(known)) decided.push(Promise.resolve(known));
+    else {
+      const decision = decideSource(loop, source, signal);
+      // It is awaited below; until then a failure must not count as unhandled.
+      decision.catch(() => {});
+      decided.push(decision);
+      begun += 1;
+      if (begun % decidedPerTurn === 0) await loop.context.clock.nextTurn();
+    }
+  }
+  return new Decisions(await Promise.all(decided), sources.mark);
 };
 
+/** Patterns are untrusted, and a project may have many branches: others get a turn in between. */
+const decidedPerTurn = 10;
+
 const decideSource = async (loop: Loop, source: Source, signal: AbortSignal): Promise<Decided> => {
-  const { decision, at, base } = await considerSource(loop, source, signal);
+  const { decision, at, base, short } = await considerSource(loop, source, signal);
   const environment = decision.state === 'unwanted' ? undefined : identify(source.project, source.ref);
   const made = at === undefined ? source : { ...source, commit: at };
-  return { source, made, ...(base && { base }), decision, environment };
+  return { source, made, ...(base && { base }), ...(short && { short }), decision, environment };
 };
 
 /** What Git says about a source as it is, or as it would be. Of a fork nothing is read that its project does not allow. */
 export const considerSource = async (loop: Loop, source: Source, signal: AbortSignal): Promise<Considered> => {
   const { forge, forks } = projectOf(loop.context, source.project);
   const isFork = (source.pull?.fork ?? null) !== null;
-  const approvals = isFork && forks === 'approve' ? forge.pulls?.approvals(source.ref, source.commit, signal) : undefined;
-  const fork = decideFork(forks, source, await approvals);
-  if (fork.state === 'denied') return { decision: unwanted(fork.because), triggers: [] };
+  const facts = isFork && forks === 'approve' ? await readApprovals(forge.pulls, source, signal) : {};
+  const fork = decideFork(forks, source, facts);
+  if (fork.state === 'denied')
+    return { decision: unwanted(fork.because), ...(fork.short && { short: fork.short }), triggers: [] };
   if (fork.state === 'unknown') return { decision: fork, triggers: [] };
   const isolated = fork.trust === 'base';
-  const trusted = isolated ? await forge.source({ kind: 'branch', name: source.pull?.base ?? '' }, signal) : undefined;
-  if (trusted !== undefined && trusted.state !== 'present') return { decision: withoutBase(source, trusted), triggers: [] };
-  const reading = await specsOf(loop, source.project).read(trusted?.source.commit ?? source.commit, signal);
+  const found = isolated ? await findBase(loop, source, signal) : {};
+  if (found.decision !== undefined) return { ...found, decision: found.decision, triggers: [] };
+  const reading = await specsOf(loop, source.project).read(found.base?.commit ?? source.commit, signal);
   if (reading.state === 'unreadable') return { decision: unreadable(reading.fault), triggers: [] };
   const spec = reading.state === 'missing' ? 'missing' : reading.parsed;
   const triggers = (spec === 'missing' ? undefined : spec.triggers) ?? defaultTriggers;
-  const base = trusted?.source.commit;
-  return { ...(await applyTriggers(loop, source, spec, triggers, isolated, signal)), ...(base && { base }), triggers };
+  return { ...(await applyTriggers(loop, source, spec, triggers, isolated, signal)), ...found, triggers };
+};
+
+/** A review says which commit it is about on most forges; where nobody gave one, a comment may. */
+const readApprovals = async (pulls: Pulls | undefined, source: Source, signal: AbortSignal): Promise<ApprovalFacts> => {
+  const approvals = (await pulls?.approvals?.(source.ref, source.commit, signal)) ?? completeReading([]);
+  return approvals.items.length > 0 ? { approvals } : { approvals, commands: await pulls?.commands(source.ref, signal) };
+};
+
+/** The branch whose file a fork gets, or the decision that follows where it could not be read. */
+const findBase = async (
+  loop: Loop,
+  source: Source,
+  signal: AbortSignal,
+): Promise<{ readonly base?: Base; readonly decision?: Decision }> => {
+  const { forge, baseBranches = [] } = projectOf(loop.context, source.project);
+  const target = source.pull?.base ?? '';
+  try {
+    const branch = baseBranches.includes(target) ? target : ((await forge.pulls?.defaultBranch(signal)) ?? '');
+    const what = `the branch ${printName(branch)}, whose file ${printSource(source.ref)} would get,`;
+    const answer = await forge.source({ kind: 'branch', name: branch }, signal);
+    if (answer.state === 'present') return { base: { branch, commit: answer.source.commit } };
+    if (answer.state === 'gone') return { base: { branch, commit: undefined }, decision: unwanted(`${what} does not exist`) };
+    return { decision: unknown(`${what} could not be read`, answer.fault) };
+  } catch (error) {
+    return { decision: unknown('the name of the default branch could not be read', toFailure(error)) };
+  }
+};
+
+/** Answers the commands that do not name a commit. Nothing waits for this to succeed. */
+export const answerCommands = async ({ context }: Loop, decided: Decisions, signal: AbortSignal): Promise<void> => {
+  for (const { source, short } of decided.values()) {
+    if (short === undefined || context.answer === undefined) continue;
+    const { project, ref } = source;
+    try {
+      await context.answer({ project, source: ref, command: short.command, text: composeAnswer(short.line) }, signal);
+    } catch (error) {
+      context.telemetry.failed(`answer to a comment on ${printSource(ref)}`, toFailure(error));
+    }
+  }
 };
 
 const applyTriggers = async (
@@ -104,7 +160,7 @@ const applyTriggers = async (
   if (decision.state === 'unknown') return { decision };
   // Its own triggers might want it: a mistake in the file must not remove what runs.
   if (spec !== 'missing' && !spec.ok && spec.triggers === undefined) return { decision: invalid(spec.faults) };
-  return { decision: unwanted(decision.because) };
+  return { decision: unwanted(decision.because), ...(decision.short && { short: decision.short }) };
 };
 
 /** The same for the commit that was asked for, with the file of that commit. */
@@ -159,12 +215,3 @@ const forRefs = (triggers: readonly Trigger[], hasPulls: boolean): readonly Trig
 
 const unknown = (because: string, fault: Failure): Decision => ({ state: 'unknown', because, fault });
 const unreadable = (fault: Failure): Decision => unknown(`eph.yaml could not be read: ${fault.message}`, fault);
-
-/** Without the target branch of a fork nobody can say what it would get. */
-const withoutBase = (
-  { ref, pull }: Source,
-  answer: { readonly state: 'gone' } | { readonly state: 'unknown'; readonly fault: Failure },
-): Decision => {
-  const what = `the target branch ${printName(pull?.base ?? '')} of ${printSource(ref)}`;
-  return answer.state === 'gone' ? unwanted(`${what} is gone`) : unknown(`${what} could not be read`, answer.fault);
-};

@@ -27,7 +27,7 @@ import {
   FakeProvider,
   type FakeProviderOptions,
 } from '../provider/provider.fake.ts';
-import type { Report } from '../report/reporter.ts';
+import type { CommandAnswer, Report } from '../report/reporter.ts';
 import { Configuration } from '../source/configuration.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
 import type { Forge } from '../source/forge.ts';
@@ -70,6 +70,8 @@ export class EngineHarness {
   serverKey = 'key';
   ownerOf: (label: string) => EnvironmentId | undefined = () => undefined;
   forks: ForkMode = 'deny';
+  baseBranches: readonly string[] = [];
+  readonly answers: CommandAnswer[] = [];
   variables: ServerVariables = {};
   forgeOptions: FakeForgeOptions = {};
   providerOptions: Partial<FakeProviderOptions> = {};
@@ -116,6 +118,10 @@ export class EngineHarness {
         this.views.push(report.view);
         return Promise.resolve();
       },
+      answer: (answer) => {
+        this.answers.push(answer);
+        return Promise.resolve();
+      },
       changed: (id) => this.onChange(id),
     });
     this.engine.start();
@@ -124,10 +130,11 @@ export class EngineHarness {
 
   /** Projects as ephd configures them. */
   configure(forges: ReadonlyMap<ProjectId, Forge>): ReadonlyMap<ProjectId, ConfiguredProject> {
-    const { forks, variables } = this;
+    const { forks, baseBranches, variables } = this;
     const shared = {
       resolver: commitTreeResolver,
       forks,
+      baseBranches,
       trusted: false,
       network: 'shared',
       team: undefined,

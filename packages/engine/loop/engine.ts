@@ -47,7 +47,14 @@ export class Engine {
     const onFailure = (key: string, failure: Failure): void => telemetry.failed(key, failure);
     this.#queue = new Queue<Key>(
       { clock, random, workers, retryRate, onThrow: (key, error) => onFailure(key, toFailure(error)) },
-      async (key, signal) => this.#queue.conclude(key, await this.#reconcile(key, signal)),
+      async (key, signal) => {
+        telemetry.began(key);
+        try {
+          this.#queue.conclude(key, await this.#reconcile(key, signal));
+        } finally {
+          telemetry.ended(key);
+        }
+      },
     );
     this.#passTimer = new PassTimer(clock, random, () => this.#queue.add('pass'));
     this.#reports = new Reports({ clock, random, onFailure }, deliver);

@@ -66,7 +66,7 @@ describe('names of 100 kB', () => {
     expect(Object.keys(harness.running())).toEqual(['preview/fine/web']);
   });
 
-  it('of the branch that a fork goes to are told in part', async () => {
+  it('of the branch that a fork goes to mean nothing, and of a default branch they are told in part', async () => {
     const harness = create();
     harness.forks = 'base';
     harness.start();
@@ -74,6 +74,10 @@ describe('names of 100 kB', () => {
     const ref = harness.repository.pullRequests.open({ head: 'patch', fork: 'mallory/shop', labels: ['preview'] });
     await harness.live(settle);
     harness.repository.pullRequests.edit(ref, { base: 'x'.repeat(long) });
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+    harness.repository.pullRequests.defaultBranch = 'x'.repeat(long);
+    harness.repository.pullRequests.edit(ref, { title: 'Again' });
     await harness.live(settle);
     expect(harness.running()).toEqual({});
     expectSmall(harness);
@@ -86,6 +90,27 @@ describe('names of 100 kB', () => {
     await harness.live(settle);
     expect(Object.keys(harness.running())).toEqual(['1/web']);
     expectSmall(harness);
+  });
+});
+
+describe('50 hostile patterns over 10,000 branches', () => {
+  it('decide about each of them, and others get their turns meanwhile', { timeout: 120_000 }, async () => {
+    const patterns = Array.from(
+      { length: 50 },
+      (_, index) => `${'*a'.repeat(30)}${'*'.repeat(1 + (index % 2))}${index}b${index % 2 === 0 ? '' : '*'}`,
+    );
+    const hostile = spec.replace(
+      /triggers:\n(?: {2}- .*\n)+/,
+      `triggers: [{ type: git_branch, patterns: ${JSON.stringify(patterns)} }]\n`,
+    );
+    const harness = new EngineHarness();
+    const commit = harness.repository.push(branch('a'.repeat(250)), { 'eph.yaml': hostile });
+    for (let index = 0; index < 10_000; index += 1) harness.repository.point(branch(`${'a'.repeat(60)}${index}c`), commit);
+    harness.repository.point(branch(`${'a'.repeat(60)}7b`), commit);
+    harness.start();
+    await harness.engine.idle();
+    expect(harness.engine.environments().map(({ ref }) => ref.name)).toEqual([`${'a'.repeat(60)}7b`]);
+    expect(harness.clock.turns).toBeGreaterThanOrEqual(1000);
   });
 });
 

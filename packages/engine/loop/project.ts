@@ -4,7 +4,7 @@ import { printSource } from '../desired/printed-names.ts';
 import type { GuardAnswer } from '../plan/guard.ts';
 import type { Observation } from '../provider/observe.ts';
 import { projectOf } from './context.ts';
-import { decideSources, specsOf } from './decide.ts';
+import { answerCommands, decideSources, specsOf } from './decide.ts';
 import type { Loop } from './loop.ts';
 import { chooseNewName, mayBeNew } from './names.ts';
 import { recordEvent } from './outcome.ts';
@@ -33,6 +33,7 @@ export const reconcileProject = async (loop: Loop, id: ProjectId, signal: AbortS
   const decided = await decideSources(loop, id, sources, signal);
   signal.throwIfAborted();
   if (last === 'read') polling.noteReading(id, began, sources);
+  if (decided !== project.decided) await answerCommands(loop, decided, signal);
   const reading = { sources, decided, observed };
   return isAtRest(project, reading) ? {} : new RecordsUpdate(loop, id, reading).absorb();
 };

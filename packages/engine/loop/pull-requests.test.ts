@@ -225,7 +225,7 @@ describe('a pull request from a fork', () => {
     expect(harness.running()).toEqual({});
   });
 
-  it('gets the configuration of its base, and none of the secrets', async () => {
+  it('gets the configuration of the default branch, and none of the secrets', async () => {
     const harness = create(byLabel);
     harness.forks = 'base';
     harness.variables = { TOKEN: { value: 'hush-hush-hush', secret: true } };
@@ -236,7 +236,7 @@ describe('a pull request from a fork', () => {
     expect(secretsOf(harness).join()).not.toMatch(/SECRET|hush/);
   });
 
-  it('follows the configuration of its base when that changes', async () => {
+  it('follows the configuration of the default branch when that changes', async () => {
     const harness = create(byLabel);
     harness.forks = 'base';
     harness.start();
@@ -245,6 +245,75 @@ describe('a pull request from a fork', () => {
     harness.repository.push(branch('main'), { 'eph.yaml': `${byLabel}    api: { command: run api }\n` });
     await harness.live(settle);
     expect(Object.keys(harness.running())).toEqual(['1/web', '1/api']);
+  });
+
+  it('gets nothing of a branch with the trigger auto, which it chose as its target', async () => {
+    const harness = create(byLabel);
+    harness.repository.push(branch('open'), { 'eph.yaml': asking('{ type: auto }') });
+    harness.forks = 'base';
+    harness.start();
+    harness.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': asking('{ type: auto }') });
+    const ref = harness.repository.pullRequests.open({ head: 'patch', fork: 'mallory/shop', base: 'open' });
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
+    harness.repository.pullRequests.label(ref, 'preview');
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+  });
+
+  it('does not change what exists while nobody can tell which branch is the default', async () => {
+    const harness = create(byLabel);
+    harness.forks = 'base';
+    harness.start();
+    const ref = open(harness);
+    await harness.live(settle);
+    const away = new EphError('forge.unreachable', 'not now');
+    harness.forgeOptions = { disturb: (operation) => (operation === 'pulls' ? Promise.reject(away) : Promise.resolve()) };
+    harness.repository.pullRequests.unlabel(ref, 'preview');
+    await harness.live(settle);
+    expect(Object.keys(harness.running())).toEqual(['1/web']);
+  });
+
+  it('is approved by a comment with the whole commit, and a shorter one is answered with the line to write', async () => {
+    const harness = create(byLabel);
+    harness.forks = 'approve';
+    harness.start();
+    const ref = open(harness);
+    const { pullRequests } = harness.repository;
+    const reviewed = pullRequests.find(ref).commit;
+    await harness.live(settle);
+    pullRequests.comment(ref, 'mallory', `/deploy ${reviewed}`);
+    await harness.live(settle);
+    expect([harness.running(), harness.answers]).toEqual([{}, []]);
+    pullRequests.comment(ref, 'alice', `/deploy ${reviewed.slice(0, 12)}`);
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
+    expect(harness.answers.at(-1)).toMatchObject({ source: ref, command: { author: 'alice' } });
+    expect(harness.answers.at(-1)?.text).toContain(`deploy ${reviewed}`);
+    pullRequests.comment(ref, 'alice', `/deploy ${reviewed}`);
+    await harness.live(settle);
+    expect(harness.running()).toEqual({ '1/web': reviewed });
+  });
+
+  it('does not run what was pushed between the review and the approval, with the same first characters', async () => {
+    const harness = create(asking('{ type: pr_comment, patterns: [/deploy] }'));
+    harness.forks = 'approve';
+    harness.start();
+    const spec = { 'eph.yaml': asking('{ type: pr_comment, patterns: [/deploy] }') };
+    const reviewed = harness.repository.pushToFork('mallory/shop', 'patch', spec);
+    const { pullRequests } = harness.repository;
+    const ref = pullRequests.open({ head: 'patch', fork: 'mallory/shop', author: 'mallory' });
+    await harness.live(settle);
+    // Who makes both commits can look for one that begins like the other.
+    const beginning = reviewed.slice(0, 2);
+    for (let round = 0; round === 0 || !pullRequests.find(ref).commit.startsWith(beginning); round += 1)
+      harness.repository.pushToFork('mallory/shop', 'patch', { ...spec, 'evil.txt': `${round}` });
+    for (const text of [`/deploy ${reviewed}`, `/deploy ${beginning}`, '/deploy']) {
+      pullRequests.comment(ref, 'alice', text);
+      await harness.live(settle);
+      expect(harness.running()).toEqual({});
+    }
+    expect(harness.engine.environments()).toEqual([]);
   });
 
   it('gets an environment for exactly the commit that was approved, and loses it with the next push', async () => {

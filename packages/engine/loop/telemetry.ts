@@ -2,6 +2,9 @@ import type { Action, EnvironmentId, EnvironmentStatus, Failure, ProjectId } fro
 
 /** What the loop tells whoever runs it: logs and metrics are made from these, in one place each. */
 export interface Telemetry {
+  /** Work on a key begins or ends. Several may run at the same time. */
+  began(key: string): void;
+  ended(key: string): void;
   passFinished(milliseconds: number): void;
   projectRead(project: ProjectId, faults: readonly Failure[]): void;
   acted(environment: EnvironmentId, name: string, action: Action, failure: Failure | undefined): void;

@@ -1,4 +1,5 @@
 import {
+  answerMarker,
   type CommitSha,
   commentMarker,
   type EnvironmentId,
@@ -9,7 +10,7 @@ import {
   type SourceRef,
 } from '@eph/contract';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Report, Reporter } from './reporter.ts';
+import type { CommandAnswer, Report, Reporter } from './reporter.ts';
 import { createView } from './view.fake.ts';
 
 export interface CommentReporterHarness extends AsyncDisposable {
@@ -67,6 +68,7 @@ export const describeCommentReporter = (create: () => Promise<CommentReporterHar
       pull: await harness.openPull(),
       reportOn,
       ensure: (report: Report): Promise<void> => reporter.ensure(report, signal),
+      answer: async (answer: CommandAnswer): Promise<void> => await reporter.answer?.(answer, signal),
       restart: (): void => {
         reporter = harness.start();
       },
@@ -173,6 +175,22 @@ export const describeCommentReporter = (create: () => Promise<CommentReporterHar
     const report = reportOn(pull, 1);
     await ensure(report);
     expect(await bodies(pull)).toEqual([...foreign, harness.shown(report)]);
+  });
+
+  it('answers a command once, whoever copies the marker, and after a restart', async () => {
+    const { harness, pull, answer, restart, bodies } = await start();
+    const command = { id: '17', text: '/deploy', author: 'alice', mayWrite: true, at: '', commit: pull.commit };
+    const foreign = `${answerMarker(command)}\nIt is fine`;
+    await harness.comment(pull, foreign);
+    const given = { project: harness.project, source: pull.source, command, text: 'Write it so:\n\n<pre>&#47;deploy 1</pre>' };
+    await Promise.all([answer(given), answer(given)]);
+    const expected = [foreign, `${answerMarker(command)}\n${given.text}`];
+    expect(await bodies(pull)).toEqual(expected);
+    restart();
+    await answer(given);
+    expect(await bodies(pull)).toEqual(expected);
+    await answer({ ...given, command: { ...command, id: '18' } });
+    expect(await bodies(pull)).toHaveLength(3);
   });
 
   it('says that a removed environment is gone', async () => {

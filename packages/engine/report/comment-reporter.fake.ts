@@ -1,4 +1,4 @@
-import { type EnvironmentId, EphError, isMarkedComment, sourceKey } from '@eph/contract';
+import { answerMarker, type EnvironmentId, EphError, isMarkedComment, sourceKey } from '@eph/contract';
 import type { Report, Reporter } from './reporter.ts';
 
 interface FakeComment {
@@ -53,6 +53,12 @@ export const fakeCommentReporter = (pulls: FakePulls, shown: (report: Report) =>
       pulls.writes += 1;
       if (ours === undefined) pulls.comment(pull, 'eph', body);
       else ours.body = body;
+      return Promise.resolve();
+    },
+    answer: ({ source, command, text }) => {
+      const [pull, marker] = [sourceKey(source), answerMarker(command)];
+      const isAnswered = pulls.comments(pull).some(({ author, body }) => author === 'eph' && body.startsWith(marker));
+      if (!isAnswered) pulls.comment(pull, 'eph', `${marker}\n${text}`);
       return Promise.resolve();
     },
   };

@@ -44,6 +44,7 @@ interface Comment extends Omit<Command, 'mayWrite'> {
 /** The pull requests of a repository in memory. */
 export class FakePullRequests {
   readonly writers = new Set(['alice']);
+  defaultBranch = 'main';
   readonly checks = new Map<CommitSha, Map<string, Check>>();
   readonly #repository: Repository;
   readonly #states = new Map<string, State>();
@@ -198,6 +199,10 @@ export const createFakePulls = (pullRequests: FakePullRequests, disturb: () => P
           .approvals.filter((one) => one.commit === commit && mayWrite(one))
           .map(({ author, at }) => ({ author, at })),
       ),
+    async defaultBranch() {
+      await disturb();
+      return pullRequests.defaultBranch;
+    },
     changedPaths: (source) => read(() => pullRequests.changedPaths(source)),
     async labelledAt(ref, label) {
       await disturb();

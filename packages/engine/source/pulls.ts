@@ -23,8 +23,14 @@ export interface Pulls {
   /** Shows the author of a command that it was seen, by one reaction. */
   acknowledge(ref: SourceRef, command: Command, signal: AbortSignal): Promise<void>;
 
-  /** The people with write access who approved exactly this commit of a pull request. */
-  approvals(ref: SourceRef, commit: CommitSha, signal: AbortSignal): Promise<Reading<Approval>>;
+  /**
+   * The people with write access who approved exactly this commit of a pull request. Absent where an approval has a time
+   * but no commit: somebody may have pushed between the review and the approval.
+   */
+  readonly approvals?: (ref: SourceRef, commit: CommitSha, signal: AbortSignal) => Promise<Reading<Approval>>;
+
+  /** The default branch of the repository. Throws if the forge does not answer. */
+  defaultBranch(signal: AbortSignal): Promise<string>;
 
   /** Paths that a pull request changes, at its commit. */
   changedPaths(source: Source, signal: AbortSignal): Promise<Reading<string>>;

@@ -38,6 +38,12 @@ export const describeClock = (create: () => ClockHarness): void => {
     expect(called).toBe(false);
   });
 
+  it('goes on after a turn of others, without time having to pass', async () => {
+    const { clock } = create();
+    const turns = Promise.all([clock.nextTurn(), clock.nextTurn()]);
+    await expect(turns).resolves.toHaveLength(2);
+  });
+
   it('calls back in order of time', async () => {
     const { clock, pass } = create();
     const order: string[] = [];

@@ -2,6 +2,8 @@ import type { Cancel, Clock } from './clock.ts';
 
 /** A clock whose hands only move when told to. Callbacks due at the same moment run in the order they were set. */
 export class ManualClock implements Clock {
+  /** How often others could have had a turn. */
+  turns = 0;
   #now: number;
   #sequence = 0;
   readonly #timers = new Map<number, { readonly at: number; readonly callback: () => void }>();
@@ -19,6 +21,11 @@ export class ManualClock implements Clock {
     this.#sequence += 1;
     this.#timers.set(id, { at: this.#now + Math.max(0, ms), callback });
     return () => void this.#timers.delete(id);
+  }
+
+  nextTurn(): Promise<void> {
+    this.turns += 1;
+    return Promise.resolve();
   }
 
   /** The moment of the earliest timer. */

@@ -9,4 +9,5 @@ export const systemClock: Clock = {
     const timer = setTimeout(callback, Math.min(Math.max(0, ms), longestTimeoutMs));
     return () => clearTimeout(timer);
   },
+  nextTurn: () => new Promise((resolve) => void setImmediate(resolve)),
 };
