@@ -22,8 +22,9 @@ export const readServiceProcesses = (dataFolder: string): readonly ServiceProces
   const prefix = new Layout(realpathSync(join(dataFolder, 'process'))).marker();
   const all = readPids().flatMap((pid) => readProcess(pid, prefix) ?? []);
   const [inside, outside] = [all.filter(({ pid }) => isInSandbox(pid)), all.filter(({ pid }) => !isInSandbox(pid))];
+  const isService = ({ variables }: ServiceProcess): boolean => 'EPH_COMMIT' in variables;
   return outside.map((one) => {
-    const service = inside.find(({ instance, variables }) => instance === one.instance && 'EPH_COMMIT' in variables);
+    const service = [one, ...inside].find((other) => other.instance === one.instance && isService(other));
     return { ...one, variables: service?.variables ?? one.variables };
   });
 };
