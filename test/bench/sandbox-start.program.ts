@@ -19,7 +19,7 @@ import { type Sandbox, withoutSandbox } from '@eph/providers/process/sandbox';
 import { median } from './figure.ts';
 import type { SandboxFigures } from './sandbox-start.ts';
 
-const rounds = 15;
+const rounds = 31;
 const { signal } = new AbortController();
 const folder = mkdtempSync(join(tmpdir(), 'eph-bench-'));
 
@@ -54,6 +54,11 @@ type Provider = ReturnType<typeof createProvider>;
 
 let made = 0;
 
+const isReady = async (provider: Provider): Promise<boolean> => {
+  const { items } = await provider.list({ environment: identity.id }, signal);
+  return items[0]?.components[0]?.current?.health === 'ready';
+};
+
 /** Milliseconds until it answers; it is removed again afterwards. */
 const start = async (
   provider: Provider,
@@ -75,11 +80,7 @@ const start = async (
   };
   const began = performance.now();
   await provider.ensure(identity, component, signal);
-  for (;;) {
-    const { items } = await provider.list({ environment: identity.id }, signal);
-    if (items[0]?.components[0]?.current?.health === 'ready') break;
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
+  while (!(await isReady(provider))) await new Promise((resolve) => setTimeout(resolve, 5));
   const elapsed = performance.now() - began;
   look();
   await provider.remove(identity, component.name, signal);

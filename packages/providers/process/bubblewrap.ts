@@ -1,13 +1,19 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   constants,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readlinkSync,
   realpathSync,
+  renameSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -74,7 +80,7 @@ const createSandbox = (options: BubblewrapOptions): Sandbox => {
   if (platform !== 'linux') return withoutSandbox(`${platform} has no sandbox; use Linux`);
   if (process.getuid?.() === 0) return withoutSandbox('ephd runs as root; run it as an ordinary user');
   if (!hasFilter(arch)) return withoutSandbox(`there is no filter of system calls for ${arch}`);
-  const confine = createConfine(options, writeFilter(options.folder, compileFilter(arch)));
+  const confine = createConfine(options, writeFiles(options.folder, compileFilter(arch)));
   const fault = tryOut(confine, undefined);
   if (fault !== undefined) return withoutSandbox(fault);
   const network = tryOut(confine, { port: 0, reaches: [] });
@@ -84,11 +90,33 @@ const createSandbox = (options: BubblewrapOptions): Sandbox => {
   };
 };
 
-const writeFilter = (folder: string, content: Buffer): string => {
+interface SandboxFiles {
+  readonly filter: string;
+  readonly etc: string;
+}
+
+const writeFiles = (folder: string, content: Buffer): SandboxFiles => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, 'system-calls.bpf');
-  writeFileSync(path, content);
-  return path;
+  const filter = join(folder, 'system-calls.bpf');
+  writeFileSync(filter, content);
+  return { filter, etc: copyPublicFiles(folder) };
+};
+
+/**
+ * One folder instead of twenty mounts, which would take longer than everything else that starts a sandbox. Running services keep the
+ * copy that they were started with, so a changed one gets a new folder.
+ */
+const copyPublicFiles = (folder: string): string => {
+  const present = publicFiles.filter((name) => existsSync(join('/etc', name)));
+  const stamps = present.map((name) => `${name} ${statSync(join('/etc', name)).mtimeMs}`);
+  const etc = join(folder, `etc-${createHash('sha256').update(stamps.join('\n')).digest('hex').slice(0, 16)}`);
+  if (existsSync(etc)) return etc;
+  const draft = mkdtempSync(join(folder, '.etc-'));
+  for (const name of present) cpSync(join('/etc', name), join(draft, name), { recursive: true, verbatimSymlinks: true });
+  writeFileSync(join(draft, 'resolv.conf'), '');
+  chmodSync(draft, 0o755);
+  renameSync(draft, etc);
+  return etc;
 };
 
 /** Also changes what running services with a network of their own see. */
@@ -99,20 +127,23 @@ const writeResolvers = (folder: string, resolvers: readonly string[]): string =>
 };
 
 /** The arguments come on standard input. A program that starts this one may close all other files, and `ps` shows no secret. */
-const enter = 'exec bwrap --args 3 -- "$@" 3<&0 4<"$0" 0</dev/null 5>&- 6>&- 7>&- 8>&- 9>&-';
+const enter = (filter: string): string =>
+  `bwrap --args 3 -- "$@" 3<&0 4<'${filter.replaceAll("'", `'\\''`)}' 0</dev/null 5>&- 6>&- 7>&- 8>&- 9>&-`;
 
-const createConfine = ({ folder, tools, reach }: BubblewrapOptions, filter: string): Sandbox['confine'] => {
+const createConfine = ({ folder, tools, reach }: BubblewrapOptions, { filter, etc }: SandboxFiles): Sandbox['confine'] => {
   const nodeFolder = dirname(realpathSync(process.execPath));
-  const programs = [...systemFolders(), ...[nodeFolder, ...tools].flatMap(readOnly)];
+  const programs = [...systemFolders(), ...[nodeFolder, ...tools].flatMap(readOnly), '--ro-bind', etc, '/etc'];
   const pathOf = ({ PATH = systemPath }: Command['variables']): string => [PATH, nodeFolder].join(':');
   return (command) => {
     const { words, variables, network } = command;
     const resolvers = network === undefined ? [] : findResolvers();
     const names = network === undefined ? '/etc/resolv.conf' : writeResolvers(folder, resolvers);
     const options = argumentsOf(command, [...programs, '--ro-bind-try', names, '/etc/resolv.conf'], pathOf(variables));
-    const shell = (script: string): readonly string[] => ['/bin/sh', '-c', script, filter, ...words];
+    const inside = `${closeRoutes(reach, resolvers)}exec ${enter(filter)}`;
     return {
-      words: network === undefined ? shell(enter) : [...pastaFor(network), ...shell(`${closeRoutes(reach, resolvers)}${enter}`)],
+      ...(network === undefined
+        ? { script: enter(filter), words }
+        : { script: '"$@"', words: [...pastaFor(network), '/bin/sh', '-c', inside, 'sh', ...words] }),
       folder: '/',
       variables: { PATH: systemPath, [markerVariable]: variables[markerVariable] ?? '' },
       input: writeHidden(Buffer.from(`${options.join('\0')}\0`)),
@@ -133,7 +164,6 @@ const argumentsOf = (
     ...['/tmp', '/dev/shm'].map((folder) => ['--perms', '1777', '--size', String(temporaryBytes), '--tmpfs', folder]),
     // After these: programs may be in `/tmp` too.
     programs,
-    ...publicFiles.map((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ['--bind', tree, appFolder, '--bind', home, homeFolder, '--chdir', join(appFolder, directory)],
     // Both are file systems in memory without a limit.
     ['--remount-ro', '/', '--remount-ro', '/dev', '--clearenv'],
@@ -171,7 +201,7 @@ const writeHidden = (content: Buffer): number => {
 /** Runs a program with the real options. */
 const tryOut = (confine: Sandbox['confine'], network: Command['network']): string | undefined => {
   const folder = '/usr/share';
-  const { words, input, variables } = confine({
+  const { script, words, input, variables } = confine({
     words: ['true'],
     tree: folder,
     directory: '.',
@@ -181,8 +211,7 @@ const tryOut = (confine: Sandbox['confine'], network: Command['network']): strin
   });
   const [name, ...packages] = network === undefined ? ['bwrap', 'bubblewrap'] : ['pasta', 'passt', 'iproute2', 'util-linux'];
   try {
-    const [program = '', ...rest] = words;
-    const { error, status, stderr } = spawnSync(program, rest, {
+    const { error, status, stderr } = spawnSync('/bin/sh', ['-c', script, 'sh', ...words], {
       cwd: '/',
       env: variables,
       stdio: [input, 'ignore', 'pipe'],

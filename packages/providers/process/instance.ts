@@ -259,10 +259,11 @@ export class Instance {
 
   #readinessWatch({ isSandboxed = false, pid: holder }: ProcessIdentity): Parameters<typeof watchReadiness>[0] {
     const { service, port, network } = this.#record;
-    const owner = { port, holder, hasOwnNetwork: network !== undefined, known: undefined };
+    const mustListen = service.ready.kind === 'tcp';
+    const owner = { port, holder, hasOwnNetwork: network !== undefined, mustListen, known: undefined };
     return {
       // Without a sandbox, a service may leave its port to a program that it has started elsewhere, such as a container.
-      findFault: () => (isSandboxed ? this.#context.listeners.findFault(owner) : undefined),
+      findFault: () => (isSandboxed ? this.#context.listeners.findFault(owner) : Promise.resolve(undefined)),
       service,
       port,
       limits: this.#context.limits,

@@ -18,8 +18,10 @@ const start = (
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const log = openSync(join(folder, 'log'), 'a');
   const variables = { PATH: process.env.PATH ?? '', GREETING: 'hello world' };
-  const launched = launch({ command: { words, folder, variables, input: undefined }, log }, processes, (identity) =>
-    record(identity, folder),
+  const launched = launch(
+    { command: { script: 'exec "$@"', words, folder, variables, input: undefined }, log },
+    processes,
+    (identity) => record(identity, folder),
   );
   closeSync(log);
   return { folder, launched };
@@ -69,7 +71,7 @@ describe('launching', () => {
 
   it('says why a process could not be made', async () => {
     const log = openSync('/dev/null', 'a');
-    const command = { words: ['true'], folder: '/nonexistent', variables: {}, input: undefined };
+    const command = { script: 'exec "$@"', words: ['true'], folder: '/nonexistent', variables: {}, input: undefined };
     const launched = launch({ command, log }, processes, () => undefined);
     closeSync(log);
     await expect(launched).rejects.toMatchObject({ code: 'provider.unreachable' });

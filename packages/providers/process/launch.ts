@@ -21,20 +21,18 @@ export interface Launched {
  * command never runs without a record of its process.
  */
 const gate = 'read -r go <&3 || exit 75; exec 3<&-; ';
-/** A sandbox ends with its parent, so its parent stays: it outlives ephd, and whoever kills it kills everything inside. */
-const [inItsPlace, underIt] = ['exec "$@"', '"$@"; exit $?'];
-
 /**
  * Starts a process in its own session, calls `record` with its identity, and then lets it run the command. If `record` throws, the
  * command does not run. All of this is synchronous, so nothing can happen in between.
  */
 export const launch = async (
-  { command: { words, folder, variables, input }, log }: Launch,
+  { command: { script, words, folder, variables, input }, log }: Launch,
   processes: Processes,
   record: (identity: ProcessIdentity) => void,
 ): Promise<Launched> => {
   const isSandboxed = input !== undefined;
-  const child = spawn('/bin/sh', ['-c', gate + (isSandboxed ? underIt : inItsPlace), 'sh', ...words], {
+  // A sandbox ends with its parent, so its parent stays: it outlives ephd, and whoever kills it kills everything inside.
+  const child = spawn('/bin/sh', ['-c', gate + (isSandboxed ? `${script}; exit $?` : script), 'sh', ...words], {
     cwd: folder,
     env: { ...variables },
     detached: true,

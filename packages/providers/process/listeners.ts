@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { promisify } from 'node:util';
 
 /** By port, the inodes of the sockets that listen there, on any address. */
 type Table = ReadonlyMap<number, readonly string[]>;
@@ -9,6 +11,8 @@ export interface PortOwner {
   /** The process that holds its sandbox. */
   readonly holder: number;
   readonly hasOwnNetwork: boolean;
+  /** Somebody has to listen. What holds a network accepts every connection, so that does not show by itself. */
+  readonly mustListen: boolean;
   /** What was found the last time. */
   known: { readonly sockets: string; readonly inside: number | undefined } | undefined;
 }
@@ -19,38 +23,75 @@ const maxAgeMs = 1_000;
 export class Listeners {
   #snapshot: Table = new Map();
   #takenAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
 
   /**
    * Why visitors of the port may reach something else than the instance. Services share a port if both ask for it, and a service
    * that restarts leaves its port free for a moment.
    */
-  findFault(owner: PortOwner): string | undefined {
-    const { port } = owner;
-    if (performance.now() - this.#takenAt > maxAgeMs || this.#socketsOn(port) !== owner.known?.sockets) this.#refresh();
-    if (owner.known === undefined || owner.known.sockets !== this.#socketsOn(port)) {
-      const own = readDescendants(owner.holder);
-      const sockets = own.flatMap(readSockets);
-      this.#refresh();
+  async findFault(owner: PortOwner): Promise<string | undefined> {
+    const { port, holder, hasOwnNetwork } = owner;
+    const isOld = performance.now() - this.#takenAt > maxAgeMs;
+    if (isOld || owner.known?.sockets !== this.#socketsOn(port)) await this.#refresh();
+    if (owner.known?.sockets !== this.#socketsOn(port)) {
       const listening = this.#snapshot.get(port) ?? [];
+      const own = readDescendants(holder);
+      const sockets = own.flatMap(readSockets);
       owner.known = undefined;
       // What holds a network shows its sockets to nobody, but it ends at once if the port is taken, and shares it with nobody.
-      const isAlone = owner.hasOwnNetwork ? listening.length <= 1 : listening.every((inode) => sockets.includes(inode));
+      const isAlone = hasOwnNetwork ? listening.length <= 1 : listening.every((inode) => sockets.includes(inode));
       if (!isAlone) return `another program listens on port ${port} too`;
       // Under the holder is what holds the network, and under that the first process inside, which lives as long as they.
       owner.known = { sockets: listening.join(), inside: own[2] };
     }
-    return owner.hasOwnNetwork && !listensInside(owner.known.inside, port) ? `nothing listens on port ${port} inside` : undefined;
+    if (!hasOwnNetwork || !owner.mustListen) return undefined;
+    const { inside } = owner.known;
+    return inside !== undefined && readTable(inside).has(port) ? undefined : `nothing listens on port ${port} inside`;
   }
 
   #socketsOn(port: number): string {
     return this.#snapshot.get(port)?.join() ?? '';
   }
 
-  #refresh(): void {
-    this.#snapshot = readTable('self');
+  /** Whoever asks during a reading shares the next one: that under way may miss what it asks about. */
+  #refresh(): Promise<void> {
+    const begin = (): Promise<void> => {
+      this.#next = undefined;
+      this.#reading = this.#read();
+      return this.#reading;
+    };
+    this.#next ??= this.#reading.then(begin);
+    return this.#next;
+  }
+
+  async #read(): Promise<void> {
+    this.#snapshot = (await askKernel()) ?? readTable('self');
     this.#takenAt = performance.now();
   }
 }
+
+const run = promisify(execFile);
+
+/** With `ss`, which asks for listening sockets alone; the files of `/proc` take many times as long on machines with much memory. */
+const askKernel = async (): Promise<Table | undefined> => {
+  try {
+    const { stdout } = await run('ss', ['-H', '-l', '-t', '-n', '-e'], { timeout: 10_000, maxBuffer: 2 ** 26 });
+    const table = new Map<number, string[]>();
+    for (const line of stdout.split('\n')) {
+      const [, , , local = ''] = line.split(/\s+/, 4);
+      const [, inode] = / ino:(\d+) /.exec(line) ?? [];
+      if (inode !== undefined) note(table, Number(local.slice(local.lastIndexOf(':') + 1)), inode);
+    }
+    return table;
+  } catch {
+    return undefined;
+  }
+};
+
+const note = (table: Map<number, string[]>, port: number, inode: string): void => {
+  table.set(port, [...(table.get(port) ?? []), inode]);
+};
 
 /** With itself, which comes first. A process whose parent ends becomes a child of the first in its sandbox, so none is missing. */
 const readDescendants = (pid: number): readonly number[] => {
@@ -61,9 +102,6 @@ const readDescendants = (pid: number): readonly number[] => {
   return all;
 };
 
-/** What holds the network of an instance accepts every connection, so only its own table says whether somebody listens. */
-const listensInside = (pid: number | undefined, port: number): boolean => pid !== undefined && readTable(pid).has(port);
-
 const listening = '0A';
 
 const readTable = (of: number | 'self'): Table => {
@@ -73,8 +111,7 @@ const readTable = (of: number | 'self'): Table => {
       // sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode
       const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/, 10);
       if (state !== listening) continue;
-      const port = Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16);
-      table.set(port, [...(table.get(port) ?? []), inode]);
+      note(table, Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16), inode);
     }
   return table;
 };

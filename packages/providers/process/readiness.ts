@@ -10,7 +10,7 @@ export interface ReadinessWatch {
   /** An earlier ephd observed it as ready. */
   readonly serving: boolean;
   /** Why visitors may reach something else than this process. */
-  findFault(): string | undefined;
+  findFault(): Promise<string | undefined>;
   /** Returns false if that could not be handled yet; it is called again soon. */
   ready(): boolean;
   notReady(why: string): void;
@@ -28,7 +28,7 @@ export const watchReadiness = async (watch: ReadinessWatch, signal: AbortSignal)
   const ask: Ask = async () => {
     const answer: ProbeAnswer =
       ready.kind === 'none' ? { ready: true } : await probe(ready, watch.port, watch.limits.probeTimeoutMs, signal);
-    const why = answer.ready ? watch.findFault() : undefined;
+    const why = answer.ready ? await watch.findFault() : undefined;
     return why === undefined ? answer : { ready: false, why };
   };
   if (ready.kind === 'none' && !watch.serving) await pause(watch.limits.settleMs, signal);

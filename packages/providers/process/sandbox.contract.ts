@@ -30,7 +30,13 @@ const start = ({ sandbox, network }: { readonly sandbox: Sandbox; readonly netwo
   writeFileSync(secret, 'the data folder');
 
   const launch = (script: string, variables: Readonly<Record<string, string>> = {}, directory = '.') => {
-    const { words, folder, input, ...confined } = sandbox.confine({
+    const {
+      script: outside,
+      words,
+      folder,
+      input,
+      ...confined
+    } = sandbox.confine({
       words: ['sh', '-c', script],
       tree,
       directory,
@@ -40,7 +46,7 @@ const start = ({ sandbox, network }: { readonly sandbox: Sandbox; readonly netwo
     });
     if (input === undefined) throw new Error('it is not confined');
     // As the provider starts it: under a process of its own session.
-    const child = spawn('/bin/sh', ['-c', '"$@"; exit $?', 'sh', ...words], {
+    const child = spawn('/bin/sh', ['-c', `${outside}; exit $?`, 'sh', ...words], {
       cwd: folder,
       env: confined.variables,
       detached: true,

@@ -28,6 +28,8 @@ export interface Command {
 }
 
 export interface Confined {
+  /** For a shell, with the words as its arguments. */
+  readonly script: string;
   readonly words: readonly string[];
   readonly folder: string;
   readonly variables: Readonly<Record<string, string>>;
@@ -39,6 +41,7 @@ export interface Confined {
 export const withoutSandbox = (because: string): Sandbox => ({
   isolation: { state: 'trusted', because },
   confine: ({ words, tree, directory, variables }) => ({
+    script: 'exec "$@"',
     words,
     folder: join(tree, directory),
     variables,
