@@ -188,7 +188,14 @@ ${project}`;
       'ephd.yaml:3:14: providers.staging.type: must be "process"',
       'ephd.yaml:4:3: providers.Local: must be lower-case letters, digits and dashes, and begin with a letter',
       'ephd.yaml:5:3: providers.7: must be lower-case letters, digits and dashes, and begin with a letter',
-      'ephd.yaml:6:26: providers.more.folder: unknown key; allowed here: type, tools',
+      'ephd.yaml:6:26: providers.more.folder: unknown key; allowed here: type, tools, network, reach, limits',
+    ]);
+    const limits = `providers: { a: { type: process, limits: { memory: much, processes: 1 }, reach: [here], network: none } }\n${project}`;
+    expect(faultsIn(limits)).toEqual([
+      'ephd.yaml:1:44: providers.a.limits.memory: must be an amount such as 500m, 2 or 4Gi',
+      'ephd.yaml:1:58: providers.a.limits.processes: must be at least 16',
+      'ephd.yaml:1:82: providers.a.reach.0: must be a range such as 10.20.0.0/16',
+      'ephd.yaml:1:89: providers.a.network: must be "own" or "shared"',
     ]);
     expect(faultsIn(`providers: {}\n${project}`)).toEqual([
       'ephd.yaml:1:1: providers: names no provider; without this key there is one called process',

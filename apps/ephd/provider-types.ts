@@ -37,8 +37,8 @@ interface ProviderType {
 
 const gibibyte = 2 ** 30;
 
-const amount = z.string().transform((text, context) => {
-  const parsed = parseQuantity(text);
+const amount = z.union([z.string(), z.number()]).transform((text, context) => {
+  const parsed = parseQuantity(String(text));
   if (parsed === undefined || parsed <= 0) context.addIssue('must be an amount such as 500m, 2 or 4Gi');
   return parsed ?? 0;
 });
@@ -51,12 +51,12 @@ export const providerTypes = {
         type: z.literal('process'),
         tools: z.array(z.string().startsWith('/')).default([]),
         network: z.enum(['own', 'shared']).default('shared'),
-        reach: z.array(z.cidrv4()).default([]),
+        reach: z.array(z.cidrv4('must be a range such as 10.20.0.0/16')).default([]),
         limits: z
           .strictObject({
             cpu: amount.optional(),
             memory: amount.default(4 * gibibyte),
-            processes: z.int().min(16).default(1024),
+            processes: z.int().min(16, 'must be at least 16').default(1024),
             disk: amount.default(4 * gibibyte),
             project_disk: amount.default(32 * gibibyte),
           })

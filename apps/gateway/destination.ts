@@ -89,7 +89,8 @@ const createIsGatewayHost = (domain: string): ((host: string) => boolean) => {
 /** Environments are same-site to each other and to the gateway, so that is not enough. Programs send neither header. */
 const isSameOrigin = ({ headers }: IncomingMessage, host: string): boolean => {
   const { origin, 'sec-fetch-site': site } = headers;
-  return (origin === undefined || origin === `http://${host}`) && (site === undefined || site === 'same-origin');
+  const own = [undefined, `http://${host}`, `https://${host}`];
+  return own.includes(origin) && (site === undefined || site === 'same-origin');
 };
 
 const absoluteForm = /^http:\/\/([^/?#]*)(.*)$/i;

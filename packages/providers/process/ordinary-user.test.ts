@@ -27,6 +27,13 @@ const startResolver = async (): Promise<string | undefined> => {
   return host.address;
 };
 
+const run = async (user: OrdinaryUser, words: readonly string[], env = {}): Promise<{ code: number | null; output: string }> => {
+  const child = user.spawn([user.node, ...words], env);
+  if (child.stdout === null || child.stderr === null) throw new Error('it has no output');
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: child.exitCode, output: output + errors };
+};
+
 /** Root has no sandbox, so all suites of this provider run a second time. */
 describeWith(bubblewrap, 'the provider of an ordinary user', () => {
   it.skipIf(process.getuid?.() !== 0)(
@@ -35,20 +42,19 @@ describeWith(bubblewrap, 'the provider of an ordinary user', () => {
     async () => {
       const resolver = await startResolver();
       using user = new OrdinaryUser(resolver === undefined ? {} : { resolver, env: { EPH_TEST_RESOLVER: resolver } });
-      const words = [
-        user.node,
-        'node_modules/vitest/vitest.mjs',
-        'run',
-        '--configLoader',
-        'native',
-        'packages/providers/process',
-      ];
-      const child = user.spawn(words, { EPH_PARTS: process.env.EPH_PARTS });
-      if (child.stdout === null || child.stderr === null) throw new Error('it has no output');
-      const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-      expect(code, output + errors).toBe(0);
+      const suites = ['packages/providers/process', 'test/chaos/chaos.test.ts', 'test/e2e/hostile-fork.test.ts'];
+      const words = ['node_modules/vitest/vitest.mjs', 'run', '--configLoader', 'native', ...suites];
+      const { code, output } = await run(user, words, { EPH_PARTS: process.env.EPH_PARTS });
+      expect(code, output).toBe(0);
       expect(output).toContain('sandbox.test.ts');
       expect(output).not.toMatch(/↓.*(bubblewrap|cgroups)/);
     },
   );
+
+  it.skipIf(process.getuid?.() !== 0)('the demo says that its services run in a sandbox', { timeout: 120_000 }, async () => {
+    using user = new OrdinaryUser();
+    const { code, output } = await run(user, ['apps/ephd/demo/main.ts', '--once']);
+    expect(code, output).toBe(0);
+    expect(output).toContain('Services run in a sandbox.');
+  });
 });
