@@ -88,8 +88,9 @@ const settle = async (harness: EphdHarness) => {
 
 const isRoot = process.getuid?.() === 0;
 
+/** Root has no sandbox, and an ordinary user has one: `ordinary-user.test.ts` runs what root skips. */
 describe('a labelled pull request from a fork', () => {
-  it.skipIf(!isRoot)('does not run where there is no sandbox', { timeout: 120_000 }, async () => {
+  it.skipIf(!isRoot)('of root does not run, for there is no sandbox', { timeout: 120_000 }, async () => {
     await using stack = new AsyncDisposableStack();
     const { harness, environment } = await openPullRequest(stack);
     expect(environment).toMatchObject({
@@ -99,7 +100,7 @@ describe('a labelled pull request from a fork', () => {
     expect(harness.services()).toEqual([]);
   });
 
-  it.skipIf(isRoot)('finds nothing of ephd and of the machine', { timeout: 120_000 }, async () => {
+  it.skipIf(isRoot)('of an ordinary user finds nothing of ephd and of the machine', { timeout: 120_000 }, async () => {
     await using stack = new AsyncDisposableStack();
     const { harness, environment, token } = await openPullRequest(stack);
     expect(environment).toMatchObject({ phase: 'Ready' });

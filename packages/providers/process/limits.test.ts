@@ -19,7 +19,9 @@ const groupsOf = (pid: number): readonly string[] =>
       return path.includes(`/${identity.id}/`) ? [join('/sys/fs/cgroup', names, path)] : [];
     });
 
-describe.skipIf(lacks !== undefined)('cgroups', () => {
+const skipped = lacks === undefined ? '' : ` [skipped here: ${lacks}; ordinary-user.test.ts runs it]`;
+
+describe.skipIf(lacks !== undefined)(`cgroups${skipped}`, () => {
   it('hold what an environment may use together, and go with it', async () => {
     await using harness = new ProcessHarness();
     const wanted = harness.component('web', 1, { command: run('answer.mjs'), cpu: 0.5, memoryBytes: 300 * 2 ** 20 });

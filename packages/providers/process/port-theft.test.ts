@@ -25,7 +25,9 @@ const probe = new ProcessHarness();
 const { isSandboxed, hasNetworks } = probe;
 await probe[Symbol.asyncDispose]();
 
-describe.skipIf(!isSandboxed)('the port of a service', () => {
+const skipped = isSandboxed ? '' : ' [skipped here: there is no sandbox; ordinary-user.test.ts runs it]';
+
+describe.skipIf(!isSandboxed)(`the port of a service${skipped}`, () => {
   it('that another service shares makes it not ready, until it is alone again', async () => {
     await using harness = new ProcessHarness();
     const victim = harness.component('web', 1, { command: listening(late, 'web') });

@@ -9,13 +9,15 @@ const folder = mkdtempSync(join(tmpdir(), 'eph-sandbox-files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const sandbox = findSandbox({ folder, tools: [], network: 'shared', reach: [] });
 const { isolation } = sandbox;
-const hasNetworks = isolation.state === 'sandboxed' && isolation.lacks.network === undefined;
 
-describe.skipIf(isolation.state === 'trusted')('bubblewrap', () => {
+const why = isolation.state === 'trusted' ? isolation.because : isolation.lacks.network;
+const skipped = why === undefined ? '' : ` [skipped here: ${why}; ordinary-user.test.ts runs it]`;
+
+describe.skipIf(isolation.state === 'trusted')(`bubblewrap${skipped}`, () => {
   describeSandbox(sandbox, undefined);
 });
 
-describe.skipIf(!hasNetworks)('bubblewrap with pasta', () => {
+describe.skipIf(why !== undefined)(`bubblewrap with pasta${skipped}`, () => {
   describeSandbox(sandbox, { port: 0, reaches: [] });
   describeOwnNetwork((...reach) => findSandbox({ folder, tools: [], network: 'shared', reach }));
 });
