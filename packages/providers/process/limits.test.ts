@@ -47,7 +47,10 @@ describe.skipIf(lacks !== undefined)(`cgroups${skipped}`, () => {
     const good = harness.component('web', 1, { command: run('answer.mjs') });
     const other = { ...identity, id: '00000000000000bb' as typeof identity.id, name: 'shop-other-1' as typeof identity.name };
     await harness.provider.ensure(other, good, never);
-    const bomb = harness.component('bomb', 1, { command: 'f() { f | f & }; f; sleep 1000', ready: { kind: 'none' } });
+    // Children stay, and the parent goes on trying.
+    const bombing =
+      'for (;;) { my $child = fork; sleep 1000 if defined $child && $child == 0; select undef, undef, undef, 0.01 unless defined $child }';
+    const bomb = harness.component('bomb', 1, { command: ['perl', '-e', bombing], ready: { kind: 'none' } });
     await harness.provider.ensure(identity, bomb, never);
     const count = async (): Promise<number> =>
       (await harness.running()).filter(({ marker }) => marker?.includes('/bomb/') === true).length;
