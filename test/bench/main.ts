@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { asOrdinaryUser } from './as-ordinary-user.ts';
 import { measureCliStart } from './cli-start.ts';
 import type { Figure } from './figure.ts';
 import { measureForgeDoubt } from './forge-doubt.ts';
@@ -23,12 +24,12 @@ const measurements: readonly Measurement[] = [
     measure: measurePass,
   },
   { title: 'a thousand environments', figures: ['memory-per-environment', 'restart-recovery'], measure: measureThousand },
-  { title: 'from push to page', figures: ['push-to-page'], measure: measurePushToPage },
-  {
+  asOrdinaryUser({ title: 'from push to page', figures: ['push-to-page'], measure: measurePushToPage }),
+  asOrdinaryUser({
     title: 'the start of a service in a sandbox',
     figures: ['sandbox-start', 'sandbox-start-own-network', 'own-network-memory'],
     measure: measureSandboxStart,
-  },
+  }),
   {
     title: 'idle passes over forges: GitHub',
     figures: ['forge-idle-cost', 'forge-idle-requests', 'forge-idle-memory', 'forge-idle-time'],
