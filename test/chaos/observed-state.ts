@@ -136,6 +136,8 @@ export const findDoubles = (processes: readonly ServiceProcess[]): readonly (rea
   const doubles: (readonly [ServiceProcess, ServiceProcess])[] = [];
   for (const one of leaders(processes)) {
     const { EPH_COMMIT: commit, API: api = '' } = one.variables;
+    // A sandbox that starts or ends does not show what it is for.
+    if (commit === undefined) continue;
     const work = [one.environment, one.component, commit, api].join(' ');
     const other = first.get(work);
     if (other === undefined) first.set(work, one);

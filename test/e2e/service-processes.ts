@@ -16,17 +16,19 @@ export interface ServiceProcess {
 
 /**
  * Everything that runs for the environments of one data folder. Of a sandbox, the processes outside stand for those inside, whose
- * variables they get.
+ * variables they get; those inside are listed if nobody holds their sandbox any more.
  */
 export const readServiceProcesses = (dataFolder: string): readonly ServiceProcess[] => {
   const prefix = new Layout(realpathSync(join(dataFolder, 'process'))).marker();
   const all = readPids().flatMap((pid) => readProcess(pid, prefix) ?? []);
   const [inside, outside] = [all.filter(({ pid }) => isInSandbox(pid)), all.filter(({ pid }) => !isInSandbox(pid))];
   const isService = ({ variables }: ServiceProcess): boolean => 'EPH_COMMIT' in variables;
-  return outside.map((one) => {
+  const alone = inside.filter(({ instance }) => !outside.some((one) => one.instance === instance));
+  const held = outside.map((one) => {
     const service = [one, ...inside].find((other) => other.instance === one.instance && isService(other));
     return { ...one, variables: service?.variables ?? one.variables };
   });
+  return [...held, ...alone];
 };
 
 const ownNamespace = readlinkSync('/proc/self/ns/pid');

@@ -69,22 +69,26 @@ const untilGone = async (
 
 /**
  * Signals whole groups where they are ours, so that a process cannot escape by forking. What holds a sandbox does not get SIGTERM: it
- * would take everything inside with it, without the grace.
+ * would take everything inside with it, without the grace. One that still starts has nothing inside to wait for, and does not take
+ * everything with it yet unless its whole group is killed.
  */
 const sendAll = (processes: Processes, members: readonly RunningProcess[], { leaders }: Ending, name: NodeJS.Signals): void => {
   const groups = new Set<number>();
-  const isHolding = ({ isInside, session }: RunningProcess): boolean =>
-    !isInside && leaders.some((leader) => leader.isSandboxed === true && leader.pid === session);
-  const spared = name === 'SIGTERM' && members.some(({ isInside }) => isInside) ? members.filter(isHolding) : [];
   for (const member of members) {
     const { pid, group, startTime } = member;
-    if (spared.includes(member)) continue;
     // Checked again right before the signal: the pid may have been reused.
     if (groups.has(group) || processes.readStartTime(pid) !== startTime) continue;
+    const isHolding = !member.isInside && leaders.some((leader) => leader.isSandboxed === true && leader.pid === member.session);
+    if (isHolding && name === 'SIGTERM' && isFilled(member, members)) continue;
     const whole = leaders.some((leader) => leader.pid === group);
     if (whole) groups.add(group);
-    send(whole ? -group : pid, name);
+    send(whole ? -group : pid, isHolding ? 'SIGKILL' : name);
   }
+};
+
+const isFilled = ({ session }: RunningProcess, members: readonly RunningProcess[]): boolean => {
+  const marker = members.find(({ pid }) => pid === session)?.marker;
+  return members.some((one) => one.isInside && one.marker === marker);
 };
 
 const send = (target: number, name: NodeJS.Signals): void => {

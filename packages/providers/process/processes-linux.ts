@@ -79,14 +79,19 @@ const describe = (pid: number, stat: Stat, system: System): FoundProcess => {
 
 /**
  * A process in a sandbox can give itself any marker, so it gets that of its nearest ancestor outside which shows one; what holds a
- * network does not. It always has such an ancestor: a process whose parent ends becomes a child of the first in its namespace.
+ * network does not. A process whose parent ends becomes a child of the first in its namespace. Only that one can be left without such
+ * an ancestor, if the sandbox is killed while it starts. It is bubblewrap, and has the marker it was started with.
  */
 const withMarkers = (all: readonly FoundProcess[]): readonly RunningProcess[] => {
   const byId = new Map(all.map((one) => [one.pid, one]));
   const markerOf = (one: FoundProcess): string | undefined => {
     let outer: FoundProcess | undefined = one;
-    while (outer !== undefined && outer.marker === undefined) outer = byId.get(outer.parent);
-    return outer?.marker;
+    let first = one;
+    while (outer !== undefined && outer.marker === undefined) {
+      if (outer.isInside) first = outer;
+      outer = byId.get(outer.parent);
+    }
+    return outer?.marker ?? readMarker(first.pid);
   };
   return all.map((one) => (one.isInside ? { ...one, marker: markerOf(one) } : one));
 };

@@ -1,18 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { endProcesses } from './end-processes.ts';
 import { until } from './process-harness.fake.ts';
 import type { Command, Sandbox } from './sandbox.ts';
 import { deniedCalls } from './seccomp.ts';
 import { markerVariable } from './service-environment.ts';
 import { createProcesses } from './this-machine.ts';
 
-const marker = 'sandbox-contract';
+const marker = `sandbox-contract-${process.pid}`;
 
 interface Result {
   readonly code: number | null;
@@ -181,6 +182,21 @@ export const describeSandbox = (sandbox: Sandbox, network: Network): void => {
       const before = read(join(tree, 'alive')).length;
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(read(join(tree, 'alive')).length).toBe(before);
+    });
+
+    it.each(['what holds it is killed', 'it is ended'])('of a sandbox that still starts are found, when %s', async (how) => {
+      const { launch } = start(create());
+      const [processes, signal] = [createProcesses(), new AbortController().signal];
+      const seconds = String(100_000 + Math.floor(Math.random() * 100_000));
+      for (let attempt = 0; attempt < 40; attempt += 1) {
+        const { pid = 0 } = launch(`exec sleep ${seconds}`);
+        const leader = { pid, startTime: processes.readStartTime(pid) ?? '', bootId: processes.bootId, isSandboxed: true };
+        await new Promise((resolve) => setTimeout(resolve, attempt / 2));
+        if (how === 'it is ended') await endProcesses(processes, { marker, leaders: [leader], graceMs: 300, signal });
+        else process.kill(pid, 'SIGKILL');
+      }
+      await endProcesses(processes, { marker, leaders: [], graceMs: 0, signal });
+      expect(readdirSync('/proc').filter((pid) => read(`/proc/${pid}/cmdline`).includes(seconds))).toEqual([]);
     });
 
     it('in the background go when the command ends', async () => {
