@@ -91,7 +91,9 @@ const readNetworkMemory = (): number => {
     try {
       const status = readFileSync(`/proc/${pid}/status`, 'utf8');
       const isOwn = Number(/^Uid:\t(\d+)/m.exec(status)?.[1]) === process.getuid?.();
-      if (isOwn && /^Name:\tpas(?:ta|st)/.test(status)) return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
+      const [, kibibytes] = /^VmRSS:\s+(\d+)/m.exec(status) ?? [];
+      // One of an earlier service may still end, without memory.
+      if (isOwn && kibibytes !== undefined && /^Name:\tpas(?:ta|st)/.test(status)) return Number(kibibytes) / 1024;
     } catch {
       // It has ended.
     }
