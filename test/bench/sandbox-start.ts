@@ -18,7 +18,7 @@ import { createProcessProvider } from '@eph/providers/process/provider';
 import { type Sandbox, withoutSandbox } from '@eph/providers/process/sandbox';
 import { atMost, type Figure, median, missing, reported } from './figure.ts';
 
-const rounds = 31;
+const rounds = 61;
 const { signal } = new AbortController();
 
 const server = `

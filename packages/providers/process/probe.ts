@@ -17,12 +17,20 @@ export const probe = (
   port: number,
   timeoutMs: number,
   signal: AbortSignal,
+  accepted: () => void,
 ): Promise<ProbeAnswer> =>
-  kind.kind === 'http' ? probeHttp(kind.path, port, timeoutMs, signal) : probeTcp(port, timeoutMs, signal);
+  kind.kind === 'http' ? probeHttp(kind.path, port, timeoutMs, signal, accepted) : probeTcp(port, timeoutMs, signal, accepted);
 
-const probeHttp = (path: string, port: number, timeoutMs: number, signal: AbortSignal): Promise<ProbeAnswer> =>
+const probeHttp = (
+  path: string,
+  port: number,
+  timeoutMs: number,
+  signal: AbortSignal,
+  accepted: () => void,
+): Promise<ProbeAnswer> =>
   new Promise((resolve) => {
     const outgoing = request({ host: loopback, port, path, agent: false, signal, headers: { 'user-agent': 'eph-probe' } });
+    outgoing.once('socket', (socket) => socket.once('connect', accepted));
     const timer = setTimeout(() => {
       resolve(notReady(`GET ${path} on port ${port} did not answer within ${timeoutMs / 1000} s`));
       outgoing.destroy();
@@ -43,14 +51,17 @@ const probeHttp = (path: string, port: number, timeoutMs: number, signal: AbortS
     outgoing.end();
   });
 
-const probeTcp = (port: number, timeoutMs: number, signal: AbortSignal): Promise<ProbeAnswer> =>
+const probeTcp = (port: number, timeoutMs: number, signal: AbortSignal, accepted: () => void): Promise<ProbeAnswer> =>
   new Promise((resolve) => {
     const socket = connect({ host: loopback, port, signal, timeout: timeoutMs });
     const finish = (answer: ProbeAnswer): void => {
       resolve(answer);
       socket.destroy();
     };
-    socket.once('connect', () => finish(ready));
+    socket.once('connect', () => {
+      accepted();
+      finish(ready);
+    });
     socket.once('timeout', () => finish(notReady(`port ${port} did not accept a connection within ${timeoutMs / 1000} s`)));
     socket.on('error', (error) => finish(notReady(`port ${port}: ${explain(error)}`)));
   });

@@ -1,5 +1,5 @@
 import type { Limits } from './limits.ts';
-import { pause } from './pause.ts';
+import { pause, untilAborted } from './pause.ts';
 import { type ProbeAnswer, probe } from './probe.ts';
 import type { Service } from './service.ts';
 
@@ -25,13 +25,15 @@ const spreadMs = 2_000;
 /** Probes one process until the signal aborts, and reports when it gets ready, takes too long or stops answering. */
 export const watchReadiness = async (watch: ReadinessWatch, signal: AbortSignal): Promise<void> => {
   const { ready } = watch.service;
+  if (ready.kind === 'none') return settle(watch, signal);
   const ask: Ask = async () => {
-    const answer: ProbeAnswer =
-      ready.kind === 'none' ? { ready: true } : await probe(ready, watch.port, watch.limits.probeTimeoutMs, signal);
-    const why = answer.ready ? await watch.findFault() : undefined;
+    // Asked as soon as somebody accepts, which is before a service has answered.
+    let fault: Promise<string | undefined> | undefined;
+    const accepted = (): void => void (fault ??= watch.findFault());
+    const answer = await probe(ready, watch.port, watch.limits.probeTimeoutMs, signal, accepted);
+    const why = answer.ready ? await fault : undefined;
     return why === undefined ? answer : { ready: false, why };
   };
-  if (ready.kind === 'none' && !watch.serving) await pause(watch.limits.settleMs, signal);
   let timeoutMs = watch.service.readyTimeoutSeconds * 1000;
   // Spreads the first probes of services that are found when ephd starts.
   if (watch.serving) timeoutMs = await whileReady(watch, ask, Math.random() * Math.min(watch.limits.checkMs, spreadMs), signal);
@@ -42,6 +44,13 @@ export const watchReadiness = async (watch: ReadinessWatch, signal: AbortSignal)
 };
 
 type Ask = () => Promise<ProbeAnswer>;
+
+/** Workers do not listen, so nobody is asked later. */
+const settle = async (watch: ReadinessWatch, signal: AbortSignal): Promise<void> => {
+  do await pause(watch.limits.settleMs, signal);
+  while (!signal.aborted && !watch.ready());
+  await untilAborted(signal);
+};
 
 /** Pauses are a fraction of the elapsed time, so that they add little to the service's own start time. */
 const untilReady = async (watch: ReadinessWatch, ask: Ask, timeoutMs: number, signal: AbortSignal): Promise<void> => {
