@@ -19,6 +19,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EphError } from '@eph/contract';
+import { isPermission, sentence } from './faults.ts';
 import { closeRoutes, findResolvers, pastaFor } from './own-network.ts';
 import { type Command, type Sandbox, withoutSandbox } from './sandbox.ts';
 import { compileFilter, hasFilter } from './seccomp.ts';
@@ -80,7 +81,13 @@ const createSandbox = (options: BubblewrapOptions): Sandbox => {
   if (platform !== 'linux') return withoutSandbox(`${platform} has no sandbox; use Linux`);
   if (process.getuid?.() === 0) return withoutSandbox('ephd runs as root; run it as an ordinary user');
   if (!hasFilter(arch)) return withoutSandbox(`there is no filter of system calls for ${arch}`);
-  const confine = createConfine(options, writeFiles(options.folder, compileFilter(arch)));
+  let files: SandboxFiles;
+  try {
+    files = writeFiles(options.folder, compileFilter(arch));
+  } catch (error) {
+    return withoutSandbox(`the files of sandboxes cannot be written: ${sentence(error)}`);
+  }
+  const confine = createConfine(options, files);
   const fault = tryOut(confine, undefined);
   if (fault !== undefined) return withoutSandbox(fault);
   const network = tryOut(confine, { port: 0, reaches: [] });
@@ -112,7 +119,13 @@ const copyPublicFiles = (folder: string): string => {
   const etc = join(folder, `etc-${createHash('sha256').update(stamps.join('\n')).digest('hex').slice(0, 16)}`);
   if (existsSync(etc)) return etc;
   const draft = mkdtempSync(join(folder, '.etc-'));
-  for (const name of present) cpSync(join('/etc', name), join(draft, name), { recursive: true, verbatimSymlinks: true });
+  for (const name of present)
+    try {
+      cpSync(join('/etc', name), join(draft, name), { recursive: true, verbatimSymlinks: true });
+    } catch (error) {
+      // What ephd may not read is not public here.
+      if (!isPermission(error)) throw error;
+    }
   writeFileSync(join(draft, 'resolv.conf'), '');
   chmodSync(draft, 0o755);
   renameSync(draft, etc);
