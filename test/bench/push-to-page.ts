@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { BenchFolder, startEphd, until } from './bench-ephd.ts';
 import { atMost, type Figure, median } from './figure.ts';
 
-const rounds = 9;
+const rounds = 21;
 
 const spec = `version: "1.0"
 name: shop
 environment: { name_template: "{ref_name}" }
 process:
   services:
-    web: { command: [node, web.mjs], ready: { http: / } }
+    web: { command: ["${process.execPath}", web.mjs], ready: { http: / } }
 `;
 
 const service = `import { createServer } from 'node:http';
