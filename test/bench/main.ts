@@ -24,7 +24,12 @@ const measurements: readonly Measurement[] = [
     measure: measurePass,
   },
   { title: 'a thousand environments', figures: ['memory-per-environment', 'restart-recovery'], measure: measureThousand },
-  asOrdinaryUser({ title: 'from push to page', figures: ['push-to-page'], measure: measurePushToPage }),
+  { title: 'from push to page', figures: ['push-to-page'], measure: () => measurePushToPage('push-to-page') },
+  asOrdinaryUser({
+    title: 'from push to page in a sandbox, with limits',
+    figures: ['push-to-page-sandbox'],
+    measure: () => measurePushToPage('push-to-page-sandbox'),
+  }),
   asOrdinaryUser({
     title: 'the start of a service in a sandbox',
     figures: ['sandbox-start', 'sandbox-start-own-network', 'own-network-memory'],
