@@ -144,7 +144,7 @@ const periodMicroseconds = 100_000;
 
 const limit = ({ version, controllers: usable }: Tree, folder: string, { cpu, memoryBytes, processes }: Budget): void => {
   const quota = cpu && Math.max(1000, Math.round(cpu * periodMicroseconds));
-  const files: readonly [Controller, string, string | undefined][] =
+  const files: readonly [Controller, string, string][] =
     version === 2
       ? [
           ['cpu', 'cpu.max', `${quota ?? 'max'} ${periodMicroseconds}`],
@@ -156,8 +156,7 @@ const limit = ({ version, controllers: usable }: Tree, folder: string, { cpu, me
           ['memory', 'memory.limit_in_bytes', String(memoryBytes ?? -1)],
           ['pids', 'pids.max', String(processes ?? 'max')],
         ];
-  for (const [controller, file, text] of files)
-    if (usable.includes(controller) && text !== undefined) writeFileSync(join(folder, file), text);
+  for (const [controller, file, text] of files) if (usable.includes(controller)) writeFileSync(join(folder, file), text);
 };
 
 const listFolders = (folder: string): readonly string[] => {

@@ -269,8 +269,10 @@ export class Component implements InstanceHost {
   }
 }
 
-const least = (a = Number.POSITIVE_INFINITY, b = a): number | undefined =>
-  a === b && !Number.isFinite(a) ? undefined : Math.min(a, b);
+const least = (...amounts: readonly (number | undefined)[]): number | undefined => {
+  const known = amounts.filter((one) => one !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+};
 
 /** Where the memory of the machine is used up, the kernel ends services before it ends ephd. */
 const raiseOomScore = (pid: number): void => {

@@ -5,14 +5,14 @@ import type { EnvironmentId, ProjectId } from '@eph/contract';
 import type { EnvironmentBudget } from './context.ts';
 import { isAbsent, sentence } from './faults.ts';
 
-/** What is measured, and told to stop. */
+/** What is measured, and stopped. */
 export interface DiskUser {
   readonly identity: { readonly id: EnvironmentId; readonly project: ProjectId };
   readonly folder: string;
   stop(why: string): Promise<void>;
 }
 
-/** Measuring costs time, so so much has to be written first, by whoever it is. */
+/** Measuring takes time, so it waits until this much has been written, by whoever it is. */
 const stepBytes = 64 * 1024 * 1024;
 /** Also empty files use up a disk. */
 const mostFiles = 500_000;

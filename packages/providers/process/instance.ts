@@ -246,6 +246,8 @@ export class Instance {
   /** Watches one process until it ends, or until this instance is over; says how it ended. */
   async #attend({ identity, child }: Running): Promise<string> {
     const life = this.#life;
+    // Earlier versions and earlier starts count in the same place.
+    this.#memoryKills = this.#host.countMemoryKills();
     let how = '';
     const end = (what: string): void => {
       how = what;
@@ -292,7 +294,6 @@ export class Instance {
       const hint = this.log.readLastLine();
       const kills = this.#host.countMemoryKills();
       if (kills > this.#memoryKills) ending = 'It was ended because its environment used all the memory that it may use.';
-      this.#memoryKills = kills;
       const said = [ending, ...(hint === '' ? [] : [`Its last line was: ${hint}`])];
       this.#lastEnd = redact(said.join(' '));
       this.#fail(said.join(' '));

@@ -69,6 +69,13 @@ describe.skipIf(lacks !== undefined)(`cgroups${skipped}`, () => {
     await harness.provider.ensure(identity, wanted, never);
     await until('it ended', async () => (await harness.observe('web'))?.next?.health === 'failing');
     expect((await harness.observe('web'))?.next?.message).toContain('used all the memory that it may use');
+    const other = harness.component('web', 2, { command: 'exit 3', readyTimeoutSeconds: 60 });
+    await harness.provider.ensure(identity, other, never);
+    await until('the next version ended', async () => {
+      const next = (await harness.observe('web'))?.next;
+      return next?.revision === other.revision && next.health === 'failing';
+    });
+    expect((await harness.observe('web'))?.next?.message).toContain('It exited with code 3.');
   });
 });
 
