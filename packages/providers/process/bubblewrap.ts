@@ -24,6 +24,7 @@ import { closeRoutes, findResolvers, pastaFor } from './own-network.ts';
 import { type Command, type Sandbox, withoutSandbox } from './sandbox.ts';
 import { compileFilter, hasFilter } from './seccomp.ts';
 import { markerVariable } from './service-environment.ts';
+import { quote } from './shell.ts';
 
 export interface BubblewrapOptions {
   /** Where files for the sandbox are written at the start. */
@@ -140,8 +141,7 @@ const writeResolvers = (folder: string, resolvers: readonly string[]): string =>
 };
 
 /** The arguments come on standard input. A program that starts this one may close all other files, and `ps` shows no secret. */
-const enter = (filter: string): string =>
-  `bwrap --args 3 -- "$@" 3<&0 4<'${filter.replaceAll("'", `'\\''`)}' 0</dev/null 5>&- 6>&- 7>&- 8>&- 9>&-`;
+const enter = (filter: string): string => `bwrap --args 3 -- "$@" 3<&0 4<${quote(filter)} 0</dev/null 5>&- 6>&- 7>&- 8>&- 9>&-`;
 
 const createConfine = ({ folder, tools, reach }: BubblewrapOptions, { filter, etc }: SandboxFiles): Sandbox['confine'] => {
   const nodeFolder = dirname(realpathSync(process.execPath));

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommitSha, ComponentName, Identity, ObservedComponent, ProviderName, ResolvedComponent } from '@eph/contract';
 import type { Place } from './cgroups.ts';
@@ -164,11 +164,10 @@ export class Component implements InstanceHost {
     return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port, secretOf, url });
   }
 
-  limit(pid: number, { service: { cpu, memoryBytes }, budget }: InstanceRecord): void {
+  limit({ service: { cpu, memoryBytes }, budget }: InstanceRecord): readonly string[] {
     const { cgroups, budget: ours } = this.#context;
-    raiseOomScore(pid);
     const environment = { ...ours, cpu: least(ours.cpu, budget?.cpu), memoryBytes: least(ours.memoryBytes, budget?.memoryBytes) };
-    cgroups.admit(pid, this.#place, { environment, component: { cpu, memoryBytes } });
+    return cgroups.open(this.#place, { environment, component: { cpu, memoryBytes } });
   }
 
   countMemoryKills(): number {
@@ -272,11 +271,6 @@ export class Component implements InstanceHost {
 const least = (...amounts: readonly (number | undefined)[]): number | undefined => {
   const known = amounts.filter((one) => one !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
-};
-
-/** Where the memory of the machine is used up, the kernel ends services before it ends ephd. */
-const raiseOomScore = (pid: number): void => {
-  if (process.platform === 'linux') writeFileSync(`/proc/${pid}/oom_score_adj`, '500');
 };
 
 const outputsOf = (port: number): ObservedComponent['outputs'] => ({

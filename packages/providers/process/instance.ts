@@ -27,8 +27,8 @@ export interface InstanceHost {
   /** Gives it the traffic and writes that down. False if that was not possible: it is asked for again. */
   promote(record: InstanceRecord): boolean;
   changed(): void;
-  /** Before the command may run: limits what the process, and all that it starts, may use. */
-  limit(pid: number, record: InstanceRecord): void;
+  /** Limits what it may use. A process that writes `0` to these files is held to that, with all that it will start. */
+  limit(record: InstanceRecord): readonly string[];
   /** How many of its processes have been ended because the memory was used up. */
   countMemoryKills(): number;
 }
@@ -225,11 +225,9 @@ export class Instance {
       const variables = this.#host.variablesOf(this.#record);
       const confined = sandbox.confine({ ...checkout, words, home, variables, network: network && { ...network, port } });
       if (confined.input !== undefined) files.push(confined.input);
-      const record = (identity: ProcessIdentity) => {
-        this.#save({ ...this.#record, process: identity });
-        this.#host.limit(identity.pid, this.#record);
-      };
-      return await launch({ command: confined, log }, this.#context.processes, record);
+      const limits = this.#host.limit(this.#record);
+      const record = (identity: ProcessIdentity) => this.#save({ ...this.#record, process: identity });
+      return await launch({ command: confined, log, limits }, this.#context.processes, record);
     } catch (error) {
       this.#failToStart(error);
       return undefined;

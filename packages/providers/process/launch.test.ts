@@ -13,13 +13,14 @@ const processes = createProcesses();
 const start = (
   words: readonly string[],
   record: (identity: ProcessIdentity, folder: string) => void,
+  limits: readonly string[] = [],
 ): { folder: string; launched: Promise<Launched> } => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'eph-launch-')));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const log = openSync(join(folder, 'log'), 'a');
   const variables = { PATH: process.env.PATH ?? '', GREETING: 'hello world' };
   const launched = launch(
-    { command: { script: 'exec "$@"', words, folder, variables, input: undefined }, log },
+    { command: { script: 'exec "$@"', words, folder, variables, input: undefined }, log, limits },
     processes,
     (identity) => record(identity, folder),
   );
@@ -61,6 +62,14 @@ describe('launching', () => {
     expect(readFileSync(join(folder, 'log'), 'utf8')).toBe('$(id) ; `id`\nnone\n');
   });
 
+  it('runs no command that it cannot limit, and says why', async () => {
+    const { folder, launched } = start(['touch', 'ran'], () => undefined, ["/nowhere/it's/tasks"]);
+    const [code] = (await once((await launched).child, 'exit')) as [number];
+    expect(code).not.toBe(0);
+    expect(readFileSync(join(folder, 'log'), 'utf8')).toContain("/nowhere/it's/tasks");
+    expect(existsSync(join(folder, 'ran'))).toBe(false);
+  });
+
   it('leads a session of its own, so that it survives ephd and its terminal', async () => {
     const { launched } = start(['sleep', '1000'], () => undefined);
     const { child, identity } = await launched;
@@ -72,7 +81,7 @@ describe('launching', () => {
   it('says why a process could not be made', async () => {
     const log = openSync('/dev/null', 'a');
     const command = { script: 'exec "$@"', words: ['true'], folder: '/nonexistent', variables: {}, input: undefined };
-    const launched = launch({ command, log }, processes, () => undefined);
+    const launched = launch({ command, log, limits: [] }, processes, () => undefined);
     closeSync(log);
     await expect(launched).rejects.toMatchObject({ code: 'provider.unreachable' });
   });

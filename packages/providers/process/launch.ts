@@ -4,11 +4,14 @@ import { Socket } from 'node:net';
 import { EphError } from '@eph/contract';
 import type { Processes, ProcessIdentity } from './processes.ts';
 import type { Confined } from './sandbox.ts';
+import { quote } from './shell.ts';
 
 export interface Launch {
   readonly command: Confined;
   /** A file descriptor for standard output and error. Not a pipe, because the service outlives ephd. */
   readonly log: number;
+  /** The process writes `0` to these files before it runs the command. */
+  readonly limits: readonly string[];
 }
 
 export interface Launched {
@@ -21,18 +24,26 @@ export interface Launched {
  * command never runs without a record of its process.
  */
 const gate = 'read -r go <&3 || exit 75; exec 3<&-; ';
+
+/** Where the memory of the machine is used up, the kernel ends services before it ends ephd. */
+const raiseOomScore = process.platform === 'linux' ? 'echo 500 >/proc/self/oom_score_adj; ' : '';
+
+/** What a shell does before it runs the command. It ends where it cannot be limited. */
+const prepare = (limits: readonly string[]): string =>
+  [gate, raiseOomScore, ...limits.map((file) => `echo 0 >${quote(file)} || exit 76; `)].join('');
+
 /**
  * Starts a process in its own session, calls `record` with its identity, and then lets it run the command. If `record` throws, the
  * command does not run. All of this is synchronous, so nothing can happen in between.
  */
 export const launch = async (
-  { command: { script, words, folder, variables, input }, log }: Launch,
+  { command: { script, words, folder, variables, input }, log, limits }: Launch,
   processes: Processes,
   record: (identity: ProcessIdentity) => void,
 ): Promise<Launched> => {
   const isSandboxed = input !== undefined;
   // A sandbox ends with its parent, so its parent stays: it outlives ephd, and whoever kills it kills everything inside.
-  const child = spawn('/bin/sh', ['-c', gate + (isSandboxed ? `${script}; exit $?` : script), 'sh', ...words], {
+  const child = spawn('/bin/sh', ['-c', prepare(limits) + (isSandboxed ? `${script}; exit $?` : script), 'sh', ...words], {
     cwd: folder,
     env: { ...variables },
     detached: true,

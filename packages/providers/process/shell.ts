@@ -1,0 +1,2 @@
+/** One word of a shell, whatever characters it has. */
+export const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
