@@ -1,6 +1,5 @@
-import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { promisify } from 'node:util';
+import { SocketStatistics } from './socket-statistics.ts';
 
 /** By port, the inodes of the sockets that listen there, on any address. */
 type Table = ReadonlyMap<number, readonly string[]>;
@@ -23,6 +22,7 @@ const maxAgeMs = 1_000;
 export class Listeners {
   #snapshot: Table = new Map();
   #takenAt = Number.NEGATIVE_INFINITY;
+  readonly #statistics = new SocketStatistics();
   #reading: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
@@ -66,27 +66,24 @@ export class Listeners {
   }
 
   async #read(): Promise<void> {
-    this.#snapshot = (await askKernel()) ?? readTable('self');
+    const lines = await this.#statistics.read();
+    this.#snapshot = lines === undefined ? readTable('self') : parseStatistics(lines);
     this.#takenAt = performance.now();
+  }
+
+  close(): void {
+    this.#statistics.close();
   }
 }
 
-const run = promisify(execFile);
-
-/** With `ss`, which asks for listening sockets alone; the files of `/proc` take many times as long on machines with much memory. */
-const askKernel = async (): Promise<Table | undefined> => {
-  try {
-    const { stdout } = await run('ss', ['-H', '-l', '-t', '-n', '-e'], { timeout: 10_000, maxBuffer: 2 ** 26 });
-    const table = new Map<number, string[]>();
-    for (const line of stdout.split('\n')) {
-      const [, , , local = ''] = line.split(/\s+/, 4);
-      const [, inode] = / ino:(\d+) /.exec(line) ?? [];
-      if (inode !== undefined) note(table, Number(local.slice(local.lastIndexOf(':') + 1)), inode);
-    }
-    return table;
-  } catch {
-    return undefined;
+const parseStatistics = (lines: readonly string[]): Table => {
+  const table = new Map<number, string[]>();
+  for (const line of lines) {
+    const [, , , local = ''] = line.split(/\s+/, 4);
+    const [, inode] = / ino:(\d+) /.exec(line) ?? [];
+    if (inode !== undefined) note(table, Number(local.slice(local.lastIndexOf(':') + 1)), inode);
   }
+  return table;
 };
 
 const note = (table: Map<number, string[]>, port: number, inode: string): void => {

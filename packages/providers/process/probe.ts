@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { loopback } from './ports.ts';
 import type { Probe } from './service.ts';
 
@@ -19,52 +19,49 @@ export const probe = (
   signal: AbortSignal,
   accepted: () => void,
 ): Promise<ProbeAnswer> =>
-  kind.kind === 'http' ? probeHttp(kind.path, port, timeoutMs, signal, accepted) : probeTcp(port, timeoutMs, signal, accepted);
-
-const probeHttp = (
-  path: string,
-  port: number,
-  timeoutMs: number,
-  signal: AbortSignal,
-  accepted: () => void,
-): Promise<ProbeAnswer> =>
   new Promise((resolve) => {
-    const outgoing = request({ host: loopback, port, path, agent: false, signal, headers: { 'user-agent': 'eph-probe' } });
-    outgoing.once('socket', (socket) => socket.once('connect', accepted));
-    const timer = setTimeout(() => {
-      resolve(notReady(`GET ${path} on port ${port} did not answer within ${timeoutMs / 1000} s`));
-      outgoing.destroy();
-    }, timeoutMs);
-    outgoing.once('close', () => clearTimeout(timer));
-    outgoing.on('error', (error) => resolve(notReady(`GET ${path} on port ${port} failed: ${explain(error)}`)));
-    outgoing.once('response', (response) => {
-      const status = response.statusCode ?? 0;
-      resolve(status >= 200 && status < 400 ? ready : notReady(`GET ${path} on port ${port} answered ${status}`));
-      let read = 0;
-      response.on('data', (chunk: Buffer) => {
-        read += chunk.length;
-        if (read > bodyLimit) response.destroy();
-      });
-      // The status is known; the rest does not matter.
-      response.on('error', () => undefined);
-    });
-    outgoing.end();
-  });
-
-const probeTcp = (port: number, timeoutMs: number, signal: AbortSignal, accepted: () => void): Promise<ProbeAnswer> =>
-  new Promise((resolve) => {
-    const socket = connect({ host: loopback, port, signal, timeout: timeoutMs });
+    const what = kind.kind === 'http' ? `GET ${kind.path} on port ${port}` : `port ${port}`;
+    const socket = connect({ host: loopback, port, signal });
     const finish = (answer: ProbeAnswer): void => {
       resolve(answer);
       socket.destroy();
     };
+    const fail = (error: Error): void => finish(notReady(`${what}: ${explain(error)}`));
+    const timer = setTimeout(() => finish(notReady(`${what} did not answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    socket.once('close', () => clearTimeout(timer));
+    socket.on('error', fail);
     socket.once('connect', () => {
+      // Made only now: it costs more than a connection, and a service that starts refuses many of those.
+      if (kind.kind === 'http') ask(socket, kind.path, port, { answered: resolve, what, fail });
+      // After the request is sent, so that the service works on its answer meanwhile.
       accepted();
-      finish(ready);
+      if (kind.kind === 'tcp') finish(ready);
     });
-    socket.once('timeout', () => finish(notReady(`port ${port} did not accept a connection within ${timeoutMs / 1000} s`)));
-    socket.on('error', (error) => finish(notReady(`port ${port}: ${explain(error)}`)));
   });
+
+interface Asking {
+  readonly what: string;
+  readonly answered: (answer: ProbeAnswer) => void;
+  readonly fail: (error: Error) => void;
+}
+
+const ask = (socket: Socket, path: string, port: number, { what, answered, fail }: Asking): void => {
+  const headers = { 'user-agent': 'eph-probe' };
+  const outgoing = request({ host: loopback, port, path, headers, createConnection: () => socket });
+  outgoing.on('error', fail);
+  outgoing.once('response', (response) => {
+    const status = response.statusCode ?? 0;
+    answered(status >= 200 && status < 400 ? ready : notReady(`${what} answered ${status}`));
+    let read = 0;
+    response.on('data', (chunk: Buffer) => {
+      read += chunk.length;
+      if (read > bodyLimit) response.destroy();
+    });
+    // The status is known; the rest does not matter.
+    response.on('error', () => undefined);
+  });
+  outgoing.end();
+};
 
 const explain = (error: Error): string => {
   const code = 'code' in error ? error.code : undefined;

@@ -128,6 +128,7 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       const opened = await opening?.catch(() => undefined);
       opened?.environments.letGo();
       opened?.context.rotation.close();
+      opened?.context.listeners.close();
     },
   };
 };
