@@ -71,10 +71,7 @@ export const exportTree = async (
   const nothing = { folders: [], files: [], links: new Map(), blobs: new Map(), tasks: [], entries: 0, bytes: 0, kept: 0 };
   const run: Export = { source, limits, signal, root: Buffer.from(partial), ...nothing };
   try {
-    await refuseExisting(folder);
-    await collectTree(run, tree);
-    await mkdir(dirname(folder), { recursive: true });
-    await rm(partial, { recursive: true, force: true });
+    await Promise.all([collectTree(run, tree), makeRoom(folder, partial)]);
     await writeTree(run);
     signal.throwIfAborted();
     await rename(partial, folder);
@@ -86,13 +83,15 @@ export const exportTree = async (
   }
 };
 
-const refuseExisting = async (folder: string): Promise<void> => {
+const makeRoom = async (folder: string, partial: string): Promise<void> => {
   const found = await lstat(folder).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   });
   if (found !== undefined)
     throw new EphError('checkout.failed', `${folder} exists already; a tree is only written to a new folder.`);
+  await mkdir(dirname(folder), { recursive: true });
+  await rm(partial, { recursive: true, force: true });
 };
 
 const collectTree = async (run: Export, tree: string): Promise<void> => {

@@ -93,6 +93,17 @@ describe('a damaged data folder', () => {
     await harness.untilReady(wanted);
   });
 
+  it('removes an environment whose identity is empty, which only a power failure leaves', async () => {
+    await using harness = new ProcessHarness();
+    const wanted = await startBoth(harness);
+    for (const { session } of await harness.running()) process.kill(session, 'SIGKILL');
+    await harness.restart(() => writeFileSync(harness.layout.identity(identity.id), ''));
+    const { complete, items } = await harness.provider.list({ all: true }, never);
+    expect({ complete, ids: items.map((one) => one.identity.id) }).toEqual({ complete: true, ids: [other.id] });
+    await harness.provider.ensure(identity, wanted, never);
+    await harness.untilReady(wanted);
+  });
+
   it('says that nothing is known when its disk is gone, and forgets nothing', async () => {
     await using harness = new ProcessHarness();
     const wanted = await startBoth(harness);

@@ -87,6 +87,8 @@ export class Environments {
     if (read.state === 'read' && read.record.identity.id === id) return this.#keep(read.record);
     // Removed since the list of folders was read.
     if (!existsSync(layout.environment(id))) return undefined;
+    // Emptied by the machine going down just after it was made, so nothing of it runs. It is made again if it is wanted.
+    if (read.state === 'corrupt' && read.why === '') return this.#removeShell(id);
     const why =
       read.state === 'read' ? 'it names another environment' : read.state === 'absent' ? 'environment.json is missing' : read.why;
     const fault = failure(
@@ -130,7 +132,7 @@ export class Environments {
     changed(id);
   }
 
-  #removeShell(id: EnvironmentId): void {
+  #removeShell(id: EnvironmentId): undefined {
     const { scratch, layout, log } = this.#context;
     this.#known.delete(id);
     scratch

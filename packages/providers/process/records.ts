@@ -1,4 +1,4 @@
-import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fsync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import {
   type ComponentName,
   commitSha,
@@ -119,7 +119,10 @@ const readRecord = <T>(path: string, schema: z.ZodType<T>): ReadRecord<T> => {
   }
 };
 
-/** Old or new, never half: also when ephd or the disk gives up in the middle. */
+/**
+ * Old or new, never half: also when ephd or the disk gives up in the middle. A durable one survives that the machine goes down a
+ * moment later. That takes milliseconds of the disk, which nobody waits for.
+ */
 export const writeRecord = (
   path: string,
   record: (Identity & { readonly held?: boolean }) | ComponentRecord,
@@ -130,11 +133,11 @@ export const writeRecord = (
     const file = openSync(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | plainFile, 0o600);
     try {
       writeFileSync(file, `${JSON.stringify({ format, record })}\n`);
-      if (options.durable) fsyncSync(file);
+      renameSync(draft, path);
     } finally {
-      closeSync(file);
+      if (options.durable) fsync(file, () => closeSync(file));
+      else closeSync(file);
     }
-    renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;
