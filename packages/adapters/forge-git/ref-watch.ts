@@ -22,11 +22,11 @@ interface Watched {
 
 /** A push changes several files; one check is enough. */
 const settleMs = 2;
-/** Catches a change that came before its folder was watched. */
-const recheckMs = 70;
 /** Finds what causes no event: the repository was deleted, recreated or moved here. */
 const slowPollMs = 1_000;
 const fastPollMs = 100;
+/** By what the last check found. A folder may have been added to a new one before that was watched. */
+const pauses = { added: 0, same: slowPollMs, unwatched: fastPollMs };
 
 /**
  * Calls `wake` when a branch or tag of a local repository may have changed. File system events trigger a check; a slow
@@ -37,7 +37,6 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
   let known: string | undefined;
   let checking = false;
   let again = false;
-  let recheck = false;
   let timer: NodeJS.Timeout | undefined;
   let degraded = false;
 
@@ -57,24 +56,22 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
   const check = async () => {
     if (checking || signal.aborted) return;
     checking = true;
-    const woken = again || recheck;
+    const woken = again;
     again = false;
-    recheck = false;
-    // At once: the reader does not depend on the watchers.
-    if (woken) wake();
     const found = await readWatched(readLayout);
-    const healthy = found.length > 0 && !signal.aborted && updateWatchers(found);
+    const updated = updateWatchers(found);
     const mark = found.map((watched) => `${watched.path}\0${watched.mark}`).join('\n');
-    const changed = !woken && mark !== known;
+    const changed = woken || mark !== known;
     known = mark;
     checking = false;
     if (signal.aborted) return;
+    // After the folders are watched: what changed before that is read now, and what changes later causes an event.
     if (changed) wake();
-    schedule(again ? settleMs : recheck ? recheckMs : healthy ? slowPollMs : fastPollMs);
+    schedule(again ? settleMs : pauses[updated]);
   };
 
-  /** With a new watcher, something may have changed before it was added. */
-  const updateWatchers = (found: readonly Watched[]): boolean => {
+  const updateWatchers = (found: readonly Watched[]): keyof typeof pauses => {
+    if (found.length === 0 || signal.aborted) return 'unwatched';
     const current = new Map(found.map((watched) => [watched.path, watched.inode]));
     for (const [path, { watcher, inode }] of watchers) {
       if (current.get(path) === inode) continue;
@@ -82,9 +79,10 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
       watchers.delete(path);
     }
     try {
-      for (const watched of found) if (!watchers.has(watched.path)) addWatcher(watched);
+      const added = found.filter((watched) => !watchers.has(watched.path));
+      for (const watched of added) addWatcher(watched);
       degraded = false;
-      return true;
+      return added.length > 0 ? 'added' : 'same';
     } catch (error) {
       if (!degraded)
         log.warn(
@@ -92,7 +90,7 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
           'refs cannot be watched and are polled instead',
         );
       degraded = true;
-      return false;
+      return 'unwatched';
     }
   };
 
@@ -107,7 +105,6 @@ export const watchRefs = ({ readLayout, wake, signal, log }: RefWatchOptions): v
       onEvent();
     });
     watchers.set(path, { watcher, inode });
-    if (known !== undefined) recheck = true;
   };
 
   signal.addEventListener(
