@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { isEphError, redact } from '@eph/contract';
 import { readConfig, usage } from './config.ts';
 import { createLog } from './log.ts';
@@ -13,6 +14,8 @@ const main = async (): Promise<void> => {
   const ephd = await startEphd(config, process.env, log);
   const projects = config.projects.map(({ id, location }) => ({ id, location }));
   log.info({ api: ephd.apiUrl, gatewayPort: ephd.gatewayPort, data: config.dataFolder, projects }, 'ephd is up');
+  // Not only at the end, which may be a kill.
+  flushCompileCache();
   let stopping = false;
   const stop = (signal: string): void => {
     if (stopping) return;

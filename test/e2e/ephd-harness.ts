@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { EphdClient } from './ephd-client.ts';
 import { eventually } from './eventually.ts';
 import { reservePort } from './reserved-ports.ts';
-import { type EphdOptions, fillCompileCache, RunningEphd } from './running-ephd.ts';
+import { type EphdOptions, RunningEphd } from './running-ephd.ts';
 import { SampleRepository } from './sample-repository.ts';
 import { endServiceProcesses, readProcessesNaming, readServiceProcesses, type ServiceProcess } from './service-processes.ts';
 
@@ -30,7 +30,6 @@ export class EphdHarness extends EphdClient implements AsyncDisposable {
   }
 
   static async create(): Promise<EphdHarness> {
-    await fillCompileCache();
     const folder = await mkdtemp(join(tmpdir(), 'eph-e2e-'));
     const repository = await SampleRepository.create(folder, 'shop');
     return new EphdHarness(folder, repository, { apiPort: await reservePort(), gatewayPort: await reservePort() });

@@ -1,16 +1,14 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { EphdAddresses } from './ephd-client.ts';
 
 export interface EphdOptions extends EphdAddresses {
   readonly projects: readonly string[];
   readonly dataFolder: string;
   readonly args?: readonly string[];
-  /** In addition to PATH, HOME, the state folder and the compile cache; nothing else is inherited. */
+  /** In addition to PATH, HOME, and the state folder; nothing else is inherited. */
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments of Node itself. */
   readonly nodeArgs?: readonly string[];
@@ -28,16 +26,8 @@ export interface EphdExit {
   readonly stderr: string;
 }
 
-const main = join(import.meta.dirname, '../../apps/ephd/main.ts');
+const main = join(import.meta.dirname, '../../apps/ephd/start.js');
 const upWithinSeconds = 30;
-/** Half of a start is reading TypeScript. Node keeps the outcome here, for files that did not change. */
-const compileCache = join(import.meta.dirname, '../../node_modules/.cache/ephd');
-
-/** Node writes the cache when a process ends, but most tests kill theirs. */
-export const fillCompileCache = async (): Promise<void> => {
-  if (existsSync(compileCache)) return;
-  await promisify(execFile)(process.execPath, [main, '--help'], { env: { NODE_COMPILE_CACHE: compileCache } });
-};
 
 /** A real ephd in a separate process. */
 export class RunningEphd {
@@ -58,7 +48,6 @@ export class RunningEphd {
           PATH: process.env['PATH'],
           HOME: process.env['HOME'],
           XDG_STATE_HOME: stateFolder,
-          NODE_COMPILE_CACHE: compileCache,
           ...env,
         },
         stdio: ['ignore', 'pipe', 'pipe'],
