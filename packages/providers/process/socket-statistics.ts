@@ -40,11 +40,14 @@ export class SocketStatistics {
 
   #start(): ChildProcessWithoutNullStreams {
     const shell = spawn('/bin/sh', ['-c', script], { stdio: 'pipe' });
-    shell.on('error', () => this.#fail());
-    shell.on('exit', () => this.#fail());
-    shell.stdin.on('error', () => this.#fail());
+    // One that was given up ends later, when there may be another.
+    const fail = (): void => (this.#shell === shell ? this.#fail() : undefined);
+    shell.on('error', fail);
+    shell.on('exit', fail);
+    shell.stdin.on('error', fail);
     shell.stderr.resume();
     createInterface({ input: shell.stdout }).on('line', (line) => {
+      if (this.#shell !== shell) return;
       const [, code] = /^end (\d+)$/.exec(line) ?? [];
       if (code === undefined) this.#lines.push(line);
       else this.#answer(code === '0' ? this.#lines : undefined);
