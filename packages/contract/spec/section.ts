@@ -38,6 +38,8 @@ export interface SectionComponent {
   readonly needs?: readonly string[];
   /** The gateway sends the environment's traffic here. */
   readonly entry?: boolean;
+  /** No component of its own: the others of its section are given its values, and run after it. */
+  readonly preparation?: true;
 }
 
 /** What the values of components can be, and what of them a provider is given. */

@@ -80,7 +80,8 @@ export const sharedInput = ({ source, layers, providers }: ComponentInput): Shar
 export const createVariableContext = (input: ComponentInput, merged: readonly MergedComponent[]): VariableContext => {
   const { file, source, identity, aliases = [], url, layers, variables, platformValues, providers } = input;
   const copies = Map.groupBy(input.observed, ({ name }) => name);
-  const made = new Map(merged.filter(isMade).map(({ declared }) => [declared.name, providers.of(declared)]));
+  const components = merged.filter((one) => isMade(one) && one.declared.preparation !== true);
+  const made = new Map(components.map(({ declared }) => [declared.name, providers.of(declared)]));
   const template: TemplateValues = {
     ...platformValues,
     ...sourceValues(source),
@@ -131,7 +132,8 @@ const faultsOf = ({ found }: Resolved): readonly Failure[] =>
 const computeDesired = (input: ComponentInput, components: readonly Resolved[]): readonly DesiredComponent[] => {
   const copies = Map.groupBy(input.observed, ({ name }) => name);
   const desired = new Map<ComponentName, DesiredComponent>();
-  for (const component of components) {
+  const [preparations, running] = partition(components, ({ merged }) => merged.declared.preparation === true);
+  for (const component of running.map((one) => prepared(one, preparations))) {
     const provider = input.providers.of(component.merged.declared)?.name;
     if (provider === undefined) continue;
     const reason = findObstacle(component, desired, copies);
@@ -145,8 +147,24 @@ const computeDesired = (input: ComponentInput, components: readonly Resolved[]):
   return [...desired.values()];
 };
 
-const toDesired = (input: ComponentInput, component: Resolved, provider: ProviderName): DesiredComponent => {
+const partition = <T>(all: readonly T[], holds: (one: T) => boolean): readonly [readonly T[], readonly T[]] => [
+  all.filter(holds),
+  all.filter((one) => !holds(one)),
+];
+
+interface Prepared extends Resolved {
+  /** What runs before it, for all components of its section. */
+  readonly preparation: Resolved | undefined;
+}
+
+const prepared = (component: Resolved, preparations: readonly Resolved[]): Prepared => {
+  const { section } = component.merged.declared;
+  return { ...component, preparation: preparations.find(({ merged }) => merged.declared.section === section) };
+};
+
+const toDesired = (input: ComponentInput, component: Prepared, provider: ProviderName): DesiredComponent => {
   const { declared } = component.merged;
+  const { preparation } = component;
   const body = {
     name: component.name,
     provider,
@@ -154,12 +172,14 @@ const toDesired = (input: ComponentInput, component: Resolved, provider: Provide
     artifact: declared.artifact ?? input.artifact,
     entry: declared.entry === true,
     dependsOn: [...component.needs.keys()].toSorted(),
-    values: providerValues(component),
-    ...(input.hasOwnNetwork(provider) && { network: { reaches: findReachedPorts(component.found) } }),
+    values: { ...providerValues(component), ...(preparation && { prepare: providerValues(preparation) }) },
+    ...(input.hasOwnNetwork(provider) && { network: { reaches: findReachedPorts(allFound(component)) } }),
   };
   const { budget } = input;
   return { state: 'resolved', component: { ...body, revision: computeRevision(body), ...(budget && { budget }) } };
 };
+
+const allFound = ({ found, preparation }: Prepared): Resolved['found'] => [...found, ...(preparation?.found ?? [])];
 
 /** Only what references name: whoever writes the file could otherwise choose any port. */
 const findReachedPorts = (found: Resolved['found']): readonly number[] => {
@@ -194,15 +214,15 @@ const providerValues = ({ merged, values, found }: Resolved): JsonMap => {
 type Copies = ReadonlyMap<ComponentName, readonly ObservedComponent[]>;
 
 const findObstacle = (
-  { needs, found }: Resolved,
+  component: Prepared,
   desired: ReadonlyMap<ComponentName, DesiredComponent>,
   copies: Copies,
 ): string | undefined => {
-  for (const [needed, why] of needs) {
+  for (const [needed, why] of component.needs) {
     const obstacle = obstacleTo(needed, desired.get(needed), copies.get(needed));
     if (obstacle !== undefined) return `${why}: ${obstacle}`;
   }
-  for (const { variable } of found) if (variable.state === 'waiting') return variable.reason;
+  for (const { variable } of allFound(component)) if (variable.state === 'waiting') return variable.reason;
   return undefined;
 };
 

@@ -124,7 +124,9 @@ const resolve = ({ variables, values }: PolicyInput, text: string): ReturnType<t
 };
 
 const componentsOf = ({ file, components }: PolicyInput): readonly ComponentFacts[] => {
-  if (components.length > 0) return components.map((component) => factsOf(component, file));
+  // What prepares them ends before they run, within what the environment may use.
+  const running = components.filter(({ declared }) => declared.preparation !== true);
+  if (running.length > 0) return running.map((component) => factsOf(component, file));
   // Manifests name their components only when they are rendered; what is given to all of them can be checked before.
   const where = (path: readonly string[]) => placeOf(file, commonPath(path));
   return [{ ...resourceFacts('each component', commonValues(file.spec.environment), where), kind: undefined }];

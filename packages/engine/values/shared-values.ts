@@ -98,7 +98,7 @@ const resolveAll = (
   // An environment without components would be removed piece by piece.
   if (merged.length === 0) faults.push(failure('feature.unavailable', `${choice ?? 'this file'} is not available yet`));
   if (faults.length > 0) return { components: [], faults: distinct(faults) };
-  const names = new Set(merged.map(({ declared }) => declared.name));
+  const names = new Set(merged.flatMap(({ declared }) => (declared.preparation === true ? [] : [declared.name])));
   for (const component of merged) if (!isKnown(component)) known.set(component.declared, toShared(component, names));
   try {
     return { components: orderByNeed(merged.flatMap(({ declared }) => known.get(declared) ?? [])), faults: [] };
@@ -108,12 +108,15 @@ const resolveAll = (
 };
 
 const toShared = (merged: MergedComponent, names: ReadonlySet<string>): SharedComponent => {
-  const { name, kind, needs: dependsOn = [] } = merged.declared;
-  const variables = readVariables(merged);
+  const { name, kind, needs: dependsOn = [], preparation = false } = merged.declared;
+  const isOwn = ({ content }: Variable): boolean =>
+    content.kind === 'reference' && content.reference.namespace === undefined && names.has(content.reference.component);
+  // Before the components run there is nothing to refer to.
+  const variables = readVariables(merged).filter((variable) => !preparation || !isOwn(variable));
   const needs = new Map(dependsOn.map((needed) => [componentName(needed), `depends_on ${needed}`]));
-  for (const { content } of variables) {
-    if (content.kind !== 'reference' || content.reference.namespace !== undefined) continue;
-    if (names.has(content.reference.component)) needs.set(content.reference.component, content.reference.text);
+  for (const variable of variables) {
+    const { content } = variable;
+    if (content.kind === 'reference' && isOwn(variable)) needs.set(content.reference.component, content.reference.text);
   }
   // Parsed values leave out what is absent.
   const values = (kind.schema?.parse(merged.values) ?? merged.values) as JsonMap;

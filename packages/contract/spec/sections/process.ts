@@ -4,9 +4,12 @@ import { componentKinds, type DeploymentValues, deploymentValues } from '../comp
 import { parseDuration } from '../duration.ts';
 import { parseQuantity } from '../quantity.ts';
 import { isMap } from '../rules.ts';
-import { name } from '../scalars.ts';
+import { durationText, name } from '../scalars.ts';
 import { type ComponentKind, section } from '../section.ts';
 import { command } from '../workload.ts';
+
+/** What configuration calls it, beside the names of services. */
+const preparationName = 'prepare';
 
 const oneCopy = z
   .literal(1, 'must be 1, because `process` runs one copy of each service')
@@ -31,18 +34,21 @@ const services = z
   })
   .describe('The services of the environment, each a component.');
 
+const limitsOf = ({ limits: { cpu, memory } = {} }: NonNullable<DeploymentValues['resources']>): JsonMap => ({
+  ...(cpu === undefined ? {} : { cpu: parseQuantity(cpu) ?? null }),
+  ...(memory === undefined ? {} : { memoryBytes: parseQuantity(memory) ?? null }),
+});
+
 const kind: ComponentKind = {
   ...componentKinds.Deployment,
   schema: values,
   used: ['command', 'directory', 'env', 'ready', 'resources.limits'],
   toProviderValues({ command: run, directory: folder, ready: probe = {}, resources = {} }: DeploymentValues & JsonMap) {
     const { http, none, timeout = '' } = probe;
-    const { cpu, memory } = resources.limits ?? {};
     return {
       ...(run === undefined ? {} : { command: run }),
       ...(folder === undefined ? {} : { directory: folder }),
-      ...(cpu === undefined ? {} : { cpu: parseQuantity(cpu) ?? null }),
-      ...(memory === undefined ? {} : { memoryBytes: parseQuantity(memory) ?? null }),
+      ...limitsOf(resources),
       env: {},
       ready: http === undefined ? { kind: none === true ? 'none' : 'tcp' } : { kind: 'http', path: http },
       readyTimeoutSeconds: parseDuration(timeout) ?? 60,
@@ -50,17 +56,65 @@ const kind: ComponentKind = {
   },
 };
 
+const longestPreparation = '1h';
+
+/** Runs before the services, with what all of them have in common. */
+const preparation: ComponentKind = {
+  ...componentKinds.Deployment,
+  schema: values.extend({ timeout: durationText(longestPreparation).optional() }),
+  used: ['command', 'env', 'resources.limits', 'timeout'],
+  toProviderValues: ({ command: run, timeout, resources = {} }: DeploymentValues & JsonMap & { timeout?: string }) => ({
+    command: run ?? null,
+    env: {},
+    ...limitsOf(resources),
+    timeoutSeconds: parseDuration(timeout ?? '') ?? 600,
+  }),
+};
+
 export const process = section({
   name: 'process',
-  schema: z.strictObject({ services }).describe('Services run as plain processes on the machine of ephd.'),
-  available: { services: { '*': { '*': true, resources: { '*': true, requests: 'limited' } } } },
+  schema: z
+    .strictObject({
+      prepare: command
+        .optional()
+        .describe(
+          'Runs once for each commit before the services, in the same folder, such as `npm ci`. A string goes through `sh -c`.',
+        ),
+      prepare_timeout: durationText(longestPreparation)
+        .optional()
+        .describe('After this long `prepare` is ended and counts as failed. Default 10m.'),
+      services,
+    })
+    .refine(({ prepare, services: all }) => prepare === undefined || !Object.hasOwn(all, preparationName), {
+      message: `a service cannot be called ${preparationName} beside \`prepare\``,
+      path: ['services', preparationName],
+      when: ({ value }) => isMap({ value }) && isMap({ value: (value as { services?: unknown }).services }),
+    })
+    .describe('Services run as plain processes on the machine of ephd.'),
+  available: {
+    prepare: true,
+    prepare_timeout: true,
+    services: { '*': { '*': true, resources: { '*': true, requests: 'limited' } } },
+  },
   verbatim: ['services.*.env'],
   open: ['services.*'],
   provider: 'process',
   choice: true,
-  components({ services: all }) {
+  components({ prepare, prepare_timeout: timeout, services: all }) {
     const entry = Object.keys(all).find((one) => all[one]?.entry === true) ?? Object.keys(all)[0];
-    return Object.entries(all).map(([one, { depends_on: needs = [], entry: _, ...own }]) => ({
+    const before =
+      prepare === undefined
+        ? []
+        : [
+            {
+              name: preparationName,
+              kind: preparation,
+              values: { command: prepare, ...(timeout && { timeout }) },
+              path: [],
+              preparation: true as const,
+            },
+          ];
+    const running = Object.entries(all).map(([one, { depends_on: needs = [], entry: _, ...own }]) => ({
       name: one,
       kind,
       // The compiler takes optional keys for keys that may hold undefined; parsed values leave them out.
@@ -69,5 +123,6 @@ export const process = section({
       needs,
       entry: one === entry,
     }));
+    return [...before, ...running];
   },
 });
