@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CommitSha, ComponentName, Identity, ObservedComponent, ProviderName, ResolvedComponent } from '@eph/contract';
+import type { ComponentName, Identity, ObservedComponent, Part, ProviderName, ResolvedComponent } from '@eph/contract';
 import type { Place } from './cgroups.ts';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
+import { openLimits } from './environment-limits.ts';
 import { sentence } from './faults.ts';
+import type { PartLog } from './follow-logs.ts';
 import { Instance, type InstanceHost } from './instance.ts';
 import { loopback } from './ports.ts';
+import { checkoutOf, type Preparations } from './preparations.ts';
 import { isRunning, type ProcessIdentity, type RunningProcess } from './processes.ts';
-import { type ComponentRecord, type InstanceRecord, instanceId, writeRecord } from './records.ts';
+import { type ComponentRecord, type InstanceRecord, instanceId, type PreparationRecord, writeRecord } from './records.ts';
 import type { Service } from './service.ts';
 import { computeServiceEnvironment } from './service-environment.ts';
 import { type Checkout, resolveDirectory, type Trees } from './trees.ts';
@@ -23,7 +26,11 @@ interface Versions {
 export interface ComponentHost {
   readonly identity: Identity;
   readonly trees: Trees;
+  readonly preparations: Preparations;
 }
+
+/** What the part of a component that prepares its checkout is called. */
+const preparationName = 'prepare';
 
 export class Component implements InstanceHost {
   readonly name: ComponentName;
@@ -49,8 +56,36 @@ export class Component implements InstanceHost {
     return [...retiring, current, next].filter((one) => one !== null);
   }
 
-  get commits(): readonly CommitSha[] {
-    return this.instances.map((one) => one.record.commit);
+  get checkouts(): readonly string[] {
+    return this.instances.map((one) => checkoutOf(one.record));
+  }
+
+  /** Those of its checkouts that are prepared. */
+  get #preparedCheckouts(): readonly string[] {
+    const prepared = this.instances.filter(({ record }) => record.service.prepare !== undefined);
+    return [...new Set(prepared.map(({ record }) => checkoutOf(record)))];
+  }
+
+  /** What its versions write, and what prepared their checkouts wrote before. */
+  get logs(): readonly PartLog[] {
+    const { preparations } = this.#environment;
+    return [
+      ...this.#preparedCheckouts.map((one) => ({ part: preparationName, log: preparations.logOf(one) })),
+      ...this.instances.map(({ record, log }) => ({ part: record.id, log })),
+    ];
+  }
+
+  get #parts(): readonly Part[] {
+    const { preparations } = this.#environment;
+    return [
+      ...this.#preparedCheckouts.map((one) => ({
+        instance: preparationName,
+        image: null,
+        restarts: 0,
+        message: describePreparation(preparations.read(one)),
+      })),
+      ...this.instances.map((one) => one.part),
+    ];
   }
 
   /** An instance without a recorded process can still be found by its marker. */
@@ -88,7 +123,7 @@ export class Component implements InstanceHost {
       retiring: retiring.length > 0,
       upstream: outputs['url'] ?? null,
       outputs,
-      ...(parts && { parts: this.instances.map((one) => one.part) }),
+      ...(parts && { parts: this.#parts }),
     };
   }
 
@@ -108,8 +143,12 @@ export class Component implements InstanceHost {
 
   /** Starts a new version. One that was not ready yet is retired. */
   async #begin(wanted: ResolvedComponent, service: Service, signal: AbortSignal): Promise<void> {
-    using _pin = this.#environment.trees.pin(wanted.commit);
-    const checkout = resolveDirectory(await this.#environment.trees.ensure(wanted.commit, signal), service.directory ?? '.');
+    const { trees, preparations } = this.#environment;
+    const name = checkoutOf({ commit: wanted.commit, service });
+    using _pin = trees.pin(name);
+    const tree = await trees.ensure(name, wanted.commit, signal);
+    const isPrepared = service.prepare === undefined || preparations.read(name)?.state === 'finished';
+    const checkout = isPrepared ? resolveDirectory(tree, service.directory ?? '.') : undefined;
     const port = await this.#context.ports.choose();
     try {
       signal.throwIfAborted();
@@ -153,8 +192,14 @@ export class Component implements InstanceHost {
     return this.#context.layout.home(this.#environment.identity.id, this.name, instance);
   }
 
-  async prepare({ commit, service }: InstanceRecord, signal: AbortSignal): Promise<Checkout> {
-    return resolveDirectory(await this.#environment.trees.ensure(commit, signal), service.directory ?? '.');
+  async checkOut(record: InstanceRecord, signal: AbortSignal): Promise<Checkout> {
+    const { trees, preparations } = this.#environment;
+    const { commit, service } = record;
+    const tree =
+      service.prepare === undefined
+        ? await trees.ensure(checkoutOf(record), commit, signal)
+        : await preparations.ensure(record, service.prepare, signal);
+    return resolveDirectory(tree, service.directory ?? '.');
   }
 
   variablesOf({ id, service, port }: InstanceRecord): Record<string, string> {
@@ -164,10 +209,8 @@ export class Component implements InstanceHost {
     return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port, secretOf, url });
   }
 
-  limit({ service: { cpu, memoryBytes }, budget }: InstanceRecord): readonly string[] {
-    const { cgroups, budget: ours } = this.#context;
-    const environment = { ...ours, cpu: least(ours.cpu, budget?.cpu), memoryBytes: least(ours.memoryBytes, budget?.memoryBytes) };
-    return cgroups.open(this.#place, { environment, component: { cpu, memoryBytes } });
+  limit({ service, budget }: InstanceRecord): readonly string[] {
+    return openLimits(this.#context, this.#place, service, budget);
   }
 
   countMemoryKills(): number {
@@ -268,9 +311,9 @@ export class Component implements InstanceHost {
   }
 }
 
-const least = (...amounts: readonly (number | undefined)[]): number | undefined => {
-  const known = amounts.filter((one) => one !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
+const describePreparation = (record: PreparationRecord | undefined): string => {
+  if (record?.state === 'failed') return record.message;
+  return record?.state === 'finished' ? `It took ${record.seconds.toFixed(1)} s.` : 'It has not finished yet.';
 };
 
 const outputsOf = (port: number): ObservedComponent['outputs'] => ({

@@ -16,6 +16,7 @@ import { Component, type ComponentHost } from './component.ts';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
 import { isAbsent, sentence } from './faults.ts';
+import { Preparations } from './preparations.ts';
 import type { RunningProcess } from './processes.ts';
 import {
   type ComponentRecord,
@@ -43,6 +44,7 @@ export class Environment implements ComponentHost {
   #held: boolean;
   readonly #context: Context;
   #trees: Trees | undefined;
+  #preparations: Preparations | undefined;
   readonly #components = new Map<ComponentName, Component>();
   #unreadable: ReadonlyMap<ComponentName, Unreadable> = allReadable;
   /** When the list of components last changed on disk, as far as it was read. */
@@ -64,12 +66,17 @@ export class Environment implements ComponentHost {
   get trees(): Trees {
     const { layout, scratch, exportTree } = this.#context;
     this.#trees ??= new Trees(
-      join(layout.environment(this.identity.id), 'trees'),
+      layout.trees(this.identity.id),
       scratch,
       (commit, draft, signal) => exportTree(this.identity.project, commit, draft, signal),
-      () => this.components.flatMap((one) => one.commits),
+      () => this.components.flatMap((one) => one.checkouts),
     );
     return this.#trees;
+  }
+
+  get preparations(): Preparations {
+    this.#preparations ??= new Preparations(this.#context, this);
+    return this.#preparations;
   }
 
   component(name: ComponentName): Component | undefined {
@@ -192,6 +199,7 @@ export class Environment implements ComponentHost {
   /** Ends everything that runs for a component. */
   async end(name: ComponentName, signal: AbortSignal): Promise<void> {
     await this.#components.get(name)?.end(signal);
+    if (this.isLast(name)) await this.#preparations?.end();
     if (this.#unreadable.has(name)) await this.#endUnknown(name, signal);
   }
 

@@ -1,52 +1,57 @@
 import type { LogEntry, LogOptions } from '@eph/engine/provider/provider';
-import type { Instance } from './instance.ts';
-import type { LogReader, TimedLine } from './log-file.ts';
+import type { LogFile, LogReader, TimedLine } from './log-file.ts';
 import { pause } from './pause.ts';
 
 const checkEveryMs = 100;
+
+/** What one part of a component writes. */
+export interface PartLog {
+  readonly part: string;
+  readonly log: LogFile;
+}
 
 /**
  * The lines of a component: of the version that serves, of the one on its way, and of those that retire. Ends when the component
  * is gone, when the signal aborts, or, without `follow`, at the end of what is there.
  */
 export async function* followLogs(
-  instances: () => readonly Instance[] | undefined,
+  logs: () => readonly PartLog[] | undefined,
   { tail, since, follow, signal }: LogOptions,
 ): AsyncGenerator<LogEntry> {
-  const readers = new Map<Instance, LogReader>();
+  const readers = new Map<LogFile, LogReader>();
   const entries: LogEntry[] = [];
   // Times are right to a second, and a line that may be new enough is.
   const from = since === undefined ? '' : new Date(Math.floor(since.getTime() / 1000) * 1000).toISOString();
-  const select = ({ record }: Instance, lines: readonly TimedLine[]): readonly LogEntry[] =>
-    lines.filter(({ at }) => (at ?? '') >= from).map((line) => ({ ...line, part: record.id }));
-  for (const instance of instances() ?? []) {
-    const { reader, lines } = instance.log.openReader(tail);
-    readers.set(instance, reader);
-    entries.push(...select(instance, lines), ...(follow ? [] : select(instance, reader.finish())));
+  const select = ({ part }: PartLog, lines: readonly TimedLine[]): readonly LogEntry[] =>
+    lines.filter(({ at }) => (at ?? '') >= from).map((line) => ({ ...line, part }));
+  for (const one of logs() ?? []) {
+    const { reader, lines } = one.log.openReader(tail);
+    readers.set(one.log, reader);
+    entries.push(...select(one, lines), ...(follow ? [] : select(one, reader.finish())));
   }
   if (tail > 0) yield* entries.slice(-tail);
   while (follow && !signal.aborted) {
-    const present = instances();
+    const present = logs();
     if (present === undefined) return;
     let news = 0;
-    for (const instance of present) {
-      const fresh = readerOf(instance, readers).read();
+    for (const one of present) {
+      const fresh = readerOf(one.log, readers).read();
       news += fresh.length;
-      for (const entry of select(instance, fresh)) {
+      for (const entry of select(one, fresh)) {
         if (signal.aborted) return;
         yield entry;
       }
     }
-    for (const instance of readers.keys()) if (!present.includes(instance)) readers.delete(instance);
+    for (const log of readers.keys()) if (!present.some((one) => one.log === log)) readers.delete(log);
     if (news === 0) await pause(checkEveryMs, signal);
   }
 }
 
 /** A version that started meanwhile is read from its beginning. */
-const readerOf = (instance: Instance, readers: Map<Instance, LogReader>): LogReader => {
-  const known = readers.get(instance);
+const readerOf = (log: LogFile, readers: Map<LogFile, LogReader>): LogReader => {
+  const known = readers.get(log);
   if (known !== undefined) return known;
-  const reader = instance.log.openReaderAtStart();
-  readers.set(instance, reader);
+  const reader = log.openReaderAtStart();
+  readers.set(log, reader);
   return reader;
 };

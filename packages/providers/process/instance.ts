@@ -1,14 +1,16 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync } from 'node:fs';
-import { constants } from 'node:os';
-import { type ComponentVersion, EphError, type Health, type Part, redact } from '@eph/contract';
+import { type ComponentVersion, type Health, type Part, redact } from '@eph/contract';
+import { confine } from './confinement.ts';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
+import { describeEnd } from './ending.ts';
 import { isDiskFull, sentence } from './faults.ts';
 import { launch } from './launch.ts';
 import { LogFile } from './log-file.ts';
 import { pause } from './pause.ts';
 import { isFree } from './ports.ts';
+import { PreparationFailed } from './preparations.ts';
 import type { ProcessIdentity } from './processes.ts';
 import { watchReadiness } from './readiness.ts';
 import type { InstanceRecord } from './records.ts';
@@ -19,8 +21,8 @@ export interface InstanceHost {
   markerOf(instance: string): string;
   logPathOf(instance: string): string;
   homeOf(instance: string): string;
-  /** Makes the checkout if it is not there. */
-  prepare(record: InstanceRecord, signal: AbortSignal): Promise<Checkout>;
+  /** Makes the checkout if it is not there, and prepares it. */
+  checkOut(record: InstanceRecord, signal: AbortSignal): Promise<Checkout>;
   variablesOf(record: InstanceRecord): Readonly<Record<string, string>>;
   /** Writes the record; throws if that is not possible, and then nothing has changed. */
   save(record: InstanceRecord): void;
@@ -39,14 +41,8 @@ interface Running {
   readonly child: ChildProcess | undefined;
 }
 
-/** A shell reports that a signal ended its command as a code above 128. */
-const describeEnd = (code: number | null, signal: string | null, isSandboxed: boolean): string => {
-  const number = isSandboxed ? (code ?? 0) - 128 : 0;
-  const name = signal ?? Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
-  if (name !== undefined) return `It was ended by ${name}.`;
-  return code === 0 ? 'It exited with code 0; run it in the foreground.' : `It exited with code ${code}.`;
-};
-
+const started = 'It has been started and is not ready yet.';
+const preparing = 'Its checkout is being prepared.';
 const endedUnseen = 'It ended; an earlier ephd had started it, so its exit code is not known.';
 
 /** One start of one version of a component: keeps its process running, and knows how it is. */
@@ -66,6 +62,8 @@ export class Instance {
   #restarts = 0;
   #lastEnd = '';
   #memoryKills = 0;
+  /** Nothing is tried again until there is a new version. */
+  #isStalled = false;
 
   constructor(context: Context, host: InstanceHost, record: InstanceRecord) {
     this.#context = context;
@@ -75,7 +73,7 @@ export class Instance {
     this.#wasReadyOnPort = record.readyAt !== null;
     this.#health =
       record.readyAt === null
-        ? { health: 'starting', message: 'It has been started and is not ready yet.', since: record.createdAt }
+        ? { health: 'starting', message: started, since: record.createdAt }
         : { health: 'ready', message: '', since: record.readyAt };
     context.ports.claim(record.port);
   }
@@ -97,11 +95,12 @@ export class Instance {
     return { instance: this.#record.id, image: null, restarts: this.#restarts, message };
   }
 
-  /** Starts it for the first time and looks after it from now on. */
-  async begin(checkout: Checkout): Promise<void> {
+  /** Starts it for the first time, at once where its checkout is ready, and looks after it from now on. */
+  async begin(checkout: Checkout | undefined): Promise<void> {
     // Before it can write anything: what it writes unwatched has no time.
     this.#context.rotation.watch(this.log);
-    this.#lookAfter(await this.#tryLaunch(checkout));
+    if (checkout === undefined) this.#setHealth('starting', preparing);
+    this.#lookAfter(checkout && (await this.#tryLaunch(checkout)));
   }
 
   /** Takes over an instance of an earlier ephd: goes on with its process if that is still there, and starts it again if not. */
@@ -114,6 +113,8 @@ export class Instance {
     }
     if (this.#record.readyAt !== null)
       this.#setHealth('failing', 'It was not running when ephd started, and is being started again.');
+    else if (this.#record.service.prepare !== undefined) this.#setHealth('starting', preparing);
+    this.#restarts += 1;
     this.#lookAfter(undefined);
   }
 
@@ -160,18 +161,20 @@ export class Instance {
         if (performance.now() - since >= goodLifeMs) delay = restartFirstMs;
         await this.#reportEnd(ending);
       }
+      if (this.#isStalled) return;
       await pause(delay, this.#life.signal);
       delay = Math.min(delay * 2, restartMaxMs);
+      this.#restarts += 1;
       if (!this.#over) running = await this.#start();
     }
   }
 
   /** Starts the process again, after whatever is left of the one before is gone: nothing runs twice. */
   async #start(): Promise<Running | undefined> {
-    this.#restarts += 1;
     try {
       await this.#endProcesses();
-      const checkout = await this.#host.prepare(this.#record, this.#life.signal);
+      const checkout = await this.#host.checkOut(this.#record, this.#life.signal);
+      if (this.#health.message === preparing) this.#setHealth('starting', started);
       await this.#settlePort();
       return await this.#tryLaunch(checkout);
     } catch (error) {
@@ -215,15 +218,9 @@ export class Instance {
       mkdirSync(home, { recursive: true, mode: 0o700 });
       const log = this.log.openForService();
       files.push(log);
-      const { service, port, network, isConfined } = this.#record;
-      const { sandbox } = this.#context;
-      const { isolation } = sandbox;
-      if (isolation.state === 'trusted' && (isConfined || network !== undefined))
-        throw new EphError('isolation.missing', `it ran in a sandbox, and now there is none: ${isolation.because}.`);
-      const { command } = service;
-      const words = typeof command === 'string' ? ['sh', '-c', command] : command;
+      const { service, port } = this.#record;
       const variables = this.#host.variablesOf(this.#record);
-      const confined = sandbox.confine({ ...checkout, words, home, variables, network: network && { ...network, port } });
+      const confined = confine(this.#context, this.#record, { command: service.command, checkout, home, variables, port });
       if (confined.input !== undefined) files.push(confined.input);
       const limits = this.#host.limit(this.#record);
       const record = (identity: ProcessIdentity) => this.#save({ ...this.#record, process: identity });
@@ -289,10 +286,10 @@ export class Instance {
   async #reportEnd(observed: string): Promise<void> {
     let ending = observed;
     try {
-      const hint = this.log.readLastLine();
+      const [hint] = this.log.readLastLines(1);
       const kills = this.#host.countMemoryKills();
       if (kills > this.#memoryKills) ending = 'It was ended because its environment used all the memory that it may use.';
-      const said = [ending, ...(hint === '' ? [] : [`Its last line was: ${hint}`])];
+      const said = [ending, ...(hint === undefined ? [] : [`Its last line was: ${hint}`])];
       this.#lastEnd = redact(said.join(' '));
       this.#fail(said.join(' '));
       const left = await this.#endProcesses();
@@ -308,6 +305,7 @@ export class Instance {
   }
 
   #failToStart(error: unknown): void {
+    this.#isStalled = error instanceof PreparationFailed;
     const why = isDiskFull(error) ? 'the disk that holds the data folder is full. Free some space.' : sentence(error);
     this.#fail(`It could not be started: ${why}`);
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CommitSha, type ComponentName, type EnvironmentId, environmentId } from '@eph/contract';
+import { type ComponentName, type EnvironmentId, environmentId } from '@eph/contract';
 import { isAbsent } from './faults.ts';
 
 /**
@@ -10,7 +10,8 @@ import { isAbsent } from './faults.ts';
  *     provider.json                       shows that the disk is mounted
  *     .scratch/                           folders being created or removed
  *     <environment>/environment.json      its identity, and whether it is held
- *     <environment>/trees/<commit>/       checkouts, shared by the components
+ *     <environment>/trees/<checkout>/     shared by the components; its name is the commit, and how it is prepared
+ *     <environment>/trees/<checkout>.prepared/preparation.json, log, log.times, log.1, log.1.times, home/
  *     <environment>/components/<component>/component.json
  *     <environment>/components/<component>/<instance>/log, log.times, log.1, log.1.times
  *     <environment>/components/<component>/<instance>/home/
@@ -59,8 +60,28 @@ export class Layout {
     return join(this.component(id, component), instance, 'home');
   }
 
-  tree(id: EnvironmentId, commit: CommitSha): string {
-    return join(this.root, id, 'trees', commit);
+  trees(id: EnvironmentId): string {
+    return join(this.root, id, 'trees');
+  }
+
+  preparation(id: EnvironmentId, checkout: string): string {
+    return join(this.trees(id), `${checkout}${preparedEnding}`);
+  }
+
+  preparationRecord(id: EnvironmentId, checkout: string): string {
+    return join(this.preparation(id, checkout), 'preparation.json');
+  }
+
+  preparationLog(id: EnvironmentId, checkout: string): string {
+    return join(this.preparation(id, checkout), 'log');
+  }
+
+  preparationHome(id: EnvironmentId, checkout: string): string {
+    return join(this.preparation(id, checkout), 'home');
+  }
+
+  preparationMarker(id: EnvironmentId, checkout: string): string {
+    return `${this.marker(id)}${preparationPart}/${checkout}`;
   }
 
   /** The prefix of the markers of the data folder, an environment, a component or an instance. */
@@ -69,6 +90,14 @@ export class Layout {
     return `${parts.join('/')}/${instance ?? ''}`;
   }
 }
+
+/** In a marker, in place of a component, whose names have no dots. */
+export const preparationPart = '.prepare';
+
+const preparedEnding = '.prepared';
+
+/** The checkout that an entry of the folder of trees belongs to. */
+export const checkoutOfEntry = (entry: string): string => entry.replace(/\.prepared$/, '');
 
 /** Of all environments that have a folder in the data folder. */
 export const readIds = (root: string): readonly EnvironmentId[] =>

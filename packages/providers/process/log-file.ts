@@ -97,11 +97,11 @@ export class LogFile {
     }
   }
 
-  /** The last line with something on it, shortened: a hint for a message. */
-  readLastLine(): string {
+  /** The last lines with something on them, shortened: a hint for a message. */
+  readLastLines(count: number): readonly string[] {
     const lines = readEnd(this.path, 4096).toString('latin1').split('\n');
-    const last = lines.findLast((line) => line.trim() !== '') ?? '';
-    return cleanLine(Buffer.from(last, 'latin1')).trim().slice(0, 200);
+    const last = lines.filter((line) => line.trim() !== '').slice(-count);
+    return last.map((line) => cleanLine(Buffer.from(line, 'latin1')).trim().slice(0, 200));
   }
 
   openReaderAtStart(): LogReader {

@@ -3,6 +3,7 @@ import { componentName, environmentId } from '@eph/contract';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
 import type { Environments } from './environments.ts';
+import { preparationPart } from './layout.ts';
 import { readComponent } from './records.ts';
 
 /**
@@ -24,6 +25,8 @@ export const endOrphans = async (context: Context, environments: Environments, s
 const belongs = (marker: string, { layout }: Context, environments: Environments): boolean => {
   const [, environmentPart = '', componentPart = '', instance = ''] = marker.split('/');
   const id = environmentId(environmentPart);
+  if (componentPart === preparationPart)
+    return environments.get(id)?.preparations.isRunning(instance) ?? existsSync(layout.environment(id));
   const name = componentName(componentPart);
   const component = environments.get(id)?.component(name);
   if (component !== undefined) return component.instances.some((one) => one.record.id === instance);

@@ -152,7 +152,7 @@ export class ProcessHarness implements AsyncDisposable {
 
   /** A number that a service wrote into its checkout. */
   async readTreeNumber({ commit }: ResolvedComponent, file: string): Promise<number> {
-    const path = join(this.layout.tree(identity.id, commit), file);
+    const path = join(this.layout.trees(identity.id), commit, file);
     await until(`${file} was written`, () => existsSync(path) && readFileSync(path, 'utf8').endsWith('\n'));
     return Number(readFileSync(path, 'utf8'));
   }

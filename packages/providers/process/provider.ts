@@ -113,7 +113,7 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       if (find() === undefined) {
         throw new EphError('api.not_found', `There is no component ${component} in environment ${environment}.`);
       }
-      yield* followLogs(() => find()?.instances, logOptions);
+      yield* followLogs(() => find()?.logs, logOptions);
     },
 
     watch(changed, signal) {

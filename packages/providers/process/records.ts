@@ -55,6 +55,24 @@ const environmentSchema = z
   })
   .transform(({ held, ...identity }) => ({ identity, held }));
 
+const processSchema = z.object({
+  pid: z.int().min(2),
+  startTime: z.string(),
+  bootId: z.string(),
+  isSandboxed: z.boolean().exactOptional(),
+});
+
+/** How far the preparation of a checkout is. */
+export type PreparationRecord = Readonly<z.output<typeof preparationSchema>>;
+
+const preparationSchema = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('running'), process: processSchema }),
+  z.object({ state: z.literal('finished'), seconds: z.number() }),
+  z.object({ state: z.literal('failed'), message: z.string() }),
+]);
+
+export const readPreparation = (path: string): ReadRecord<PreparationRecord> => readRecord(path, preparationSchema);
+
 /** One start of one version. It keeps its id and its log through restarts of the process. */
 export type InstanceRecord = Readonly<z.output<typeof instanceSchema>>;
 
@@ -74,9 +92,7 @@ const instanceSchema = z.object({
   /** When it took over; null until then. */
   readyAt: z.string().nullable(),
   /** Null from the intent to start it until it is known. */
-  process: z
-    .object({ pid: z.int().min(2), startTime: z.string(), bootId: z.string(), isSandboxed: z.boolean().exactOptional() })
-    .nullable(),
+  process: processSchema.nullable(),
 });
 
 /** All that is known of a component. One file, replaced as a whole, so that versions change places in one step. */
@@ -125,7 +141,7 @@ const readRecord = <T>(path: string, schema: z.ZodType<T>): ReadRecord<T> => {
  */
 export const writeRecord = (
   path: string,
-  record: (Identity & { readonly held?: boolean }) | ComponentRecord,
+  record: (Identity & { readonly held?: boolean }) | ComponentRecord | PreparationRecord,
   options: { durable: boolean },
 ): void => {
   const draft = `${path}.tmp`;

@@ -9,8 +9,8 @@ export const markerVariable = 'EPH_INSTANCE';
 
 export const computeServiceEnvironment = (
   own: Readonly<Record<string, string | undefined>>,
-  service: Service,
-  facts: { readonly marker: string; readonly port: number } & Parameters<typeof fillInParts>[1],
+  service: Pick<Service, 'env' | 'secretEnv'>,
+  facts: { readonly marker: string; readonly port?: number } & Parameters<typeof fillInParts>[1],
 ): Record<string, string> => {
   const base: Record<string, string> = { PATH: '/usr/local/bin:/usr/bin:/bin' };
   for (const name of inherited) {
@@ -20,5 +20,5 @@ export const computeServiceEnvironment = (
   const { marker, port } = facts;
   const variables: Record<string, string> = { ...base, ...service.env };
   for (const [name, parts] of Object.entries(service.secretEnv ?? {})) variables[name] = fillInParts(parts, facts);
-  return { ...variables, PORT: String(port), [markerVariable]: marker };
+  return { ...variables, ...(port !== undefined && { PORT: String(port) }), [markerVariable]: marker };
 };

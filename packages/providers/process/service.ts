@@ -23,20 +23,26 @@ const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a variabl
 const slice = z.strictObject({ start: z.number(), length: z.number() }).exactOptional();
 const latePart = z.union([z.strictObject({ secret: text, slice }), z.strictObject({ url: z.literal(true), slice })]);
 
-export const serviceSchema = z.strictObject({
+const run = z.strictObject({
   command: z.union([text.min(1).max(longestText), z.array(text.max(longestText)).min(1).max(1000)]),
-  directory: text.max(4096).optional(),
   env: z.record(variable, text.max(longestText)),
   /** Texts in which secrets and the URL of the environment are filled in at each start, so that none is stored on disk. */
   secretEnv: z.record(variable, z.array(z.union([text.max(longestText), latePart])).max(1000)).optional(),
-  ready: probe,
   /** The most that it may use: cores, and bytes. */
   cpu: z.number().positive().exactOptional(),
   memoryBytes: z.number().positive().exactOptional(),
+});
+
+export const serviceSchema = run.extend({
+  directory: text.max(4096).optional(),
+  ready: probe,
   readyTimeoutSeconds: z.number().positive().max(3600),
+  /** Runs in the checkout before the services. */
+  prepare: run.extend({ timeoutSeconds: z.number().positive().max(3600) }).exactOptional(),
 });
 
 export type Service = z.output<typeof serviceSchema>;
+export type Prepare = NonNullable<Service['prepare']>;
 export type Probe = Service['ready'];
 
 export const parseService = (component: ResolvedComponent): Service => {

@@ -1,22 +1,24 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, renameSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { type CommitSha, EphError } from '@eph/contract';
+import { checkoutOfEntry } from './layout.ts';
 import type { Scratch } from './scratch.ts';
 
 export type ExportTree = (commit: CommitSha, folder: string, signal: AbortSignal) => Promise<void>;
 
-const noPins: readonly CommitSha[] = [];
+const noPins: readonly string[] = [];
 
 export class Trees {
   readonly #folder: string;
   readonly #scratch: Scratch;
   readonly #exportTree: ExportTree;
-  readonly #used: () => Iterable<CommitSha>;
+  /** The names of those in use. */
+  readonly #used: () => Iterable<string>;
   /** The checkouts being created. Usually absent, to save memory: there may be thousands of environments. */
-  #making: Map<CommitSha, Promise<void>> | undefined;
-  #pins: readonly CommitSha[] = noPins;
+  #making: Map<string, Promise<void>> | undefined;
+  #pins: readonly string[] = noPins;
 
-  constructor(folder: string, scratch: Scratch, exportTree: ExportTree, used: () => Iterable<CommitSha>) {
+  constructor(folder: string, scratch: Scratch, exportTree: ExportTree, used: () => Iterable<string>) {
     this.#folder = folder;
     this.#scratch = scratch;
     this.#exportTree = exportTree;
@@ -24,28 +26,28 @@ export class Trees {
   }
 
   /** Protects a checkout from removal until the returned value is disposed. */
-  pin(commit: CommitSha): Disposable {
-    this.#pins = [...this.#pins, commit];
+  pin(checkout: string): Disposable {
+    this.#pins = [...this.#pins, checkout];
     return {
       [Symbol.dispose]: () => {
-        this.#pins = this.#pins.toSpliced(this.#pins.indexOf(commit), 1);
+        this.#pins = this.#pins.toSpliced(this.#pins.indexOf(checkout), 1);
       },
     };
   }
 
   /** Returns the folder of the checkout. Of components that start together, the first creates it and the others wait. */
-  async ensure(commit: CommitSha, signal: AbortSignal): Promise<string> {
-    const folder = join(this.#folder, commit);
+  async ensure(checkout: string, commit: CommitSha, signal: AbortSignal): Promise<string> {
+    const folder = join(this.#folder, checkout);
     if (existsSync(folder)) return folder;
     this.#making ??= new Map();
     // Each waits for the previous one and then checks itself: that one may have failed or been aborted.
-    const before = this.#making.get(commit) ?? Promise.resolve();
+    const before = this.#making.get(checkout) ?? Promise.resolve();
     const turn = before.catch(() => undefined).then(() => this.#make(commit, folder, signal));
-    this.#making.set(commit, turn);
+    this.#making.set(checkout, turn);
     try {
       await turn;
     } finally {
-      if (this.#making?.get(commit) === turn) this.#making.delete(commit);
+      if (this.#making?.get(checkout) === turn) this.#making.delete(checkout);
       if (this.#making?.size === 0) this.#making = undefined;
     }
     return folder;
@@ -66,10 +68,18 @@ export class Trees {
     }
   }
 
+  has(checkout: string): boolean {
+    return existsSync(join(this.#folder, checkout));
+  }
+
+  async discard(checkout: string): Promise<void> {
+    await this.#scratch.discard(join(this.#folder, checkout));
+  }
+
   async collect(): Promise<void> {
     if (!existsSync(this.#folder)) return;
     const needed = new Set<string>([...this.#used(), ...this.#pins]);
-    const unused = readdirSync(this.#folder).filter((name) => !needed.has(name));
+    const unused = readdirSync(this.#folder).filter((name) => !needed.has(checkoutOfEntry(name)));
     await Promise.all(unused.map((name) => this.#scratch.discard(join(this.#folder, name))));
   }
 }

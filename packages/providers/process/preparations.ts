@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { closeSync, mkdirSync, rmSync } from 'node:fs';
+import type { Identity } from '@eph/contract';
+import { confine } from './confinement.ts';
+import type { Context } from './context.ts';
+import { endProcesses } from './end-processes.ts';
+import { openLimits } from './environment-limits.ts';
+import { LogFile } from './log-file.ts';
+import { type PreparationResult, runPreparation } from './preparation.ts';
+import type { ProcessIdentity } from './processes.ts';
+import { type InstanceRecord, type PreparationRecord, readPreparation, writeRecord } from './records.ts';
+import type { Prepare } from './service.ts';
+import { computeServiceEnvironment } from './service-environment.ts';
+import type { Trees } from './trees.ts';
+
+/** The checkout stays unusable until something about it changes: a new commit, or other values. */
+export class PreparationFailed extends Error {}
+
+/** The name of the checkout that a version runs in. What is prepared in different ways is kept apart. */
+export const checkoutOf = ({ commit, service: { prepare } }: Pick<InstanceRecord, 'commit' | 'service'>): string =>
+  prepare === undefined ? commit : `${commit}-${createHash('sha256').update(JSON.stringify(prepare)).digest('hex').slice(0, 8)}`;
+
+export interface PreparationHost {
+  readonly identity: Identity;
+  readonly trees: Trees;
+}
+
+interface Run {
+  readonly done: Promise<PreparationResult>;
+  readonly ending: AbortController;
+  waiting: number;
+}
+
+const never = new AbortController().signal;
+
+/**
+ * Prepares the checkouts of an environment, each once, for all components that run there. A record outside the checkout says whether
+ * that is finished: a checkout in which it was cut off is thrown away.
+ */
+export class Preparations {
+  readonly #context: Context;
+  readonly #host: PreparationHost;
+  readonly #runs = new Map<string, Run>();
+  readonly #logs = new Map<string, LogFile>();
+
+  constructor(context: Context, host: PreparationHost) {
+    this.#context = context;
+    this.#host = host;
+  }
+
+  isRunning(checkout: string): boolean {
+    return this.#runs.has(checkout);
+  }
+
+  /** Undefined before it has begun, and for a record that cannot be read: then it is done again. */
+  read(checkout: string): PreparationRecord | undefined {
+    const read = readPreparation(this.#context.layout.preparationRecord(this.#host.identity.id, checkout));
+    return read.state === 'read' ? read.record : undefined;
+  }
+
+  /** The same for each checkout every time. */
+  logOf(checkout: string): LogFile {
+    const { layout, now } = this.#context;
+    const log = this.#logs.get(checkout) ?? new LogFile(layout.preparationLog(this.#host.identity.id, checkout), now);
+    this.#logs.set(checkout, log);
+    return log;
+  }
+
+  /** Returns the prepared checkout. If nobody waits for it any more, it is ended. */
+  async ensure(record: InstanceRecord, prepare: Prepare, signal: AbortSignal): Promise<string> {
+    const checkout = checkoutOf(record);
+    const { trees } = this.#host;
+    const before = this.read(checkout);
+    if (before?.state === 'failed') throw new PreparationFailed(before.message);
+    if (before?.state !== 'finished' || !trees.has(checkout)) {
+      const run = this.#runs.get(checkout) ?? this.#start(checkout, record, prepare);
+      const result = await waitFor(run, signal);
+      if (result.state === 'failed') throw new PreparationFailed(result.message);
+    }
+    return await trees.ensure(checkout, record.commit, signal);
+  }
+
+  /** Ends all that run. */
+  async end(): Promise<void> {
+    const runs = [...this.#runs.values()];
+    for (const { ending } of runs) ending.abort();
+    await Promise.allSettled(runs.map(({ done }) => done));
+  }
+
+  #start(checkout: string, record: InstanceRecord, prepare: Prepare): Run {
+    const ending = new AbortController();
+    const done = this.#prepare(checkout, record, prepare, ending.signal).finally(() => this.#runs.delete(checkout));
+    const run = { done, ending, waiting: 0 };
+    this.#runs.set(checkout, run);
+    return run;
+  }
+
+  async #prepare(checkout: string, instance: InstanceRecord, prepare: Prepare, signal: AbortSignal): Promise<PreparationResult> {
+    const { layout, scratch, cgroups, secretOf, urlOf } = this.#context;
+    const { identity, trees } = this.#host;
+    const marker = layout.preparationMarker(identity.id, checkout);
+    const before = this.read(checkout);
+    if (before !== undefined) await this.#throwAway(checkout, before, marker);
+    const folder = layout.preparation(identity.id, checkout);
+    rmSync(folder, { recursive: true, force: true });
+    const home = layout.preparationHome(identity.id, checkout);
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    const path = layout.preparationRecord(identity.id, checkout);
+    const write = (record: PreparationRecord): void => writeRecord(path, record, { durable: false });
+    const place = { environment: identity.id, component: preparationGroup };
+    const tree = await trees.ensure(checkout, instance.commit, signal);
+    const facts = { marker, secretOf: (name: string) => secretOf(identity.project, name), url: urlOf(identity) };
+    const variables = computeServiceEnvironment(this.#context.variables, prepare, facts);
+    const command = confine(this.#context, instance, {
+      command: prepare.command,
+      checkout: { tree, directory: '.' },
+      home,
+      variables,
+      port: 0,
+    });
+    try {
+      const result = await runPreparation(
+        this.#context,
+        {
+          command,
+          timeoutSeconds: prepare.timeoutSeconds,
+          log: this.logOf(checkout),
+          marker,
+          limits: openLimits(this.#context, place, prepare, instance.budget),
+          record: (process) => write({ state: 'running', process }),
+          countMemoryKills: () => cgroups.countMemoryKills(place),
+        },
+        signal,
+      );
+      write(result);
+      return result;
+    } finally {
+      if (command.input !== undefined) closeSync(command.input);
+      await scratch.discard(home);
+    }
+  }
+
+  async #throwAway(checkout: string, before: PreparationRecord, marker: string): Promise<void> {
+    const { processes, limits } = this.#context;
+    const leaders: readonly ProcessIdentity[] = before.state === 'running' ? [before.process] : [];
+    await endProcesses(processes, { marker, leaders, graceMs: limits.graceMs, signal: never });
+    await this.#host.trees.discard(checkout);
+  }
+}
+
+/** Not the name of a component. */
+const preparationGroup = '.prepare';
+
+const waitFor = async (run: Run, signal: AbortSignal): Promise<PreparationResult> => {
+  run.waiting += 1;
+  const leave = (): void => {
+    run.waiting -= 1;
+    if (run.waiting === 0) run.ending.abort();
+  };
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    if (signal.aborted) leave();
+    return await run.done;
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+};
