@@ -59,18 +59,23 @@ export const providerTypes = {
             processes: z.int().min(16, 'must be at least 16').default(1024),
             disk: amount.default(4 * gibibyte),
             project_disk: amount.default(32 * gibibyte),
+            cache: amount.default(4 * gibibyte),
           })
           .prefault({}),
       })
       .transform(
-        ({ type, limits: { cpu, memory, processes, disk, project_disk: projectDisk }, ...settings }): ProviderSettings => ({
+        ({
+          type,
+          limits: { cpu, memory, processes, disk, project_disk: projectDisk, cache },
+          ...settings
+        }): ProviderSettings => ({
           type,
           create: (context) =>
             createProcessProvider({
               ...context,
               sandbox: findSandbox({ ...settings, folder: join(context.folder, 'sandbox') }),
               cgroups: findCgroups(context.folder),
-              budget: { cpu, memoryBytes: memory, processes, diskBytes: disk, projectDiskBytes: projectDisk },
+              budget: { cpu, memoryBytes: memory, processes, diskBytes: disk, projectDiskBytes: projectDisk, cacheBytes: cache },
             }),
         }),
       ),

@@ -31,6 +31,8 @@ export interface ResolvedComponent {
   readonly values: { readonly [key: string]: JsonValue };
   /** It gets a network of its own, in which it reaches these ports of the machine. Undefined if it shares one. */
   readonly network?: { readonly reaches: readonly number[] };
+  /** Its source is a pull request from another repository: what it writes is given to nobody else. */
+  readonly fromFork?: true;
   /** Digest of everything above. Equal revisions mean nothing to do. */
   readonly revision: Revision;
   /** The most that its environment may use, in cores and bytes: held from its next start on. */

@@ -37,6 +37,8 @@ export interface Source {
   readonly pull?: PullRequest;
 }
 
+export const isFromFork = ({ pull }: Source): boolean => (pull?.fork ?? null) !== null;
+
 export interface Check {
   readonly name: string;
   readonly state: 'pending' | 'success' | 'failure';

@@ -40,7 +40,7 @@ const createProvider = (folder: string, name: string, sandbox: Sandbox) =>
     variables: process.env,
     sandbox,
     cgroups: findCgroups(join(folder, name)),
-    budget: { memoryBytes: 2 ** 32, processes: 1024, diskBytes: 2 ** 40, projectDiskBytes: 2 ** 40 },
+    budget: { memoryBytes: 2 ** 32, processes: 1024, diskBytes: 2 ** 40, projectDiskBytes: 2 ** 40, cacheBytes: 2 ** 40 },
     exportTree: (_project, _commit, tree) => {
       mkdirSync(tree, { recursive: true });
       writeFileSync(join(tree, 'server.mjs'), server);

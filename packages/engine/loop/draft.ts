@@ -5,6 +5,7 @@ import {
   type Failure,
   failure,
   type Identity,
+  isFromFork,
   type ObservedEnvironment,
   type ParsedSpec,
   type ProviderName,
@@ -14,7 +15,7 @@ import {
 } from '@eph/contract';
 import type { Terms, Wanted } from '../desired/decisions.ts';
 import { planUpdate } from '../plan/diff.ts';
-import { isFromFork, refuseUntrusted } from '../plan/isolation.ts';
+import { refuseUntrusted } from '../plan/isolation.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import type { Findings } from '../status/summarize.ts';
 import { computeEnvironment, type EnvironmentInput } from '../values/environment.ts';

@@ -1,4 +1,4 @@
-import { type Failure, failure, type Isolation, type ProviderName, type Sandboxed, type Source } from '@eph/contract';
+import { type Failure, failure, type Isolation, isFromFork, type ProviderName, type Sandboxed, type Source } from '@eph/contract';
 
 /** Why what others wrote is not run: a provider without a sandbox runs it as ephd itself. What runs already is left as it is. */
 export const refuseUntrusted = (
@@ -27,5 +27,3 @@ const describeLimits = (fromFork: boolean, network: Sandboxed['network']): strin
   if (fromFork) return 'no pull requests from forks';
   return network === 'own' ? 'nothing with `network: own`' : 'only projects with `trusted: true` in the file of ephd';
 };
-
-export const isFromFork = ({ pull }: Source): boolean => (pull?.fork ?? null) !== null;

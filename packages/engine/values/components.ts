@@ -1,17 +1,18 @@
-import type {
-  ComponentName,
-  ConfigurationLayers,
-  DesiredComponent,
-  Failure,
-  Identity,
-  JsonMap,
-  JsonValue,
-  ObservedComponent,
-  ProviderName,
-  ResolvedComponent,
-  ServerVariables,
-  Source,
-  TemplateValues,
+import {
+  type ComponentName,
+  type ConfigurationLayers,
+  type DesiredComponent,
+  type Failure,
+  type Identity,
+  isFromFork,
+  type JsonMap,
+  type JsonValue,
+  type ObservedComponent,
+  type ProviderName,
+  type ResolvedComponent,
+  type ServerVariables,
+  type Source,
+  type TemplateValues,
 } from '@eph/contract';
 import type { SpecFile } from './component-layers.ts';
 import { distinct, type MergedComponent } from './merged-component.ts';
@@ -173,6 +174,7 @@ const toDesired = (input: ComponentInput, component: Prepared, provider: Provide
     entry: declared.entry === true,
     dependsOn: [...component.needs.keys()].toSorted(),
     values: { ...providerValues(component), ...(preparation && { prepare: providerValues(preparation) }) },
+    ...(isFromFork(input.source) && { fromFork: true as const }),
     ...(input.hasOwnNetwork(provider) && { network: { reaches: findReachedPorts(allFound(component)) } }),
   };
   const { budget } = input;

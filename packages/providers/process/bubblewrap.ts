@@ -21,6 +21,7 @@ import { dirname, join } from 'node:path';
 import { EphError } from '@eph/contract';
 import { isPermission, sentence } from './faults.ts';
 import { closeRoutes, findResolvers, pastaFor } from './own-network.ts';
+import { cacheVariables } from './package-caches.ts';
 import { type Command, type Sandbox, withoutSandbox } from './sandbox.ts';
 import { compileFilter, hasFilter } from './seccomp.ts';
 import { markerVariable } from './service-environment.ts';
@@ -38,8 +39,8 @@ export interface BubblewrapOptions {
 
 const systemPath = '/usr/local/bin:/usr/bin:/bin';
 
-/** Where a service finds its checkout and its HOME, whatever they are called outside. */
-const [appFolder, homeFolder] = ['/app', '/home/app'];
+/** Where a service finds its checkout and its HOME, and what prepares it the packages, whatever they are called outside. */
+const [appFolder, homeFolder, cacheFolder] = ['/app', '/home/app', '/cache'];
 
 /** Of `/tmp` and of `/dev/shm`, which are in memory. */
 const temporaryBytes = 256 * 1024 * 1024;
@@ -165,7 +166,7 @@ const createConfine = ({ folder, tools, reach }: BubblewrapOptions, { filter, et
 };
 
 const argumentsOf = (
-  { tree, directory, home, variables }: Command,
+  { tree, directory, home, variables, cache }: Command,
   programs: readonly string[],
   path: string,
 ): readonly string[] =>
@@ -178,12 +179,16 @@ const argumentsOf = (
     // After these: programs may be in `/tmp` too.
     programs,
     ['--bind', tree, appFolder, '--bind', home, homeFolder, '--chdir', join(appFolder, directory)],
+    cache === undefined ? [] : ['--bind', cache, cacheFolder],
     // Both are file systems in memory without a limit.
     ['--remount-ro', '/', '--remount-ro', '/dev', '--clearenv'],
-    ...Object.entries({ ...variables, PATH: path, HOME: homeFolder, TMPDIR: '/tmp' }).map((variable) => [
-      '--setenv',
-      ...variable,
-    ]),
+    ...Object.entries({
+      ...(cache && cacheVariables(cacheFolder)),
+      ...variables,
+      PATH: path,
+      HOME: homeFolder,
+      TMPDIR: '/tmp',
+    }).map((variable) => ['--setenv', ...variable]),
   ].flat();
 
 const readOnly = (path: string): readonly string[] => ['--ro-bind', path, path];

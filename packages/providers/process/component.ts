@@ -172,6 +172,7 @@ export class Component implements InstanceHost {
       service,
       port,
       ...(wanted.network && { network: wanted.network }),
+      ...(wanted.fromFork && { fromFork: true }),
       ...(wanted.budget && { budget: wanted.budget }),
       isConfined: this.#context.sandbox.isolation.state === 'sandboxed',
       createdAt: new Date(this.#context.now()).toISOString(),
@@ -313,7 +314,9 @@ export class Component implements InstanceHost {
 
 const describePreparation = (record: PreparationRecord | undefined): string => {
   if (record?.state === 'failed') return record.message;
-  return record?.state === 'finished' ? `It took ${record.seconds.toFixed(1)} s.` : 'It has not finished yet.';
+  if (record?.state !== 'finished') return 'It has not finished yet.';
+  const saved = record.saved === undefined ? '' : `, ${record.saved.toFixed(1)} s less than without the package cache`;
+  return `It took ${record.seconds.toFixed(1)} s${saved}.`;
 };
 
 const outputsOf = (port: number): ObservedComponent['outputs'] => ({

@@ -5,7 +5,7 @@ import type { Command, Confined } from './sandbox.ts';
 import type { Service } from './service.ts';
 import type { Checkout } from './trees.ts';
 
-export interface Confinement extends Pick<Command, 'home' | 'variables'> {
+export interface Confinement extends Pick<Command, 'home' | 'variables' | 'cache'> {
   readonly command: Service['command'];
   readonly checkout: Checkout;
   /** On which it is reached from outside; 0 if it is not. */
@@ -16,11 +16,11 @@ export interface Confinement extends Pick<Command, 'home' | 'variables'> {
 export const confine = (
   { sandbox }: Context,
   { isConfined, network }: InstanceRecord,
-  { command, checkout, home, variables, port }: Confinement,
+  { command, checkout, home, variables, cache, port }: Confinement,
 ): Confined => {
   const { isolation } = sandbox;
   if (isolation.state === 'trusted' && (isConfined || network !== undefined))
     throw new EphError('isolation.missing', `it ran in a sandbox, and now there is none: ${isolation.because}.`);
   const words = typeof command === 'string' ? ['sh', '-c', command] : command;
-  return sandbox.confine({ ...checkout, words, home, variables, network: network && { ...network, port } });
+  return sandbox.confine({ ...checkout, words, home, variables, cache, network: network && { ...network, port } });
 };

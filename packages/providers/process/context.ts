@@ -5,6 +5,7 @@ import type { Limits } from './limits.ts';
 import type { Listeners } from './listeners.ts';
 import type { LogRotation } from './log-rotation.ts';
 import type { Monitor } from './monitor.ts';
+import type { PackageCaches } from './package-caches.ts';
 import type { Ports } from './ports.ts';
 import type { Processes } from './processes.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -38,6 +39,8 @@ export interface EnvironmentBudget extends Budget {
   readonly diskBytes: number;
   /** Of all environments of one project together. */
   readonly projectDiskBytes: number;
+  /** Of the package cache of a project. */
+  readonly cacheBytes: number;
 }
 
 export interface Context extends Required<Omit<ProcessProviderOptions, 'name' | 'folder' | 'limits'>> {
@@ -49,6 +52,7 @@ export interface Context extends Required<Omit<ProcessProviderOptions, 'name' | 
   readonly ports: Ports;
   readonly rotation: LogRotation;
   readonly scratch: Scratch;
+  readonly caches: PackageCaches;
   /** Called when the observed state of an environment may have changed. */
   readonly changed: (environment: EnvironmentId) => void;
 }

@@ -9,6 +9,8 @@ import { isAbsent, sentence } from './faults.ts';
 export interface DiskUser {
   readonly identity: { readonly id: EnvironmentId; readonly project: ProjectId };
   readonly folder: string;
+  /** The package cache that it uses at the moment. */
+  readonly cache?: string | undefined;
   stop(why: string): Promise<void>;
 }
 
@@ -41,7 +43,14 @@ export class DiskQuota {
     const used = new Map<DiskUser, number>();
     for (const user of all) used.set(user, await measure(user.folder));
     this.#free = this.#freeBytes();
-    const { diskBytes, projectDiskBytes } = this.#budget;
+    const { diskBytes, projectDiskBytes, cacheBytes } = this.#budget;
+    for (const user of all.filter((one) => one.cache !== undefined)) {
+      const bytes = await measure(user.cache ?? '');
+      if (bytes > cacheBytes)
+        await user.stop(
+          `The package cache of ${user.identity.project} uses ${print(bytes)} of the disk, and may use ${print(cacheBytes)}.`,
+        );
+    }
     for (const [user, bytes] of used)
       if (bytes > diskBytes) {
         used.delete(user);
@@ -64,7 +73,7 @@ export const freeOn = (folder: string): number => {
 };
 
 /** Infinite where it cannot be measured: a service may have made folders with names too long for that. */
-const measure = async (folder: string): Promise<number> => {
+export const measure = async (folder: string): Promise<number> => {
   let bytes = 0;
   let files = 0;
   const left = [folder];

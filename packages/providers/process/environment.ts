@@ -228,6 +228,10 @@ export class Environment implements ComponentHost {
     return this.#context.layout.environment(this.identity.id);
   }
 
+  get cache(): string | undefined {
+    return this.#preparations?.cache;
+  }
+
   /** Ends everything that runs in it, until there is a new version. */
   async stop(why: string): Promise<void> {
     await Promise.all(this.components.flatMap(({ instances }) => instances.map((one) => one.stop(why))));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ComponentName, type EnvironmentId, environmentId } from '@eph/contract';
+import { type ComponentName, type EnvironmentId, environmentId, type ProjectId } from '@eph/contract';
 import { isAbsent } from './faults.ts';
 
 /**
@@ -9,6 +9,7 @@ import { isAbsent } from './faults.ts';
  *
  *     provider.json                       shows that the disk is mounted
  *     .scratch/                           folders being created or removed
+ *     .caches/<project>/                  of package managers; `<project>.json` says how long a preparation takes without it
  *     <environment>/environment.json      its identity, and whether it is held
  *     <environment>/trees/<checkout>/     shared by the components; its name is the commit, and how it is prepared
  *     <environment>/trees/<checkout>.prepared/preparation.json, log, log.times, log.1, log.1.times, home/
@@ -34,6 +35,19 @@ export class Layout {
 
   get scratch(): string {
     return join(this.root, '.scratch');
+  }
+
+  cache(project: ProjectId): string {
+    return join(this.root, '.caches', project);
+  }
+
+  cacheDurations(project: ProjectId): string {
+    return `${this.cache(project)}.json`;
+  }
+
+  /** Of one environment alone. */
+  ownCache(id: EnvironmentId): string {
+    return join(this.environment(id), 'cache');
   }
 
   environment(id: EnvironmentId): string {

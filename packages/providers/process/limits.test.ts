@@ -81,7 +81,7 @@ describe.skipIf(lacks !== undefined)(`cgroups${skipped}`, () => {
 
 describe('the disk', () => {
   it('is not filled by an environment, which ends with that reason and stays so', async () => {
-    const budget = { diskBytes: 100 * 2 ** 20, projectDiskBytes: 2 ** 40 };
+    const budget = { diskBytes: 100 * 2 ** 20, projectDiskBytes: 2 ** 40, cacheBytes: 2 ** 40 };
     await using harness = new ProcessHarness({ budget });
     const fill = 'while :; do head -c 33554432 /dev/zero > "file-$(date +%N)"; sleep 0.05; done';
     const wanted = harness.component('web', 1, { command: fill, ready: { kind: 'none' } });
@@ -109,7 +109,7 @@ describe('the disk', () => {
       },
     );
     let free = 10 * 2 ** 30;
-    const quota = new DiskQuota({ diskBytes: 2 ** 30, projectDiskBytes: 6 * 2 ** 20 }, () => free);
+    const quota = new DiskQuota({ diskBytes: 2 ** 30, projectDiskBytes: 6 * 2 ** 20, cacheBytes: 2 ** 40 }, () => free);
     await quota.check(() => users);
     expect(stopped).toEqual([]);
     free -= 2 ** 30;

@@ -153,8 +153,7 @@ describe('prepare', () => {
 
   it('that was cut off with ephd is thrown away with its checkout, and done again', async () => {
     await using harness = new ProcessHarness();
-    const command =
-      'test ! -e half; touch half; cat /proc/sys/kernel/random/uuid > prepared; sleep 0.5';
+    const command = 'test ! -e half; touch half; cat /proc/sys/kernel/random/uuid > prepared; sleep 0.5';
     const web = harness.component('web', 1, { command: answering, prepare: prepare(command) });
     await harness.provider.ensure(identity, web, never);
     const checkout = (): string => checkouts(harness).find((one) => !one.endsWith('.prepared')) ?? '';

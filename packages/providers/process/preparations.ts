@@ -25,8 +25,11 @@ export interface PreparationHost {
   readonly trees: Trees;
 }
 
+/** `cut off` if it has to be done again. */
+type Outcome = PreparationResult | 'cut off';
+
 interface Run {
-  readonly done: Promise<PreparationResult>;
+  readonly done: Promise<Outcome>;
   readonly ending: AbortController;
   waiting: number;
 }
@@ -42,10 +45,16 @@ export class Preparations {
   readonly #host: PreparationHost;
   readonly #runs = new Map<string, Run>();
   readonly #logs = new Map<string, LogFile>();
+  #cache: string | undefined;
 
   constructor(context: Context, host: PreparationHost) {
     this.#context = context;
     this.#host = host;
+  }
+
+  /** What is being used at the moment. */
+  get cache(): string | undefined {
+    return this.#cache;
   }
 
   isRunning(checkout: string): boolean {
@@ -74,8 +83,9 @@ export class Preparations {
     if (before?.state === 'failed') throw new PreparationFailed(before.message);
     if (before?.state !== 'finished' || !trees.has(checkout)) {
       const run = this.#runs.get(checkout) ?? this.#start(checkout, record, prepare);
-      const result = await waitFor(run, signal);
-      if (result.state === 'failed') throw new PreparationFailed(result.message);
+      const outcome = await waitFor(run, signal);
+      if (outcome === 'cut off') return await this.ensure(record, prepare, signal);
+      if (outcome.state === 'failed') throw new PreparationFailed(outcome.message);
     }
     return await trees.ensure(checkout, record.commit, signal);
   }
@@ -95,8 +105,8 @@ export class Preparations {
     return run;
   }
 
-  async #prepare(checkout: string, instance: InstanceRecord, prepare: Prepare, signal: AbortSignal): Promise<PreparationResult> {
-    const { layout, scratch, cgroups, secretOf, urlOf } = this.#context;
+  async #prepare(checkout: string, instance: InstanceRecord, prepare: Prepare, signal: AbortSignal): Promise<Outcome> {
+    const { layout, scratch, caches, cgroups, secretOf, urlOf } = this.#context;
     const { identity, trees } = this.#host;
     const marker = layout.preparationMarker(identity.id, checkout);
     const before = this.read(checkout);
@@ -109,6 +119,8 @@ export class Preparations {
     const write = (record: PreparationRecord): void => writeRecord(path, record, { durable: false });
     const place = { environment: identity.id, component: preparationGroup };
     const tree = await trees.ensure(checkout, instance.commit, signal);
+    await using cache = caches.open(identity, instance.fromFork === true);
+    this.#cache = cache.folder;
     const facts = { marker, secretOf: (name: string) => secretOf(identity.project, name), url: urlOf(identity) };
     const variables = computeServiceEnvironment(this.#context.variables, prepare, facts);
     const command = confine(this.#context, instance, {
@@ -116,6 +128,7 @@ export class Preparations {
       checkout: { tree, directory: '.' },
       home,
       variables,
+      cache: cache.folder,
       port: 0,
     });
     try {
@@ -132,9 +145,14 @@ export class Preparations {
         },
         signal,
       );
-      write(result);
-      return result;
+      // It is done again by whoever waits: what used the cache may have failed for no other reason.
+      if (result.state === 'failed' && cache.isGone()) return 'cut off';
+      const saved = result.state === 'finished' ? cache.note(result.seconds) : undefined;
+      const noted = saved === undefined ? result : { ...result, saved };
+      write(noted);
+      return noted;
     } finally {
+      this.#cache = undefined;
       if (command.input !== undefined) closeSync(command.input);
       await scratch.discard(home);
     }
@@ -151,7 +169,7 @@ export class Preparations {
 /** Not the name of a component. */
 const preparationGroup = '.prepare';
 
-const waitFor = async (run: Run, signal: AbortSignal): Promise<PreparationResult> => {
+const waitFor = async (run: Run, signal: AbortSignal): Promise<Outcome> => {
   run.waiting += 1;
   const leave = (): void => {
     run.waiting -= 1;

@@ -92,7 +92,7 @@ export class ProcessHarness implements AsyncDisposable {
       variables: { PATH: '/usr/local/bin:/usr/bin:/bin' },
       sandbox: findSandbox({ folder: join(this.folder, 'sandbox'), tools: [], network: 'shared', reach: [] }),
       cgroups: findCgroups(this.folder),
-      budget: { memoryBytes: 2 ** 30, processes: 256, diskBytes: 2 ** 30, projectDiskBytes: 2 ** 32 },
+      budget: { memoryBytes: 2 ** 30, processes: 256, diskBytes: 2 ** 30, projectDiskBytes: 2 ** 32, cacheBytes: 2 ** 30 },
       exportTree: (_project, _commit, folder) => Promise.resolve(writePrograms(folder)),
       ...options,
       folder: this.folder,

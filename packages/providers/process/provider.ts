@@ -22,6 +22,7 @@ import { Listeners } from './listeners.ts';
 import { LogRotation } from './log-rotation.ts';
 import { Monitor } from './monitor.ts';
 import { endOrphans } from './orphans.ts';
+import { PackageCaches } from './package-caches.ts';
 import { Ports } from './ports.ts';
 import { repeat } from './repeat.ts';
 import { Scratch } from './scratch.ts';
@@ -158,6 +159,7 @@ const openFolder = async (
   } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const processes = createProcesses();
+  const scratch = new Scratch(layout.scratch);
   const context: Context = {
     layout,
     limits,
@@ -166,7 +168,8 @@ const openFolder = async (
     listeners: new Listeners(),
     ports: new Ports(limits.ports),
     rotation: new LogRotation(limits.logBytes, log),
-    scratch: new Scratch(layout.scratch),
+    scratch,
+    caches: new PackageCaches(layout, scratch, budget.cacheBytes, log),
     log,
     variables,
     secretOf,

@@ -67,7 +67,7 @@ export type PreparationRecord = Readonly<z.output<typeof preparationSchema>>;
 
 const preparationSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('running'), process: processSchema }),
-  z.object({ state: z.literal('finished'), seconds: z.number() }),
+  z.object({ state: z.literal('finished'), seconds: z.number(), saved: z.number().exactOptional() }),
   z.object({ state: z.literal('failed'), message: z.string() }),
 ]);
 
@@ -86,6 +86,8 @@ const instanceSchema = z.object({
   port: z.int().min(1).max(65_535),
   network: z.object({ reaches: z.array(z.int()).readonly() }).exactOptional(),
   budget: z.object({ cpu: z.number().exactOptional(), memoryBytes: z.number().exactOptional() }).exactOptional(),
+  /** What it writes is given to nobody else. */
+  fromFork: z.literal(true).exactOptional(),
   /** It runs nowhere but in a sandbox. */
   isConfined: z.boolean().default(false),
   createdAt: z.string(),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Isolation } from '@eph/contract';
+import { cacheVariables } from './package-caches.ts';
 
 /**
  * Confines the command of a service, so that it touches its own checkout and nothing else. The contract (`sandbox.contract.ts`):
@@ -23,6 +24,8 @@ export interface Command {
   /** Of this instance alone. */
   readonly home: string;
   readonly variables: Readonly<Record<string, string>>;
+  /** A folder for package managers, which are told of it in variables. */
+  readonly cache?: string | undefined;
   /** With a network of its own it is reached from loopback on its port, and reaches these ports of loopback. Undefined if it shares. */
   readonly network: { readonly port: number; readonly reaches: readonly number[] } | undefined;
 }
@@ -40,11 +43,11 @@ export interface Confined {
 /** Runs commands as ephd itself. */
 export const withoutSandbox = (because: string): Sandbox => ({
   isolation: { state: 'trusted', because },
-  confine: ({ words, tree, directory, variables }) => ({
+  confine: ({ words, tree, directory, variables, cache }) => ({
     script: 'exec "$@"',
     words,
     folder: join(tree, directory),
-    variables,
+    variables: { ...(cache !== undefined && cacheVariables(cache)), ...variables },
     input: undefined,
   }),
 });
