@@ -21,7 +21,11 @@ export class BenchFolder implements Disposable {
   readonly origin = join(this.folder, 'shop.git');
   readonly config = join(this.folder, 'ephd.yaml');
   /** The state folder of ephd is here too. */
-  readonly env = { ...process.env, XDG_STATE_HOME: join(this.folder, 'state'), XDG_CACHE_HOME: join(this.folder, 'cache') };
+  readonly env: NodeJS.ProcessEnv & { readonly XDG_STATE_HOME: string } = {
+    ...process.env,
+    XDG_STATE_HOME: join(this.folder, 'state'),
+    XDG_CACHE_HOME: join(this.folder, 'cache'),
+  };
 
   git(folder: string, args: readonly string[], input?: string): string {
     return execFileSync('git', ['-C', folder, ...args], {
@@ -55,7 +59,7 @@ export interface RunningEphd {
   stop(): Promise<void>;
 }
 
-export const startEphd = async ({ env }: BenchFolder, args: readonly string[]): Promise<RunningEphd> => {
+export const startEphd = async ({ env }: Pick<BenchFolder, 'env'>, args: readonly string[]): Promise<RunningEphd> => {
   const child = spawn(process.execPath, ['apps/ephd/start.js', ...args], {
     cwd: root,
     env,

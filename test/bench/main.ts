@@ -8,6 +8,7 @@ import { measureForgeMinute } from './forge-minute.ts';
 import { measureGateway } from './gateway.ts';
 import { measureLabelToComment, measureLabelToCommentUntuned } from './label-to-comment.ts';
 import { measurePass } from './pass.ts';
+import { measurePrepare } from './prepare.ts';
 import { measurePushToPage } from './push-to-page.ts';
 import { measureSandboxStart } from './sandbox-start.ts';
 import { hasName, listFigures, type Measurement, type Selected, selectMeasurements } from './selection.ts';
@@ -29,6 +30,11 @@ const measurements: readonly Measurement[] = [
     title: 'from push to page in a sandbox, with limits',
     figures: ['push-to-page-sandbox'],
     measure: () => measurePushToPage('push-to-page-sandbox'),
+  }),
+  asOrdinaryUser({
+    title: 'from push to page with an installation',
+    figures: ['prepare-cold', 'prepare-warm'],
+    measure: measurePrepare,
   }),
   asOrdinaryUser({
     title: 'the start of a service in a sandbox',

@@ -1,16 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { BenchFolder, startEphd, until } from './bench-ephd.ts';
 import { atMost, type Figure, median } from './figure.ts';
+import { answersWell, freePort, pollMs } from './page.ts';
 
 const rounds = 31;
-/** On both sides. More often, what asks would take the cores on which the service starts. */
-const pollMs = 10;
 
 const spec = `version: "1.0"
 name: shop
@@ -23,25 +19,6 @@ process:
 const service = `import { createServer } from 'node:http';
 createServer((_, response) => response.end('good')).listen(Number(process.env.PORT), '127.0.0.1');
 `;
-
-const answersWell = (port: number, host: string): Promise<boolean> =>
-  new Promise((resolve) => {
-    const asking = request({ host: '127.0.0.1', port, headers: { host } }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
-    asking.on('error', () => resolve(false));
-    asking.end();
-  });
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 /** Starts the service by hand in an existing checkout and polls until it answers. */
 const startByHand = async (folder: string): Promise<number> => {
