@@ -42,7 +42,7 @@ const createApplication = async (folder: string): Promise<Disposable> => {
   const { port } = server.address() as AddressInfo;
   const dependencies = Object.fromEntries(Array.from({ length: packages }, (_, one) => [`package-${one}`, '1.0.0']));
   const root = { name: 'shop', version: '1.0.0', private: true, dependencies };
-  const locked = Object.keys(dependencies).map((name) => [
+  const locked = Object.keys(dependencies).map((name): [string, object] => [
     `node_modules/${name}`,
     {
       version: '1.0.0',

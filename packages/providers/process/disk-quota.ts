@@ -1,9 +1,7 @@
 import { statfsSync } from 'node:fs';
-import { lstat, opendir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { EnvironmentId, ProjectId } from '@eph/contract';
 import type { EnvironmentBudget } from './context.ts';
-import { isAbsent, sentence } from './faults.ts';
+import { measure } from './folder-size.ts';
 
 /** What is measured, and stopped. */
 export interface DiskUser {
@@ -16,8 +14,6 @@ export interface DiskUser {
 
 /** Measuring takes time, so it waits until this much has been written, by whoever it is. */
 const stepBytes = 64 * 1024 * 1024;
-/** Also empty files use up a disk. */
-const mostFiles = 500_000;
 
 /**
  * Ends environments that fill the disk. Not a limit of the file system, which ordinary users cannot set: what is written between two
@@ -70,28 +66,6 @@ export class DiskQuota {
 export const freeOn = (folder: string): number => {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
-};
-
-/** Infinite where it cannot be measured: a service may have made folders with names too long for that. */
-export const measure = async (folder: string): Promise<number> => {
-  let bytes = 0;
-  let files = 0;
-  const left = [folder];
-  for (let path = left.pop(); path !== undefined; path = left.pop()) {
-    try {
-      for await (const entry of await opendir(path)) {
-        const child = join(path, entry.name);
-        files += 1;
-        if (files > mostFiles) return Number.POSITIVE_INFINITY;
-        if (entry.isDirectory()) left.push(child);
-        bytes += (await lstat(child)).blocks * 512;
-      }
-    } catch (error) {
-      // Somebody removes files meanwhile, or has closed a folder to itself.
-      if (!isAbsent(error) && !sentence(error).includes('EACCES')) return Number.POSITIVE_INFINITY;
-    }
-  }
-  return bytes;
 };
 
 const print = (bytes: number): string =>

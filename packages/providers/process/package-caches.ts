@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { Identity, Log } from '@eph/contract';
-import { measure } from './disk-quota.ts';
 import { sentence } from './faults.ts';
+import { measure } from './folder-size.ts';
 import type { Layout } from './layout.ts';
 import type { Scratch } from './scratch.ts';
 

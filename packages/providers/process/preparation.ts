@@ -17,9 +17,9 @@ export interface Preparation {
   /** As of `launch`. */
   readonly limits: readonly string[];
   /** Before the command may run. */
-  record(process: ProcessIdentity): void;
+  readonly record: (process: ProcessIdentity) => void;
   /** How many of its processes have been ended because the memory was used up. */
-  countMemoryKills(): number;
+  readonly countMemoryKills: () => number;
 }
 
 export type PreparationResult =
