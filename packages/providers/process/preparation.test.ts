@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commitSha, type ResolvedComponent, revision } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
@@ -162,6 +162,21 @@ describe('prepare', () => {
     await harness.restart();
     await harness.untilReady(web);
     expect((await harness.observe('web'))?.current?.health).toBe('ready');
+  });
+
+  it('is done again if its record was damaged', async () => {
+    await using harness = new ProcessHarness();
+    const web = harness.component('web', 1, { command: answering, prepare: prepare('test ! -e prepared && touch prepared') });
+    await harness.provider.ensure(identity, web, never);
+    await harness.untilReady(web);
+    for (const { session } of await harness.leaders()) process.kill(session, 'SIGKILL');
+    const [name = ''] = checkouts(harness);
+    await harness.restart(() => writeFileSync(harness.layout.preparationRecord(identity.id, name), ''));
+    await until('it serves again', async () => {
+      const { current } = (await harness.observe('web')) ?? {};
+      return current?.health === 'ready' && (await harness.running()).length === 1;
+    });
+    expect((await harness.observe('web'))?.current?.revision).toBe(web.revision);
   });
 
   it('cannot lead a service out of its checkout', async () => {

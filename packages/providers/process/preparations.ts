@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, mkdirSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync } from 'node:fs';
 import type { Identity } from '@eph/contract';
 import { confine } from './confinement.ts';
 import type { Context } from './context.ts';
@@ -7,7 +7,6 @@ import { endProcesses } from './end-processes.ts';
 import { openLimits } from './environment-limits.ts';
 import { LogFile } from './log-file.ts';
 import { type PreparationResult, runPreparation } from './preparation.ts';
-import type { ProcessIdentity } from './processes.ts';
 import { type InstanceRecord, type PreparationRecord, readPreparation, writeRecord } from './records.ts';
 import type { Prepare } from './service.ts';
 import { computeServiceEnvironment } from './service-environment.ts';
@@ -109,10 +108,8 @@ export class Preparations {
     const { layout, scratch, caches, cgroups, secretOf, urlOf } = this.#context;
     const { identity, trees } = this.#host;
     const marker = layout.preparationMarker(identity.id, checkout);
-    const before = this.read(checkout);
-    if (before !== undefined) await this.#throwAway(checkout, before, marker);
     const folder = layout.preparation(identity.id, checkout);
-    rmSync(folder, { recursive: true, force: true });
+    if (existsSync(folder)) await this.#throwAway(checkout, folder, marker);
     const home = layout.preparationHome(identity.id, checkout);
     mkdirSync(home, { recursive: true, mode: 0o700 });
     const path = layout.preparationRecord(identity.id, checkout);
@@ -158,11 +155,14 @@ export class Preparations {
     }
   }
 
-  async #throwAway(checkout: string, before: PreparationRecord, marker: string): Promise<void> {
-    const { processes, limits } = this.#context;
-    const leaders: readonly ProcessIdentity[] = before.state === 'running' ? [before.process] : [];
+  /** It was cut off, whatever its record says. */
+  async #throwAway(checkout: string, folder: string, marker: string): Promise<void> {
+    const { processes, limits, scratch } = this.#context;
+    const before = this.read(checkout);
+    const leaders = before?.state === 'running' ? [before.process] : [];
     await endProcesses(processes, { marker, leaders, graceMs: limits.graceMs, signal: never });
     await this.#host.trees.discard(checkout);
+    await scratch.discard(folder);
   }
 }
 
