@@ -1,6 +1,7 @@
 import type {
   Action,
   ComponentName,
+  ComponentVersion,
   DesiredComponent,
   ObservedComponent,
   ObservedEnvironment,
@@ -108,7 +109,7 @@ const planComponent = (
   const wait = (reason: string): readonly Action[] => [{ type: 'wait', component: name, code: 'component.not_ready', reason }];
   if (seen === undefined || (seen.current === null && seen.next === null)) return change('create', `${name} does not exist yet`);
   if (seen.next?.revision === revision)
-    return wait(seen.next.health === 'failing' ? `${name} does not get ready: ${seen.next.message}` : `${name} is starting`);
+    return wait([`${name} ${describeStart(seen.next)}`, seen.next.message].filter((text) => text !== '').join(': '));
   if (seen.current?.revision !== revision)
     return change('update', `${name} runs another version than ${short(desired.commit)} asks for`);
   // The same call would stop the version before this one.
@@ -121,6 +122,8 @@ const planComponent = (
   if (until !== undefined) return [draining(name, `the version of ${name} before this one finishes its requests`, until)];
   return change('update', `nobody uses the version of ${name} before this one any more`);
 };
+
+const describeStart = ({ health }: ComponentVersion): string => (health === 'failing' ? 'does not get ready' : 'is starting');
 
 const short = (commit: string): string => commit.slice(0, 7);
 

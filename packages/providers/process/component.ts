@@ -146,7 +146,9 @@ export class Component implements InstanceHost {
     const { trees, preparations } = this.#environment;
     const name = checkoutOf({ commit: wanted.commit, service });
     using _pin = trees.pin(name);
+    const began = performance.now();
     const tree = await trees.ensure(name, wanted.commit, signal);
+    const checkoutSeconds = (performance.now() - began) / 1000;
     const isPrepared = service.prepare === undefined || preparations.read(name)?.state === 'finished';
     const checkout = isPrepared ? resolveDirectory(tree, service.directory ?? '.') : undefined;
     const port = await this.#context.ports.choose();
@@ -155,7 +157,7 @@ export class Component implements InstanceHost {
       const { current, next: obsolete, retiring } = this.#versions;
       const next = new Instance(this.#context, this, this.#newRecord(wanted, service, port));
       this.#change({ current, next, retiring: obsolete === null ? retiring : [...retiring, obsolete] });
-      await next.begin(checkout);
+      await next.begin(checkout, checkoutSeconds);
     } catch (error) {
       this.#context.ports.release(port);
       throw error;
@@ -208,6 +210,11 @@ export class Component implements InstanceHost {
     const secretOf = (name: string): string | undefined => this.#context.secretOf(identity.project, name);
     const url = this.#context.urlOf(identity);
     return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port, secretOf, url });
+  }
+
+  describeSteps(record: InstanceRecord): readonly string[] {
+    const prepared = this.#environment.preparations.read(checkoutOf(record));
+    return prepared?.state === 'finished' ? [`prepare took ${describeDuration(prepared)}`] : [];
   }
 
   limit({ service, budget }: InstanceRecord): readonly string[] {
@@ -314,10 +321,11 @@ export class Component implements InstanceHost {
 
 const describePreparation = (record: PreparationRecord | undefined): string => {
   if (record?.state === 'failed') return record.message;
-  if (record?.state !== 'finished') return 'It has not finished yet.';
-  const saved = record.saved === undefined ? '' : `, ${record.saved.toFixed(1)} s less than without the package cache`;
-  return `It took ${record.seconds.toFixed(1)} s${saved}.`;
+  return record?.state === 'finished' ? `It took ${describeDuration(record)}.` : 'It has not finished yet.';
 };
+
+const describeDuration = ({ seconds, saved }: Extract<PreparationRecord, { state: 'finished' }>): string =>
+  `${seconds.toFixed(1)} s${saved === undefined ? '' : ` (${saved.toFixed(1)} s less than without the package cache)`}`;
 
 const outputsOf = (port: number): ObservedComponent['outputs'] => ({
   url: `http://${loopback}:${port}`,

@@ -23,6 +23,8 @@ export interface InstanceHost {
   homeOf(instance: string): string;
   /** Makes the checkout if it is not there, and prepares it. */
   checkOut(record: InstanceRecord, signal: AbortSignal): Promise<Checkout>;
+  /** How long its checkout took to prepare, in a clause. */
+  describeSteps(record: InstanceRecord): readonly string[];
   variablesOf(record: InstanceRecord): Readonly<Record<string, string>>;
   /** Writes the record; throws if that is not possible, and then nothing has changed. */
   save(record: InstanceRecord): void;
@@ -41,8 +43,9 @@ interface Running {
   readonly child: ChildProcess | undefined;
 }
 
-const started = 'It has been started and is not ready yet.';
-const preparing = 'Its checkout is being prepared.';
+const started = 'it runs';
+/** Steps that take less are not worth a word. */
+const shortestShown = 0.1;
 const endedUnseen = 'It ended; an earlier ephd had started it, so its exit code is not known.';
 
 /** One start of one version of a component: keeps its process running, and knows how it is. */
@@ -64,6 +67,8 @@ export class Instance {
   #memoryKills = 0;
   /** Nothing is tried again until there is a new version. */
   #isStalled = false;
+  /** How long it took to get here, one clause each. */
+  readonly #steps: string[] = [];
 
   constructor(context: Context, host: InstanceHost, record: InstanceRecord) {
     this.#context = context;
@@ -73,7 +78,7 @@ export class Instance {
     this.#wasReadyOnPort = record.readyAt !== null;
     this.#health =
       record.readyAt === null
-        ? { health: 'starting', message: started, since: record.createdAt }
+        ? { health: 'starting', message: 'it does not answer yet', since: record.createdAt }
         : { health: 'ready', message: '', since: record.readyAt };
     context.ports.claim(record.port);
   }
@@ -95,12 +100,20 @@ export class Instance {
     return { instance: this.#record.id, image: null, restarts: this.#restarts, message };
   }
 
-  /** Starts it for the first time, at once where its checkout is ready, and looks after it from now on. */
-  async begin(checkout: Checkout | undefined): Promise<void> {
+  /** Starts it for the first time, at once where its checkout is prepared, and looks after it from now on. */
+  async begin(checkout: Checkout | undefined, checkoutSeconds: number): Promise<void> {
     // Before it can write anything: what it writes unwatched has no time.
     this.#context.rotation.watch(this.log);
-    if (checkout === undefined) this.#setHealth('starting', preparing);
+    if (checkoutSeconds > shortestShown) this.#steps.push(`checkout took ${checkoutSeconds.toFixed(1)} s`);
+    this.#showStep(checkout === undefined ? 'prepare runs' : started);
     this.#lookAfter(checkout && (await this.#tryLaunch(checkout)));
+  }
+
+  /** What it does on the way to its first answer, after what it has done. */
+  #showStep(step: string): void {
+    if (this.#record.readyAt !== null) return;
+    const clock = this.#timestamp().slice(11, 19);
+    this.#setHealth('starting', [...this.#steps, `${step} since ${clock} UTC`].join(', '));
   }
 
   /** Takes over an instance of an earlier ephd: goes on with its process if that is still there, and starts it again if not. */
@@ -113,7 +126,7 @@ export class Instance {
     }
     if (this.#record.readyAt !== null)
       this.#setHealth('failing', 'It was not running when ephd started, and is being started again.');
-    else if (this.#record.service.prepare !== undefined) this.#setHealth('starting', preparing);
+    else if (this.#record.service.prepare !== undefined) this.#showStep('prepare runs');
     this.#restarts += 1;
     this.#lookAfter(undefined);
   }
@@ -174,7 +187,10 @@ export class Instance {
     try {
       await this.#endProcesses();
       const checkout = await this.#host.checkOut(this.#record, this.#life.signal);
-      if (this.#health.message === preparing) this.#setHealth('starting', started);
+      if (this.#health.health === 'starting') {
+        this.#steps.push(...this.#host.describeSteps(this.#record));
+        this.#showStep(started);
+      }
       await this.#settlePort();
       return await this.#tryLaunch(checkout);
     } catch (error) {

@@ -31,7 +31,7 @@ describe('prepare', () => {
     const web = harness.component('web', 1, { command: answering, prepare: before });
     const api = harness.component('api', 1, { command: answering, prepare: before });
     await Promise.all([web, api].map((one) => harness.provider.ensure(identity, one, never)));
-    expect(await messageOf(harness)).toBe('Its checkout is being prepared.');
+    expect(await messageOf(harness)).toMatch(/prepare runs since \d\d:\d\d:\d\d UTC$/);
     await Promise.all([web, api].map((one) => harness.untilReady(one)));
     for (const name of ['web', 'api'])
       await until('it printed', async () => (await logsOf(harness, name)).join().includes('prepare: installing,once,started'));
