@@ -1,10 +1,12 @@
-import { oneService, type Services, twoServices, worker } from '../e2e/sample-app.ts';
+import { oneService, preparedServices, type Services, twoServices, worker } from '../e2e/sample-app.ts';
 import type { Boundaries } from './boundaries.ts';
 import { shuffle } from './seeded-random.ts';
 import type { Boundary } from './step-watch.ts';
 
-/** The services of a branch: a page, a page with a service behind it, or a worker that does not listen. */
-export const shapes = { page: oneService, pair: twoServices, worker } satisfies Readonly<Record<string, Services>>;
+/** The services of a branch: a page, a page with a service behind it, the same in a prepared checkout, or a worker that does not listen. */
+export const shapes = { page: oneService, pair: twoServices, prepared: preparedServices, worker } satisfies Readonly<
+  Record<string, Services>
+>;
 export type Shape = keyof typeof shapes;
 
 export type Operation =

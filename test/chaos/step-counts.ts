@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EphdHarness } from '../e2e/ephd-harness.ts';
 import { eventually } from '../e2e/eventually.ts';
-import { app, twoServices } from '../e2e/sample-app.ts';
+import { app, preparedServices } from '../e2e/sample-app.ts';
 import { recordSteps } from './interrupt.ts';
 
 /** How often each step happens, in the order of first occurrence. */
@@ -21,7 +21,7 @@ export const countSteps = async (): Promise<StepCounts> => {
   const lifecycle = join(harness.folder, 'lifecycle');
   await harness.start({ nodeArgs: recordSteps(harness.dataFolder, lifecycle) });
   for (let version = 1; version <= 2; version += 1) {
-    const commit = await harness.repository.push('preview/recorded', app(twoServices));
+    const commit = await harness.repository.push('preview/recorded', app(preparedServices));
     await harness.untilReady('preview/recorded', commit);
     await eventually('nothing of another version runs', () =>
       harness.services().every((one) => one.variables['EPH_COMMIT'] === commit),

@@ -29,8 +29,8 @@ export type Services = Readonly<Record<string, Readonly<Record<string, unknown>>
 export const run = (program: keyof typeof programs): string[] => [process.execPath, program];
 
 /** `eph.yaml` as JSON, which is YAML. */
-export const spec = (services: Services, rest: Readonly<Record<string, unknown>> = {}): string =>
-  JSON.stringify({ version: '1.0', name: 'shop', ...rest, process: { services } });
+export const spec = (services: Services, rest: Readonly<Record<string, unknown>> = {}, prepare?: string): string =>
+  JSON.stringify({ version: '1.0', name: 'shop', ...rest, process: { ...(prepare && { prepare }), services } });
 
 /** One service that answers over HTTP. */
 export const oneService: Services = { web: { command: run('answer.mjs'), ready: { http: '/' } } };
@@ -44,9 +44,18 @@ export const twoServices: Services = {
 /** A service without a port: it is ready as soon as it runs. */
 export const worker: Services = { worker: { command: ['sleep', '100000'], ready: { none: true } } };
 
+/** Fails in a checkout in which it was cut off. */
+const prepare = 'test ! -e begun && touch begun && sleep 0.3 && touch prepared';
+
+/** Two services that start only in a prepared checkout. */
+export const preparedServices: Services = {
+  web: { command: `test -e prepared && exec ${run('answer.mjs').join(' ')}`, entry: true, env: { API: 'outputs/api/url' } },
+  api: { command: `test -e prepared && exec ${run('answer.mjs').join(' ')}` },
+};
+
 /** All the files of a commit. */
 export const app = (services: Services = oneService, more: Files = {}): Files => ({
   ...programs,
-  'eph.yaml': spec(services),
+  'eph.yaml': spec(services, {}, services === preparedServices ? prepare : undefined),
   ...more,
 });
