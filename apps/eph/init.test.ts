@@ -42,7 +42,10 @@ describe('init without anybody to ask', () => {
       'Found:\n  package.json  start script; packages installed with npm (package-lock.json)\n  compose.yaml  Compose file\n',
     );
     expect(out).toContain('Not on a terminal: all proposals are accepted, as with --yes.\n');
-    expect(out).toMatch(/\nWrote eph\.yaml\.\n\nNext:\n {2}eph config validate\n/);
+    expect(out).toContain(
+      'Not found, to be completed in eph.yaml:\n  Nothing in this folder reads PORT. The service web must listen on that port;',
+    );
+    expect(out).toMatch(/\nWrote eph\.yaml\.\n\nNot found[^\n]*\n[^\n]*\n\nNext:\n {2}eph config validate\n/);
     expect(out).toContain('  git push origin HEAD:refs/heads/preview/try-eph\n');
     expect(
       await written(folder),
@@ -61,15 +64,16 @@ triggers:
     patterns: ["preview/**"]
 
 process:
+  # Runs once for each commit, before the services.
+  prepare: npm ci
   services:
     # package.json: start script
     web:
       # Must listen on the port in $PORT.
-      command: npm ci && npm start
+      command: npm start
       entry: true
-      ready: { timeout: 10m }
 `);
-    expect((await writtenSpec(folder)).process?.services['web']).toMatchObject({ command: 'npm ci && npm start', entry: true });
+    expect((await writtenSpec(folder)).process).toMatchObject({ prepare: 'npm ci', services: { web: { command: 'npm start' } } });
   });
 
   it('asks nobody with --yes or --json, even where somebody is', async () => {
@@ -117,14 +121,47 @@ process:
     expect(out).toContain('Found no file that says how to start or deploy this.\n');
     expect(spec.process?.services).toMatchObject({ web: { command: 'python3 -m http.server "$PORT" --bind 127.0.0.1' } });
     expect(text).toContain('# no start command was found; this only serves the files\n');
+    expect(out).toContain('  No start command was found. Write one under process.services.web.command.\n');
   });
 
-  it('lets the first who needs packages install them, and the others wait', async () => {
+  it('prefers what deploys an image to the command of that image', async () => {
+    const { spec, text } = await initWith({ Dockerfile: 'CMD x', 'chart/Chart.yaml': '' });
+    expect(spec.kubernetes?.manifests).toStrictEqual([{ path: './chart' }]);
+    expect(text).toContain('# Also possible here: process.\n');
+    expect((await initWith({ 'index.html': '', 'compose.yaml': '' })).spec.providers.primary).toBe('docker-compose');
+  });
+
+  it('prepares each folder once, and gives the entry the addresses that it reads', async () => {
+    const { spec, out } = await initWith({
+      'package.json': '{"workspaces":["packages/*"]}',
+      'package-lock.json': '',
+      'packages/web/package.json': '{"main":"a.js"}',
+      'packages/web/a.js': 'serve(process.env.PORT, process.env.API_URL, process.env.WEB_URL)',
+      'packages/api/package.json': '{"main":"a.js"}',
+      'packages/api/a.js': 'serve(process.env.PORT, process.env.WEB_URL)',
+      'my jobs/go.mod': '',
+      'my jobs/main.go': 'os.Getenv("PORT")',
+    });
+    expect(spec.process).toStrictEqual({
+      prepare: "(cd 'my jobs' && go build -o bin/server .) && npm ci",
+      services: {
+        'my-jobs': { command: './bin/server', directory: 'my jobs' },
+        api: { command: 'node a.js', directory: 'packages/api' },
+        web: { command: 'node a.js', directory: 'packages/web', entry: true, env: { API_URL: 'outputs/api/url' } },
+      },
+    });
+    expect(out).not.toContain('Not found');
+  });
+
+  it('installs the packages of several processes once', async () => {
     const { spec } = await initWith({ Procfile: 'worker: job\nweb: serve', 'package.json': start, 'package-lock.json': '' });
     const intoPath = 'export PATH="$PWD/node_modules/.bin:$PATH"';
-    expect(spec.process?.services).toStrictEqual({
-      web: { command: `npm ci && ${intoPath} && serve`, entry: true, ready: { timeout: '10m' } },
-      worker: { command: `${intoPath} && job`, ready: { none: true }, depends_on: ['web'] },
+    expect(spec.process).toStrictEqual({
+      prepare: 'npm ci',
+      services: {
+        web: { command: `${intoPath} && serve`, entry: true },
+        worker: { command: `${intoPath} && job`, ready: { none: true } },
+      },
     });
   });
 
@@ -188,9 +225,10 @@ describe('init with somebody who answers', () => {
       providers: { primary: 'process' },
       triggers: [{ type: 'git_branch', patterns: ['demo/*'] }],
       process: {
+        prepare: '(cd api && go build -o bin/server .) && (cd web && npm install)',
         services: {
-          api: { command: ['go', 'run', '.'], directory: 'api' },
-          web: { command: 'npm install && npm start', directory: 'web', entry: true, ready: { http: '/healthz' } },
+          api: { command: './bin/server', directory: 'api' },
+          web: { command: 'npm start', directory: 'web', entry: true, ready: { http: '/healthz' } },
         },
       },
     });
@@ -259,12 +297,17 @@ describe('whatever is in a folder', () => {
       'package.json',
       fc.oneof(
         fc.constant(start),
-        fc.record({ scripts: fc.record({ start: text }) }).map((one) => JSON.stringify(one)),
+        fc
+          .record({ scripts: fc.dictionary(fc.constantFrom('start', 'dev', 'build', 'api', 'dev:client'), text), main: text })
+          .map((one) => JSON.stringify(one)),
+        fc.record({ workspaces: fc.array(text) }).map((one) => JSON.stringify(one)),
       ),
     ],
     ['package-lock.json', fc.constant('')],
     ['pnpm-lock.yaml', fc.constant('')],
     ['requirements.txt', fc.constantFrom('flask', 'fastapi', '')],
+    ['pyproject.toml', text.map((one) => `[project]\ndependencies = ["flask", "${one}"]\n[project.scripts]\n${one} = "x"\n`)],
+    ['prepare/server.py', fc.constant('API_URL')],
     [
       'Procfile',
       fc

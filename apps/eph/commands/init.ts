@@ -6,7 +6,7 @@ import { CommandFailure } from '../command-failure.ts';
 import { renderNotices } from '../config-view.ts';
 import type { LocalContext } from '../context.ts';
 import { type Discovery, describeFound, discover, type FoundFile } from '../init/discovery.ts';
-import { defaultsPrompter, propose } from '../init/proposal.ts';
+import { defaultsPrompter, describeMissing, propose } from '../init/proposal.ts';
 import { printSpec } from '../init/spec-text.ts';
 import type { Prompter } from '../prompter.ts';
 import { safeLine } from '../safe-text.ts';
@@ -37,8 +37,12 @@ export const init = async (context: LocalContext, options: InitOptions): Promise
     throw new CommandFailure('cli.cancelled', 'Nothing was written.');
   await write(path, text, force);
 
-  if (json) await out.json({ file, provider: proposal.runner.provider, found, notices, content: text });
-  else await out.lines([`Wrote ${file}.`, ...renderNotices(out, file, notices), '', ...nextSteps(proposal.branches)]);
+  const missing = describeMissing(proposal, discovery);
+  if (json) await out.json({ file, provider: proposal.runner.provider, found, missing, notices, content: text });
+  else {
+    const remarks = [...renderNotices(out, file, notices), ...renderMissing(missing)];
+    await out.lines([`Wrote ${file}.`, ...remarks, '', ...nextSteps(proposal.branches)]);
+  }
 };
 
 const alreadyExists = (): CommandFailure =>
@@ -62,6 +66,9 @@ const renderFound = (found: readonly FoundFile[], { cut }: Discovery): string[] 
     ...(cut ? ['Only the upper folders were searched.'] : []),
   ];
 };
+
+const renderMissing = (missing: readonly string[]): string[] =>
+  missing.length === 0 ? [] : ['', `Not found, to be completed in ${file}:`, ...missing.map((one) => `  ${safeLine(one)}`)];
 
 const renderPlace = (folder: string, { root }: Discovery): string[] => {
   if (root === folder) return [];

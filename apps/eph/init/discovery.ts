@@ -1,13 +1,12 @@
 import { type Deployments, findDeployments } from './find-manifests.ts';
-import { findServices, type ServiceCandidate } from './find-services.ts';
+import { type FoundServices, findServices } from './find-services.ts';
 import { listFolder } from './folder-listing.ts';
 import { readRepository } from './project-name.ts';
 
-export interface Discovery {
+export interface Discovery extends FoundServices {
   readonly name: string;
   /** Of the repository; undefined outside of Git. */
   readonly root: string | undefined;
-  readonly services: readonly ServiceCandidate[];
   readonly deployments: Deployments;
   /** Not all folders were searched. */
   readonly cut: boolean;
@@ -17,7 +16,7 @@ export interface Discovery {
 export const discover = async (folder: string): Promise<Discovery> => {
   const [{ name, root }, listing] = await Promise.all([readRepository(folder), listFolder(folder)]);
   const [services, deployments] = await Promise.all([findServices(listing), findDeployments(listing)]);
-  return { name, root, services, deployments, cut: listing.cut };
+  return { ...services, name, root, deployments, cut: listing.cut };
 };
 
 export interface FoundFile {
@@ -26,10 +25,7 @@ export interface FoundFile {
 }
 
 export const describeFound = ({ services, deployments }: Discovery): readonly FoundFile[] => [
-  ...services.map(({ file, why, install }) => ({
-    file,
-    what: install === undefined ? why : `${why}; packages installed with ${install.program} (${install.file})`,
-  })),
+  ...services.map(({ file, why, steps }) => ({ file, what: [why, ...steps.map(({ what }) => what)].join('; ') })),
   ...deployments.composeFiles.map((file) => ({ file, what: 'Compose file' })),
   ...deployments.manifests.map(({ kind, path }) => ({ file: path || '.', what: manifestNouns[kind] })),
   ...deployments.dockerfiles.map((file) => ({ file, what: 'image build; your build system does that' })),

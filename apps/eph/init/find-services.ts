@@ -1,50 +1,49 @@
 import { toDnsLabel } from '@eph/contract';
+import { auxiliary, type Detected, type Detector, type Folder, pathIn, quote, readIn, type Step } from './detector.ts';
+import { findPortArguments, findPortInSources, sourcesIn } from './find-port.ts';
 import type { FolderListing } from './folder-listing.ts';
-import { findInstall, type Install } from './installs.ts';
-import { parseDockerCommand, parsePackage, parseProcfile } from './start-commands.ts';
+import { buildSteps, fromAnyPackage, fromPackage } from './from-package.ts';
+import { fromPython } from './from-python.ts';
+import { findNodeInstall, findPythonInstall } from './installs.ts';
+import { findMissing } from './missing.ts';
+import { parsePackage } from './package-json.ts';
+import { parseDockerCommand, parseProcfile } from './start-commands.ts';
 
-export interface ServiceCandidate {
+export interface ServiceCandidate extends Detected {
   /** A unique DNS label. */
   readonly name: string;
-  /** The file it was found in, and how. */
-  readonly file: string;
-  readonly why: string;
   readonly directory: string;
-  /** A line for `sh`, or a list of arguments. */
-  readonly command: string | readonly string[];
-  /** Must run once before the command; several services may share it. */
-  readonly install?: Install | undefined;
-  /** False for workers, which have no port. */
-  readonly listens: boolean;
-  /** Slow to get ready even without an installation. */
-  readonly slow?: boolean;
+  /** Names of variables with addresses of other services, which the sources mention. */
+  readonly addresses: readonly string[];
+}
+
+export interface FoundServices {
+  readonly services: readonly ServiceCandidate[];
+  /** Found in a Dockerfile or in pages, which say less than a Compose file or a manifest. */
+  readonly areGuessed: boolean;
+  /** What to write instead of what was not found. */
+  readonly missing: readonly string[];
 }
 
 const mostServices = 20;
 
-type Detected = Omit<ServiceCandidate, 'name' | 'directory'> & { readonly name?: string };
-
-interface Folder {
-  readonly path: string;
-  readonly names: ReadonlySet<string>;
-  readonly listing: FolderListing;
-}
-
-/** Folders whose programs rarely belong in an environment. */
-const auxiliary = /(^|\/)(docs?|tests?|e2e|examples?|samples?|demos?|scripts|tools)(\/|$)/i;
-
 /** The root first. Folders below a service are considered part of it. */
-export const findServices = async (listing: FolderListing): Promise<readonly ServiceCandidate[]> => {
+export const findServices = async (listing: FolderListing): Promise<FoundServices> => {
   const folders = groupByFolder(listing).filter(({ path }) => !auxiliary.test(path));
+  const programs = await detectPrograms(folders);
   // Dockerfiles and pages are used only if there is nothing more specific.
-  const programs = await detectIn(folders, [fromProcfile, fromPackage, fromGoModule, fromPython]);
-  if (programs.length > 0) return assignUniqueNames(programs.slice(0, mostServices));
-  const images = await detectIn(folders, [fromDockerfile]);
-  if (images.length > 0) return assignUniqueNames(images.slice(0, mostServices));
-  return assignUniqueNames((await detectIn(folders, [fromPages])).slice(0, 1));
+  const guesses = programs.length > 0 ? [] : await detectIn(folders, [fromDockerfile]);
+  const pages = programs.length + guesses.length > 0 ? [] : (await detectIn(folders, [fromPages])).slice(0, 1);
+  const found = assignUniqueNames([...programs, ...guesses, ...pages].slice(0, mostServices));
+  const services = await Promise.all(found.map((one) => findAddresses(listing, one, found)));
+  return { services, areGuessed: programs.length === 0, missing: await findMissing(folders, pages.length > 0 ? [] : services) };
 };
 
-type Detector = (folder: Folder) => Promise<readonly Detected[]>;
+const detectPrograms = async (folders: readonly Folder[]): Promise<readonly DetectedIn[]> => {
+  const found = await detectIn(folders, [fromProcfile, fromPackage, fromGoModule, fromPython]);
+  return found.length > 0 ? found : detectIn(folders, [fromAnyPackage]);
+};
+
 type DetectedIn = Detected & { readonly directory: string };
 
 const detectIn = async (folders: readonly Folder[], detectors: readonly Detector[]): Promise<readonly DetectedIn[]> => {
@@ -78,83 +77,101 @@ const groupByFolder = (listing: FolderListing): readonly Folder[] => {
   return [...folders].map(([path, names]) => ({ path, names, listing }));
 };
 
-const pathIn = ({ path }: Folder, name: string): string => (path === '' ? name : `${path}/${name}`);
-const readIn = (folder: Folder, name: string): Promise<string> => folder.listing.read(pathIn(folder, name));
-
 const fromProcfile: Detector = async (folder) => {
   if (!folder.names.has('Procfile')) return [];
-  const file = pathIn(folder, 'Procfile');
-  const install = await findInstall(folder.listing, folder.path);
-  return parseProcfile(await readIn(folder, 'Procfile')).map(({ name, command }) => ({
-    name,
-    file,
-    why: `process ${name}`,
-    command: install === undefined ? command : `${install.intoPath} && ${command}`,
-    install,
-    listens: name === 'web',
-  }));
+  const { steps, path } = await prepareProcfile(folder);
+  const sources = await findPortInSources(folder.listing, folder.path);
+  return parseProcfile(await readIn(folder, 'Procfile')).map(({ name, command }) => {
+    const port = findPortArguments(command);
+    const listens = name === 'web';
+    return {
+      name,
+      file: pathIn(folder, 'Procfile'),
+      why: `process ${name}`,
+      command: `${path}${command}${listens && port !== undefined && port !== '' ? ` ${port}` : ''}`,
+      steps,
+      listens,
+      knowsPort: (port ?? sources) !== undefined,
+    };
+  });
 };
 
-const fromPackage: Detector = async (folder) => {
-  if (!folder.names.has('package.json')) return [];
-  const { start } = parsePackage(await readIn(folder, 'package.json'));
-  // Without a script, `npm start` runs server.js.
-  if (start === undefined && !folder.names.has('server.js')) return [];
-  const install = await findInstall(folder.listing, folder.path);
-  const command = `${install?.program ?? 'npm'} ${install?.program === 'bun' ? 'run start' : 'start'}`;
-  return [{ file: pathIn(folder, 'package.json'), why: 'start script', command, install, listens: true }];
+/** What the build packs of a platform that reads Procfiles do before they start a process. */
+const prepareProcfile = async (folder: Folder): Promise<{ readonly steps: readonly Step[]; readonly path: string }> => {
+  const { names, listing, path } = folder;
+  const node = names.has('package.json') ? await findNodeInstall(listing, path) : undefined;
+  const python = await findPythonInstall(listing, path);
+  const scripts = node === undefined ? new Map<string, string>() : parsePackage(await readIn(folder, 'package.json')).scripts;
+  const folders = [...(node?.step === undefined ? [] : ['node_modules/.bin']), ...(python === undefined ? [] : ['.venv/bin'])];
+  return {
+    steps: [node?.step, python]
+      .filter((step) => step !== undefined)
+      .concat(
+        node === undefined ? [] : buildSteps(folder, scripts, node.program),
+        names.has('go.mod') ? [goBuild(folder, 'bin/', './...')] : [],
+      ),
+    path: folders.length === 0 ? '' : `export PATH="${folders.map((one) => `$PWD/${one}:`).join('')}$PATH" && `,
+  };
 };
 
 const fromGoModule: Detector = async (folder) => {
   if (!folder.names.has('go.mod')) return [];
-  const common = { listens: true, slow: true };
-  if (folder.names.has('main.go'))
-    return [{ ...common, file: pathIn(folder, 'main.go'), why: 'program of a Go module', command: ['go', 'run', '.'] }];
   const commands = pathIn(folder, 'cmd/');
-  const programs = folder.listing.files.filter(
-    (file) => file.startsWith(commands) && /^[^/]+\/main\.go$/.test(file.slice(commands.length)),
-  );
+  const isCommand = (file: string): boolean => file.startsWith(commands) && /^[^/]+\/main\.go$/.test(file.slice(commands.length));
+  const programs = folder.names.has('main.go') ? [pathIn(folder, 'main.go')] : folder.listing.files.filter(isCommand);
+  const port = await findPortInSources(folder.listing, folder.path);
   return programs.map((file) => {
-    const name = file.slice(commands.length, -'/main.go'.length);
-    return { ...common, name, file, why: 'program of a Go module', command: ['go', 'run', `./cmd/${name}`] };
+    const name = file.startsWith(commands) ? file.slice(commands.length, -'/main.go'.length) : undefined;
+    const output = `bin/${name ?? 'server'}`;
+    return {
+      ...(name === undefined ? {} : { name }),
+      file,
+      why: 'program of a Go module',
+      command: `${quote(`./${output}`)}${port === undefined || port === '' ? '' : ` ${port}`}`,
+      steps: [goBuild(folder, output, name === undefined ? '.' : `./cmd/${name}`)],
+      listens: true,
+      knowsPort: port !== undefined,
+    };
   });
 };
 
-const fromPython: Detector = async (folder) => {
-  // `main.py` may be anything unless it comes with requirements.txt.
-  const names = ['manage.py', 'app.py', ...(folder.names.has('requirements.txt') ? ['main.py'] : [])];
-  const file = names.find((name) => folder.names.has(name));
-  if (file === undefined) return [];
-  const install = await findInstall(folder.listing, folder.path);
-  const python = install?.program === 'python' ? '.venv/bin/python' : 'python3';
-  const module = file.slice(0, -'.py'.length);
-  const needs = (await readIn(folder, 'requirements.txt')).toLowerCase();
-  const found = { file: pathIn(folder, file), install, listens: true };
-  if (file === 'manage.py')
-    return [{ ...found, why: 'Django', command: `${python} manage.py runserver --noreload 127.0.0.1:$PORT` }];
-  if (/^uvicorn|^fastapi/m.test(needs))
-    return [{ ...found, why: 'ASGI application', command: `${python} -m uvicorn ${module}:app --port $PORT` }];
-  if (/^flask/m.test(needs)) return [{ ...found, why: 'Flask', command: `${python} -m flask --app ${module} run --port $PORT` }];
-  return [{ ...found, why: 'Python program', command: `${python} ${file}` }];
-};
+const goBuild = ({ path }: Folder, output: string, packages: string): Step => ({
+  directory: path,
+  command: `go build -o ${quote(output)} ${quote(packages)}`,
+  what: 'built with go',
+});
 
 /** Python is on nearly every machine; another server would have to be added to the repository. */
 export const serveFiles = 'python3 -m http.server "$PORT" --bind 127.0.0.1';
 
 const fromPages: Detector = async (folder) =>
   folder.names.has('index.html')
-    ? [{ file: pathIn(folder, 'index.html'), why: 'static pages', command: serveFiles, listens: true }]
+    ? [
+        {
+          file: pathIn(folder, 'index.html'),
+          why: 'static pages',
+          command: serveFiles,
+          steps: [],
+          listens: true,
+          knowsPort: true,
+        },
+      ]
     : [];
 
 const fromDockerfile: Detector = async (folder) => {
   if (!folder.names.has('Dockerfile')) return [];
   const command = parseDockerCommand(await readIn(folder, 'Dockerfile'));
   if (command === undefined) return [];
-  return [{ file: pathIn(folder, 'Dockerfile'), why: 'command of the image', command, listens: true }];
+  const port = typeof command === 'string' ? findPortArguments(command) : undefined;
+  const known = port ?? (await findPortInSources(folder.listing, folder.path));
+  const file = pathIn(folder, 'Dockerfile');
+  const complete = port === undefined || port === '' ? command : `${String(command)} ${port}`;
+  return [{ file, why: 'command of the image', command: complete, steps: [], listens: true, knowsPort: known !== undefined }];
 };
 
-const assignUniqueNames = (found: readonly DetectedIn[]): readonly ServiceCandidate[] => {
-  const taken = new Set<string>();
+const assignUniqueNames = (found: readonly DetectedIn[]): readonly (DetectedIn & { readonly name: string })[] => {
+  // A service cannot have the name of the step before all services.
+  const taken = new Set<string>(['prepare']);
   return found.map((one) => {
     const wanted = toDnsLabel(one.name ?? (one.directory.split('/').at(-1) || 'web'))
       .slice(0, 50)
@@ -165,3 +182,22 @@ const assignUniqueNames = (found: readonly DetectedIn[]): readonly ServiceCandid
     return { ...one, name };
   });
 };
+
+const mostRead = 60;
+
+const findAddresses = async (
+  listing: FolderListing,
+  service: DetectedIn & { readonly name: string },
+  all: readonly { readonly name: string; readonly listens: boolean }[],
+): Promise<ServiceCandidate> => {
+  const others = all.filter(({ name, listens }) => listens && name !== service.name).map(({ name }) => addressVariable(name));
+  const mentioned = new Set<string>();
+  for (const file of others.length === 0 ? [] : sourcesIn(listing, service.directory).slice(0, mostRead)) {
+    const words = new Set((await listing.read(file)).match(/\b[A-Z][A-Z0-9_]*_URL\b/g));
+    for (const name of others) if (words.has(name)) mentioned.add(name);
+  }
+  return { ...service, addresses: [...mentioned] };
+};
+
+/** `API_URL` for `api`. */
+export const addressVariable = (service: string): string => `${service.toUpperCase().replaceAll('-', '_')}_URL`;

@@ -10,10 +10,10 @@ import { printSpec } from './spec-text.ts';
 
 const kinds: readonly Files[] = [
   { 'package.json': '{"scripts":{"start":"x"},"dependencies":{"a":"1"}}' },
-  { 'yarn.lock': '' },
+  { 'yarn.lock': '', 'package.json': '{"workspaces":["api","jobs"],"scripts":{"dev":"vite"}}' },
   { Procfile: 'worker: x\nweb: y' },
-  { 'api/go.mod': '', 'api/cmd/one/main.go': '', 'api/cmd/two/main.go': '' },
-  { 'jobs/app.py': '', 'jobs/requirements.txt': 'flask' },
+  { 'api/go.mod': '', 'api/cmd/one/main.go': '', 'api/cmd/two/main.go': '', 'prepare/app.py': 'PORT ONE_URL' },
+  { 'jobs/app.py': '', 'jobs/requirements.txt': 'flask', 'asgi/pyproject.toml': '[project]\ndependencies = ["fastapi"]' },
   { 'public/index.html': '' },
   { 'image/Dockerfile': 'CMD ["x", "y: z"]' },
   { 'compose.yaml': '', 'compose.preview.yaml': '' },
@@ -34,7 +34,7 @@ describe('every combination of what can be found', () => {
       const discovery = {
         name: 'shop',
         root: undefined,
-        services: await findServices(listing),
+        ...(await findServices(listing)),
         deployments: await findDeployments(listing),
         cut: false,
       };

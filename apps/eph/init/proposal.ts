@@ -1,8 +1,9 @@
 import { dnsLabel } from '@eph/contract';
 import type { Choice, Prompter } from '../prompter.ts';
+import { quote, type Step } from './detector.ts';
 import type { Discovery } from './discovery.ts';
 import type { Manifest } from './find-manifests.ts';
-import { type ServiceCandidate, serveFiles } from './find-services.ts';
+import { addressVariable, type ServiceCandidate, serveFiles } from './find-services.ts';
 
 export interface Proposal {
   readonly name: string;
@@ -13,6 +14,8 @@ export interface Proposal {
 export type Runner =
   | {
       readonly provider: 'process';
+      /** For `sh`, in the root; empty if nothing comes before the services. */
+      readonly prepare: string;
       readonly services: readonly ProposedService[];
       /** Of the entry service; empty if an open port is enough. */
       readonly readyPath: string;
@@ -20,11 +23,11 @@ export type Runner =
   | { readonly provider: 'docker-compose'; readonly composeFiles: readonly string[] }
   | { readonly provider: 'kubernetes'; readonly manifest: Manifest };
 
-export interface ProposedService extends Pick<ServiceCandidate, 'name' | 'directory' | 'command' | 'listens'> {
+export interface ProposedService extends Pick<ServiceCandidate, 'name' | 'directory' | 'command' | 'listens' | 'knowsPort'> {
   readonly comment: string;
   readonly entry: boolean;
-  readonly slow: boolean;
-  readonly dependsOn: readonly string[];
+  /** Addresses of other services, by variable. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export const defaultsPrompter: Prompter = {
@@ -52,13 +55,18 @@ export const propose = async (prompter: Prompter, discovery: Discovery): Promise
 };
 
 const proposeRunner = async (prompter: Prompter, discovery: Discovery): Promise<Runner> => {
-  const { services, deployments } = discovery;
+  const { services, areGuessed, deployments } = discovery;
   const { composeFiles, manifests } = deployments;
+  const processes = {
+    value: 'process',
+    label: 'process',
+    hint: services[0] === undefined ? 'runs a command' : `from ${services[0].file}`,
+  };
   const choices: readonly Choice[] = [
-    ...(services.length > 0 ? [{ value: 'process', label: 'process', hint: `from ${services[0]?.file}` }] : []),
+    ...(areGuessed ? [] : [processes]),
     ...(composeFiles.length > 0 ? [{ value: 'docker-compose', label: 'docker-compose', hint: composeFiles.join(', ') }] : []),
     ...(manifests.length > 0 ? [{ value: 'kubernetes', label: 'kubernetes', hint: manifests[0]?.path || 'this folder' }] : []),
-    ...(services.length > 0 ? [] : [{ value: 'process', label: 'process', hint: 'runs a command' }]),
+    ...(areGuessed ? [processes] : []),
   ];
   const provider =
     choices.length > 1 ? await prompter.choose({ message: 'Which provider runs the environments?', choices }) : 'process';
@@ -84,8 +92,15 @@ const proposeProcess = async (prompter: Prompter, found: readonly ServiceCandida
     proposal: '',
     validate: (answer) => (/^(\/[!-~]*)?$/.test(answer) ? undefined : 'Begin with a slash, or leave it empty.'),
   });
-  return { provider: 'process', services: chosen.map((service) => toProposed(service, chosen, entry)), readyPath };
+  const services = chosen.map((service) => toProposed(service, chosen, entry));
+  return { provider: 'process', prepare: joinSteps(chosen.flatMap(({ steps }) => steps)), services, readyPath };
 };
+
+/** Each step once: services may need the same packages. */
+const joinSteps = (steps: readonly Step[]): string =>
+  [
+    ...new Set(steps.map(({ directory, command }) => (directory === '' ? command : `(cd ${quote(directory)} && ${command})`))),
+  ].join(' && ');
 
 const chooseServices = async (prompter: Prompter, found: readonly ServiceCandidate[]): Promise<readonly ServiceCandidate[]> => {
   if (found.length === 1) return found;
@@ -95,9 +110,13 @@ const chooseServices = async (prompter: Prompter, found: readonly ServiceCandida
 };
 
 const chooseEntry = async (prompter: Prompter, chosen: readonly ServiceCandidate[]): Promise<string | undefined> => {
-  const choices = chosen.filter(({ listens }) => listens).map(({ name, file }) => ({ value: name, label: name, hint: file }));
+  const listening = chosen.filter(({ listens }) => listens).toSorted((a, b) => Number(showsPages(b)) - Number(showsPages(a)));
+  const choices = listening.map(({ name, file }) => ({ value: name, label: name, hint: file }));
   return choices.length > 1 ? prompter.choose({ message: 'Which service gets the traffic?', choices }) : choices[0]?.value;
 };
+
+/** People open these; the others answer to programs. */
+const showsPages = ({ name }: ServiceCandidate): boolean => /^(?:web|www|site|frontend|client|ui|app)$/.test(name);
 
 const askCommand = async (prompter: Prompter): Promise<ServiceCandidate> => {
   const command = await prompter.text({
@@ -105,23 +124,38 @@ const askCommand = async (prompter: Prompter): Promise<ServiceCandidate> => {
     proposal: serveFiles,
     validate: (answer) => (answer.trim() === '' ? 'Give a command.' : undefined),
   });
-  const why = 'no start command was found; this only serves the files';
-  return { name: 'web', file: '', why: command === serveFiles ? why : '', directory: '', command, listens: true };
+  const why = command === serveFiles ? 'no start command was found; this only serves the files' : '';
+  const common = { name: 'web', file: '', directory: '', steps: [], listens: true, addresses: [] };
+  return { ...common, why, command, knowsPort: /\bPORT\b/.test(command) };
 };
 
-/** The first service that needs a folder of packages installs it, and the others depend on that service. */
 const toProposed = (service: ServiceCandidate, all: readonly ServiceCandidate[], entry: string | undefined): ProposedService => {
-  const { name, directory, command, listens, install, slow = false } = service;
-  const installer = install === undefined ? undefined : all.find((one) => one.install?.into === install.into);
-  const installs = install !== undefined && installer?.name === name;
+  const { name, directory, command, listens, knowsPort, addresses } = service;
+  // Only the entry gets addresses: services that refer to each other could not be started.
+  const others = all.filter((one) => name === entry && one.name !== name && addresses.includes(addressVariable(one.name)));
   return {
     name,
     directory,
     listens,
-    command: installs && typeof command === 'string' ? `${install.command} && ${command}` : command,
+    knowsPort,
+    command,
     comment: [service.file, service.why].filter(Boolean).join(': '),
     entry: name === entry,
-    slow: slow || installs,
-    dependsOn: installer === undefined || installs ? [] : [installer.name],
+    env: Object.fromEntries(others.map((one) => [addressVariable(one.name), `outputs/${one.name}/url`])),
   };
+};
+
+/** What was not found, and what to write instead. */
+export const describeMissing = ({ runner }: Proposal, { services, missing }: Discovery): readonly string[] => {
+  if (runner.provider !== 'process') return [];
+  const lost = runner.services.filter(({ listens, knowsPort }) => listens && !knowsPort);
+  const isUnknown = services.length === 0 && missing.length === 0;
+  return [
+    ...(isUnknown ? ['No start command was found. Write one under process.services.web.command.'] : []),
+    ...missing,
+    ...lost.map(
+      ({ name, directory }) =>
+        `Nothing in ${directory || 'this folder'} reads PORT. The service ${name} must listen on that port; if its program takes the port as an argument, add it to process.services.${name}.command.`,
+    ),
+  ];
 };

@@ -46,7 +46,14 @@ const describeOthers = (
 const printRunner = (runner: Runner): readonly string[] => {
   switch (runner.provider) {
     case 'process':
-      return ['process:', '  services:', ...runner.services.flatMap((service) => printService(service, runner.readyPath))];
+      return [
+        'process:',
+        ...(runner.prepare === ''
+          ? []
+          : ['  # Runs once for each commit, before the services.', `  prepare: ${scalar(runner.prepare)}`]),
+        '  services:',
+        ...runner.services.flatMap((service) => printService(service, runner.readyPath)),
+      ];
     case 'docker-compose':
       return ['docker-compose:', '  compose_files:', ...runner.composeFiles.map((file) => `    - ${scalar(file)}`)];
     case 'kubernetes':
@@ -61,22 +68,18 @@ const printManifest = ({ kind, path }: Manifest): readonly string[] => {
 };
 
 const printService = (service: ProposedService, readyPath: string): readonly string[] => {
-  const { name, directory, command, comment, listens, entry, slow, dependsOn } = service;
-  const ready = [
-    ...(entry && readyPath !== '' ? [`http: ${safeJson(readyPath)}`] : []),
-    ...(listens ? [] : ['none: true']),
-    // Packages are installed and programs compiled first.
-    ...(slow ? ['timeout: 10m'] : []),
-  ];
+  const { name, directory, command, comment, listens, knowsPort, entry, env } = service;
+  const addresses = Object.entries(env).map(([variable, value]) => `${variable}: ${value}`);
+  const ready = [...(entry && readyPath !== '' ? [`http: ${safeJson(readyPath)}`] : []), ...(listens ? [] : ['none: true'])];
   return [
     ...(comment === '' ? [] : [`    # ${safeLine(comment)}`]),
     `    ${name}:`,
-    ...(listens ? ['      # Must listen on the port in $PORT.'] : []),
+    ...(listens && !knowsPort ? ['      # Must listen on the port in $PORT.'] : []),
     `      command: ${typeof command === 'string' ? scalar(command) : safeJson(command)}`,
     ...(directory === '' ? [] : [`      directory: ${scalar(directory)}`]),
     ...(entry ? ['      entry: true'] : []),
     ...(ready.length === 0 ? [] : [`      ready: { ${ready.join(', ')} }`]),
-    ...(dependsOn.length === 0 ? [] : [`      depends_on: [${dependsOn.join(', ')}]`]),
+    ...(addresses.length === 0 ? [] : [`      env: { ${addresses.join(', ')} }`]),
   ];
 };
 

@@ -1,20 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseDockerCommand, parsePackage, parseProcfile } from './start-commands.ts';
-
-describe('a package.json', () => {
-  it.each([
-    ['{"scripts":{"start":"node x"},"dependencies":{"a":"1"}}', { start: 'node x', needsPackages: true }],
-    ['{"devDependencies":{"a":"1"}}', { start: undefined, needsPackages: true }],
-    ['{"scripts":{"start":" "},"dependencies":{}}', { start: undefined, needsPackages: false }],
-    ['{"scripts":{"start":1},"dependencies":"x"}', { start: undefined, needsPackages: false }],
-    ['{"scripts":[]}', { start: undefined, needsPackages: false }],
-    ['null', { start: undefined, needsPackages: false }],
-    ['{', { start: undefined, needsPackages: false }],
-  ])('%s is understood as far as it goes', (text, expected) => {
-    expect(parsePackage(text)).toStrictEqual(expected);
-  });
-});
+import { parseDockerCommand, parseProcfile } from './start-commands.ts';
 
 describe('a Procfile', () => {
   it('names processes, the one for the web first', () => {
@@ -52,7 +38,7 @@ describe('a Dockerfile', () => {
 it('takes any text without complaint', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
-      for (const parse of [parsePackage, parseProcfile, parseDockerCommand]) parse(text);
+      for (const parse of [parseProcfile, parseDockerCommand]) parse(text);
       parseDockerCommand(`CMD ${text}`);
       parseProcfile(`web: ${text}`);
     }),

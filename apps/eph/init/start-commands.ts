@@ -4,26 +4,8 @@ import { parseJson } from '../parse-json.ts';
 const longest = 1_000;
 
 /** Files are untrusted; only printable commands are proposed. */
-const isText = (text: string): boolean =>
+export const isText = (text: string): boolean =>
   text.trim() !== '' && text.length <= longest && text.isWellFormed() && !/[\p{Cc}\ufffd]/u.test(text);
-
-export interface Package {
-  readonly start: string | undefined;
-  readonly needsPackages: boolean;
-}
-
-export const parsePackage = (text: string): Package => {
-  const { scripts, dependencies, devDependencies } = toRecord(parseJson(text));
-  const { start } = toRecord(scripts);
-  const isEmpty = (value: unknown): boolean => Object.keys(toRecord(value)).length === 0;
-  return {
-    start: typeof start === 'string' && start.trim() !== '' ? start : undefined,
-    needsPackages: !isEmpty(dependencies) || !isEmpty(devDependencies),
-  };
-};
-
-const toRecord = (value: unknown): { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null ? (value as { readonly [key: string]: unknown }) : {};
 
 export interface ProcfileEntry {
   readonly name: string;
