@@ -85,4 +85,4 @@ const printService = (service: ProposedService, readyPath: string): readonly str
 
 /** Unquoted if unambiguous, otherwise JSON, which is valid YAML. */
 const scalar = (text: string): string =>
-  /^[A-Za-z./][\w./ &=-]*$/.test(text) && !/ $|^(true|false|null|yes|no|on|off|y|n)$/i.test(text) ? text : safeJson(text);
+  /^[A-Za-z./][\w./ &=$-]*$/.test(text) && !/ $|^(true|false|null|yes|no|on|off|y|n)$/i.test(text) ? text : safeJson(text);
