@@ -253,7 +253,7 @@ module.exports = {
     parser: 'swc',
     detectProcessBuiltinModuleCalls: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: ['^(packages|apps)/[^/]+/dist/', '^test/gates/planted/'] },
+    exclude: { path: ['^(packages|apps)/[^/]+/dist/', '^test/gates/planted/', '^test/parts/samples/'] },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'default'],

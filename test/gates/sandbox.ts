@@ -59,9 +59,9 @@ export const readScripts = async (): Promise<Readonly<Record<string, string>>> =
   return manifest.scripts;
 };
 
-/** The files of the repository with these name endings, apart from plants. */
+/** The files of the repository with these name endings, apart from plants and from samples, which are repositories of others. */
 export const readSources = async (...endings: readonly string[]): Promise<readonly string[]> =>
-  (await readFiles(...endings)).filter((path) => !path.startsWith('test/gates/planted/'));
+  (await readFiles(...endings)).filter((path) => !/^test\/(gates\/planted|parts\/samples)\//.test(path));
 
 /** What Git tracks or would track, apart from what is deleted but not committed. */
 export const readFiles = async (...endings: readonly string[]): Promise<readonly string[]> => {

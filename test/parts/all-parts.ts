@@ -1,8 +1,10 @@
 import { bubblewrap } from './bubblewrap.ts';
 import { gitea } from './gitea.ts';
+import { go } from './go.ts';
 import { nginx } from './nginx.ts';
 import type { Program } from './part.ts';
 import { passt } from './passt.ts';
 import { postgres } from './postgres.ts';
+import { python } from './python.ts';
 
-export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap, passt];
+export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap, passt, python, go];

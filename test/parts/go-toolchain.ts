@@ -10,7 +10,7 @@ const execute = promisify(execFile);
 
 /** The newest version that the `go.mod` of a pinned module requires. */
 export const leastGo = '1.26.2';
-const goSearch: Search = { program: 'go', places: ['/usr/lib/go-*/bin', '/usr/local/go/bin'] };
+export const goSearch: Search = { program: 'go', places: ['/usr/lib/go-*/bin', '/usr/local/go/bin'] };
 
 type Progress = (line: string) => void;
 

@@ -1,0 +1,1 @@
+"""Stands in for Django: the part of its interface that the sample uses."""

@@ -1,0 +1,3 @@
+class HttpResponse:
+    def __init__(self, content):
+        self.content = content

@@ -1,0 +1,2 @@
+def path(route, view):
+    return route, view

@@ -1,0 +1,1 @@
+"""Stands in for Uvicorn: it runs an ASGI application behind the HTTP server of Python."""

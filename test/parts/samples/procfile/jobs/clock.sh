@@ -1,0 +1,4 @@
+while :; do
+  date
+  sleep 60
+done
