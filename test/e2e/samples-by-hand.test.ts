@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseSpec } from '@eph/contract';
@@ -18,7 +18,8 @@ const seconds = 120;
 const cleanEnvironment = (home: string): NodeJS.ProcessEnv => ({
   PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
   HOME: home,
-  GOFLAGS: '-mod=mod',
+  // Go compiles its own library once for each cache, which takes longer than all samples together.
+  GOCACHE: process.env['GOCACHE'] ?? join(homedir(), '.cache', 'go-build'),
   GOPROXY: 'off',
   GOTOOLCHAIN: 'local',
   PIP_NO_INDEX: '1',
@@ -64,9 +65,10 @@ const startService = (
   return { log: () => log };
 };
 
-const fetchPage = async (url: string): Promise<{ status: number; text: string } | undefined> => {
+/** Undefined as long as a service, or one behind it, does not listen. */
+const fetchPage = async (url: string): Promise<string | undefined> => {
   const answer = await fetch(url).catch(() => undefined);
-  return answer === undefined ? undefined : { status: answer.status, text: await answer.text() };
+  return answer?.status === 200 ? answer.text() : undefined;
 };
 
 const itAnswers = (sample: Sample): void =>
@@ -97,7 +99,7 @@ const itAnswers = (sample: Sample): void =>
         const page = await eventually(`an answer of ${url}`, () => fetchPage(url), seconds).catch((error: unknown) => {
           throw new Error(logs.map((log) => log()).join('\n'), { cause: error });
         });
-        expect(page).toEqual({ status: 200, text: expect.stringContaining(text) });
+        expect(page).toContain(text);
       }
     },
     2 * seconds * 1000,

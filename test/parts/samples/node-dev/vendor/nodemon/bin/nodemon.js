@@ -1,3 +1,5 @@
 #!/usr/bin/env node
-// Stands in for nodemon: it starts the program, and nothing changes that it would have to be started again for.
-require('node:module').runMain(process.argv.splice(1, 1));
+// Stands in for nodemon: it starts the program as a child. Nothing changes that it would have to be started again for.
+const { spawn } = require('node:child_process');
+
+spawn(process.execPath, process.argv.slice(2), { stdio: 'inherit' }).on('exit', (code) => process.exit(code ?? 1));
