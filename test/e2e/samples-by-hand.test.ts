@@ -42,11 +42,7 @@ const proposeFor = async (folder: string) => {
 
 type Service = Awaited<ReturnType<typeof proposeFor>>['services'][string];
 
-const startService = (
-  { command = '', directory = '' }: Service,
-  folder: string,
-  env: NodeJS.ProcessEnv,
-): { log: () => string } => {
+const startService = ({ command, directory = '' }: Service, folder: string, env: NodeJS.ProcessEnv): { log: () => string } => {
   const [program = '', ...args] = typeof command === 'string' ? ['sh', '-c', command] : command;
   const child = spawn(program, args, { cwd: join(folder, directory), env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
@@ -91,7 +87,7 @@ const itAnswers = (sample: Sample): void =>
       for (const name of Object.keys(services)) ports.set(name, await reservePort());
       const addressOf = (name = ''): string => `http://127.0.0.1:${ports.get(name)}`;
       const logs = Object.entries(services).map(([name, service]) => {
-        const own = Object.entries(service.env ?? {}).map(([key, value]) => [key, addressOf(String(value).split('/')[1])]);
+        const own = Object.entries(service.env ?? {}).map(([key, value]) => [key, addressOf(value.split('/')[1])]);
         return startService(service, folder, { ...env, ...Object.fromEntries(own), PORT: String(ports.get(name)) }).log;
       });
       for (const [path, text] of Object.entries(sample.pages)) {
@@ -105,8 +101,9 @@ const itAnswers = (sample: Sample): void =>
     2 * seconds * 1000,
   );
 
-for (const sample of samples) {
-  const title = `the sample ${sample.name}`;
-  if (sample.needs === undefined) describe(title, () => itAnswers(sample));
-  else describeWith(sample.needs, title, () => itAnswers(sample));
-}
+describe.each(samples.filter(({ needs }) => needs === undefined))('the sample $name', (sample) => {
+  itAnswers(sample);
+});
+
+const others = samples.flatMap((sample) => (sample.needs === undefined ? [] : [{ sample, needs: sample.needs }]));
+for (const { sample, needs } of others) describeWith(needs, `the sample ${sample.name}`, () => itAnswers(sample));
