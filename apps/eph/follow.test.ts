@@ -33,6 +33,12 @@ describe('logs', () => {
     expect(out).toBe('web | listening\ndatabase | ready\nweb      | GET /\n');
   });
 
+  it('shows what components share under its own name', async () => {
+    ephd.logs = [{ ...fakeLogLine('web', 'added 12 packages'), part: 'prepare', shared: true }, fakeLogLine('web', 'listening')];
+    const { out } = await eph(['logs', 'preview/login', '--server', ephd.address]);
+    expect(out).toBe('prepare | added 12 packages\nweb     | listening\n');
+  });
+
   it('asks for one component, and for so many lines', async () => {
     ephd.logs = [fakeLogLine('web', 'listening'), fakeLogLine('db', 'ready')];
     const { out } = await eph(['logs', 'shop', '--component', 'db', '--tail', '5', '--server', ephd.address]);

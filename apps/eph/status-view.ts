@@ -73,7 +73,7 @@ const renderComponents = (out: Output, components: readonly ComponentDetail[], n
         formatAge(version?.since ?? null, now),
         shortCommit(version?.commit),
         ...(row === 0 ? figureCells(component) : ['', '', '']),
-        note,
+        note || (component.next === null ? describeParts(component) : ''),
       ]),
     ),
   );
@@ -95,6 +95,13 @@ const versionsOf = ({ name, current, next, retiring }: ComponentView): readonly 
 
 const healthCell = (health: Health | undefined): Cell =>
   health === undefined ? 'absent' : { text: health, style: healthStyles[health] };
+
+/** What is said of what runs for it, such as why it last ended. */
+const describeParts = ({ parts }: ComponentDetail): string =>
+  parts
+    .map(({ message }) => message)
+    .filter(Boolean)
+    .join('; ');
 
 /** Of all versions together. */
 const figureCells = ({ parts, usage }: ComponentDetail): readonly Cell[] => [

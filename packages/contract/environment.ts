@@ -61,6 +61,8 @@ export interface ComponentVersion {
   readonly message: string;
   /** When it got this health. */
   readonly since: string;
+  /** It stays as it is until there is another version: nothing is tried again. */
+  readonly stalled?: true;
 }
 
 export interface ObservedComponent {
@@ -121,7 +123,7 @@ const markOf = ({ name, current, next, retiring, upstream, outputs }: ObservedCo
   JSON.stringify([name, markVersion(current), markVersion(next), retiring, upstream, outputs]);
 
 const markVersion = (version: ComponentVersion | null): string | null =>
-  version === null ? null : `${version.revision} ${version.health} ${version.message}`;
+  version === null ? null : `${version.revision} ${version.stalled ? 'stalled' : version.health} ${version.message}`;
 
 /** What people and programs are shown of an environment. Derived on every run, stored nowhere. */
 export interface EnvironmentStatus {

@@ -29,6 +29,7 @@ export const errorCodes = {
   'provider.incomplete': 'retry',
   'component.refused': 'stall',
   'component.not_ready': 'wait',
+  'component.stalled': 'stall',
   'component.draining': 'wait',
   'component.removing': 'wait',
   'checkout.refused': 'stall',

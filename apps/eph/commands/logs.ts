@@ -38,7 +38,7 @@ const createRender = (
   if (component !== undefined) return (line) => `${timeOf(line)}${clean(line.text)}`;
   let width = 0;
   return (line) => {
-    const label = safeLine(line.component);
+    const label = safeLine(line.shared ? line.part : line.component);
     width = Math.max(width, label.length);
     return `${out.paint('faint', `${label.padEnd(width)} |`)} ${timeOf(line)}${clean(line.text)}`;
   };

@@ -116,16 +116,26 @@ export const createEnvironmentRoutes = (options: EnvironmentRoutesOptions): Hono
         stream.onAbort(() => gone.abort());
         const signal = AbortSignal.any([gone.signal, options.closing]);
         const logOptions = { tail, follow, signal, ...(since && { since }) };
+        const shared = new Map<string, ComponentName>();
         const logs = wanted.map(({ name, provider }) =>
-          labelled(name, options.providerOf(provider)?.logs(known.id, name, logOptions)),
+          labelled(name, options.providerOf(provider)?.logs(known.id, name, logOptions), shared),
         );
         for await (const line of mergeStreams(logs)) await stream.writeSSE({ data: JSON.stringify(line) });
       });
     });
 };
 
-async function* labelled(component: ComponentName, entries: AsyncIterable<LogEntry> | undefined): AsyncIterable<LogLine> {
-  for await (const { at, part, text } of entries ?? []) yield { component, at, part, text: redact(text) };
+/** What components share is shown with the first that has it. */
+async function* labelled(
+  component: ComponentName,
+  entries: AsyncIterable<LogEntry> | undefined,
+  shownWith: Map<string, ComponentName>,
+): AsyncIterable<LogLine> {
+  for await (const { at, part, shared, text } of entries ?? []) {
+    if (shared !== undefined && !shownWith.has(shared)) shownWith.set(shared, component);
+    if (shared !== undefined && shownWith.get(shared) !== component) continue;
+    yield { component, at, part, ...(shared && { shared: true }), text: redact(text) };
+  }
 }
 
 const chooseComponents = (

@@ -19,6 +19,8 @@ const version = z.object({
   health: z.enum(['starting', 'ready', 'failing']),
   message: z.string(),
   since: z.string(),
+  /** It stays as it is until there is another version. */
+  stalled: z.literal(true).exactOptional(),
 });
 
 const component = z.object({
@@ -124,6 +126,8 @@ export const logLineSchema = z.object({
   /** Null where the provider does not know. */
   at: z.string().nullable(),
   part: z.string(),
+  /** The part is one for all components of the environment, such as what prepares its checkout. Shown under its own name, once. */
+  shared: z.literal(true).exactOptional(),
   text: z.string(),
 });
 export type LogLine = z.output<typeof logLineSchema>;

@@ -92,6 +92,12 @@ const read = (actions: readonly Action[]): readonly string[] =>
   actions.map((action) => `${action.type} ${action.component}: ${action.reason}`);
 
 describe('one component', () => {
+  it('is waited for otherwise when nothing is tried again', () => {
+    const next = { ...at(2, 'failing', 'prepare failed'), stalled: true as const };
+    expect(plan([want('web', 2)], see('web', { next }))).toMatchObject([{ type: 'wait', code: 'component.stalled' }]);
+    expect(plan([want('web', 2)], see('web', { current: next }))).toMatchObject([{ type: 'wait', code: 'component.stalled' }]);
+  });
+
   it.each<readonly [string, readonly ObservedComponent[], readonly string[]]>([
     ['is created when there is none', [], ['create web: web does not exist yet']],
     ['is created when only its place is left', [see('web', { current: null })], ['create web: web does not exist yet']],

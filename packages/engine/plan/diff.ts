@@ -106,16 +106,18 @@ const planComponent = (
   const change = (type: 'create' | 'update', reason: string): readonly Action[] => [
     { type, component: name, provider, revision, reason },
   ];
-  const wait = (reason: string): readonly Action[] => [{ type: 'wait', component: name, code: 'component.not_ready', reason }];
+  const wait = ({ stalled }: ComponentVersion, reason: string): readonly Action[] => [
+    { type: 'wait', component: name, code: stalled ? 'component.stalled' : 'component.not_ready', reason },
+  ];
   if (seen === undefined || (seen.current === null && seen.next === null)) return change('create', `${name} does not exist yet`);
   if (seen.next?.revision === revision)
-    return wait([`${name} ${describeStart(seen.next)}`, seen.next.message].filter((text) => text !== '').join(': '));
+    return wait(seen.next, [`${name} ${describeStart(seen.next)}`, seen.next.message].filter((text) => text !== '').join(': '));
   if (seen.current?.revision !== revision)
     return change('update', `${name} runs another version than ${short(desired.commit)} asks for`);
   // The same call would stop the version before this one.
   if (seen.next !== null && !(seen.retiring && inUse))
     return change('update', `${name} already runs what is wanted; a version on its way is not`);
-  if (seen.current.health !== 'ready') return wait(`${name} is not ready: ${seen.current.message}`);
+  if (seen.current.health !== 'ready') return wait(seen.current, `${name} is not ready: ${seen.current.message}`);
   if (!seen.retiring) return [];
   if (inUse) return [draining(name, `the version of ${name} before this one is still in use`)];
   const until = drainedAt(Date.parse(seen.current.since), now);

@@ -76,5 +76,7 @@ export interface LogEntry {
   readonly at: string | null;
   /** The instance that wrote it, as in `Part.instance`. */
   readonly part: string;
+  /** Components share what wrote it: a line with the same value here is read for each of them. */
+  readonly shared?: string;
   readonly text: string;
 }

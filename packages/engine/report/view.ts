@@ -88,9 +88,11 @@ const toReported = (component: ObservedComponent, resolved: readonly ResolvedCom
 const computeWaits = (actions: readonly Action[], failing: ReadonlySet<string>): ReportView['waits'] =>
   actions.flatMap((action) => {
     if (action.type !== 'wait' || action.code === 'component.draining') return [];
-    if (action.code === 'component.not_ready' && action.component !== undefined && failing.has(action.component)) return [];
+    if (notReady.includes(action.code) && action.component !== undefined && failing.has(action.component)) return [];
     return [{ reason: quote(action.reason), until: action.until ?? null }];
   });
+
+const notReady: readonly string[] = ['component.not_ready', 'component.stalled'];
 
 const noteTypes: readonly string[] = ['Unsupported', 'ConfigurationStale', 'Warning'];
 

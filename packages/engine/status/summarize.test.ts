@@ -224,6 +224,16 @@ const rows: readonly Row[] = [
   },
   {
     phase: 'Failed',
+    when: 'nothing is tried again for its only version',
+    findings: {
+      observed: seen(web({ current: null, next: { ...at(wanted, 'failing', 'prepare failed'), stalled: true } })),
+      actions: [{ ...waitFor('web does not get ready: prepare failed'), code: 'component.stalled' }],
+    },
+    summary: 'web does not get ready: prepare failed',
+    holds: ['SpecValid', 'Stalled'],
+  },
+  {
+    phase: 'Failed',
     when: 'a provider refuses it',
     findings: { observed: undefined, actions: [create], failures: [failure('component.refused', 'command: must not be empty')] },
     summary: 'command: must not be empty',

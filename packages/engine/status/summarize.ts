@@ -106,7 +106,15 @@ const housekeeping: readonly string[] = ['component.draining', 'component.removi
 const isHeld = (action: Action): boolean => action.type === 'wait' && action.code === 'plan.held';
 
 const firstStall = (findings: Findings): Failure | undefined =>
-  [...findings.specFaults, ...findings.failures].find((one) => one.disposition === 'stall' || one.disposition === 'bug');
+  [...findings.specFaults, ...findings.failures, ...findings.actions.flatMap(toStall)].find(
+    (one) => one.disposition === 'stall' || one.disposition === 'bug',
+  );
+
+/** A component for which nothing is tried again. */
+const toStall = (action: Action): readonly Failure[] =>
+  action.type === 'wait' && action.code === 'component.stalled'
+    ? [{ code: action.code, message: action.reason, disposition: 'stall' }]
+    : [];
 
 const reasonOf = (failure: Failure): string =>
   failure.code

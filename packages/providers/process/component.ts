@@ -70,7 +70,7 @@ export class Component implements InstanceHost {
   get logs(): readonly PartLog[] {
     const { preparations } = this.#environment;
     return [
-      ...this.#preparedCheckouts.map((one) => ({ part: preparationName, log: preparations.logOf(one) })),
+      ...this.#preparedCheckouts.map((one) => ({ part: preparationName, shared: one, log: preparations.logOf(one) })),
       ...this.instances.map(({ record, log }) => ({ part: record.id, log })),
     ];
   }
@@ -321,7 +321,7 @@ export class Component implements InstanceHost {
 
 const describePreparation = (record: PreparationRecord | undefined): string => {
   if (record?.state === 'failed') return record.message;
-  return record?.state === 'finished' ? `It took ${describeDuration(record)}.` : 'It has not finished yet.';
+  return record?.state === 'finished' ? `prepare took ${describeDuration(record)}` : 'prepare has not finished yet';
 };
 
 const describeDuration = ({ seconds, saved }: Extract<PreparationRecord, { state: 'finished' }>): string =>

@@ -7,6 +7,7 @@ const checkEveryMs = 100;
 /** What one part of a component writes. */
 export interface PartLog {
   readonly part: string;
+  readonly shared?: string;
   readonly log: LogFile;
 }
 
@@ -22,8 +23,8 @@ export async function* followLogs(
   const entries: LogEntry[] = [];
   // Times are right to a second, and a line that may be new enough is.
   const from = since === undefined ? '' : new Date(Math.floor(since.getTime() / 1000) * 1000).toISOString();
-  const select = ({ part }: PartLog, lines: readonly TimedLine[]): readonly LogEntry[] =>
-    lines.filter(({ at }) => (at ?? '') >= from).map((line) => ({ ...line, part }));
+  const select = ({ log: _, ...whose }: PartLog, lines: readonly TimedLine[]): readonly LogEntry[] =>
+    lines.filter(({ at }) => (at ?? '') >= from).map((line) => ({ ...line, ...whose }));
   for (const one of logs() ?? []) {
     const { reader, lines } = one.log.openReader(tail);
     readers.set(one.log, reader);

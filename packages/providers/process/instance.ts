@@ -92,7 +92,8 @@ export class Instance {
   }
 
   get version(): ComponentVersion {
-    return { revision: this.#record.revision, commit: this.#record.commit, ...this.#health };
+    const { revision, commit } = this.#record;
+    return { revision, commit, ...this.#health, ...(this.#isStalled && { stalled: true }) };
   }
 
   get part(): Part {
@@ -322,6 +323,7 @@ export class Instance {
 
   #failToStart(error: unknown): void {
     this.#isStalled = error instanceof PreparationFailed;
+    if (this.#isStalled) return this.#fail(sentence(error));
     const why = isDiskFull(error) ? 'the disk that holds the data folder is full. Free some space.' : sentence(error);
     this.#fail(`It could not be started: ${why}`);
   }

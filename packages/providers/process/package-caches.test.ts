@@ -34,7 +34,7 @@ describe('the package cache', () => {
     await using harness = new ProcessHarness();
     expect(await start(harness, preparing(harness, 1, fetching))).toBe('fetched');
     expect(await start(harness, preparing(harness, 1, fetching), other)).toBe('cached');
-    expect(await savedBy(harness, other)).toMatch(/^It took \d\.\d s \(\d\.\d s less than without the package cache\)\.$/);
+    expect(await savedBy(harness, other)).toMatch(/^prepare took \d\.\d s \(\d\.\d s less than without the package cache\)$/);
     const elsewhere = { ...other, id: '00000000000000cc' as typeof identity.id, project: 'news' as typeof identity.project };
     expect(await start(harness, preparing(harness, 1, fetching), elsewhere)).toBe('fetched');
   });

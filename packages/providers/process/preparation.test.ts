@@ -38,7 +38,7 @@ describe('prepare', () => {
     expect(
       (await harness.provider.list({ environment: identity.id, parts: true }, never)).items[0]?.components[0]?.parts,
     ).toEqual([
-      { instance: 'prepare', image: null, restarts: 0, message: expect.stringMatching(/^It took \d+\.\d s\.$/) },
+      { instance: 'prepare', image: null, restarts: 0, message: expect.stringMatching(/^prepare took \d+\.\d s$/) },
       expect.objectContaining({ restarts: 0, message: '' }),
     ]);
   });
@@ -88,8 +88,8 @@ describe('prepare', () => {
     const web = harness.component('web', 1, { command: answering, prepare: failing });
     await harness.provider.ensure(identity, web, never);
     await until('it failed', async () => (await harness.observe('web'))?.next?.health === 'failing');
-    const why = 'It could not be started: prepare failed: It exited with code 7. Its last lines were: one | no such package';
-    expect(await messageOf(harness)).toBe(why);
+    const why = 'prepare failed: It exited with code 7. Its last lines were: one | no such package';
+    expect((await harness.observe('web'))?.next).toMatchObject({ message: why, stalled: true });
     await harness.provider.ensure(identity, web, never);
     await harness.restart();
     await until('it says so again', async () => (await messageOf(harness)) === why);
@@ -149,6 +149,28 @@ describe('prepare', () => {
     await harness.provider.remove(identity, third.name, never);
     expect(await harness.running()).toEqual([]);
     expect(existsSync(harness.layout.environment(identity.id))).toBe(false);
+  });
+
+  it('is done again for a commit that is wanted again while it ends', async () => {
+    await using harness = new ProcessHarness({ limits: { graceMs: 500 } });
+    const command = 'test ! -e half || exit 1; touch half; test -e go || { trap "" TERM; touch go; sleep 1000; }';
+    const first = harness.component('web', 1, {
+      command: answering,
+      prepare: prepare(command.replaceAll('go', `${harness.folder}/go`)),
+    });
+    await harness.provider.ensure(identity, first, never);
+    await until('it runs', () => existsSync(join(harness.folder, 'go')));
+    const next = harness.component('web', 2, { command: answering, prepare: prepare('touch prepared') });
+    const superseding = harness.provider.ensure(identity, next, never);
+    await until('it is superseded', async () => (await harness.observe('web'))?.next?.revision === next.revision);
+    const health = new Set<string | undefined>();
+    await Promise.all([superseding, harness.provider.ensure(identity, first, never)]);
+    await until('it is ready', async () => {
+      const { current, next: starting } = (await harness.observe('web')) ?? {};
+      health.add(starting?.health);
+      return current?.revision === first.revision && current.health === 'ready';
+    });
+    expect(health).not.toContain('failing');
   });
 
   it('that was cut off with ephd is thrown away with its checkout, and done again', async () => {

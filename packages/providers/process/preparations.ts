@@ -83,6 +83,7 @@ export class Preparations {
     if (before?.state !== 'finished' || !trees.has(checkout)) {
       const run = this.#runs.get(checkout) ?? this.#start(checkout, record, prepare);
       const outcome = await waitFor(run, signal);
+      signal.throwIfAborted();
       if (outcome === 'cut off') return await this.ensure(record, prepare, signal);
       if (outcome.state === 'failed') throw new PreparationFailed(outcome.message);
     }
@@ -98,7 +99,13 @@ export class Preparations {
 
   #start(checkout: string, record: InstanceRecord, prepare: Prepare): Run {
     const ending = new AbortController();
-    const done = this.#prepare(checkout, record, prepare, ending.signal).finally(() => this.#runs.delete(checkout));
+    const done = this.#prepare(checkout, record, prepare, ending.signal)
+      .catch((error: unknown) => {
+        // Somebody may want it again, and wait for this one already.
+        if (ending.signal.aborted) return 'cut off' as const;
+        throw error;
+      })
+      .finally(() => this.#runs.delete(checkout));
     const run = { done, ending, waiting: 0 };
     this.#runs.set(checkout, run);
     return run;
