@@ -1,10 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { servePackages } from '../parts/package-server.ts';
 import { BenchFolder, startEphd, until } from './bench-ephd.ts';
 import { atMost, type Figure, median } from './figure.ts';
 import { answersWell, freePort, pollMs } from './page.ts';
@@ -29,46 +27,16 @@ process:
     web: { command: node web.mjs, ready: { http: / } }
 `;
 
-/** Serves the packages as a registry does, and writes a repository that needs all of them. */
 const createApplication = async (folder: string): Promise<Disposable> => {
-  const archives = new Map<string, Buffer>();
-  for (let one = 0; one < packages; one += 1) archives.set(`/package-${one}.tgz`, pack(folder, `package-${one}`));
-  const server = createServer((request, response) => {
-    const archive = archives.get(request.url ?? '');
-    response.statusCode = archive === undefined ? 404 : 200;
-    response.end(archive);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const dependencies = Object.fromEntries(Array.from({ length: packages }, (_, one) => [`package-${one}`, '1.0.0']));
-  const root = { name: 'shop', version: '1.0.0', private: true, dependencies };
-  const locked = Object.keys(dependencies).map((name): [string, object] => [
-    `node_modules/${name}`,
-    {
-      version: '1.0.0',
-      resolved: `http://127.0.0.1:${port}/${name}.tgz`,
-      integrity: `sha512-${createHash('sha512')
-        .update(archives.get(`/${name}.tgz`) ?? '')
-        .digest('base64')}`,
-    },
-  ]);
-  const lock = { name: 'shop', version: '1.0.0', lockfileVersion: 3, packages: { '': root, ...Object.fromEntries(locked) } };
+  const server = await servePackages(
+    folder,
+    Array.from({ length: packages }, (_, one) => `package-${one}`),
+  );
   const copy = join(folder, 'copy');
   mkdirSync(copy);
-  writeFileSync(join(copy, 'package.json'), JSON.stringify(root));
-  writeFileSync(join(copy, 'package-lock.json'), JSON.stringify(lock));
-  writeFileSync(join(copy, 'web.mjs'), service);
-  writeFileSync(join(copy, 'eph.yaml'), spec);
-  return { [Symbol.dispose]: () => void server.close() };
-};
-
-const pack = (folder: string, name: string): Buffer => {
-  const source = join(folder, 'packages', name, 'package');
-  mkdirSync(source, { recursive: true });
-  writeFileSync(join(source, 'package.json'), JSON.stringify({ name, version: '1.0.0', type: 'module', main: 'index.js' }));
-  for (let file = 0; file < 10; file += 1) writeFileSync(join(source, `part-${file}.js`), `export const part = ${file};\n`);
-  writeFileSync(join(source, 'index.js'), `export default '${name}';\n`);
-  return execFileSync('tar', ['-C', join(folder, 'packages', name), '-czf', '-', 'package']);
+  for (const [name, text] of Object.entries({ ...server.files, 'web.mjs': service, 'eph.yaml': spec }))
+    writeFileSync(join(copy, name), text);
+  return server;
 };
 
 const installByHand = async (folder: string, cache: string): Promise<number> => {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { projectId } from '@eph/contract';
 import { plainProject } from '../config.ts';
 import type { Ephd } from '../wiring.ts';
-import { newsFiles, platformFiles, shopFiles, shopOverride, shopPage } from './sample-files.ts';
+import { masthead, newsFiles, platformFiles, shopFiles, shopOverride, shopPage } from './sample-files.ts';
 import { createSampleRepository, type SampleRepository } from './sample-repository.ts';
 import { print, readEnvironments, Steps, startDemoEphd, until, untilGone, untilReady, untilStopped } from './steps.ts';
 import { visit, visitRepeatedly } from './visitor.ts';
@@ -74,7 +74,9 @@ const demoOnce = async (demo: Demo): Promise<void> => {
   const first = await demo.shop.push(branch, shopPage('Plums are here'), 'Plums are here');
   const environment = await steps.time(`branch ${branch} pushed, environment ready`, () => untilReady(demo.ephd, first));
   await steps.time(`page fetched from ${environment.url}`, () => untilPageShows(demo, environment.name, 'Plums are here'));
-  const news = await untilReady(demo.ephd, await demo.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines'));
+  const headlines = await demo.news.push(newsBranch, { 'today.txt': 'Plums are here' }, 'Headlines');
+  const news = await steps.time('news pushed, packages installed, environment ready', () => untilReady(demo.ephd, headlines));
+  await untilPageShows(demo, news.name, masthead);
 
   print(`\nWhere its values come from (eph config explain):\n`);
   print(await runEph(demo, 'config', 'explain', '--environment', environment.name));

@@ -74,22 +74,44 @@ serve(async (_, response) => {
 
 export const shopFiles: Files = { 'eph.yaml': shopSpec, 'serve.mjs': serve, 'api.mjs': shopApi, ...shopPage('The shop') };
 
-/** A second project, which changes of the shop must not affect. */
+/** What the page of the news begins with; it comes from the package that it installs. */
+export const masthead = 'The Daily Plum';
+
+const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+
+/**
+ * A second project, which changes of the shop must not affect. It installs a package with npm, from a folder of its own: the demo needs
+ * no network.
+ */
 export const newsFiles: Files = {
   'eph.yaml': `version: "1.0"
 name: news
 
 process:
+  prepare: npm ci
   services:
     web:
       command: [node, web.mjs]
       ready: { http: /healthz }
 `,
   'serve.mjs': serve,
-  'web.mjs': `import { serve } from './serve.mjs';
+  'web.mjs': `import masthead from 'masthead';
+import { serve } from './serve.mjs';
 
-serve((_, response) => response.end('News from ' + process.env.REGION));
+serve((_, response) => response.end(masthead + ': news from ' + process.env.REGION));
 `,
+  'package.json': json({ name: 'news', private: true, dependencies: { masthead: 'file:masthead' } }),
+  'package-lock.json': json({
+    name: 'news',
+    lockfileVersion: 3,
+    packages: {
+      '': { name: 'news', dependencies: { masthead: 'file:masthead' } },
+      masthead: { version: '1.0.0' },
+      'node_modules/masthead': { resolved: 'masthead', link: true },
+    },
+  }),
+  'masthead/package.json': json({ name: 'masthead', version: '1.0.0', type: 'module', main: 'index.js' }),
+  'masthead/index.js': `export default '${masthead}';\n`,
 };
 
 export const shopOverride = (banner: string): Files => ({

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import type { Identity, ResolvedComponent } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
+import { servePackages } from '../../../test/parts/package-server.ts';
 import { identity, never, ProcessHarness, run, until } from './process-harness.fake.ts';
 
 const other = { ...identity, id: '00000000000000bb' as typeof identity.id, name: 'shop-other-1' as typeof identity.name };
@@ -79,6 +80,19 @@ describe('the package cache', () => {
     expect((await harness.observe('web'))?.next?.message).toMatch(/^The package cache of shop uses [\d.]+ GiB of the disk/);
     await until('nothing runs', async () => (await harness.running()).length === 0);
     await until('it is gone', () => !existsSync(harness.layout.cache(identity.project)));
+  });
+
+  it('that is damaged does not harm an installation with npm', async () => {
+    await using harness = new ProcessHarness();
+    using server = await servePackages(harness.folder, ['greeting']);
+    const files = Object.entries(server.files).map(([name, text]) => `echo '${text}' > ${name}`);
+    const install = [...files, 'npm ci --no-audit --no-fund > /dev/null', 'cat node_modules/greeting/index.js'].join(' && ');
+    expect(await start(harness, preparing(harness, 1, install))).toBe("export default 'greeting';");
+    const kept = join(harness.layout.cache(identity.project), 'npm', '_cacache', 'content-v2');
+    const contents = readdirSync(kept, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+    expect(contents.length).toBeGreaterThan(0);
+    for (const { parentPath, name } of contents) writeFileSync(join(parentPath, name), 'damaged');
+    expect(await start(harness, preparing(harness, 2, install), other)).toBe("export default 'greeting';");
   });
 
   it('that is taken away while it is used does not fail a preparation, which is done again', async () => {
