@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import { EphdHarness } from './ephd-harness.ts';
+import { eventually } from './eventually.ts';
 import { labelledApp, textsOf } from './labelled-app.ts';
+import type { Files } from './sample-repository.ts';
 
 /** What a pull request of somebody unknown may contain: it tries everything that it can think of, and publishes what it finds. */
 const attack = `
@@ -43,15 +45,30 @@ const listen = async (address: { readonly host: string; readonly port: number } 
   return typeof bound === 'object' && bound !== null ? bound.port : 0;
 };
 
-/** An ephd that has seen the pull request, and what came of it. */
-const openPullRequest = async (stack: AsyncDisposableStack) => {
+/** A repository of alice on GitHub, and an ephd that is not started yet. */
+const setUp = async (stack: AsyncDisposableStack, files: Files) => {
   const github = stack.use(await GithubEmulator.start());
   const harness = stack.use(await EphdHarness.create());
   for (const name of ['alice', 'mallory']) github.createUser(name);
   github.createOrganization('acme');
   github.setMember('acme', 'alice', 'admin');
-  const repository = github.createRepository('acme/shop', { files: textsOf(labelledApp()), by: 'alice' });
+  const repository = github.createRepository('acme/shop', { files: textsOf(files), by: 'alice' });
   const config = join(harness.folder, 'ephd.yaml');
+  await writeFile(
+    config,
+    JSON.stringify({
+      forges: { work: { type: 'github', url: github.url, token: { from: 'TOKEN' } } },
+      projects: [{ name: 'shop', trusted: true, forks: 'base', forge: 'work', location: 'acme/shop' }],
+    }),
+  );
+  const token = github.createToken({ by: 'alice' });
+  const start = () => harness.start({ projects: [], args: ['--config', config], env: { TOKEN: token } });
+  return { harness, repository, config, token, start };
+};
+
+/** An ephd that has seen the pull request, and what came of it. */
+const openPullRequest = async (stack: AsyncDisposableStack) => {
+  const { harness, repository, config, token, start } = await setUp(stack, labelledApp());
   const socket = `eph-e2e-${process.pid}`;
   await listen(`\0${socket}`);
   const targets = {
@@ -66,24 +83,29 @@ const openPullRequest = async (stack: AsyncDisposableStack) => {
   fork.push('patch', { 'answer.mjs': attack, 'targets.json': JSON.stringify(targets) }, { by: 'mallory' });
   const pull = repository.openPullRequest({ head: 'mallory:patch', by: 'mallory' });
   pull.label('preview', { by: 'alice' });
-  await writeFile(
-    config,
-    JSON.stringify({
-      forges: { work: { type: 'github', url: github.url, token: { from: 'TOKEN' } } },
-      projects: [{ name: 'shop', trusted: true, forks: 'base', forge: 'work', location: 'acme/shop' }],
-    }),
-  );
-  const token = github.createToken({ by: 'alice' });
-  await harness.start({ projects: [], args: ['--config', config], env: { TOKEN: token } });
-  return { harness, token, environment: await settle(harness) };
+  await start();
+  const environment = await eventually('it is ready or failed', async () => {
+    const [first] = await harness.environments();
+    return first !== undefined && ['Ready', 'Failed'].includes(first.phase) && first;
+  });
+  return { harness, token, environment };
 };
 
-const settle = async (harness: EphdHarness) => {
-  for (;;) {
-    const [environment] = await harness.environments();
-    if (environment !== undefined && ['Ready', 'Failed'].includes(environment.phase)) return environment;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+/** Writes into every package cache that it is given, and answers with what it found there. */
+const poisonous: Files = {
+  'eph.yaml': JSON.stringify({
+    version: '1.0',
+    name: 'shop',
+    triggers: [{ type: 'pr_label', labels: ['preview'] }],
+    process: { prepare: 'sh prepare.sh', services: { web: { command: [process.execPath, 'page.mjs'], ready: { http: '/' } } } },
+  }),
+  'prepare.sh':
+    'for folder in "$npm_config_cache" "$PIP_CACHE_DIR" "$GOCACHE"; do cat "$folder/cached"; done > found 2>/dev/null || true\n',
+  'page.mjs': `
+    import { createServer } from 'node:http';
+    import { readFileSync } from 'node:fs';
+    createServer((_, response) => response.end('found: ' + readFileSync('found', 'utf8'))).listen(Number(process.env.PORT), '127.0.0.1');
+  `,
 };
 
 const isRoot = process.getuid?.() === 0;
@@ -116,5 +138,25 @@ describe('a labelled pull request from a fork', () => {
       metadata: 'failed EHOSTUNREACH',
       socket: 'failed ECONNREFUSED',
     });
+  });
+
+  it.skipIf(isRoot)('cannot poison the package cache of the others', { timeout: 120_000 }, async () => {
+    await using stack = new AsyncDisposableStack();
+    const { harness, repository, start } = await setUp(stack, poisonous);
+    const fork = repository.fork('mallory');
+    const poison =
+      'for folder in "$npm_config_cache" "$PIP_CACHE_DIR" "$GOCACHE"; do mkdir -p "$folder"; echo poison > "$folder/cached"; done\n';
+    fork.push('patch', { 'prepare.sh': `${poison}${textsOf(poisonous)['prepare.sh']}` }, { by: 'mallory' });
+    repository.openPullRequest({ head: 'mallory:patch', by: 'mallory' }).label('preview', { by: 'alice' });
+    await start();
+    const pageOf = (ref: string) =>
+      eventually(`${ref} answers`, async () => {
+        const environment = (await harness.environments()).find(({ source, phase }) => source.name === ref && phase === 'Ready');
+        return environment && (await harness.visit(environment.name)).body;
+      });
+    expect(await pageOf('1')).toBe('found: poison\npoison\npoison\n');
+    repository.push('harmless', { 'README.md': 'more' }, { by: 'alice' });
+    repository.openPullRequest({ head: 'harmless', by: 'alice' }).label('preview', { by: 'alice' });
+    expect(await pageOf('2')).toBe('found: ');
   });
 });
