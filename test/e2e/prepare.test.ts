@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { environmentDetailSchema, type LogLine } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
@@ -29,16 +29,18 @@ describe('prepare', () => {
   it('is seen while it runs, once for all services, and afterwards says what the package cache saved', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
-    const go = join(harness.folder, 'go');
-    const slow = `echo fetching; until [ -e ${go} ]; do sleep 0.1; done; mkdir -p "$npm_config_cache"; touch "$npm_config_cache/x"; echo done`;
+    const fetching = 'echo fetching; cache="$npm_config_cache"; [ -e "$cache/x" ] || until [ -e go ]; do sleep 0.1; done';
+    const slow = `${fetching}; mkdir -p "$cache"; touch "$cache/x"; echo done`;
     const commit = await harness.repository.push('preview/one', prepared(slow));
     const during = /^web is starting: prepare runs since \d\d:\d\d:\d\d UTC$/;
-    const { name } = await harness.until('preview/one', 'being prepared', (one) => during.test(one.summary));
+    const { name, id } = await harness.until('preview/one', 'being prepared', (one) => during.test(one.summary));
     await eventually('the log is there', async () => (await textsOfPrepare(harness, name)).includes('fetching'));
     const page = await harness.visit(name, { headers: { accept: 'text/html' } });
     expect([page.status, page.body]).toEqual([503, expect.stringContaining('prepare runs since')]);
     await harness.untilReported(commit, 'prepare runs since');
-    await writeFile(go, '');
+    const trees = join(harness.dataFolder, 'process', id, 'trees');
+    const checkout = (await readdir(trees)).find((one) => !one.endsWith('.prepared')) ?? '';
+    await writeFile(join(trees, checkout, 'go'), '');
     await harness.untilReady('preview/one', commit);
     expect(await textsOfPrepare(harness, name)).toEqual(['fetching', 'done']);
 
