@@ -19,7 +19,7 @@ export const cacheVariables = (folder: string): Readonly<Record<string, string>>
 });
 
 /** Open while a checkout is prepared. */
-export interface PackageCache extends AsyncDisposable {
+export interface PackageCache extends Disposable {
   readonly folder: string;
   /** Nothing was in it at the start. */
   readonly isCold: boolean;
@@ -64,7 +64,8 @@ export class PackageCaches {
         const cold = isCold ? undefined : readCold(durations);
         return cold !== undefined && cold > seconds ? cold - seconds : undefined;
       },
-      [Symbol.asyncDispose]: () => this.#close(folder),
+      // Nobody waits for this: measuring takes a while, and services are to start.
+      [Symbol.dispose]: () => void this.#close(folder),
     };
   }
 

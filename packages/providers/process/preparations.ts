@@ -123,7 +123,7 @@ export class Preparations {
     const write = (record: PreparationRecord): void => writeRecord(path, record, { durable: false });
     const place = { environment: identity.id, component: preparationGroup };
     const tree = await trees.ensure(checkout, instance.commit, signal);
-    await using cache = caches.open(identity, instance.fromFork === true);
+    using cache = caches.open(identity, instance.fromFork === true);
     this.#cache = cache.folder;
     const facts = { marker, secretOf: (name: string) => secretOf(identity.project, name), url: urlOf(identity) };
     const variables = computeServiceEnvironment(this.#context.variables, prepare, facts);
