@@ -106,15 +106,18 @@ export class Instance {
     // Before it can write anything: what it writes unwatched has no time.
     this.#context.rotation.watch(this.log);
     if (checkoutSeconds > shortestShown) this.#steps.push(`checkout took ${checkoutSeconds.toFixed(1)} s`);
-    this.#showStep(checkout === undefined ? 'prepare runs' : started);
+    // Whoever starts it looks at it next, so nobody is notified.
+    this.#health = { ...this.#health, message: this.#describeStep(checkout === undefined ? 'prepare runs' : started) };
     this.#lookAfter(checkout && (await this.#tryLaunch(checkout)));
   }
 
   /** What it does on the way to its first answer, after what it has done. */
   #showStep(step: string): void {
-    if (this.#record.readyAt !== null) return;
-    const clock = this.#timestamp().slice(11, 19);
-    this.#setHealth('starting', [...this.#steps, `${step} since ${clock} UTC`].join(', '));
+    if (this.#record.readyAt === null) this.#setHealth('starting', this.#describeStep(step));
+  }
+
+  #describeStep(step: string): string {
+    return [...this.#steps, `${step} since ${this.#timestamp().slice(11, 19)} UTC`].join(', ');
   }
 
   /** Takes over an instance of an earlier ephd: goes on with its process if that is still there, and starts it again if not. */
