@@ -10,12 +10,13 @@ import {
   environmentDetailSchema,
   environmentListSchema,
   environmentRequestSchema,
-  errorSchema,
   eventListSchema,
   type LogLine,
   logLineSchema,
   type PlanView,
   planSchema,
+  problemSchema,
+  problemType,
   type RequestAnswer,
   requestAnswerSchema,
   type ValidationView,
@@ -151,8 +152,10 @@ const sendJson = (response: ServerResponse, body: unknown, status = 200): void =
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 };
 
-const sendError = (response: ServerResponse, status: number, code: string, message: string): void =>
-  sendJson(response, errorSchema.parse({ error: { code, message } }), status);
+export const sendError = (response: ServerResponse, status: number, code: string, detail: string): void => {
+  const problem = problemSchema.parse({ type: 'about:blank', title: 'Failed', status, detail, code, requestId: 'r1' });
+  response.writeHead(status, { 'content-type': problemType }).end(JSON.stringify(problem));
+};
 
 const at = '2026-11-15T09:00:00.000Z';
 const commit = '1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d';

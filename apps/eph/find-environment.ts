@@ -8,12 +8,15 @@ import { noEnvironments } from './status-view.ts';
 export const findEnvironment = async (client: Client, text: string): Promise<EnvironmentDetailView> => {
   // Ids, names and aliases are DNS labels. Anything else, such as `..`, must not get into a path.
   const exact = dnsLabel.test(text) ? await readIfExists(client, text) : undefined;
-  return exact ?? client.readEnvironment(chooseEnvironment(await client.listEnvironments(), text).id);
+  return exact ?? client.readEnvironment({ path: { id: chooseEnvironment(await listEnvironments(client), text).id } });
 };
+
+export const listEnvironments = async (client: Client, signal?: AbortSignal): Promise<readonly EnvironmentView[]> =>
+  (await client.listEnvironments({ signal })).environments;
 
 /** Fails unless there is exactly one. */
 export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentView> => {
-  const environments = await client.listEnvironments();
+  const environments = await listEnvironments(client);
   const [first, ...others] = environments;
   if (first === undefined) throw new CommandFailure('api.not_found', noEnvironments, { exitCode: exitCodes.notFound });
   if (others.length > 0) throw ambiguous(environments, 'There are several environments; choose one with --environment <name>:');
@@ -22,7 +25,7 @@ export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentVi
 
 const readIfExists = async (client: Client, text: string): Promise<EnvironmentDetailView | undefined> => {
   try {
-    return await client.readEnvironment(text);
+    return await client.readEnvironment({ path: { id: text } });
   } catch (error) {
     if (error instanceof CommandFailure && error.code === 'api.not_found') return undefined;
     throw error;

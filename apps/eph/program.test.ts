@@ -9,8 +9,8 @@ import {
   whySchema,
 } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Client } from './client.ts';
-import { type FakeEphd, fakeComponent, fakeEnvironment, startFakeEphd } from './ephd.fake.ts';
+import { createApiClient } from './client.ts';
+import { type FakeEphd, fakeComponent, fakeEnvironment, sendError, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { eph, type Result, type SessionOptions } from './terminal.fake.ts';
 
@@ -380,19 +380,18 @@ describe('an ephd that is not there', () => {
   });
 
   it('or one that hangs is not waited for', async () => {
-    const client = new Client(new URL(`${ephd.address}/`), {}, 100);
+    const client = createApiClient(new URL(`${ephd.address}/`), {}, 100);
     ephd.instead = () => undefined;
     await expect(client.listEnvironments()).rejects.toThrow('there was no answer within 0.1 s');
-    await expect(client.readLogs('x', { follow: true }, AbortSignal.timeout(20_000)).next()).rejects.toThrow('no answer within');
+    await expect(Array.fromAsync(client.readLogs({ path: { id: 'x' }, query: { follow: true } }))).rejects.toThrow(
+      'no answer within',
+    );
     ephd.instead = (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{');
     await expect(client.listEnvironments()).rejects.toThrow('there was no answer within 0.1 s');
   });
 
   it('may refuse in words this eph does not know', async () => {
-    ephd.instead = (_request, response) =>
-      response
-        .writeHead(503, { 'content-type': 'application/json' })
-        .end('{"error":{"code":"api.new","message":"another ephd leads"}}');
+    ephd.instead = (_request, response) => sendError(response, 503, 'api.new', 'another ephd leads');
     expect(await ask(['list'])).toStrictEqual({ code: exitCodes.failure, out: '', err: 'eph: another ephd leads\n' });
   });
 });

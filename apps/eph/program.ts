@@ -177,8 +177,8 @@ class Program {
     const { stdin, variables, now, interruption } = this.#options;
     const { server } = this.#root.opts<{ server?: string }>();
     const address = parseServer(server ?? (variables['EPH_SERVER'] || defaultServer));
-    const { Client } = await import('./client.ts');
-    const client = new Client(address, variables);
+    const { createApiClient } = await import('./client.ts');
+    const client = createApiClient(address, variables);
     await this.#finishHere((local) => command({ ...local, client, stdin, variables, now, interruption }));
   }
 

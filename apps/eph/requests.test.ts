@@ -1,6 +1,6 @@
 import { errorSchema, requestAnswerSchema } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeEphd, fakeEnvironment, fakeRequestAnswer, startFakeEphd } from './ephd.fake.ts';
+import { type FakeEphd, fakeEnvironment, fakeRequestAnswer, sendError, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { eph, type Result, type SessionOptions } from './terminal.fake.ts';
 
@@ -63,10 +63,7 @@ describe('up', () => {
   });
 
   it('passes on why it is refused', async () => {
-    ephd.instead = (_request, response) =>
-      response
-        .writeHead(409, { 'content-type': 'application/json' })
-        .end('{"error":{"code":"api.conflict","message":"no label would help"}}');
+    ephd.instead = (_request, response) => sendError(response, 409, 'api.conflict', 'no label would help');
     expect(await ask(['up', '42'])).toStrictEqual({ code: exitCodes.failure, out: '', err: 'eph: no label would help\n' });
     const { err } = await ask(['up', '42', '--json']);
     expect(errorSchema.parse(JSON.parse(err)).error.code).toBe('api.conflict');

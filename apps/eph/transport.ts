@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import type { Method } from '@eph/contract';
 
 export interface Body {
   readonly type: string;
   readonly bytes: Uint8Array;
 }
-
-export type Method = 'GET' | 'POST' | 'DELETE';
 
 export interface Exchange {
   readonly url: URL;

@@ -1,13 +1,13 @@
 import { EphError, type ProjectId } from '@eph/contract';
 import type { Engine } from '@eph/engine/loop/engine';
-import { Hono } from 'hono';
+import type { Handlers } from './api/handlers.ts';
 
-/** `POST /hooks/git[?project=…]`, for a post-receive hook. It wakes the loop, which reads Git itself; the body is ignored. */
-export const createHookRoutes = (engine: () => Engine, projects: { keys(): Iterable<ProjectId> }): Hono =>
-  new Hono().post('/hooks/git', (c) => {
-    const asked = c.req.query('project');
-    const woken = [...projects.keys()].filter((id) => asked === undefined || id === asked);
-    if (woken.length === 0) throw new EphError('api.not_found', `there is no project ${JSON.stringify(asked)}`);
+/** Wakes the loop, which reads Git itself. */
+export const createHookHandlers = (engine: () => Engine, projects: { keys(): Iterable<ProjectId> }): Handlers<'wake'> => ({
+  wake({ query: { project } }) {
+    const woken = [...projects.keys()].filter((id) => project === undefined || id === project);
+    if (woken.length === 0) throw new EphError('api.not_found', `there is no project ${JSON.stringify(project)}`);
     for (const id of woken) engine().announce(id);
-    return c.json({ woken }, 202);
-  });
+    return { woken };
+  },
+});

@@ -14,6 +14,7 @@ import {
   projectId,
   shippedSections,
 } from '@eph/contract';
+import { createOpenApi } from '@eph/contract/open-api';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
 import { Engine } from '@eph/engine/loop/engine';
@@ -25,21 +26,21 @@ import { systemClock } from '@eph/engine/time/system-clock';
 import { createGateway } from '@eph/gateway';
 import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
-import { createApi } from './api.ts';
-import { ApiToken } from './api-token.ts';
+import { ApiToken } from './api/api-token.ts';
+import { createApi } from './api/create-api.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
-import { createConfigurationRoutes, createSchemaRoutes } from './configuration/configuration-routes.ts';
+import { createConfigurationHandlers } from './configuration/configuration-handlers.ts';
 import { prepareDataFolder } from './data-folder.ts';
-import { createEnvironmentRoutes, findEnvironment } from './environments/environment-routes.ts';
+import { createEnvironmentHandlers, findEnvironment } from './environments/environment-handlers.ts';
 import { Forges } from './forges.ts';
-import { createHealthRoutes, createMetricsRoutes } from './health/health-routes.ts';
-import { createHookRoutes } from './hooks.ts';
+import { createHealthHandlers } from './health/health-handlers.ts';
+import { createHookHandlers } from './hooks.ts';
 import { Leadership } from './leadership.ts';
 import { Organisations } from './organisations.ts';
 import ephd from './package.json' with { type: 'json' };
 import { Projects } from './projects.ts';
 import { EnvironmentRequests } from './requests/environment-requests.ts';
-import { createRequestRoutes } from './requests/request-routes.ts';
+import { createRequestHandlers } from './requests/request-handlers.ts';
 import { StopPoller } from './requests/stop-poller.ts';
 import { RouteTable } from './route-table.ts';
 import { readServerKey } from './server-key.ts';
@@ -198,33 +199,41 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   });
   const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
   stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
-  const environments = createEnvironmentRoutes({
-    engine: leadingEngine,
-    events: store.events,
-    ...addresses,
-    closing: stopping.signal,
-    providerOf: (name) => providers.get(name),
-  });
-  const find = (text: string): EnvironmentRecord => findEnvironment(text, leadingEngine().environments(), addresses);
-  const validation = createConfigurationRoutes({
-    policy: config.policy,
-    providers: [...providers.values()].filter(({ name }) => !retiredNames.has(name)),
-    configurationOf(name) {
-      const project = projects.all.values().find(({ id }) => id === name);
-      return project && configuration.layersFor(project.repository, project.id);
-    },
-  });
-  const health = createHealthRoutes({
-    leadership,
-    engine: () => engine,
-    events: store.events,
-    providers,
-  });
-  const hooks = createHookRoutes(leadingEngine, projects.all);
-  const v1 = [environments, createRequestRoutes({ requests, find }), validation];
-  const root = [createMetricsRoutes(metrics.registry), hooks, createSchemaRoutes()];
   const token = new ApiToken();
-  const api = createApi({ open: [health], root, v1, token, log, version: ephd.version });
+  const openApi = createOpenApi(ephd.version);
+  const api = createApi({
+    handlers: {
+      ...createEnvironmentHandlers({
+        engine: leadingEngine,
+        events: store.events,
+        ...addresses,
+        providerOf: (name) => providers.get(name),
+      }),
+      ...createRequestHandlers(requests),
+      ...createConfigurationHandlers({
+        policy: config.policy,
+        providers: [...providers.values()].filter(({ name }) => !retiredNames.has(name)),
+        configurationOf(name) {
+          const project = projects.all.values().find(({ id }) => id === name);
+          return project && configuration.layersFor(project.repository, project.id);
+        },
+      }),
+      ...createHealthHandlers({
+        leadership,
+        engine: () => engine,
+        events: store.events,
+        providers,
+        registry: metrics.registry,
+        version: ephd.version,
+      }),
+      ...createHookHandlers(leadingEngine, projects.all),
+      readOpenApi: () => openApi,
+    },
+    find: (text, caller) => findEnvironment(text, leadingEngine().environments(), addresses, caller),
+    token,
+    closing: stopping.signal,
+    log,
+  });
   let webhookPort: number | undefined;
   if (config.webhooks !== undefined) {
     const webhooks = createWebhookRoutes({

@@ -56,6 +56,9 @@ export const errorCodes = {
   'api.forbidden': 'stall',
   'api.unauthorized': 'stall',
   'api.standby': 'wait',
+  'api.starting': 'wait',
+  'api.too_many': 'wait',
+  'api.too_large': 'stall',
   internal: 'bug',
 } as const satisfies Record<string, Disposition>;
 

@@ -7,11 +7,12 @@ import {
   environmentDetailSchema,
   environmentListSchema,
   environmentSchema,
-  errorSchema,
   eventListSchema,
   type LogLine,
   logLineSchema,
   planSchema,
+  problemSchema,
+  serverSchema,
   specJsonSchema,
   statusSchema,
   type ValidationView,
@@ -137,10 +138,9 @@ describe('the API', () => {
   });
 
   it('serves health and metrics', async () => {
-    const health = JSON.parse((await harness.api('/healthz')).body);
-    expect(health).toMatchObject({
-      status: 'ok',
+    expect(await harness.read('/api/v1/server', serverSchema)).toMatchObject({
       leadership: { state: 'leading' },
+      waitsFor: null,
       history: { reachable: true, lost: 0 },
       faults: {},
     });
@@ -169,7 +169,7 @@ describe('the API', () => {
   ])('refuses %s with %i and a message', async (path, status) => {
     const answer = await harness.api(path);
     expect(answer.status).toBe(status);
-    expect(errorSchema.parse(JSON.parse(answer.body)).error.message.length).toBeGreaterThan(10);
+    expect(problemSchema.parse(JSON.parse(answer.body)).detail.length).toBeGreaterThan(10);
   });
 
   it('refuses logs of an unknown component and a release of an environment that is not held', async () => {
@@ -211,13 +211,13 @@ describe('the API', () => {
     ]) {
       const answer = await harness.anonymousApi(path, { method, headers });
       expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer']);
-      expect(errorSchema.parse(JSON.parse(answer.body)).error.code).toBe('api.unauthorized');
+      expect(problemSchema.parse(JSON.parse(answer.body)).code).toBe('api.unauthorized');
     }
   });
 
-  it('shows its health without a token', async () => {
-    expect((await harness.anonymousApi('/healthz')).status).toBe(200);
-    expect((await harness.anonymousApi('/readyz')).status).toBe(200);
+  it('shows its health without a token, and nothing else', async () => {
+    expect(await harness.anonymousApi('/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+    expect(await harness.anonymousApi('/readyz')).toMatchObject({ status: 200, body: '{"status":"ready"}' });
   });
 
   it('refuses a service of an environment that calls it', async () => {
@@ -261,7 +261,7 @@ describe('the API', () => {
         ['POST', '/hooks/git'],
       ] as const) {
         const { status, body } = await harness.api(path, { method, headers: { 'sec-fetch-site': site } });
-        expect([status, errorSchema.parse(JSON.parse(body)).error.code], `${site} ${path}`).toEqual([403, 'api.forbidden']);
+        expect([status, problemSchema.parse(JSON.parse(body)).code], `${site} ${path}`).toEqual([403, 'api.forbidden']);
       }
     for (const site of ['none', 'same-origin'])
       expect((await harness.api('/api/v1/environments', { headers: { 'sec-fetch-site': site } })).status, site).toBe(200);

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { apiTokenFile, type EnvironmentView, environmentListSchema, environmentSchema } from '@eph/contract';
+import { apiTokenFile, type EnvironmentView, environmentListSchema, environmentSchema, serverSchema } from '@eph/contract';
 import { eventually } from './eventually.ts';
 
 export interface Answer {
@@ -63,8 +63,8 @@ export class EphdClient implements EphdAddresses {
 
   /** How services of the provider `process` run: `sandboxed` or `trusted`. */
   async isolation(): Promise<string> {
-    const { isolation } = JSON.parse((await this.api('/healthz')).body) as { isolation: { process: { state: string } } };
-    return isolation.process.state;
+    const { isolation } = await this.read('/api/v1/server', serverSchema);
+    return isolation['process']?.state ?? 'absent';
   }
 
   async environments(): Promise<readonly EnvironmentView[]> {

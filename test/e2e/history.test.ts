@@ -18,7 +18,7 @@ interface Health {
   readonly history: { readonly reachable: boolean; readonly buffered: number; readonly lost: number; readonly message: string };
 }
 
-const health = async (harness: EphdHarness): Promise<Health> => JSON.parse((await harness.api('/healthz')).body) as Health;
+const health = async (harness: EphdHarness): Promise<Health> => JSON.parse((await harness.api('/api/v1/server')).body) as Health;
 
 const eventTypes = async (harness: EphdHarness): Promise<readonly string[]> =>
   (await harness.read('/api/v1/events', eventListSchema)).events.map((one) => one.type);

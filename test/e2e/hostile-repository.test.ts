@@ -41,7 +41,7 @@ describe('names of branches', () => {
     const commit = await harness.repository.push('preview/good', app());
     await harness.untilReady('preview/good', commit);
     await writeFile(join(harness.repository.path, 'refs/heads/preview/a..b'), `${commit}\n`);
-    await eventually('health names the ref', async () => (await harness.api('/healthz')).body.includes('a..b'));
+    await eventually('health names the ref', async () => (await harness.api('/api/v1/server')).body.includes('a..b'));
     expect(await harness.untilReady('preview/good', commit)).toMatchObject({ phase: 'Ready' });
     expect(harness.services()).toHaveLength(1);
   });

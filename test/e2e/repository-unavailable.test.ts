@@ -7,7 +7,7 @@ import { app } from './sample-app.ts';
 import { SampleRepository } from './sample-repository.ts';
 
 const faultsOf = async (harness: EphdHarness): Promise<string> => {
-  const { faults } = JSON.parse((await harness.api('/healthz')).body) as { faults: unknown };
+  const { faults } = JSON.parse((await harness.api('/api/v1/server')).body) as { faults: unknown };
   return JSON.stringify(faults);
 };
 

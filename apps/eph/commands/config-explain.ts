@@ -12,7 +12,7 @@ export const configExplain = async (context: Context, path: string | undefined, 
   const { client, out, print } = context;
   const { environment, all = false } = options;
   const { id } = environment === undefined ? await findOnlyEnvironment(client) : await findEnvironment(client, environment);
-  const view = await client.readConfig(id);
+  const view = await client.readConfig({ path: { id } });
   const { components, exact } = path === undefined ? { ...view, exact: false } : selectValues(view.components, path);
   const shown = { ...view, components: [...components] };
   await print(shown, () => renderConfig(out, shown, { thorough: all || exact }));

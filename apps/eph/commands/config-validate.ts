@@ -25,7 +25,7 @@ export const configValidate = async (context: Context, name: string, { project }
   const { client, out, print, folder, stdin } = context;
   const file = name === '-' ? 'standard input' : name;
   const bytes = name === '-' ? await readUpToLimit(stdin(), file) : await readSpecFile(resolve(folder(), name), file);
-  const validation = await client.validateConfig(bytes, { file, project });
+  const validation = await client.validateConfig({ body: bytes, query: { file, project } });
   await print(validation, () => renderValidation(out, file, bytes, validation));
   return validation.valid ? exitCodes.ok : exitCodes.invalid;
 };

@@ -8,6 +8,6 @@ export const down = async (
   { force = false }: { readonly force?: boolean },
 ): Promise<void> => {
   const { id } = await findEnvironment(client, name);
-  const answer = await client.takeDown(id, force);
+  const answer = await client.removeEnvironment({ path: { id }, query: { force: force || undefined } });
   await print(answer, () => renderAnswer(answer));
 };

@@ -1,5 +1,4 @@
 import type { LogLine } from '@eph/contract';
-import type { LogQuery } from '../client.ts';
 import type { Context } from '../context.ts';
 import { formatTime } from '../figures.ts';
 import { findEnvironment } from '../find-environment.ts';
@@ -18,10 +17,10 @@ export const logs = async (context: Context, name: string, options: LogsOptions)
   const { client, out, err, json } = context;
   const { component, tail, since, follow = false } = options;
   const { id } = await findEnvironment(client, name);
-  const query: LogQuery = { component, tail, since, follow };
+  const query = { component, tail, since, follow: follow || undefined };
   const signal = follow ? context.interruption() : new AbortController().signal;
   const render = createRender(context, options);
-  for await (const line of client.readLogs(id, query, signal)) {
+  for await (const line of client.readLogs({ path: { id }, query, signal })) {
     if (json) await out.jsonLine(line);
     else await out.write(`${render(line)}\n`);
   }

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import { findEnvironment } from '../find-environment.ts';
+import { findEnvironment, listEnvironments } from '../find-environment.ts';
 import { exitCodeOf, noEnvironments, renderEnvironment, renderOverview } from '../status-view.ts';
 import { watchStatus } from './watch-status.ts';
 
@@ -16,7 +16,7 @@ export const status = async (context: Context, name: string | undefined, options
 };
 
 const showAll = async ({ client, out, print }: Context): Promise<void> => {
-  const environments = await client.listEnvironments();
+  const environments = await listEnvironments(client);
   await print({ environments }, () => (environments.length === 0 ? [noEnvironments] : renderOverview(out, environments)));
 };
 

@@ -10,7 +10,9 @@ export interface UpOptions {
 }
 
 export const up = async ({ client, print }: Context, text: string, { project }: UpOptions): Promise<void> => {
-  const answer = await client.bringUp({ source: parseSource(text), ...(project === undefined ? {} : { project }) });
+  const answer = await client.createEnvironment({
+    body: { source: parseSource(text), ...(project === undefined ? {} : { project }) },
+  });
   // By id, because people copy the command and names are untrusted.
   const follow = safeLine(`Follow it with \`eph status --watch ${answer.environment}\`.`);
   await print(answer, () => [...renderAnswer(answer), follow]);

@@ -4,7 +4,7 @@ import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { formatTime } from '../figures.ts';
-import { findEnvironment } from '../find-environment.ts';
+import { findEnvironment, listEnvironments } from '../find-environment.ts';
 import { safeLine, safeLines } from '../safe-text.ts';
 import { describeStates, noEnvironments, renderEnvironment, renderOverview } from '../status-view.ts';
 
@@ -21,8 +21,8 @@ export const watchStatus = async (context: Context, name: string | undefined, in
   const watched = name === undefined ? undefined : await findEnvironment(client, name);
   const show = chooseShow(context);
   const read = async (): Promise<Reading> => {
-    if (watched === undefined) return { state: 'read', environments: await client.listEnvironments(signal) };
-    const only = await client.readEnvironment(watched.id, signal);
+    if (watched === undefined) return { state: 'read', environments: await listEnvironments(client, signal) };
+    const only = await client.readEnvironment({ path: { id: watched.id }, signal });
     return { state: 'read', environments: [only], only };
   };
 

@@ -6,11 +6,14 @@ import { Origin } from '@eph/adapters/forge-git/origin.fake';
 import {
   type CommitSha,
   defaultTriggers,
+  type EnvironmentRequest,
   EphError,
   type ProjectId,
   parseSpec,
   projectId,
+  type RequestAnswer,
   requestAnswerSchema,
+  routes,
   type Source,
   type SourceRef,
   silentLog,
@@ -23,10 +26,9 @@ import { decide } from '@eph/engine/desired/triggers';
 import type { Forge } from '@eph/engine/source/forge';
 import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
 import { FakeRefWriter } from '@eph/engine/source/ref-writer.fake';
-import type { Hono } from 'hono';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseBody } from '../api/parse-call.ts';
 import { EnvironmentRequests, type ProjectAccess, type SourceDecision } from './environment-requests.ts';
-import { createRequestRoutes } from './request-routes.ts';
 
 const shop = projectId('shop');
 const branch = (name: string): SourceRef => ({ kind: 'branch', name });
@@ -48,27 +50,18 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** The routes over some projects, as a client of the API uses them. */
+/** The handlers over some projects, as a client of the API reaches them. */
 class RequestClient {
   readonly woken: ProjectId[] = [];
-  readonly #routes: Hono;
+  readonly #requests: EnvironmentRequests;
 
   constructor(projects: ReadonlyMap<ProjectId, ProjectAccess>) {
     const forgeOf = (project: ProjectId): Forge => projects.get(project)?.forge ?? expect.fail(`no project ${project}`);
-    const requests = new EnvironmentRequests({
+    this.#requests = new EnvironmentRequests({
       projects,
       consider: considerWith(forgeOf),
       wake: (project) => this.woken.push(project),
       log: silentLog,
-    });
-    const find = (text: string): { project: ProjectId; ref: SourceRef } => {
-      const [project = '', kind, ...name] = text.split(':');
-      return { project: projectId(project), ref: { kind: kind as SourceRef['kind'], name: name.join(':') } };
-    };
-    this.#routes = createRequestRoutes({ requests, find });
-    this.#routes.onError((error, c) => {
-      const { code, message } = toFailure(error);
-      return c.json({ code, message }, 409);
     });
   }
 
@@ -77,21 +70,27 @@ class RequestClient {
   }
 
   async post(body: string): Promise<Answer> {
-    return await this.#ask('/environments', { method: 'POST', body });
+    const request = new Request('http://localhost/', { method: 'POST', body });
+    return await answerOf(async () =>
+      this.#requests.bringUp((await parseBody(routes.createEnvironment.body, request)) as EnvironmentRequest, never),
+    );
   }
 
-  /** The id stands for the environment of a source. */
   async down(ref: SourceRef, query = ''): Promise<Answer> {
-    return await this.#ask(`/environments/${encodeURIComponent(`shop:${ref.kind}:${ref.name}`)}${query}`, { method: 'DELETE' });
-  }
-
-  async #ask(path: string, init: RequestInit): Promise<Answer> {
-    const response = await this.#routes.request(path, init);
-    const body: unknown = await response.json();
-    if (response.status === 202) requestAnswerSchema.parse(body);
-    return { status: response.status, body };
+    return await answerOf(() => this.#requests.takeDown({ project: shop, ref }, query === '?force=true', never));
   }
 }
+
+const never = new AbortController().signal;
+
+const answerOf = async (work: () => Promise<RequestAnswer>): Promise<Answer> => {
+  try {
+    return { status: 202, body: requestAnswerSchema.parse(await work()) };
+  } catch (error) {
+    const { code, message } = toFailure(error);
+    return { status: 409, body: { code, message } };
+  }
+};
 
 const spec = (triggers: string): { readonly 'eph.yaml': string } => ({
   'eph.yaml': `version: "1.0"\nname: shop\ntriggers: [${triggers}]\nprocess: { services: { web: { command: run } } }\n`,
@@ -361,7 +360,7 @@ describe('a request', () => {
   });
 
   it('has a size limit', async () => {
-    const { status } = await two().post(JSON.stringify({ source: { kind: 'branch', name: 'x'.repeat(100_000) } }));
-    expect(status).toBe(413);
+    const answer = await two().post(JSON.stringify({ source: { kind: 'branch', name: 'x'.repeat(100_000) } }));
+    expect(answer).toMatchObject({ body: { code: 'api.too_large' } });
   });
 });

@@ -11,10 +11,9 @@ import { checkPolicy } from '@eph/engine/values/policy';
 import { policyFactsOf } from '@eph/engine/values/policy-facts';
 import { type AvailableProvider, chooseProviders } from '@eph/engine/values/providers';
 import { SharedValues } from '@eph/engine/values/shared-values';
-import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import type { Handlers } from '../api/handlers.ts';
 
-export interface ConfigurationRoutesOptions {
+export interface ConfigurationHandlersOptions {
   /** Limits of this ephd, whatever the project. */
   readonly policy: Policy | undefined;
   /** Those of this ephd, in the order of its file. */
@@ -23,29 +22,21 @@ export interface ConfigurationRoutesOptions {
   readonly configurationOf: (project: string) => ConfigurationView | undefined;
 }
 
-/** Far more than any file that is read; the parser refuses what is too large with a better sentence. */
-const mostBytes = 1024 * 1024;
-
-const tooLarge = { error: { code: 'api.bad_request', message: `the file has more than ${mostBytes} bytes` } };
-
-/** What is wrong with a file, before it is pushed. */
-export const createConfigurationRoutes = (options: ConfigurationRoutesOptions): Hono =>
-  new Hono().post('/config/validate', bodyLimit({ maxSize: mostBytes, onError: (c) => c.json(tooLarge, 413) }), async (c) => {
-    const bytes = new Uint8Array(await c.req.arrayBuffer());
-    const parsed = parseSpec(bytes, c.req.query('file') ?? 'eph.yaml');
-    return c.json(validate(parsed, c.req.query('project'), options));
-  });
-
-/** For editors, which complete and check `eph.yaml` with it. */
-export const createSchemaRoutes = (): Hono => {
-  const schema = specJsonSchema();
-  return new Hono().get('/schemas/eph.schema.json', (c) => c.json(schema));
+/** What is wrong with a file, before it is pushed; and for editors, which complete and check `eph.yaml`, its schema. */
+export const createConfigurationHandlers = (
+  options: ConfigurationHandlersOptions,
+): Handlers<'validateConfig' | 'readSpecSchema'> => {
+  const schema = { ...specJsonSchema() };
+  return {
+    validateConfig: ({ body, query: { file = 'eph.yaml', project } }) => validate(parseSpec(body, file), project, options),
+    readSpecSchema: () => schema,
+  };
 };
 
 const validate = (
   parsed: ParsedSpec,
   project: string | undefined,
-  { policy, providers: available, configurationOf }: ConfigurationRoutesOptions,
+  { policy, providers: available, configurationOf }: ConfigurationHandlersOptions,
 ): ValidationView => {
   if (!parsed.ok) return { valid: false, faults: [...parsed.faults], notices: [], violations: [], problems: [], remarks: [] };
   const { spec, places, notices, guards } = parsed;

@@ -1,0 +1,156 @@
+import {
+  type ComponentName,
+  closest,
+  EphError,
+  environmentId,
+  type LogLine,
+  type ObservedComponent,
+  type ProviderName,
+  parseDuration,
+  redact,
+} from '@eph/contract';
+import type { EventLog } from '@eph/engine/history/event-log';
+import type { Engine } from '@eph/engine/loop/engine';
+import type { EnvironmentRecord } from '@eph/engine/loop/record';
+import type { LogEntry, Provider } from '@eph/engine/provider/provider';
+import type { Caller, Handlers } from '../api/handlers.ts';
+import { type Addresses, viewDetail, viewEnvironment } from './environment-view.ts';
+import { mergeStreams } from './merge-streams.ts';
+import { readUsage } from './read-usage.ts';
+
+export interface EnvironmentHandlersOptions extends Addresses {
+  /** Throws while another ephd leads. */
+  readonly engine: () => Engine;
+  readonly events: EventLog;
+  readonly providerOf: (name: ProviderName) => Provider | undefined;
+}
+
+const isEnvironmentId = (text: string): boolean => /^[0-9a-f]{16}$/.test(text);
+
+const linesShown = 100;
+const mostLines = 100_000;
+
+const parseSince = (text: string | undefined): Date | undefined => {
+  if (text === undefined) return undefined;
+  const seconds = parseDuration(text);
+  const time = seconds === undefined ? Date.parse(/^\d{4}-\d\d-\d\d/.test(text) ? text : '') : Date.now() - seconds * 1000;
+  const since = new Date(time);
+  if (Number.isNaN(since.getTime()))
+    throw new EphError(
+      'api.bad_request',
+      `since ${JSON.stringify(text)} is neither a time such as 2026-01-05T09:00:00Z nor a duration such as 10m`,
+    );
+  return since;
+};
+
+type EnvironmentRoute =
+  | 'listEnvironments'
+  | 'readEnvironment'
+  | 'readStatus'
+  | 'readWhy'
+  | 'readConfig'
+  | 'releaseEnvironment'
+  | 'readLogs'
+  | 'listEventsOfEnvironment'
+  | 'listEvents'
+  | 'readPlan';
+
+export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): Handlers<EnvironmentRoute> => {
+  const { engine, events } = options;
+  const view = (known: EnvironmentRecord): ReturnType<typeof viewEnvironment> => viewEnvironment(known, options);
+  return {
+    listEnvironments: ({ caller }) => ({
+      environments: visibleTo(caller, engine().environments()).map(view),
+    }),
+    async readEnvironment({ environment: known, signal }) {
+      const observed = (await engine().look(known.id, signal)) ?? known.observed;
+      const usageOf = await readUsage(known.id, observed?.components ?? [], options.providerOf, signal);
+      return viewDetail({ ...known, observed }, usageOf, options);
+    },
+    readStatus({ environment }) {
+      const { id, name, phase, summary, url, conditions } = view(environment);
+      return { id, name, phase, summary, url, conditions };
+    },
+    readWhy: ({ environment: { id, name } }) => ({ id, name, lines: [...(engine().explain(id) ?? [])] }),
+    async readConfig({ environment: { id, name, project, source }, signal }) {
+      const values = await engine().explainValues(id, signal);
+      return { id, name, project, commit: source?.commit ?? null, ...values };
+    },
+    releaseEnvironment({ environment: { id, name } }) {
+      if (!engine().release(id)) throw new EphError('api.conflict', `${name} is not held`);
+      return undefined;
+    },
+    readLogs({ environment: known, query, signal }) {
+      const since = parseSince(query.since);
+      const { tail = since === undefined ? linesShown : mostLines, follow = false } = query;
+      const logOptions = { tail, follow, signal, ...(since && { since }) };
+      const shared = new Map<string, ComponentName>();
+      return mergeStreams(
+        chooseComponents(known, query.component).map(({ name, provider }) =>
+          labelled(name, options.providerOf(provider)?.logs(known.id, name, logOptions), shared),
+        ),
+      );
+    },
+    async listEventsOfEnvironment({ path, query: { limit }, caller }) {
+      // History outlives the environment, so an id is enough to ask for it.
+      const asked = path.id;
+      const environment = isEnvironmentId(asked)
+        ? environmentId(asked)
+        : findEnvironment(asked, engine().environments(), options, caller).id;
+      return { events: [...(await events.read({ environment, limit }))] };
+    },
+    listEvents: async ({ query: { limit } }) => ({ events: [...(await events.read({ limit }))] }),
+    async readPlan({ signal }) {
+      const { plans, faults } = await engine().plan(signal);
+      return { plans: plans.map((plan) => ({ ...plan, actions: [...plan.actions] })), faults: [...faults] };
+    },
+  };
+};
+
+const visibleTo = (caller: Caller, all: readonly EnvironmentRecord[]): readonly EnvironmentRecord[] =>
+  all.filter(({ project }) => caller.may('environments.read', project));
+
+/** What components share is shown with the first that has it. */
+async function* labelled(
+  component: ComponentName,
+  entries: AsyncIterable<LogEntry> | undefined,
+  shownWith: Map<string, ComponentName>,
+): AsyncIterable<LogLine> {
+  for await (const { at, part, shared, text } of entries ?? []) {
+    if (shared !== undefined && !shownWith.has(shared)) shownWith.set(shared, component);
+    if (shared !== undefined && shownWith.get(shared) !== component) continue;
+    yield { component, at, part, ...(shared && { shared: true }), text: redact(text) };
+  }
+}
+
+const chooseComponents = (
+  known: EnvironmentRecord,
+  asked: string | undefined,
+): readonly Pick<ObservedComponent, 'name' | 'provider'>[] => {
+  const components = known.observed?.components ?? [];
+  if (asked === undefined) return components;
+  const chosen = components.filter((component) => component.name === asked);
+  if (chosen.length > 0) return chosen;
+  const names = components.map((component) => component.name).join(', ');
+  throw new EphError('api.not_found', `${known.name} has no component ${JSON.stringify(asked)}; it has: ${names || 'none yet'}`);
+};
+
+/** By id, name or alias, among those that the caller may see: others do not exist for them, in suggestions neither. */
+export const findEnvironment = (
+  text: string,
+  known: readonly EnvironmentRecord[],
+  { aliasOf }: Pick<Addresses, 'aliasOf'>,
+  caller: Caller,
+): EnvironmentRecord => {
+  const all = visibleTo(caller, known);
+  const found = all.find(({ id, name }) => id === text || name === text) ?? all.find((one) => aliasOf(one) === text);
+  if (found !== undefined) return found;
+  const near = closest(
+    text,
+    all.map((known) => known.name),
+  );
+  throw new EphError(
+    'api.not_found',
+    `there is no environment ${JSON.stringify(text)}${near === undefined ? '' : `; did you mean ${near}?`}`,
+  );
+};

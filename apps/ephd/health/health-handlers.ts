@@ -1,0 +1,61 @@
+import { EphError, type Failure, type ProviderName, type ServerView } from '@eph/contract';
+import type { EventLog } from '@eph/engine/history/event-log';
+import type { Engine } from '@eph/engine/loop/engine';
+import type { Provider } from '@eph/engine/provider/provider';
+import type { Registry } from 'prom-client';
+import type { Handlers } from '../api/handlers.ts';
+import type { Leadership } from '../leadership.ts';
+
+export interface HealthOptions {
+  readonly leadership: Leadership;
+  readonly engine: () => Engine | undefined;
+  readonly events: EventLog;
+  readonly providers: ReadonlyMap<ProviderName, Provider>;
+  readonly registry: Registry;
+  readonly version: string;
+}
+
+export const createHealthHandlers = ({
+  leadership,
+  engine,
+  events,
+  providers,
+  registry,
+  version,
+}: HealthOptions): Handlers<'readHealth' | 'readReadiness' | 'readServer' | 'readVersion' | 'readMetrics'> => {
+  // Once ready, always ready: projects that join later have not been read yet.
+  const ready = new WeakSet<Engine>();
+  const waitsFor = (leader = engine()): string | null => {
+    if (leader === undefined)
+      return leadership.state.state === 'standby' ? `${leadership.state.holder} leads` : 'leadership is not decided yet';
+    if (ready.has(leader)) return null;
+    const unread = [...leader.projects()].flatMap(([id, { isRead }]) => (isRead ? [] : [id]));
+    if (unread.length > 0) return `a first complete reading of ${unread.join(', ')}`;
+    ready.add(leader);
+    return null;
+  };
+  return {
+    readHealth: () => ({ status: 'ok' }),
+    readReadiness() {
+      if (waitsFor() !== null) throw new EphError('api.starting', 'ephd is not ready yet');
+      return { status: 'ready' };
+    },
+    readServer: () => ({
+      version,
+      leadership: leadership.state,
+      waitsFor: waitsFor(),
+      history: events.health(),
+      isolation: Object.fromEntries(Array.from(providers, ([name, { isolation }]) => [name, isolation])),
+      faults: faultsOf(engine()),
+    }),
+    readVersion: () => ({ version }),
+    readMetrics: () => registry.metrics(),
+  };
+};
+
+const faultsOf = (engine: Engine | undefined): ServerView['faults'] =>
+  Object.fromEntries(
+    [...(engine?.projects() ?? [])].flatMap(([id, { faults }]) => (faults.length === 0 ? [] : [[id, faults.map(toFault)]])),
+  );
+
+const toFault = ({ code, message }: Failure): ServerView['faults'][string][number] => ({ code, message });

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+
+/** Every error of the API, as `application/problem+json` (RFC 9457). */
+export const problemSchema = z.object({
+  type: z.literal('about:blank'),
+  /** What the status means. */
+  title: z.string(),
+  status: z.number().int(),
+  /** What is wrong. */
+  detail: z.string(),
+  /** Stable: for programs. */
+  code: z.string(),
+  /** What to do about it; absent where `detail` says all. */
+  hint: z.string().exactOptional(),
+  /** Names this request in the log of ephd. */
+  requestId: z.string(),
+});
+export type Problem = z.output<typeof problemSchema>;
+
+export const problemType = 'application/problem+json';
+
+export const hints: Partial<Record<ErrorCode, string>> = {
+  'api.unauthorized': 'Sign in with `eph auth login`, or send `Authorization: Bearer` with a token.',
+  'api.forbidden': 'Ask an administrator for the role. `eph auth why` says which rule decides.',
+  'api.not_found': '`eph list` shows what there is and you may see.',
+  'api.standby': 'Ask again soon, or ask the ephd that leads.',
+  'api.starting': 'Ask again soon.',
+  'api.too_many': 'Wait for the seconds in `Retry-After`.',
+  'store.unreachable': 'Ask again soon. Only history is missing; environments do not depend on it.',
+  internal: 'Report it with the request id; the log of ephd has more.',
+};
