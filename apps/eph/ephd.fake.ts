@@ -8,7 +8,7 @@ import {
   type EnvironmentRequest,
   type EventListView,
   environmentDetailSchema,
-  environmentListSchema,
+  environmentPageSchema,
   environmentRequestSchema,
   eventListSchema,
   type LogLine,
@@ -104,7 +104,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (noun === 'plan') return sendJson(response, planSchema.parse(fake.plan));
     if (noun === 'events') return sendJson(response, eventListSchema.parse(fake.events));
     if (id === undefined && request.method === 'POST') return void answerRequest(request, response);
-    if (id === undefined) return sendJson(response, environmentListSchema.parse({ environments: fake.environments }));
+    if (id === undefined) return sendJson(response, environmentPageSchema.parse({ environments: fake.environments, next: null }));
     const environment = fake.environments.find((one) => one.id === id || one.name === id || one.alias === id);
     if (environment === undefined) return sendError(response, 404, 'api.not_found', `there is no environment "${id}"`);
     if (request.method === 'DELETE') return sendJson(response, requestAnswerSchema.parse(fake.requestAnswer), 202);
@@ -168,10 +168,14 @@ export const fakeEnvironment = (changes: Partial<EnvironmentDetailView> = {}): E
   project: 'shop',
   source: { kind: 'branch', name: 'preview/login' },
   commit,
+  author: null,
+  title: null,
+  labels: [],
   url: 'http://shop-serene-ocean-4207.localhost:7080',
   phase: 'Ready',
   summary: 'the wanted version answers',
   createdAt: at,
+  expiresAt: null,
   conditions: [
     {
       type: 'Ready',

@@ -11,8 +11,24 @@ export const findEnvironment = async (client: Client, text: string): Promise<Env
   return exact ?? client.readEnvironment({ path: { id: chooseEnvironment(await listEnvironments(client), text).id } });
 };
 
-export const listEnvironments = async (client: Client, signal?: AbortSignal): Promise<readonly EnvironmentView[]> =>
-  (await client.listEnvironments({ signal })).environments;
+const pageSize = 1000;
+
+/** All that match, page by page. */
+export const listEnvironments = async (
+  client: Client,
+  query: NonNullable<Parameters<Client['listEnvironments']>[0]>['query'] = {},
+  signal?: AbortSignal,
+): Promise<readonly EnvironmentView[]> => {
+  const all: EnvironmentView[] = [];
+  let after: string | undefined;
+  do {
+    const page = await client.listEnvironments({ query: { limit: pageSize, ...query, after }, signal });
+    // Without `fields` they are whole.
+    all.push(...(page.environments as EnvironmentView[]));
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return all;
+};
 
 /** Fails unless there is exactly one. */
 export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentView> => {

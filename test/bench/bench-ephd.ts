@@ -81,7 +81,7 @@ export const startEphd = async ({ env }: Pick<BenchFolder, 'env'>, args: readonl
       return (await fetch(`${up.api}/metrics`, { headers })).text();
     },
     async environments() {
-      const response = await fetch(`${up.api}/api/v1/environments`, { headers });
+      const response = await fetch(`${up.api}/api/v1/environments?limit=1000`, { headers });
       return environmentListSchema.parse(await response.json()).environments;
     },
     async stop() {

@@ -68,7 +68,7 @@ export class EphdClient implements EphdAddresses {
   }
 
   async environments(): Promise<readonly EnvironmentView[]> {
-    return (await this.read('/api/v1/environments', environmentListSchema)).environments;
+    return (await this.read('/api/v1/environments?limit=1000', environmentListSchema)).environments;
   }
 
   environment(nameOrId: string): Promise<EnvironmentView> {

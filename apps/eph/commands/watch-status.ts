@@ -21,7 +21,7 @@ export const watchStatus = async (context: Context, name: string | undefined, in
   const watched = name === undefined ? undefined : await findEnvironment(client, name);
   const show = chooseShow(context);
   const read = async (): Promise<Reading> => {
-    if (watched === undefined) return { state: 'read', environments: await listEnvironments(client, signal) };
+    if (watched === undefined) return { state: 'read', environments: await listEnvironments(client, {}, signal) };
     const only = await client.readEnvironment({ path: { id: watched.id }, signal });
     return { state: 'read', environments: [only], only };
   };

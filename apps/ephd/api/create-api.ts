@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import {
   EphError,
   type ErrorCode,
@@ -120,13 +120,22 @@ const serveRoute = (api: Hono<{ Variables: Variables }>, name: RouteName, route:
     const answer = await handle(call as unknown as Call);
     switch (route.answer.type) {
       case 'json':
-        return c.json(answer as object, route.answer.status);
+        return route.etag ? sendTagged(c, answer) : c.json(answer as object, route.answer.status);
       case 'text':
         return c.text(answer as string, 200, { 'content-type': route.answer.contentType });
       case 'none':
         return c.body(null, 204);
     }
   });
+};
+
+/** The answer depends on what the caller may see, and so does its tag. */
+const sendTagged = (c: Served, answer: unknown): Response => {
+  const body = JSON.stringify(answer);
+  const etag = `"${hash('sha1', body, 'base64url')}"`;
+  const headers = { etag, vary: 'authorization', 'cache-control': 'private, no-cache' };
+  if (c.req.header('if-none-match') === etag) return c.body(null, 304, headers);
+  return c.body(body, 200, { ...headers, 'content-type': 'application/json' });
 };
 
 /** What the caller may not see does not exist. */

@@ -42,7 +42,7 @@ export const startDemoEphd = (
 
 export const readEnvironments = async ({ apiUrl, tokenFile }: Ephd): Promise<readonly EnvironmentView[]> => {
   const authorization = `Bearer ${readFileSync(tokenFile, 'utf8').trim()}`;
-  const response = await fetch(`${apiUrl}/api/v1/environments`, { headers: { authorization } });
+  const response = await fetch(`${apiUrl}/api/v1/environments?limit=1000`, { headers: { authorization } });
   return environmentListSchema.parse(await response.json()).environments;
 };
 

@@ -15,6 +15,7 @@ import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { LogEntry, Provider } from '@eph/engine/provider/provider';
 import type { Caller, Handlers } from '../api/handlers.ts';
 import { type Addresses, viewDetail, viewEnvironment } from './environment-view.ts';
+import { listEnvironments } from './list-environments.ts';
 import { mergeStreams } from './merge-streams.ts';
 import { readUsage } from './read-usage.ts';
 
@@ -59,9 +60,7 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
   const { engine, events } = options;
   const view = (known: EnvironmentRecord): ReturnType<typeof viewEnvironment> => viewEnvironment(known, options);
   return {
-    listEnvironments: ({ caller }) => ({
-      environments: visibleTo(caller, engine().environments()).map(view),
-    }),
+    listEnvironments: ({ query, caller }) => listEnvironments(engine().environmentsByName(), query, caller, view),
     async readEnvironment({ environment: known, signal }) {
       const observed = (await engine().look(known.id, signal)) ?? known.observed;
       const usageOf = await readUsage(known.id, observed?.components ?? [], options.providerOf, signal);

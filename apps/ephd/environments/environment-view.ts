@@ -24,9 +24,13 @@ export const viewEnvironment = (known: EnvironmentRecord, { urlOf, aliasOf, away
   project: known.project,
   source: known.ref,
   commit: known.source?.commit ?? null,
+  author: known.source?.pull?.author ?? null,
+  title: known.source?.pull?.title ?? null,
+  labels: [...(known.source?.pull?.labels ?? [])],
   url: urlOf(known.name),
   ...computeHeadline(known, away()),
   createdAt: known.observed?.identity.createdAt ?? null,
+  expiresAt: known.lifetime?.expiry === undefined ? null : new Date(known.lifetime.expiry.at).toISOString(),
   conditions: [...(known.status?.conditions ?? [])],
   components: (known.observed?.components ?? []).map((component) => ({ ...component, dependsOn: [...component.dependsOn] })),
 });

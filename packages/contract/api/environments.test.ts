@@ -26,10 +26,14 @@ const environment: EnvironmentDetailView = {
   project: 'shop',
   source: { kind: 'branch', name: 'preview/login' },
   commit: '1'.repeat(40),
+  author: null,
+  title: null,
+  labels: [],
   url: 'http://shop-serene-ocean-4207.localhost:7070',
   phase: 'Ready',
   summary: '',
   createdAt: '2026-01-05T09:00:00.000Z',
+  expiresAt: null,
   conditions: [
     {
       type: 'Ready',

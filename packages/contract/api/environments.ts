@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { conditionTypes, phases } from '../condition.ts';
 import { sourceKinds } from '../source.ts';
+import { whole } from './query-values.ts';
 
 /** The shapes of the HTTP API, shared by ephd, which answers with them, and its clients, which read them. */
 
@@ -45,10 +46,16 @@ export const environmentSchema = z.object({
   source: z.object({ kind: z.enum(sourceKinds), name: z.string() }),
   /** The commit Git asks for; null when the source is gone. */
   commit: z.string().nullable(),
+  /** Of the pull request; null for branches and tags. */
+  author: z.string().nullable(),
+  title: z.string().nullable(),
+  labels: z.array(z.string()),
   url: z.string(),
   phase: z.enum(phases),
   summary: z.string(),
   createdAt: z.string().nullable(),
+  /** When it is removed whatever happens; null if it has no such time. */
+  expiresAt: z.string().nullable(),
   conditions: z.array(condition),
   components: z.array(component),
 });
@@ -67,6 +74,32 @@ export const environmentDetailSchema = environmentSchema.extend({
 export type EnvironmentDetailView = z.output<typeof environmentDetailSchema>;
 
 export const environmentListSchema = z.object({ environments: z.array(environmentSchema) });
+
+/** A page of environments, by name. */
+export const environmentPageSchema = z.object({
+  /** Whole, unless `fields` asked for less. */
+  environments: z.array(environmentSchema.partial().required({ id: true })),
+  /** Ask for the next page with this as `after`; null on the last one. */
+  next: z.string().nullable(),
+});
+export type EnvironmentPage = z.output<typeof environmentPageSchema>;
+
+const pattern = (what: string) => z.string().min(1).max(200).optional().describe(what);
+
+export const environmentFields = Object.keys(environmentSchema.shape) as (keyof EnvironmentView)[];
+
+export const environmentQuerySchema = z.strictObject({
+  project: pattern('Only of this project.'),
+  phase: z.array(z.enum(phases)).optional().describe('Only in this phase; several may be given.'),
+  provider: pattern('Only with a component of this provider.'),
+  author: pattern('Only of pull requests by this author.'),
+  label: pattern('Only of pull requests with this label.'),
+  text: pattern('Only with this in the name, the alias, the source, the title or the summary. Case does not count.'),
+  limit: whole(1000).default(100).describe('At most so many on a page.'),
+  after: pattern('The page after the one that ended with this, as `next` says.'),
+  fields: z.array(z.enum(environmentFields)).optional().describe('Only these fields, and `id`; several may be given.'),
+});
+export type EnvironmentQuery = z.output<typeof environmentQuerySchema>;
 
 export const statusSchema = environmentSchema.pick({
   id: true,

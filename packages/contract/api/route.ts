@@ -39,6 +39,8 @@ export interface Route {
   readonly answer: AnswerShape;
   /** The answer comes only after Git or providers have been read. */
   readonly slow?: true;
+  /** A client that has the same answer already gets none. */
+  readonly etag?: true;
 }
 
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;

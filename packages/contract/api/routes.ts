@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { configViewSchema, validationSchema } from './config.ts';
 import {
   environmentDetailSchema,
-  environmentListSchema,
+  environmentPageSchema,
+  environmentQuerySchema,
   eventListSchema,
   logLineSchema,
   planSchema,
@@ -11,6 +12,7 @@ import {
   whySchema,
 } from './environments.ts';
 import { healthSchema, readinessSchema, serverSchema, wokenSchema } from './health.ts';
+import { flag, whole } from './query-values.ts';
 import { environmentRequestSchema, requestAnswerSchema } from './requests.ts';
 import type { AnswerShape, Route } from './route.ts';
 
@@ -19,18 +21,6 @@ const accepted = <Schema extends z.ZodType>(schema: Schema) =>
   ({ type: 'json', status: 202, schema }) as const satisfies AnswerShape;
 const stream = <Schema extends z.ZodType>(schema: Schema) => ({ type: 'stream', schema }) as const satisfies AnswerShape;
 const none = { type: 'none' } as const satisfies AnswerShape;
-
-const flag = z
-  .enum(['true', 'false'])
-  .transform((text) => text === 'true')
-  .optional();
-
-const whole = (most: number) =>
-  z
-    .stringFormat('whole', /^\d{1,9}$/)
-    .transform(Number)
-    .refine((number) => number <= most, `must be at most ${most}`)
-    .meta({ override: { type: 'integer', minimum: 0, maximum: most } });
 
 const eventQuery = z.strictObject({
   limit: whole(1000).default(100).describe('The newest so many.'),
@@ -46,8 +36,10 @@ export const routes = {
     path: '/api/v1/environments',
     permission: 'environments.read',
     target: 'each',
-    summary: 'Lists environments.',
-    answer: json(environmentListSchema),
+    summary: 'Lists environments by name, a page at a time.',
+    query: environmentQuerySchema,
+    etag: true,
+    answer: json(environmentPageSchema),
   },
   createEnvironment: {
     method: 'POST',

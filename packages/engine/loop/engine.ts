@@ -126,6 +126,10 @@ export class Engine {
     return [...this.#loop.records.all()];
   }
 
+  environmentsByName(): readonly EnvironmentRecord[] {
+    return this.#loop.records.sorted;
+  }
+
   environment(id: EnvironmentId): EnvironmentRecord | undefined {
     return this.#loop.records.get(id);
   }

@@ -15,6 +15,7 @@ interface ListingFacts {
 export class Records {
   readonly #projects = new Map<ProjectId, ProjectRecord>();
   readonly #environments = new Map<EnvironmentId, EnvironmentRecord>();
+  #sorted: readonly EnvironmentRecord[] | undefined;
   readonly #names = new Map<EnvironmentName, EnvironmentId>();
   /** Of environments that the last listing of everything showed and that have no record with that name yet. */
   #otherNames: ReadonlyMap<EnvironmentName, EnvironmentId> = new Map();
@@ -49,8 +50,15 @@ export class Records {
     return this.#environments.values();
   }
 
+  /** By name. */
+  get sorted(): readonly EnvironmentRecord[] {
+    this.#sorted ??= [...this.#environments.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#sorted;
+  }
+
   add(fresh: NewRecord): EnvironmentRecord {
     const record = createRecord(fresh);
+    this.#sorted = undefined;
     this.#environments.set(record.id, record);
     this.project(record.project).environments.set(record.id, record);
     if (!this.isNameTaken(record.name, record.id)) this.#names.set(record.name, record.id);
@@ -67,11 +75,13 @@ export class Records {
   rename(record: EnvironmentRecord, name: EnvironmentName): void {
     if (this.#names.get(record.name) === record.id) this.#names.delete(record.name);
     Object.assign(record, { name });
+    this.#sorted = undefined;
     this.#names.set(name, record.id);
   }
 
   forget(record: EnvironmentRecord): void {
     this.#environments.delete(record.id);
+    this.#sorted = undefined;
     const project = this.project(record.project);
     project.environments.delete(record.id);
     project.released.delete(record.id);
