@@ -46,7 +46,10 @@ describe('config explain', () => {
       '  replicas  1      cluster dev/env.yaml:12 @f0e1d2c3 (not used by process)',
       '',
     ]);
-    expect(ephd.requests).toStrictEqual(['GET /api/v1/environments?limit=1000', 'GET /api/v1/environments/0123456789abcdef/config']);
+    expect(ephd.requests).toStrictEqual([
+      'GET /api/v1/environments?limit=1000',
+      'GET /api/v1/environments/0123456789abcdef/config',
+    ]);
   });
 
   it('shows for the path of one value what the layers below say', async () => {

@@ -32,6 +32,7 @@ import { type Config, type Environment, findRetiredProviders, folderOfProvider }
 import { createConfigurationHandlers } from './configuration/configuration-handlers.ts';
 import { prepareDataFolder } from './data-folder.ts';
 import { createEnvironmentHandlers, findEnvironment } from './environments/environment-handlers.ts';
+import { createProjectHandlers } from './environments/project-handlers.ts';
 import { Forges } from './forges.ts';
 import { createHealthHandlers } from './health/health-handlers.ts';
 import { createHookHandlers } from './hooks.ts';
@@ -199,6 +200,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   });
   const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
   stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
+  const configuredProviders = () => [...providers.values()].filter(({ name }) => !retiredNames.has(name));
   const token = new ApiToken();
   const openApi = createOpenApi(ephd.version);
   const api = createApi({
@@ -209,10 +211,11 @@ export const startEphd = async (config: Config, environment: Environment, log: L
         ...addresses,
         providerOf: (name) => providers.get(name),
       }),
+      ...createProjectHandlers({ engine: leadingEngine, projects: projects.all, providers: configuredProviders }),
       ...createRequestHandlers(requests),
       ...createConfigurationHandlers({
         policy: config.policy,
-        providers: [...providers.values()].filter(({ name }) => !retiredNames.has(name)),
+        providers: configuredProviders(),
         configurationOf(name) {
           const project = projects.all.values().find(({ id }) => id === name);
           return project && configuration.layersFor(project.repository, project.id);
@@ -229,6 +232,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       ...createHookHandlers(leadingEngine, projects.all),
       readOpenApi: () => openApi,
     },
+    hasProject: (id) => [...projects.all.keys()].some((one) => one === id),
     find: (text, caller) => findEnvironment(text, leadingEngine().environments(), addresses, caller),
     token,
     closing: stopping.signal,

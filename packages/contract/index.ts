@@ -4,6 +4,7 @@ export * from './api/config.ts';
 export * from './api/environments.ts';
 export * from './api/health.ts';
 export * from './api/problem.ts';
+export * from './api/projects.ts';
 export * from './api/requests.ts';
 export * from './api/route.ts';
 export * from './api/routes.ts';

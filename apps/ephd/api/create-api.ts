@@ -6,6 +6,7 @@ import {
   isEphError,
   type Problem,
   problemType,
+  projectId,
   type Route,
   type RouteName,
   routes,
@@ -52,6 +53,7 @@ export interface ApiOptions {
   readonly handlers: Handlers;
   /** By id, name or alias, among those that the caller may see. Throws when there is none. */
   readonly find: (text: string, caller: Caller) => EnvironmentRecord;
+  readonly hasProject: (id: string) => boolean;
   readonly token: Pick<ApiToken, 'accepts'>;
   /** Ends streams when ephd stops, so that their readers see an end and not a loss. */
   readonly closing: AbortSignal;
@@ -139,13 +141,19 @@ const sendTagged = (c: Served, answer: unknown): Response => {
 };
 
 /** What the caller may not see does not exist. */
-const admit = (route: Route, caller: Caller, c: Served, { find }: ApiOptions): EnvironmentRecord | undefined => {
+const admit = (route: Route, caller: Caller, c: Served, { find, hasProject }: ApiOptions): EnvironmentRecord | undefined => {
   const { permission, target } = route;
   if (permission === null) return undefined;
   if (target === 'environment') {
     const environment = find(c.req.param('id') ?? '', caller);
     if (!caller.may(permission, environment.project)) throw refused(permission);
     return environment;
+  }
+  if (target === 'project') {
+    const project = c.req.param('project') ?? '';
+    const isVisible = hasProject(project) && caller.may('environments.read', projectId(project));
+    if (!isVisible) throw new EphError('api.not_found', `there is no project ${JSON.stringify(project)}`);
+    if (!caller.may(permission, projectId(project))) throw refused(permission);
   }
   if (!caller.maySomewhere(permission)) throw refused(permission);
   return undefined;

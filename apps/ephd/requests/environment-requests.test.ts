@@ -28,7 +28,7 @@ import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
 import { FakeRefWriter } from '@eph/engine/source/ref-writer.fake';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseBody } from '../api/parse-call.ts';
-import { EnvironmentRequests, type ProjectAccess, type SourceDecision } from './environment-requests.ts';
+import { EnvironmentRequests, type LabelChange, type ProjectAccess, type SourceDecision } from './environment-requests.ts';
 
 const shop = projectId('shop');
 const branch = (name: string): SourceRef => ({ kind: 'branch', name });
@@ -76,6 +76,10 @@ class RequestClient {
     );
   }
 
+  async changeLabels(ref: SourceRef, change: LabelChange): Promise<Answer> {
+    return await answerOf(() => this.#requests.changeLabels({ project: shop, ref }, change, never));
+  }
+
   async down(ref: SourceRef, query = ''): Promise<Answer> {
     return await answerOf(() => this.#requests.takeDown({ project: shop, ref }, query === '?force=true', never));
   }
@@ -108,6 +112,31 @@ describe('a request about a pull request', () => {
     const labels = (): readonly string[] => repository.pullRequests.find(pull).pull.labels;
     return { repository, commit, pull, client, labels };
   };
+
+  it('changes the labels that say on which terms it has its environment, once', async () => {
+    const { repository, pull, client, labels } = start();
+    repository.pullRequests.label(pull, 'preview:24h');
+    const change: LabelChange = { add: 'preview:72h', removes: (label) => label === 'preview:24h', instead: '' };
+    const changes = [
+      { type: 'label_added', label: 'preview:72h' },
+      { type: 'label_removed', label: 'preview:24h' },
+    ];
+    expect(await client.changeLabels(pull, change)).toMatchObject({ status: 202, body: { changes } });
+    expect(labels()).toEqual(['preview:72h']);
+    expect(client.woken).toEqual([shop]);
+    expect(await client.changeLabels(pull, change)).toMatchObject({ status: 202, body: { changes: [] } });
+  });
+
+  it('changes no labels of what has none', async () => {
+    const { client, pull, repository } = start();
+    expect(await client.changeLabels(branch('feature'), { add: 'preview:keep', instead: 'it lasts anyway' })).toMatchObject({
+      body: { code: 'api.conflict', message: 'branch feature has no labels: it lasts anyway' },
+    });
+    repository.pullRequests.close(pull);
+    expect(await client.changeLabels(pull, { add: 'preview:keep', instead: '' })).toMatchObject({
+      body: { code: 'api.not_found', message: 'pull request 1 is gone' },
+    });
+  });
 
   it('adds the label that its triggers look for, once', async () => {
     const { client, pull, labels } = start();

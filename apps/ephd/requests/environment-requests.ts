@@ -46,6 +46,14 @@ export interface RemovalRequest {
   readonly ref: SourceRef;
 }
 
+export interface LabelChange {
+  readonly add?: string;
+  /** Whether a label that is there goes. */
+  readonly removes?: (label: string) => boolean;
+  /** What to do about a branch or tag, which has no labels. */
+  readonly instead: string;
+}
+
 /**
  * Writes requests to Git, as people could do themselves: a label on a pull request, or a branch. It writes only what has the
  * requested effect. Safe to repeat.
@@ -85,6 +93,28 @@ export class EnvironmentRequests {
     if (current.decision.state === 'unwanted') return this.#answer(source, [], current.decision.because);
     if (ref.kind === 'pr') return await this.#removeLabels(source, current, signal);
     return await this.#deleteBranch(source, force, signal);
+  }
+
+  /** Labels say on which terms a pull request has its environment. */
+  async changeLabels({ project, ref }: RemovalRequest, change: LabelChange, signal: AbortSignal): Promise<RequestAnswer> {
+    const { add, removes = () => false, instead } = change;
+    if (ref.kind !== 'pr') throw new EphError('api.conflict', `${describeSource(ref)} has no labels: ${instead}`);
+    const source = await this.#readSource(project, ref, signal);
+    if (source === undefined) throw new EphError('api.not_found', `${describeSource(ref)} is gone`);
+    const pulls = this.#pullsOf(project);
+    const { labels } = pullOf(source);
+    const changes: RequestChange[] = [];
+    // The new one first: without any, the environment might expire in between.
+    if (add !== undefined && !labels.includes(add)) {
+      await pulls.addLabel(ref, add, signal);
+      changes.push({ type: 'label_added', label: add });
+    }
+    for (const label of labels.filter((one) => one !== add && removes(one))) {
+      await pulls.removeLabel(ref, label, signal);
+      changes.push({ type: 'label_removed', label });
+    }
+    const { decision } = await this.#options.consider(source, signal);
+    return this.#answer(source, changes, decision.because);
   }
 
   #projectNamed(name: string | undefined): ProjectId {

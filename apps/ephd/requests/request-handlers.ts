@@ -1,9 +1,30 @@
+import { isTimeLabel, keepLabel, pauseLabel, timeLabel } from '@eph/engine/desired/labels';
 import type { Handlers } from '../api/handlers.ts';
 import type { EnvironmentRequests } from './environment-requests.ts';
 
+type RequestRoute =
+  | 'createEnvironment'
+  | 'removeEnvironment'
+  | 'pinEnvironment'
+  | 'unpinEnvironment'
+  | 'extendEnvironment'
+  | 'pauseEnvironment'
+  | 'resumeEnvironment';
+
+const lasting = 'its environment lasts as long as it does; `environment.ttl` in `eph.yaml` is for labelled pull requests';
+const following = 'its environment follows it; take it out of `triggers` in `eph.yaml`, or push to another branch';
+
 /** Answered once the request is written to Git. */
-export const createRequestHandlers = (requests: EnvironmentRequests): Handlers<'createEnvironment' | 'removeEnvironment'> => ({
+export const createRequestHandlers = (requests: EnvironmentRequests): Handlers<RequestRoute> => ({
   createEnvironment: ({ body, signal }) => requests.bringUp(body, signal),
-  removeEnvironment: ({ environment: { project, ref }, query: { force = false }, signal }) =>
-    requests.takeDown({ project, ref }, force, signal),
+  removeEnvironment: ({ environment, query: { force = false }, signal }) => requests.takeDown(environment, force, signal),
+  pinEnvironment: ({ environment, signal }) => requests.changeLabels(environment, { add: keepLabel, instead: lasting }, signal),
+  unpinEnvironment: ({ environment, signal }) =>
+    requests.changeLabels(environment, { removes: (label) => label === keepLabel, instead: lasting }, signal),
+  extendEnvironment: ({ environment, body, signal }) =>
+    requests.changeLabels(environment, { add: timeLabel(body.for), removes: isTimeLabel, instead: lasting }, signal),
+  pauseEnvironment: ({ environment, signal }) =>
+    requests.changeLabels(environment, { add: pauseLabel, instead: following }, signal),
+  resumeEnvironment: ({ environment, signal }) =>
+    requests.changeLabels(environment, { removes: (label) => label === pauseLabel, instead: following }, signal),
 });

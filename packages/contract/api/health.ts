@@ -6,7 +6,7 @@ export const readinessSchema = z.object({ status: z.literal('ready') });
 
 const fault = z.object({ code: z.string(), message: z.string() });
 
-const isolation = z.discriminatedUnion('state', [
+export const isolationSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('trusted'), because: z.string() }),
   z.object({
     state: z.literal('sandboxed'),
@@ -27,7 +27,7 @@ export const serverSchema = z.object({
   waitsFor: z.string().nullable(),
   history: z.object({ reachable: z.boolean(), buffered: z.number(), lost: z.number(), message: z.string() }),
   /** By the name of the provider. */
-  isolation: z.record(z.string(), isolation),
+  isolation: z.record(z.string(), isolationSchema),
   /** By the project that could not be read. */
   faults: z.record(z.string(), z.array(fault)),
 });

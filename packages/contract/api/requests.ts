@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sourceKinds } from '../source.ts';
+import { durationText } from '../spec/scalars.ts';
 
 /** A request for an environment. ephd does not store it but writes it to Git, where everybody can see it. */
 export const environmentRequestSchema = z.strictObject({
@@ -12,6 +13,11 @@ export const environmentRequestSchema = z.strictObject({
   }),
 });
 export type EnvironmentRequest = z.output<typeof environmentRequestSchema>;
+
+export const extensionSchema = z.strictObject({
+  /** How long it may live after its label was set, such as `72h`. */
+  for: durationText('365d'),
+});
 
 const change = z.discriminatedUnion('type', [
   z.object({ type: z.literal('label_added'), label: z.string() }),

@@ -12,8 +12,16 @@ import {
   whySchema,
 } from './environments.ts';
 import { healthSchema, readinessSchema, serverSchema, wokenSchema } from './health.ts';
+import {
+  capabilitiesSchema,
+  heldSchema,
+  projectPageSchema,
+  projectQuerySchema,
+  sourcePageSchema,
+  sourceQuerySchema,
+} from './projects.ts';
 import { flag, whole } from './query-values.ts';
-import { environmentRequestSchema, requestAnswerSchema } from './requests.ts';
+import { environmentRequestSchema, extensionSchema, requestAnswerSchema } from './requests.ts';
 import type { AnswerShape, Route } from './route.ts';
 
 const json = <Schema extends z.ZodType>(schema: Schema) => ({ type: 'json', status: 200, schema }) as const satisfies AnswerShape;
@@ -101,6 +109,53 @@ export const routes = {
     summary: 'Lets an environment go that the deletion guard holds.',
     answer: none,
   },
+  pinEnvironment: {
+    method: 'POST',
+    path: '/api/v1/environments/{id}/pin',
+    permission: 'environments.change',
+    target: 'environment',
+    summary:
+      'Keeps an environment: it does not expire before the policy of the platform says so. Writes the label `preview:keep`.',
+    answer: accepted(requestAnswerSchema),
+    slow: true,
+  },
+  unpinEnvironment: {
+    method: 'DELETE',
+    path: '/api/v1/environments/{id}/pin',
+    permission: 'environments.change',
+    target: 'environment',
+    summary: 'Takes the label `preview:keep` off.',
+    answer: accepted(requestAnswerSchema),
+    slow: true,
+  },
+  extendEnvironment: {
+    method: 'POST',
+    path: '/api/v1/environments/{id}/extend',
+    permission: 'environments.change',
+    target: 'environment',
+    summary: 'Sets how long an environment may live after its label was set. Writes a label such as `preview:72h`.',
+    body: { type: 'json', schema: extensionSchema },
+    answer: accepted(requestAnswerSchema),
+    slow: true,
+  },
+  pauseEnvironment: {
+    method: 'POST',
+    path: '/api/v1/environments/{id}/pause',
+    permission: 'environments.change',
+    target: 'environment',
+    summary: 'Leaves an environment as it is, whatever is pushed. Writes the label `preview:pause`.',
+    answer: accepted(requestAnswerSchema),
+    slow: true,
+  },
+  resumeEnvironment: {
+    method: 'DELETE',
+    path: '/api/v1/environments/{id}/pause',
+    permission: 'environments.change',
+    target: 'environment',
+    summary: 'Takes the label `preview:pause` off.',
+    answer: accepted(requestAnswerSchema),
+    slow: true,
+  },
   readLogs: {
     method: 'GET',
     path: '/api/v1/environments/{id}/logs',
@@ -143,6 +198,42 @@ export const routes = {
     summary: 'Reads Git and all providers, and shows what would be done.',
     answer: json(planSchema),
     slow: true,
+  },
+  listProjects: {
+    method: 'GET',
+    path: '/api/v1/projects',
+    permission: 'environments.read',
+    target: 'each',
+    summary: 'Lists projects by name, a page at a time.',
+    query: projectQuerySchema,
+    answer: json(projectPageSchema),
+    etag: true,
+  },
+  listSources: {
+    method: 'GET',
+    path: '/api/v1/projects/{project}/sources',
+    permission: 'environments.read',
+    target: 'project',
+    summary: 'Lists branches, tags and pull requests as they were read last, whether each gets an environment, and why.',
+    query: sourceQuerySchema,
+    answer: json(sourcePageSchema),
+    etag: true,
+  },
+  listHeld: {
+    method: 'GET',
+    path: '/api/v1/held',
+    permission: 'held.read',
+    target: 'each',
+    summary: 'Lists environments that nothing removes until an operator releases them.',
+    answer: json(heldSchema),
+  },
+  listCapabilities: {
+    method: 'GET',
+    path: '/api/v1/providers/capabilities',
+    permission: 'server.read',
+    target: 'server',
+    summary: 'Lists the providers of this ephd, and what each can do.',
+    answer: json(capabilitiesSchema),
   },
   validateConfig: {
     method: 'POST',

@@ -29,11 +29,6 @@ describe('labels', () => {
     expect(readLabelRequests(labels)).toEqual({ ...nothing, ...requests });
   });
 
-  it('have a family of any name', () => {
-    expect(readLabelRequests(['eph:keep', 'preview:pause'], 'eph')).toEqual({ ...nothing, kept: true });
-    expect(readLabelRequests(['.*:keep', 'ab:pause'], '.*')).toEqual({ ...nothing, kept: true });
-  });
-
   it.each([
     'preview:soon',
     'preview:',

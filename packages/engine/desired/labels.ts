@@ -11,13 +11,20 @@ export interface LabelRequests {
   readonly notes: readonly string[];
 }
 
+const start = 'preview:';
+
+export const keepLabel = `${start}keep`;
+export const pauseLabel = `${start}pause`;
+export const timeLabel = (time: string): string => `${start}${time}`;
+export const isTimeLabel = (label: string): boolean =>
+  label.startsWith(start) && parseTtl(label.slice(start.length)) !== undefined;
+
 /** As in `environment.ttl` of `eph.yaml`. */
 const maxTtlSeconds = 365 * 86_400;
 const maxTtlLength = 40;
 
-/** Labels with another prefix, and the prefix itself, which is a trigger, are ignored. The order does not matter. */
-export const readLabelRequests = (labels: readonly string[], prefix = 'preview'): LabelRequests => {
-  const start = `${prefix}:`;
+/** Labels that begin otherwise are ignored, and so is `preview` itself, which is a trigger. The order does not matter. */
+export const readLabelRequests = (labels: readonly string[]): LabelRequests => {
   const words = new Set(labels.filter((label) => label.startsWith(start)).map((label) => label.slice(start.length)));
   const times: { readonly word: string; readonly seconds: number }[] = [];
   const invalid: string[] = [];
@@ -34,7 +41,7 @@ export const readLabelRequests = (labels: readonly string[], prefix = 'preview')
     notes.push(
       `${printNames(invalid)}: use ${start}pause, ${start}keep, ${start}public or a time such as ${start}48h, at most ${printDuration(maxTtlSeconds)}`,
     );
-  if (words.has('public')) notes.push(publicNote(start));
+  if (words.has('public')) notes.push(publicNote);
   if (longest !== undefined && times.length > 1)
     notes.push(`${printNames(times.map(({ word }) => start + word))}: the longest time applies`);
   return {
@@ -45,8 +52,7 @@ export const readLabelRequests = (labels: readonly string[], prefix = 'preview')
   };
 };
 
-const publicNote = (start: string): string =>
-  `${start}public has no effect yet: environments are open to everybody who can reach them`;
+const publicNote = `${start}public has no effect yet: environments are open to everybody who can reach them`;
 
 const parseTtl = (text: string): number | undefined => {
   const seconds = text.length > maxTtlLength ? undefined : parseDuration(text);
