@@ -30,6 +30,7 @@ const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   'api.standby': 503,
   'api.starting': 503,
   'api.too_large': 413,
+  'feature.unavailable': 501,
   'store.unreachable': 503,
   'forge.unreachable': 503,
   'forge.incomplete': 503,
@@ -45,6 +46,7 @@ const titles: Readonly<Record<number, string>> = {
   404: 'Not found',
   409: 'Conflict',
   413: 'Too large',
+  501: 'Not possible here',
   502: 'Refused elsewhere',
   503: 'Not available now',
 };

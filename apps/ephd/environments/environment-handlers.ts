@@ -54,7 +54,9 @@ type EnvironmentRoute =
   | 'readLogs'
   | 'listEventsOfEnvironment'
   | 'listEvents'
-  | 'readPlan';
+  | 'readPlan'
+  | 'redeployEnvironment'
+  | 'scaleEnvironment';
 
 export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): Handlers<EnvironmentRoute> => {
   const { engine, events } = options;
@@ -78,6 +80,12 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
     releaseEnvironment({ environment: { id, name } }) {
       if (!engine().release(id)) throw new EphError('api.conflict', `${name} is not held`);
       return undefined;
+    },
+    redeployEnvironment: ({ environment: { id }, body }) => ({ components: [...engine().redeploy(id, body.components)] }),
+    scaleEnvironment({ environment: { name, observed }, body: { component } }) {
+      const found = observed?.components.find((one) => one.name === component);
+      if (found === undefined) throw new EphError('api.not_found', `${name} has no component ${JSON.stringify(component)}`);
+      throw new EphError('feature.unavailable', `provider ${found.provider} runs one copy of each component and cannot scale`);
     },
     readLogs({ environment: known, query, signal }) {
       const since = parseSince(query.since);

@@ -19,6 +19,21 @@ export const extensionSchema = z.strictObject({
   for: durationText('365d'),
 });
 
+export const scaleSchema = z.strictObject({
+  component: z.string().min(1).max(63),
+  replicas: z.int().min(0).max(1000),
+});
+
+export const redeploySchema = z.strictObject({
+  /** Only these components; all without it. */
+  components: z.array(z.string().min(1).max(63)).min(1).max(100).optional(),
+});
+
+export const redeployAnswerSchema = z.object({
+  /** Removed and made again, one after the other. */
+  components: z.array(z.string()),
+});
+
 const change = z.discriminatedUnion('type', [
   z.object({ type: z.literal('label_added'), label: z.string() }),
   z.object({ type: z.literal('label_removed'), label: z.string() }),

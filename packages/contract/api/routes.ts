@@ -21,7 +21,14 @@ import {
   sourceQuerySchema,
 } from './projects.ts';
 import { flag, whole } from './query-values.ts';
-import { environmentRequestSchema, extensionSchema, requestAnswerSchema } from './requests.ts';
+import {
+  environmentRequestSchema,
+  extensionSchema,
+  redeployAnswerSchema,
+  redeploySchema,
+  requestAnswerSchema,
+  scaleSchema,
+} from './requests.ts';
 import type { AnswerShape, Route } from './route.ts';
 
 const json = <Schema extends z.ZodType>(schema: Schema) => ({ type: 'json', status: 200, schema }) as const satisfies AnswerShape;
@@ -155,6 +162,24 @@ export const routes = {
     summary: 'Takes the label `preview:pause` off.',
     answer: accepted(requestAnswerSchema),
     slow: true,
+  },
+  redeployEnvironment: {
+    method: 'POST',
+    path: '/api/v1/environments/{id}/redeploy',
+    permission: 'environments.change',
+    target: 'environment',
+    summary: 'Removes components, one after the other, and makes them again. What failed before is tried again.',
+    body: { type: 'json', schema: redeploySchema },
+    answer: accepted(redeployAnswerSchema),
+  },
+  scaleEnvironment: {
+    method: 'PUT',
+    path: '/api/v1/environments/{id}/scale',
+    permission: 'environments.operate',
+    target: 'environment',
+    summary: 'Sets how many copies of a component run. No provider can do this yet.',
+    body: { type: 'json', schema: scaleSchema },
+    answer: none,
   },
   readLogs: {
     method: 'GET',

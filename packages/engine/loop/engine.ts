@@ -1,4 +1,5 @@
 import {
+  type ComponentName,
   type EnvironmentId,
   environmentId,
   type Failure,
@@ -23,6 +24,7 @@ import { type ExplainedValues, explainValues, explainWhy, look } from './queries
 import { Queue } from './queue.ts';
 import { reconcile } from './reconcile.ts';
 import type { EnvironmentRecord, ProjectRecord } from './record.ts';
+import { requestRedeploy } from './redeploy.ts';
 import { release } from './removal.ts';
 import { Reports } from './reports.ts';
 import { environmentKey, type Key, projectKey, type Result } from './result.ts';
@@ -161,6 +163,13 @@ export class Engine {
     const result = release(this.#loop, id);
     if (result !== undefined) this.#queue.follow(result);
     return result !== undefined;
+  }
+
+  /** Somebody asks to remove components and make them again. Returns which. */
+  redeploy(id: EnvironmentId, names: readonly string[] | undefined): readonly ComponentName[] {
+    const components = requestRedeploy(this.#loop, id, names);
+    this.#wake(environmentKey(id));
+    return components;
   }
 
   plan(signal: AbortSignal): Promise<Preview> {

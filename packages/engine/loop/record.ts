@@ -1,6 +1,7 @@
 import type {
   Action,
   CommitSha,
+  ComponentName,
   ConfigurationView,
   EnvironmentId,
   EnvironmentName,
@@ -48,6 +49,8 @@ export interface EnvironmentRecord {
   readonly lifetime: { readonly of: string; readonly expiry: Expiry | undefined } | undefined;
   /** Why it goes, if Git does not say it: it expired. */
   readonly endedBecause: string | undefined;
+  /** Somebody asked for these to be removed and made again; each waits until the one before it is ready. Lost with ephd. */
+  readonly redeploy: { readonly left: readonly ComponentName[]; readonly last?: ComponentName } | undefined;
   /** The triggers known last: once it is gone, they say how to bring it back. */
   readonly triggers: readonly Trigger[];
   /** The commit of the last report; the report of its removal goes there too. */
@@ -69,6 +72,7 @@ export const createRecord = (fresh: NewRecord): EnvironmentRecord => ({
   namespaces: [],
   lifetime: undefined,
   endedBecause: undefined,
+  redeploy: undefined,
   triggers: [],
   reportedCommit: undefined,
 });

@@ -198,8 +198,12 @@ export class Environment implements ComponentHost {
 
   /** Ends everything that runs for a component. */
   async end(name: ComponentName, signal: AbortSignal): Promise<void> {
-    await this.#components.get(name)?.end(signal);
+    const component = this.#components.get(name);
+    const checkouts = component?.checkouts ?? [];
+    await component?.end(signal);
     if (this.isLast(name)) await this.#preparations?.end();
+    // Whoever removes it to make it again wants what failed to be tried again.
+    else await Promise.all(checkouts.map((checkout) => this.preparations.forgetFailure(checkout)));
     if (this.#unreadable.has(name)) await this.#endUnknown(name, signal);
   }
 

@@ -101,6 +101,24 @@ describe('prepare', () => {
     await harness.untilReady(mended);
   });
 
+  it('that failed is tried again for a component that is removed and made again', async () => {
+    await using harness = new ProcessHarness();
+    const failing = prepare(
+      'echo try >> "$npm_config_cache-tries"; [ "$(wc -l < "$npm_config_cache-tries")" -gt 1 ] && touch prepared',
+    );
+    const [web, api] = ['web', 'api'].map((name) => harness.component(name, 1, { command: answering, prepare: failing }));
+    if (web === undefined || api === undefined) throw new Error('there are two');
+    await Promise.all([web, api].map((one) => harness.provider.ensure(identity, one, never)));
+    await until('both failed', async () => {
+      const seen = await Promise.all([harness.observe('web'), harness.observe('api')]);
+      return seen.every((one) => one?.next?.stalled === true);
+    });
+    await harness.provider.remove(identity, web.name, never);
+    await harness.provider.ensure(identity, web, never);
+    await harness.untilReady(web);
+    expect((await harness.observe('api'))?.next).toMatchObject({ stalled: true });
+  });
+
   it('that takes too long is ended with everything that it started', async () => {
     await using harness = new ProcessHarness();
     const hanging = prepare('env -i setsid sleep 1000 & echo waiting; sleep 1000', { timeoutSeconds: 0.5 });

@@ -90,6 +90,11 @@ export class Preparations {
     return await trees.ensure(checkout, record.commit, signal);
   }
 
+  async forgetFailure(checkout: string): Promise<void> {
+    if (this.read(checkout)?.state === 'failed')
+      await this.#context.scratch.discard(this.#context.layout.preparation(this.#host.identity.id, checkout));
+  }
+
   /** Ends all that run. */
   async end(): Promise<void> {
     const runs = [...this.#runs.values()];
