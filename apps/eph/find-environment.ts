@@ -2,6 +2,7 @@ import { closest, dnsLabel, type EnvironmentDetailView, type EnvironmentView, so
 import type { Client } from './client.ts';
 import { CommandFailure } from './command-failure.ts';
 import { exitCodes } from './exit-codes.ts';
+import { readPages } from './read-pages.ts';
 import { noEnvironments } from './status-view.ts';
 
 /** By id, name, alias, branch or tag, or by a unique prefix of one of them. */
@@ -11,24 +12,19 @@ export const findEnvironment = async (client: Client, text: string): Promise<Env
   return exact ?? client.readEnvironment({ path: { id: chooseEnvironment(await listEnvironments(client), text).id } });
 };
 
-const pageSize = 1000;
+export type ListQuery = NonNullable<NonNullable<Parameters<Client['listEnvironments']>[0]>['query']>;
 
-/** All that match, page by page. */
-export const listEnvironments = async (
+/** All that match. */
+export const listEnvironments = (
   client: Client,
-  query: NonNullable<Parameters<Client['listEnvironments']>[0]>['query'] = {},
+  query: ListQuery = {},
   signal?: AbortSignal,
-): Promise<readonly EnvironmentView[]> => {
-  const all: EnvironmentView[] = [];
-  let after: string | undefined;
-  do {
-    const page = await client.listEnvironments({ query: { limit: pageSize, ...query, after }, signal });
+): Promise<readonly EnvironmentView[]> =>
+  readPages(async (after) => {
+    const { environments, next } = await client.listEnvironments({ query: { limit: 1000, ...query, after }, signal });
     // Without `fields` they are whole.
-    all.push(...(page.environments as EnvironmentView[]));
-    after = page.next ?? undefined;
-  } while (after !== undefined);
-  return all;
-};
+    return { items: environments as EnvironmentView[], next };
+  });
 
 /** Fails unless there is exactly one. */
 export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentView> => {

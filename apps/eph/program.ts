@@ -1,8 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { CommandFailure } from './command-failure.ts';
+import type { LabelOptions } from './commands/change-labels.ts';
 import type { ExplainOptions } from './commands/config-explain.ts';
 import type { ValidateOptions } from './commands/config-validate.ts';
 import type { InitOptions } from './commands/init.ts';
+import type { ListOptions } from './commands/list.ts';
 import type { LogsOptions } from './commands/logs.ts';
 import type { StatusOptions } from './commands/status.ts';
 import type { UpOptions } from './commands/up.ts';
@@ -83,7 +85,16 @@ class Program {
     const { version } = this.#options;
     this.#add('list', 'list environments')
       .alias('ls')
-      .action(() => this.#finish(async (context) => (await import('./commands/list.ts')).list(context)));
+      .option('--project <name>', 'only of this project')
+      .option('--phase <phase...>', 'only in these phases, for example Ready or Failed')
+      .option('--provider <name>', 'only with a component of this provider')
+      .option('--author <name>', 'only of pull requests by this author')
+      .option('--label <label>', 'only of pull requests with this label')
+      .option('--text <text>', 'only with this in the name, the source, the title or the summary')
+      .option('-q, --quiet', 'print only names')
+      .action((options: ListOptions) =>
+        this.#finish(async (context) => (await import('./commands/list.ts')).list(context, options)),
+      );
     this.#add('status [environment]', 'show the state of an environment and its components, or of all environments')
       .option('-w, --watch', 'refresh until Ctrl-C')
       .option('--interval <seconds>', 'how often --watch refreshes', parseSeconds, 1)
@@ -130,6 +141,8 @@ class Program {
       .action((name: string, options: { readonly force?: boolean }) =>
         this.#finish(async (context) => (await import('./commands/down.ts')).down(context, name, options)),
       );
+    this.#addTermCommands();
+    this.#addInventoryCommands();
     this.#add('release <environment>', 'allow a removal that the deletion guard holds').action((name: string) =>
       this.#finish(async (context) => (await import('./commands/release.ts')).release(context, name)),
     );
@@ -145,6 +158,49 @@ class Program {
       .action((options: { readonly ephd?: boolean }) =>
         this.#finish(async (context) => (await import('./commands/version.ts')).version(context, version, options)),
       );
+  }
+
+  /** On which terms an environment lives. */
+  #addTermCommands(): void {
+    this.#add('pin <environment>', 'keep it until the policy of the platform ends it (label preview:keep)')
+      .option('--off', 'take the label off')
+      .action((name: string, options: LabelOptions) =>
+        this.#finish(async (context) => (await import('./commands/change-labels.ts')).pin(context, name, options)),
+      );
+    this.#add('extend <environment> <time>', 'set how long it may live after its label was set, for example 72h').action(
+      (name: string, time: string) =>
+        this.#finish(async (context) => (await import('./commands/change-labels.ts')).extend(context, name, time)),
+    );
+    this.#add('pause <environment>', 'leave it as it is, whatever is pushed (label preview:pause)')
+      .option('--off', 'take the label off')
+      .action((name: string, options: LabelOptions) =>
+        this.#finish(async (context) => (await import('./commands/change-labels.ts')).pause(context, name, options)),
+      );
+    this.#add('redeploy <environment> [components...]', 'remove components and make them again, one after the other').action(
+      (name: string, components: readonly string[]) =>
+        this.#finish(async (context) => (await import('./commands/redeploy.ts')).redeploy(context, name, components)),
+    );
+    this.#add('scale <environment> <component> <copies>', 'set how many copies of a component run').action(
+      (name: string, component: string, copies: string) =>
+        this.#finish(async (context) =>
+          (await import('./commands/redeploy.ts')).scale(context, name, component, parseCount(copies)),
+        ),
+    );
+  }
+
+  #addInventoryCommands(): void {
+    this.#add('held', 'list environments that nothing removes until an operator releases them').action(() =>
+      this.#finish(async (context) => (await import('./commands/projects.ts')).held(context)),
+    );
+    this.#add('projects', 'list projects').action(() =>
+      this.#finish(async (context) => (await import('./commands/projects.ts')).projects(context)),
+    );
+    this.#add('sources <project>', 'list branches, tags and pull requests, whether each gets an environment, and why').action(
+      (project: string) => this.#finish(async (context) => (await import('./commands/projects.ts')).sources(context, project)),
+    );
+    this.#add('providers', 'list providers, and whether each has a sandbox').action(() =>
+      this.#finish(async (context) => (await import('./commands/projects.ts')).providers(context)),
+    );
   }
 
   #addConfigCommands(): void {

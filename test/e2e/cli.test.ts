@@ -132,6 +132,47 @@ describe('eph with a real ephd', () => {
     expect(await eph(harness, ['open', environment.name])).toMatchObject({ code: 0, out: `${environment.url}\n` });
   });
 
+  it('lists only what matches', async () => {
+    expect((await eph(harness, ['list', '--phase', 'Failed', '--quiet'])).out).not.toContain(environment.name);
+    expect(await eph(harness, ['list', '--text', 'PREVIEW/ONE', '-q'])).toMatchObject({ code: 0, out: `${environment.name}\n` });
+    expect((await eph(harness, ['list', '--author', 'nobody'])).out).toBe('No environment matches.\n');
+    expect(await eph(harness, ['list', '--phase', 'Sleeping'])).toMatchObject({ code: 1, err: expect.stringContaining('phase') });
+  });
+
+  it('lists projects, sources, providers and what is held', async () => {
+    expect((await eph(harness, ['projects'])).out).toMatch(/shop +git +2 /);
+    const { out } = await eph(harness, ['sources', 'shop']);
+    expect(out).toMatch(/branch preview\/one +\w+ +yes +branch preview\/one matches preview\/\*\*/);
+    expect(await eph(harness, ['sources', 'blog'])).toMatchObject({ code: 3, err: expect.stringContaining('no project "blog"') });
+    expect((await eph(harness, ['providers'])).out).toMatch(/process +process +(yes|no)/);
+    expect((await eph(harness, ['held'])).out).toBe('Nothing is held.\n');
+  });
+
+  it('makes components again', async () => {
+    const pidOf = async (): Promise<number> => (JSON.parse((await harness.visit(environment.name)).body) as { pid: number }).pid;
+    const before = await pidOf();
+    expect((await eph(harness, ['redeploy', environment.name])).out).toContain('web of ');
+    await eventually('another process answers', async () => (await pidOf().catch(() => before)) !== before);
+    expect(await eph(harness, ['redeploy', environment.name, 'db'])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('no component "db"; it has: web'),
+    });
+    expect(await eph(harness, ['scale', environment.name, 'web', '3'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('cannot scale'),
+    });
+  });
+
+  it.each([
+    ['pin', 'environment.ttl'],
+    ['pause', 'triggers'],
+    ['extend', 'environment.ttl', '72h'],
+  ])('says what to do instead of %s for a branch', async (command, key, ...args) => {
+    const { code, err } = await eph(harness, [command, environment.name, ...args]);
+    expect([code, err]).toEqual([1, expect.stringContaining(`branch preview/one has no labels: its environment`)]);
+    expect(err).toContain(`\`${key}\` in \`eph.yaml\``);
+  });
+
   it('shows its version and that of ephd', async () => {
     expect((await eph(harness, ['version'])).out).toMatch(/^eph \d+\.\d+\.\d+\n$/);
     expect((await eph(harness, ['version', '--ephd'])).out).toMatch(/^eph .*\nephd \d+\.\d+\.\d+\n$/);
