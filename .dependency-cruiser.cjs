@@ -22,6 +22,7 @@ const wholeLoop = [
   'draft',
   'names',
   'lifetime',
+  'redeploy',
   'removal',
   'reconcile',
   'outcome',

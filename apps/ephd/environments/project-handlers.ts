@@ -1,4 +1,4 @@
-import { type ProjectId, type ProjectView, type ProviderName, projectId, redact, sourceKey } from '@eph/contract';
+import { type ProjectId, type ProjectView, projectId, redact, sourceKey } from '@eph/contract';
 import type { Engine } from '@eph/engine/loop/engine';
 import { explainPolling } from '@eph/engine/polling/polling-state';
 import type { Provider } from '@eph/engine/provider/provider';
@@ -88,7 +88,7 @@ const takePage = <T>(
   const sorted = all
     .map((one) => ({ one, key: keyOf(one) }))
     .filter(({ key }) => (wanted === undefined || key.toLowerCase().includes(wanted)) && (after === undefined || key > after))
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const shown = sorted.slice(0, limit);
   return { items: shown.map(({ one }) => one), next: sorted.length > limit ? (shown.at(-1)?.key ?? null) : null };
 };

@@ -52,7 +52,7 @@ export class Records {
 
   /** By name. */
   get sorted(): readonly EnvironmentRecord[] {
-    this.#sorted ??= [...this.#environments.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.#sorted ??= [...this.#environments.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
     return this.#sorted;
   }
 
