@@ -208,6 +208,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       ...createEnvironmentHandlers({
         engine: leadingEngine,
         events: store.events,
+        clock: systemClock,
         ...addresses,
         providerOf: (name) => providers.get(name),
       }),

@@ -13,20 +13,25 @@ import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { LogEntry, Provider } from '@eph/engine/provider/provider';
+import type { Clock } from '@eph/engine/time/clock';
 import type { Caller, Handlers } from '../api/handlers.ts';
 import { type Addresses, viewDetail, viewEnvironment } from './environment-view.ts';
 import { listEnvironments } from './list-environments.ts';
 import { mergeStreams } from './merge-streams.ts';
 import { readUsage } from './read-usage.ts';
+import { UsageSamples } from './usage-samples.ts';
 
 export interface EnvironmentHandlersOptions extends Addresses {
   /** Throws while another ephd leads. */
   readonly engine: () => Engine;
   readonly events: EventLog;
+  readonly clock: Clock;
   readonly providerOf: (name: ProviderName) => Provider | undefined;
 }
 
 const isEnvironmentId = (text: string): boolean => /^[0-9a-f]{16}$/.test(text);
+
+const never = new AbortController().signal;
 
 const linesShown = 100;
 const mostLines = 100_000;
@@ -48,6 +53,7 @@ type EnvironmentRoute =
   | 'listEnvironments'
   | 'readEnvironment'
   | 'readStatus'
+  | 'readUsage'
   | 'readWhy'
   | 'readConfig'
   | 'releaseEnvironment'
@@ -60,6 +66,15 @@ type EnvironmentRoute =
 
 export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): Handlers<EnvironmentRoute> => {
   const { engine, events } = options;
+  const samples = new UsageSamples(options.clock, async (id) => {
+    const components = engine().environment(id)?.observed?.components ?? [];
+    const usageOf = await readUsage(id, components, options.providerOf, never);
+    const measured = components.flatMap((one) => {
+      const usage = usageOf(one);
+      return usage === undefined ? [] : [{ name: one.name, ...usage }];
+    });
+    return { at: new Date(options.clock.now()).toISOString(), components: measured };
+  });
   const view = (known: EnvironmentRecord): ReturnType<typeof viewEnvironment> => viewEnvironment(known, options);
   return {
     listEnvironments: ({ query, caller }) => listEnvironments(engine().environmentsByName(), query, caller, view),
@@ -71,6 +86,9 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
     readStatus({ environment }) {
       const { id, name, phase, summary, url, conditions } = view(environment);
       return { id, name, phase, summary, url, conditions };
+    },
+    async readUsage({ environment: { id, name } }) {
+      return { id, name, samples: [...(await samples.ask(id))] };
     },
     readWhy: ({ environment: { id, name } }) => ({ id, name, lines: [...(engine().explain(id) ?? [])] }),
     async readConfig({ environment: { id, name, project, source }, signal }) {

@@ -111,6 +111,20 @@ export const statusSchema = environmentSchema.pick({
 });
 export type StatusView = z.output<typeof statusSchema>;
 
+const usageSample = z.object({
+  at: z.string(),
+  /** Of those that could be measured. */
+  components: z.array(z.object({ name: z.string(), cpuSeconds: z.number(), memoryBytes: z.number() })),
+});
+export type UsageSample = z.output<typeof usageSample>;
+
+export const usageSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  /** Oldest first, one every five seconds while somebody asks; the last is from now. */
+  samples: z.array(usageSample),
+});
+
 export const whySchema = z.object({ id: z.string(), name: z.string(), lines: z.array(z.string()) });
 export type WhyView = z.output<typeof whySchema>;
 

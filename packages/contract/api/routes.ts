@@ -8,6 +8,7 @@ import {
   logLineSchema,
   planSchema,
   statusSchema,
+  usageSchema,
   versionSchema,
   whySchema,
 } from './environments.ts';
@@ -91,6 +92,14 @@ export const routes = {
     target: 'environment',
     summary: 'Shows phase, summary and conditions.',
     answer: json(statusSchema),
+  },
+  readUsage: {
+    method: 'GET',
+    path: '/api/v1/environments/{id}/metrics',
+    permission: 'environments.read',
+    target: 'environment',
+    summary: 'Shows what the components use now, and what they used in the last minutes while somebody asked.',
+    answer: json(usageSchema),
   },
   readWhy: {
     method: 'GET',
