@@ -213,7 +213,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
         providerOf: (name) => providers.get(name),
       }),
       ...createProjectHandlers({ engine: leadingEngine, projects: projects.all, providers: configuredProviders }),
-      ...createRequestHandlers(requests),
+      ...createRequestHandlers(requests, (...asked) => leadingEngine().planSource(...asked)),
       ...createConfigurationHandlers({
         policy: config.policy,
         providers: configuredProviders(),

@@ -6,6 +6,7 @@ import {
   type EnvironmentView,
   environmentDetailSchema,
   environmentListSchema,
+  environmentPlanSchema,
   environmentSchema,
   eventListSchema,
   type LogLine,
@@ -15,6 +16,7 @@ import {
   serverSchema,
   specJsonSchema,
   statusSchema,
+  usageSchema,
   type ValidationView,
   validationSchema,
   versionSchema,
@@ -23,7 +25,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
-import { app, twoServices } from './sample-app.ts';
+import { app, oneService, spec, twoServices } from './sample-app.ts';
 
 describe('the API', () => {
   let harness: EphdHarness;
@@ -170,6 +172,52 @@ describe('the API', () => {
     const answer = await harness.api(path);
     expect(answer.status).toBe(status);
     expect(problemSchema.parse(JSON.parse(answer.body)).detail.length).toBeGreaterThan(10);
+  });
+
+  it('plans what nobody has pushed yet, and does nothing', async () => {
+    await harness.repository.push('main', app());
+    const plan = async (body: object) => {
+      const { status, body: text } = await harness.api('/api/v1/plan', {
+        method: 'POST',
+        body: JSON.stringify(body),
+      });
+      return { status, answer: JSON.parse(text) as Record<string, unknown> };
+    };
+    const source = { kind: 'branch', name: 'main' };
+    expect(await plan({ source })).toMatchObject({ status: 200, answer: { wanted: false, actions: [] } });
+    const file = spec(oneService, { triggers: [{ type: 'git_branch', patterns: ['main'] }] });
+    const wanted = await plan({ source, file });
+    expect(environmentPlanSchema.parse(wanted.answer)).toMatchObject({
+      wanted: true,
+      because: expect.stringContaining('main'),
+      actions: [{ type: 'create', component: 'web' }],
+    });
+    expect((await plan({ source, file: 'version: 2' })).answer).toMatchObject({
+      actions: [expect.objectContaining({ type: 'wait', reason: expect.stringContaining('eph.yaml:1:') })],
+    });
+    expect(await plan({ source: { kind: 'branch', name: 'absent' } })).toMatchObject({ status: 404 });
+    expect(await plan({ source, labels: ['preview'] })).toMatchObject({ status: 400 });
+    expect((await harness.environments()).map((one) => one.source.name)).not.toContain('main');
+  });
+
+  it('answers a page that the caller has already with nothing', async () => {
+    const first = await harness.api('/api/v1/environments');
+    const { etag = '' } = first.headers;
+    const again = await harness.api('/api/v1/environments', { headers: { 'if-none-match': etag } });
+    expect([again.status, again.body]).toEqual([304, '']);
+    expect((await harness.api('/api/v1/environments?limit=1&project=none', { headers: { 'if-none-match': etag } })).status).toBe(
+      200,
+    );
+  });
+
+  it('shows what the components use, more of it while somebody asks', async () => {
+    const usage = await harness.read(`/api/v1/environments/${environment.id}/metrics`, usageSchema);
+    expect(usage.samples.at(-1)?.components.find(({ name }) => name === 'web')?.memoryBytes).toBeGreaterThan(1_000_000);
+  });
+
+  it('describes itself', async () => {
+    const description = JSON.parse((await harness.api('/openapi.json')).body) as { paths: object };
+    expect(Object.keys(description.paths)).toContain('/api/v1/environments/{id}/logs');
   });
 
   it('refuses logs of an unknown component and a release of an environment that is not held', async () => {

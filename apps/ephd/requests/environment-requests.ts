@@ -1,10 +1,12 @@
 import {
+  commitSha,
   describeSource,
   type EnvironmentRequest,
   EphError,
   type Failure,
   failure,
   type Log,
+  type PlanRequest,
   type ProjectId,
   type PullRequest,
   type RequestAnswer,
@@ -115,6 +117,20 @@ export class EnvironmentRequests {
     }
     const { decision } = await this.#options.consider(source, signal);
     return this.#answer(source, changes, decision.because);
+  }
+
+  /** The source of a request as it is, with what the request changes about it. */
+  async imagine({ project: name, source: ref, labels, commit }: PlanRequest, signal: AbortSignal): Promise<Source> {
+    const project = this.#projectNamed(name);
+    const source = await this.#readSource(project, ref, signal);
+    if (source === undefined) throw new EphError('api.not_found', `${project} has no ${describeSource(ref)}`);
+    if (labels !== undefined && source.pull === undefined)
+      throw new EphError('api.bad_request', `${describeSource(ref)} has no labels`);
+    return {
+      ...source,
+      ...(commit && { commit: commitSha(commit) }),
+      ...(labels && source.pull && { pull: { ...source.pull, labels: labels.toSorted() } }),
+    };
   }
 
   #projectNamed(name: string | undefined): ProjectId {

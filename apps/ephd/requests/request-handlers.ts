@@ -1,8 +1,11 @@
+import { parseSpec } from '@eph/contract';
 import { isTimeLabel, keepLabel, pauseLabel, timeLabel } from '@eph/engine/desired/labels';
+import type { Engine } from '@eph/engine/loop/engine';
 import type { Handlers } from '../api/handlers.ts';
 import type { EnvironmentRequests } from './environment-requests.ts';
 
 type RequestRoute =
+  | 'planSource'
   | 'createEnvironment'
   | 'removeEnvironment'
   | 'pinEnvironment'
@@ -15,7 +18,16 @@ const lasting = 'its environment lasts as long as it does; `environment.ttl` in 
 const following = 'its environment follows it; take it out of `triggers` in `eph.yaml`, or push to another branch';
 
 /** Answered once the request is written to Git. */
-export const createRequestHandlers = (requests: EnvironmentRequests): Handlers<RequestRoute> => ({
+export const createRequestHandlers = (
+  requests: EnvironmentRequests,
+  planSource: Engine['planSource'],
+): Handlers<RequestRoute> => ({
+  async planSource({ body, signal }) {
+    const source = await requests.imagine(body, signal);
+    const file = body.file === undefined ? undefined : parseSpec(new TextEncoder().encode(body.file), 'eph.yaml');
+    const plan = await planSource(source, file, signal);
+    return { ...plan, actions: [...plan.actions] };
+  },
   createEnvironment: ({ body, signal }) => requests.bringUp(body, signal),
   removeEnvironment: ({ environment, query: { force = false }, signal }) => requests.takeDown(environment, force, signal),
   pinEnvironment: ({ environment, signal }) => requests.changeLabels(environment, { add: keepLabel, instead: lasting }, signal),

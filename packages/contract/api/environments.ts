@@ -95,7 +95,7 @@ export const environmentQuerySchema = z.strictObject({
   author: pattern('Only of pull requests by this author.'),
   label: pattern('Only of pull requests with this label.'),
   text: pattern('Only with this in the name, the alias, the source, the title or the summary. Case does not count.'),
-  limit: whole(1000).default(100).describe('At most so many on a page.'),
+  limit: whole(1, 1000).default(100).describe('At most so many on a page.'),
   after: pattern('The page after the one that ended with this, as `next` says.'),
   fields: z.array(z.enum(environmentFields)).optional().describe('Only these fields, and `id`; several may be given.'),
 });
@@ -128,26 +128,27 @@ export const usageSchema = z.object({
 export const whySchema = z.object({ id: z.string(), name: z.string(), lines: z.array(z.string()) });
 export type WhyView = z.output<typeof whySchema>;
 
-export const planSchema = z.object({
-  plans: z.array(
+/** What would be done about one environment. */
+export const environmentPlanSchema = z.object({
+  environment: z.string(),
+  name: z.string(),
+  wanted: z.boolean(),
+  because: z.string(),
+  actions: z.array(
     z.object({
-      environment: z.string(),
-      name: z.string(),
-      wanted: z.boolean(),
-      because: z.string(),
-      actions: z.array(
-        z.object({
-          type: z.enum(['create', 'update', 'destroy', 'wait']),
-          component: z.string().optional(),
-          provider: z.string().optional(),
-          revision: z.string().optional(),
-          code: z.string().optional(),
-          until: z.string().optional(),
-          reason: z.string(),
-        }),
-      ),
+      type: z.enum(['create', 'update', 'destroy', 'wait']),
+      component: z.string().optional(),
+      provider: z.string().optional(),
+      revision: z.string().optional(),
+      code: z.string().optional(),
+      until: z.string().optional(),
+      reason: z.string(),
     }),
   ),
+});
+
+export const planSchema = z.object({
+  plans: z.array(environmentPlanSchema),
   /** What could not be read, and therefore plans no deletion. */
   faults: z.array(z.object({ code: z.string(), message: z.string() })),
 });

@@ -7,7 +7,7 @@ const fault = z.object({ code: z.string(), message: z.string() });
 
 const page = {
   text: z.string().min(1).max(200).optional().describe('Only with this in the name. Case does not count.'),
-  limit: whole(1000).default(100).describe('At most so many on a page.'),
+  limit: whole(1, 1000).default(100).describe('At most so many on a page.'),
   after: z.string().min(1).max(1000).optional().describe('The page after the one that ended with this, as `next` says.'),
 };
 

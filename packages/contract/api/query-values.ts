@@ -7,9 +7,9 @@ export const flag = z
   .transform((text) => text === 'true')
   .optional();
 
-export const whole = (most: number) =>
+export const whole = (least: number, most: number) =>
   z
     .stringFormat('whole', /^\d{1,9}$/)
     .transform(Number)
-    .refine((number) => number <= most, `must be at most ${most}`)
-    .meta({ override: { type: 'integer', minimum: 0, maximum: most } });
+    .refine((number) => number >= least && number <= most, `must be a whole number from ${least} to ${most}`)
+    .meta({ override: { type: 'integer', minimum: least, maximum: most } });

@@ -14,6 +14,20 @@ export const environmentRequestSchema = z.strictObject({
 });
 export type EnvironmentRequest = z.output<typeof environmentRequestSchema>;
 
+/** A source as it is, or as it would be: what is left out stays as it is. */
+export const planRequestSchema = environmentRequestSchema.extend({
+  source: z.strictObject({ kind: z.enum(sourceKinds), name: z.string().min(1).max(1_000) }),
+  /** The labels of the pull request. */
+  labels: z.array(z.string().min(1).max(200)).max(100).optional(),
+  commit: z
+    .string()
+    .regex(/^[0-9a-f]{40}$/, 'must be a whole commit')
+    .optional(),
+  /** The text of its `eph.yaml`. */
+  file: z.string().max(60_000).optional(),
+});
+export type PlanRequest = z.output<typeof planRequestSchema>;
+
 export const extensionSchema = z.strictObject({
   /** How long it may live after its label was set, such as `72h`. */
   for: durationText('365d'),

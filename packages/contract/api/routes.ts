@@ -3,6 +3,7 @@ import { configViewSchema, validationSchema } from './config.ts';
 import {
   environmentDetailSchema,
   environmentPageSchema,
+  environmentPlanSchema,
   environmentQuerySchema,
   eventListSchema,
   logLineSchema,
@@ -25,6 +26,7 @@ import { flag, whole } from './query-values.ts';
 import {
   environmentRequestSchema,
   extensionSchema,
+  planRequestSchema,
   redeployAnswerSchema,
   redeploySchema,
   requestAnswerSchema,
@@ -39,7 +41,7 @@ const stream = <Schema extends z.ZodType>(schema: Schema) => ({ type: 'stream', 
 const none = { type: 'none' } as const satisfies AnswerShape;
 
 const eventQuery = z.strictObject({
-  limit: whole(1000).default(100).describe('The newest so many.'),
+  limit: whole(1, 1000).default(100).describe('The newest so many.'),
 });
 
 const mostLines = 10_000;
@@ -198,7 +200,7 @@ export const routes = {
     summary: 'Streams the log of its components, oldest line first.',
     query: z.strictObject({
       component: z.string().max(63).optional().describe('Only of this one.'),
-      tail: whole(mostLines)
+      tail: whole(0, mostLines)
         .optional()
         .describe('At most so many lines of each component that are there already; 100, or with `since` all.'),
       since: z.string().max(100).optional().describe('Only newer lines: a time, or an age such as `10m`.'),
@@ -231,6 +233,16 @@ export const routes = {
     target: 'each',
     summary: 'Reads Git and all providers, and shows what would be done.',
     answer: json(planSchema),
+    slow: true,
+  },
+  planSource: {
+    method: 'POST',
+    path: '/api/v1/plan',
+    permission: 'environments.read',
+    target: 'each',
+    summary: 'Shows what would be done for a source, also with a label, a commit or a file that nobody has pushed yet.',
+    body: { type: 'json', schema: planRequestSchema },
+    answer: json(environmentPlanSchema),
     slow: true,
   },
   listProjects: {

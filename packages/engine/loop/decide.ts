@@ -79,8 +79,12 @@ const decideSource = async (loop: Loop, source: Source, signal: AbortSignal): Pr
   return { source, made, ...(base && { base }), ...(short && { short }), decision, environment };
 };
 
-/** What Git says about a source as it is, or as it would be. Of a fork nothing is read that its project does not allow. */
-export const considerSource = async (loop: Loop, source: Source, signal: AbortSignal): Promise<Considered> => {
+/**
+ * What Git says about a source as it is, or as it would be. Of a fork nothing is read that its project does not allow.
+ *
+ * @param file in place of the `eph.yaml` at its commit
+ */
+export const considerSource = async (loop: Loop, source: Source, signal: AbortSignal, file?: ParsedSpec): Promise<Considered> => {
   const { forge, forks } = projectOf(loop.context, source.project);
   const isFork = (source.pull?.fork ?? null) !== null;
   const facts = isFork && forks === 'approve' ? await readApprovals(forge.pulls, source, signal) : {};
@@ -91,7 +95,10 @@ export const considerSource = async (loop: Loop, source: Source, signal: AbortSi
   const isolated = fork.trust === 'base';
   const found = isolated ? await findBase(loop, source, signal) : {};
   if (found.decision !== undefined) return { ...found, decision: found.decision, triggers: [] };
-  const reading = await specsOf(loop, source.project).read(found.base?.commit ?? source.commit, signal);
+  const reading =
+    file === undefined
+      ? await specsOf(loop, source.project).read(found.base?.commit ?? source.commit, signal)
+      : ({ state: 'read', parsed: file } as const);
   if (reading.state === 'unreadable') return { decision: unreadable(reading.fault), triggers: [] };
   const spec = reading.state === 'missing' ? 'missing' : reading.parsed;
   const triggers = (spec === 'missing' ? undefined : spec.triggers) ?? defaultTriggers;

@@ -4,6 +4,8 @@ import {
   environmentId,
   type Failure,
   type ObservedEnvironment,
+  type ParsedSpec,
+  type Plan,
   type ProjectId,
   type ProviderName,
   projectId,
@@ -17,7 +19,7 @@ import { type Considered, considerSource } from './decide.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { conclude } from './outcome.ts';
 import { runPass } from './pass.ts';
-import { type Preview, previewAll } from './preview.ts';
+import { type Preview, previewAll, previewSource } from './preview.ts';
 import { reconcileProject } from './project.ts';
 import { holdAll, unholdAll } from './project-set.ts';
 import { type ExplainedValues, explainValues, explainWhy, look } from './queries.ts';
@@ -174,6 +176,11 @@ export class Engine {
 
   plan(signal: AbortSignal): Promise<Preview> {
     return previewAll(this.#loop, signal);
+  }
+
+  /** What would be done for a source as it is, or as it would be. */
+  planSource(source: Source, file: ParsedSpec | undefined, signal: AbortSignal): Promise<Plan> {
+    return previewSource(this.#loop, source, file, signal);
   }
 
   async idle(): Promise<void> {

@@ -1,7 +1,8 @@
-import type { Action, Failure, Plan, ProjectId } from '@eph/contract';
+import type { Action, Failure, ParsedSpec, Plan, ProjectId, Source } from '@eph/contract';
+import { identify } from '../desired/identity.ts';
 import { planDestroy } from '../plan/diff.ts';
 import { projectOf } from './context.ts';
-import { decideSources } from './decide.ts';
+import { considerSource, decideSources } from './decide.ts';
 import { draftEnvironment, type Request } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { chooseNewName } from './names.ts';
@@ -44,6 +45,27 @@ const previewProject = async (loop: Loop, id: ProjectId, signal: AbortSignal): P
   }
   plans.push(...surplus.map((one) => planRemoval(one, guard)));
   return { plans, faults: [...sources.faults, ...observed.incomplete.values()] };
+};
+
+/** What would be done for one source as it is, or as it would be with other labels, another commit or another file. */
+export const previewSource = async (
+  loop: Loop,
+  asked: Source,
+  file: ParsedSpec | undefined,
+  signal: AbortSignal,
+): Promise<Plan> => {
+  const { decision, at } = await considerSource(loop, asked, signal, file);
+  const source = at === undefined ? asked : { ...asked, commit: at };
+  const environment = identify(asked.project, asked.ref);
+  const reading = await loop.observer.environment(environment, signal);
+  const known = reading.observed?.identity.name ?? loop.records.get(environment)?.name;
+  const name = known ?? chooseNewName(loop, environment, source, decision);
+  const { because } = decision;
+  const plan = (wanted: boolean, actions: readonly Action[]): Plan => ({ environment, name, wanted, because, actions });
+  if (decision.state === 'unknown') return plan(true, [{ type: 'wait', code: 'spec.unreadable', reason: because }]);
+  if (decision.state === 'unwanted')
+    return plan(false, reading.observed === undefined ? [] : planDestroy(reading.observed, because));
+  return plan(true, await planRequest(loop, { name, source, decision }, reading, signal));
 };
 
 const planRequest = async (
