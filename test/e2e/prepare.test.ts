@@ -25,14 +25,14 @@ const readLog = async (harness: EphdHarness, name: string): Promise<readonly Log
 const textsOfPrepare = async (harness: EphdHarness, name: string): Promise<readonly string[]> =>
   (await readLog(harness, name)).flatMap(({ part, shared, text }) => (part === 'prepare' && shared ? [text] : []));
 
-describe('prepare', () => {
+describe('prepare', { timeout: 120_000 }, () => {
   it('is seen while it runs, once for all services, and afterwards says what the package cache saved', async () => {
     await using harness = await EphdHarness.create();
     await harness.start();
     const fetching = 'echo fetching; cache="$npm_config_cache"; [ -e "$cache/x" ] || until [ -e go ]; do sleep 0.1; done';
     const slow = `${fetching}; mkdir -p "$cache"; touch "$cache/x"; echo done`;
     const commit = await harness.repository.push('preview/one', prepared(slow));
-    const during = /^web is starting: prepare runs since \d\d:\d\d:\d\d UTC$/;
+    const during = /^web is starting: (checkout took [\d.]+ s, )?prepare runs since \d\d:\d\d:\d\d UTC$/;
     const { name, id } = await harness.until('preview/one', 'being prepared', (one) => during.test(one.summary));
     await eventually('the log is there', async () => (await textsOfPrepare(harness, name)).includes('fetching'));
     const page = await harness.visit(name, { headers: { accept: 'text/html' } });
