@@ -171,13 +171,12 @@ describe('prepare', () => {
 
   it('is done again for a commit that is wanted again while it ends', async () => {
     await using harness = new ProcessHarness({ limits: { graceMs: 500 } });
-    const command = 'test ! -e half || exit 1; touch half; test -e go || { trap "" TERM; touch go; sleep 1000; }';
-    const first = harness.component('web', 1, {
-      command: answering,
-      prepare: prepare(command.replaceAll('go', `${harness.folder}/go`)),
-    });
+    // What is in the package cache stays, and can be seen from outside.
+    const go = '"${npm_config_cache%/*}/go"';
+    const command = `test ! -e half || exit 1; touch half; test -e ${go} || { trap "" TERM; touch ${go}; sleep 1000; }`;
+    const first = harness.component('web', 1, { command: answering, prepare: prepare(command) });
     await harness.provider.ensure(identity, first, never);
-    await until('it runs', () => existsSync(join(harness.folder, 'go')));
+    await until('it runs', () => existsSync(join(harness.layout.cache(identity.project), 'go')));
     const next = harness.component('web', 2, { command: answering, prepare: prepare('touch prepared') });
     const superseding = harness.provider.ensure(identity, next, never);
     await until('it is superseded', async () => (await harness.observe('web'))?.next?.revision === next.revision);
