@@ -48,6 +48,7 @@ const change = (provider: Provider, changes: Partial<Provider>): Provider => ({
   hold: (...args) => provider.hold(...args),
   usage: (...args) => provider.usage(...args),
   logs: (...args) => provider.logs(...args),
+  exec: (...args) => provider.exec(...args),
   watch: (...args) => provider.watch(...args),
   ...changes,
 });

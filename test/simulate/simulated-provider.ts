@@ -100,6 +100,10 @@ export class SimulatedProvider implements Provider {
 
   async *logs(): AsyncIterable<LogEntry> {}
 
+  exec(): Promise<never> {
+    return Promise.reject(new EphError('feature.unavailable', 'Nothing runs in a simulation.'));
+  }
+
   watch(changed: (environment: EnvironmentId) => void): void {
     this.changed = changed;
   }

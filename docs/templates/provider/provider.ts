@@ -152,6 +152,10 @@ export const createTemplateProvider = ({
       if (follow && !signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     },
 
+    async exec() {
+      throw new EphError('feature.unavailable', 'The template runs nothing.');
+    },
+
     watch(changed, signal) {
       watchers.add(changed);
       signal.addEventListener('abort', () => watchers.delete(changed), { once: true });

@@ -3,6 +3,7 @@ import {
   type ComponentName,
   commitSha,
   componentName,
+  type ErrorCode,
   environmentId,
   environmentName,
   type Identity,
@@ -14,7 +15,8 @@ import {
   type ResolvedComponent,
   revision,
 } from '@eph/contract';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { describeExec, describeRefusedExec, type Runs } from './exec.contract.ts';
 import type { LogEntry, Provider } from './provider.ts';
 
 export type RequestedBehaviour = 'gets ready' | 'never ready' | 'crashes';
@@ -41,6 +43,11 @@ export interface ProviderHarness extends AsyncDisposable {
   until(check: () => Promise<boolean>): Promise<void>;
 }
 
+export interface ProviderSuiteOptions {
+  /** With what `exec` is refused here; it works if absent. */
+  readonly execRefused?: ErrorCode | undefined;
+}
+
 const never = new AbortController().signal;
 
 const shop: Identity = {
@@ -63,7 +70,7 @@ const web = componentName('web');
 const api = componentName('api');
 
 /** One behaviour suite for every provider. */
-export const describeProvider = (create: () => Promise<ProviderHarness>): void => {
+export const describeProvider = (create: () => Promise<ProviderHarness>, options: ProviderSuiteOptions = {}): void => {
   const start = async (): Promise<ProviderFixture> => {
     const harness = await create();
     onTestFinished(() => harness[Symbol.asyncDispose]());
@@ -442,6 +449,19 @@ export const describeProvider = (create: () => Promise<ProviderHarness>): void =
       reading.abort();
     }
     expect(followed).toEqual([`started ${wanted.commit}`]);
+  });
+
+  describe('exec', () => {
+    const startRunning = async (): Promise<Runs> => {
+      const fixture = await start();
+      const wanted = fixture.version(web, 1);
+      await fixture.ensure(shop, wanted);
+      await fixture.untilCurrent(shop, wanted);
+      const { provider } = fixture;
+      return { provider, environment: shop.id, component: web, remove: () => fixture.remove(shop, web) };
+    };
+    if (options.execRefused === undefined) describeExec(startRunning);
+    else describeRefusedExec(options.execRefused, startRunning);
   });
 };
 

@@ -18,7 +18,8 @@ import {
   toFailure,
   type Usage,
 } from '@eph/contract';
-import type { LogEntry, LogOptions, Provider, Scope } from './provider.ts';
+import { startFakeSession } from './exec.fake.ts';
+import type { ExecRequest, ExecSession, LogEntry, LogOptions, Provider, Scope } from './provider.ts';
 
 interface Version {
   readonly component: ResolvedComponent;
@@ -36,6 +37,8 @@ interface Slot {
   retiring: readonly Version[] | undefined;
   /** When its removal began. */
   removingSince?: number;
+  /** Aborts when it is removed; made for the first command that is run beside it. */
+  life?: AbortController;
 }
 
 const emptySlot = (): Slot => ({ current: undefined, next: undefined, retiring: undefined });
@@ -137,6 +140,7 @@ export class FakeProvider implements Provider {
     signal.throwIfAborted();
     const environment = this.#infrastructure.environments.get(identity.id);
     const slot = environment?.slots.get(component);
+    slot?.life?.abort();
     if (slot !== undefined) Object.assign(slot, emptySlot());
     await this.#disturb('remove', 'during', identity.id);
     signal.throwIfAborted();
@@ -171,6 +175,15 @@ export class FakeProvider implements Provider {
       return [{ at, part: version.component.revision, text: `started ${version.component.commit}` }];
     });
     if (tail > 0) yield* entries.slice(-tail);
+  }
+
+  async exec(environment: EnvironmentId, component: ComponentName, request: ExecRequest): Promise<ExecSession> {
+    const slot = this.#infrastructure.environments.get(environment)?.slots.get(component);
+    if (slot === undefined) throw new EphError('api.not_found', `There is no component ${component} in ${environment}.`);
+    if (this.isolation.state === 'trusted') throw new EphError('isolation.missing', `${component} runs without a sandbox.`);
+    if ((slot.current ?? slot.next) === undefined) throw new EphError('component.not_ready', `${component} does not run.`);
+    slot.life ??= new AbortController();
+    return await startFakeSession(request, slot.life.signal);
   }
 
   watch(changed: (environment: EnvironmentId) => void, signal: AbortSignal): void {

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import type {
   ComponentName,
   EnvironmentId,
@@ -32,6 +33,11 @@ import type {
  *   nothing of the environment.
  * - Effects stop soon after the signal aborts and leave something that `list` finds and `ensure` or `remove` can complete.
  * - Calls for one component never overlap; calls for different components may.
+ * - `exec` runs a command where the processes of a component run, with their variables and limits and with no more rights than they
+ *   have; never outside the sandbox. It is no part of the component: it neither serves nor counts as a restart. When the command exits,
+ *   when the signal aborts, or when the provider or the version that it runs beside ends, everything that it started ends.
+ *   It throws `api.not_found` or `component.not_ready` where there is nothing to run it beside, `isolation.missing` where there is no
+ *   sandbox, and `feature.unavailable` where the provider cannot. Output that nobody reads makes the command wait.
  * - `values` come from strangers: a provider parses them with its own schema and throws `component.refused` with a sentence.
  */
 export interface Provider {
@@ -52,6 +58,8 @@ export interface Provider {
   usage(environment: EnvironmentId, signal: AbortSignal): Promise<ReadonlyMap<ComponentName, Usage>>;
   /** Log lines of a component, oldest first; goes on until aborted if `follow`. */
   logs(environment: EnvironmentId, component: ComponentName, options: LogOptions): AsyncIterable<LogEntry>;
+  /** Runs a command beside a component. Resolves when it may run. Asked for by people; never called in a pass. */
+  exec(environment: EnvironmentId, component: ComponentName, request: ExecRequest): Promise<ExecSession>;
   /** Calls `changed` when an environment may look different, until aborted. A hint, as with a forge. */
   watch(changed: (environment: EnvironmentId) => void, signal: AbortSignal): void;
 }
@@ -79,4 +87,23 @@ export interface LogEntry {
   /** Components share what wrote it: a line with the same value here is read for each of them. */
   readonly shared?: string;
   readonly text: string;
+}
+
+export interface ExecRequest {
+  /** A program and its arguments. */
+  readonly command: readonly string[];
+  /** Absent: no terminal, and output and errors apart. */
+  readonly terminal?: { readonly columns: number; readonly rows: number; readonly type: string };
+  /** Ends the command with everything that it started. */
+  readonly signal: AbortSignal;
+}
+
+export interface ExecSession {
+  readonly input: Writable;
+  readonly output: Readable;
+  /** Empty with a terminal. */
+  readonly errors: Readable;
+  resize(columns: number, rows: number): void;
+  /** The exit code as a shell shows it: 128 plus the number of a signal. Nothing of the command runs any more. */
+  readonly exited: Promise<number>;
 }

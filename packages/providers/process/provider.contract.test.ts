@@ -22,5 +22,5 @@ const createHarness = (): Promise<ProviderHarness> => {
 };
 
 describe('the process provider', () => {
-  describeProvider(createHarness);
+  describeProvider(createHarness, { execRefused: 'feature.unavailable' });
 });

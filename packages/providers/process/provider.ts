@@ -117,6 +117,10 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       yield* followLogs(() => find()?.logs, logOptions);
     },
 
+    async exec() {
+      throw new EphError('feature.unavailable', 'Commands cannot be run beside processes yet.');
+    },
+
     watch(changed, signal) {
       if (signal.aborted) return;
       const listener = (id: EnvironmentId): void => changed(id);
