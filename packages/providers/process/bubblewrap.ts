@@ -3,26 +3,25 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
-  constants,
   cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   readlinkSync,
   realpathSync,
   renameSync,
   statSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EphError } from '@eph/contract';
+import { enterSandbox } from './enter-sandbox.ts';
 import { isPermission, sentence } from './faults.ts';
+import { writeHidden } from './hidden-file.ts';
 import { closeRoutes, findResolvers, pastaFor } from './own-network.ts';
 import { cacheVariables } from './package-caches.ts';
-import { type Command, type Sandbox, withoutSandbox } from './sandbox.ts';
+import { appFolder, type Command, type Sandbox, withoutSandbox } from './sandbox.ts';
 import { compileFilter, hasFilter } from './seccomp.ts';
 import { markerVariable } from './service-environment.ts';
 import { quote } from './shell.ts';
@@ -39,8 +38,8 @@ export interface BubblewrapOptions {
 
 const systemPath = '/usr/local/bin:/usr/bin:/bin';
 
-/** Where a service finds its checkout and its HOME, and what prepares it the packages, whatever they are called outside. */
-const [appFolder, homeFolder, cacheFolder] = ['/app', '/home/app', '/cache'];
+/** Where a service finds its HOME, and what prepares it the packages, whatever they are called outside. */
+const [homeFolder, cacheFolder] = ['/home/app', '/cache'];
 
 /** Of `/tmp` and of `/dev/shm`, which are in memory. */
 const temporaryBytes = 256 * 1024 * 1024;
@@ -89,13 +88,20 @@ const createSandbox = (options: BubblewrapOptions): Sandbox => {
   } catch (error) {
     return withoutSandbox(`the files of sandboxes cannot be written: ${sentence(error)}`);
   }
-  const confine = createConfine(options, files);
+  const nodeFolder = dirname(realpathSync(process.execPath));
+  const inside = <T extends Pick<Command, 'variables'>>(command: T): T => ({
+    ...command,
+    variables: variablesInside(command.variables, nodeFolder),
+  });
+  const confineInside = createConfine({ ...options, tools: [nodeFolder, ...options.tools] }, files);
+  const confine: Sandbox['confine'] = (command) => confineInside(inside(command));
   const fault = tryOut(confine, undefined);
   if (fault !== undefined) return withoutSandbox(fault);
   const network = tryOut(confine, { port: 0, reaches: [] });
   return {
     isolation: { state: 'sandboxed', network: options.network, lacks: network === undefined ? {} : { network } },
     confine,
+    enter: (entry) => enterSandbox(inside(entry), files.filter, systemPath),
   };
 };
 
@@ -145,14 +151,12 @@ const writeResolvers = (folder: string, resolvers: readonly string[]): string =>
 const enter = (filter: string): string => `bwrap --args 3 -- "$@" 3<&0 4<${quote(filter)} 0</dev/null 5>&- 6>&- 7>&- 8>&- 9>&-`;
 
 const createConfine = ({ folder, tools, reach }: BubblewrapOptions, { filter, etc }: SandboxFiles): Sandbox['confine'] => {
-  const nodeFolder = dirname(realpathSync(process.execPath));
-  const programs = [...systemFolders(), ...[nodeFolder, ...tools].flatMap(readOnly), '--ro-bind', etc, '/etc'];
-  const pathOf = ({ PATH = systemPath }: Command['variables']): string => [PATH, nodeFolder].join(':');
+  const programs = [...systemFolders(), ...tools.flatMap(readOnly), '--ro-bind', etc, '/etc'];
   return (command) => {
     const { words, variables, network } = command;
     const resolvers = network === undefined ? [] : findResolvers();
     const names = network === undefined ? '/etc/resolv.conf' : writeResolvers(folder, resolvers);
-    const options = argumentsOf(command, [...programs, '--ro-bind-try', names, '/etc/resolv.conf'], pathOf(variables));
+    const options = argumentsOf(command, [...programs, '--ro-bind-try', names, '/etc/resolv.conf']);
     const inside = `${closeRoutes(reach, resolvers)}exec ${enter(filter)}`;
     return {
       ...(network === undefined
@@ -160,16 +164,12 @@ const createConfine = ({ folder, tools, reach }: BubblewrapOptions, { filter, et
         : { script: '"$@"', words: [...pastaFor(network), '/bin/sh', '-c', inside, 'sh', ...words] }),
       folder: '/',
       variables: { PATH: systemPath, [markerVariable]: variables[markerVariable] ?? '' },
-      input: writeHidden(Buffer.from(`${options.join('\0')}\0`)),
+      input: writeHidden(options),
     };
   };
 };
 
-const argumentsOf = (
-  { tree, directory, home, variables, cache }: Command,
-  programs: readonly string[],
-  path: string,
-): readonly string[] =>
+const argumentsOf = ({ tree, directory, home, variables, cache }: Command, programs: readonly string[]): readonly string[] =>
   [
     ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--disable-userns'],
     ['--uid', String(process.getuid?.()), '--gid', String(process.getgid?.())],
@@ -182,14 +182,18 @@ const argumentsOf = (
     cache === undefined ? [] : ['--bind', cache, cacheFolder],
     // Both are file systems in memory without a limit.
     ['--remount-ro', '/', '--remount-ro', '/dev', '--clearenv'],
-    ...Object.entries({
-      ...(cache && cacheVariables(cacheFolder)),
-      ...variables,
-      PATH: path,
-      HOME: homeFolder,
-      TMPDIR: '/tmp',
-    }).map((variable) => ['--setenv', ...variable]),
+    ...Object.entries({ ...(cache && cacheVariables(cacheFolder)), ...variables }).map((variable) => ['--setenv', ...variable]),
   ].flat();
+
+const variablesInside = (
+  { PATH = systemPath, ...variables }: Command['variables'],
+  nodeFolder: string,
+): Command['variables'] => ({
+  ...variables,
+  PATH: `${PATH}:${nodeFolder}`,
+  HOME: homeFolder,
+  TMPDIR: '/tmp',
+});
 
 const readOnly = (path: string): readonly string[] => ['--ro-bind', path, path];
 
@@ -201,20 +205,6 @@ const systemFolders = (): readonly string[] => [
     return lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : readOnly(path);
   }),
 ];
-
-/** O_TMPFILE: a file without a name, which only those can read who get its descriptor. Written at a position, so it is read from its start. */
-const withoutName = 0o20_000_000 | constants.O_DIRECTORY;
-
-const writeHidden = (content: Buffer): number => {
-  const file = openSync('/dev/shm', constants.O_RDWR | withoutName, 0o600);
-  try {
-    writeSync(file, content, 0, content.length, 0);
-    return file;
-  } catch (error) {
-    closeSync(file);
-    throw error;
-  }
-};
 
 /** Runs a program with the real options. */
 const tryOut = (confine: Sandbox['confine'], network: Command['network']): string | undefined => {

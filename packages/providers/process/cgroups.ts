@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isAbsent, sentence } from './faults.ts';
 
@@ -28,6 +28,8 @@ export interface Cgroups {
    * move another process takes 5 to 15 ms in the first version, in which nothing on the machine can start a process.
    */
   open(place: Place, budgets: { readonly environment: Budget; readonly component: Budget }): readonly string[];
+  /** From now on nothing in the group of a place can start a process. It is removed as soon as nothing runs in it. */
+  close(place: Place): void;
   /** How many processes of a component the kernel has ended because the memory was used up. */
   countMemoryKills(place: Place): number;
   /** Removes the groups in which nothing runs, except those of these environments. */
@@ -63,6 +65,7 @@ export const findCgroups = (folder: string): Cgroups => {
 const withoutCgroups = (lacks: string): Cgroups => ({
   lacks,
   open: () => [],
+  close: () => undefined,
   countMemoryKills: () => 0,
   collect: () => undefined,
 });
@@ -79,6 +82,13 @@ const createCgroups = (trees: readonly Tree[]): Cgroups => ({
       limit(tree, inner, budgets.component);
       return join(inner, tree.version === 2 ? 'cgroup.procs' : 'tasks');
     });
+  },
+  close({ environment, component }) {
+    for (const tree of trees) {
+      const folder = join(tree.root, environment, component);
+      if (tree.controllers.includes('pids') && existsSync(folder)) writeFileSync(join(folder, 'pids.max'), '0');
+      removeEmpty(folder);
+    }
   },
   countMemoryKills({ environment, component }) {
     const tree = trees.find((one) => one.controllers.includes('memory'));

@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ComponentName, Identity, ObservedComponent, Part, ProviderName, ResolvedComponent } from '@eph/contract';
+import {
+  type ComponentName,
+  EphError,
+  type Identity,
+  type ObservedComponent,
+  type Part,
+  type ProviderName,
+  type ResolvedComponent,
+} from '@eph/contract';
+import type { ExecRequest, ExecSession } from '@eph/engine/provider/provider';
 import type { Place } from './cgroups.ts';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
@@ -15,6 +24,7 @@ import { isRunning, type ProcessIdentity, type RunningProcess } from './processe
 import { type ComponentRecord, type InstanceRecord, instanceId, type PreparationRecord, writeRecord } from './records.ts';
 import type { Service } from './service.ts';
 import { computeServiceEnvironment } from './service-environment.ts';
+import type { ExecLimits } from './session.ts';
 import { type Checkout, resolveDirectory, type Trees } from './trees.ts';
 
 interface Versions {
@@ -127,6 +137,13 @@ export class Component implements InstanceHost {
     };
   }
 
+  /** A version that does not get ready can be examined too, if none serves. */
+  async exec(request: ExecRequest): Promise<ExecSession> {
+    const instance = this.#versions.current ?? this.#versions.next;
+    if (instance === null) throw new EphError('component.not_ready', `${this.name} does not run yet.`);
+    return await instance.exec(request);
+  }
+
   async ensure(wanted: ResolvedComponent, service: Service, signal: AbortSignal): Promise<void> {
     const { current, next, retiring } = this.#versions;
     if (current?.record.revision === wanted.revision) {
@@ -219,6 +236,12 @@ export class Component implements InstanceHost {
 
   limit({ service, budget }: InstanceRecord): readonly string[] {
     return openLimits(this.#context, this.#place, service, budget);
+  }
+
+  limitExec({ service, budget }: InstanceRecord): ExecLimits {
+    const place = { ...this.#place, component: `${this.name}.exec-${randomBytes(4).toString('hex')}` };
+    const files = openLimits(this.#context, place, service, budget);
+    return { files, close: () => this.#context.cgroups.close(place) };
   }
 
   countMemoryKills(): number {

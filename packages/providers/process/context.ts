@@ -10,6 +10,7 @@ import type { Ports } from './ports.ts';
 import type { Processes } from './processes.ts';
 import type { Sandbox } from './sandbox.ts';
 import type { Scratch } from './scratch.ts';
+import type { Sessions } from './sessions.ts';
 
 export interface ProcessProviderOptions {
   /** `process` if absent. */
@@ -53,6 +54,7 @@ export interface Context extends Required<Omit<ProcessProviderOptions, 'name' | 
   readonly rotation: LogRotation;
   readonly scratch: Scratch;
   readonly caches: PackageCaches;
+  readonly sessions: Sessions;
   /** Called when the observed state of an environment may have changed. */
   readonly changed: (environment: EnvironmentId) => void;
 }

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync } from 'node:fs';
-import { type ComponentVersion, type Health, type Part, redact } from '@eph/contract';
+import { type ComponentName, type ComponentVersion, EphError, type Health, type Part, redact } from '@eph/contract';
+import type { ExecRequest, ExecSession } from '@eph/engine/provider/provider';
 import { confine } from './confinement.ts';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
@@ -11,13 +12,15 @@ import { LogFile } from './log-file.ts';
 import { pause } from './pause.ts';
 import { isFree } from './ports.ts';
 import { PreparationFailed } from './preparations.ts';
-import type { ProcessIdentity } from './processes.ts';
+import { isRunning, type ProcessIdentity } from './processes.ts';
 import { watchReadiness } from './readiness.ts';
 import type { InstanceRecord } from './records.ts';
+import type { ExecLimits } from './session.ts';
 import type { Checkout } from './trees.ts';
 
 /** What an instance asks of the component that it belongs to. */
 export interface InstanceHost {
+  readonly name: ComponentName;
   markerOf(instance: string): string;
   logPathOf(instance: string): string;
   homeOf(instance: string): string;
@@ -33,6 +36,8 @@ export interface InstanceHost {
   changed(): void;
   /** Limits what it may use. A process that writes `0` to these files is held to that, with all that it will start. */
   limit(record: InstanceRecord): readonly string[];
+  /** The same for a command beside it. */
+  limitExec(record: InstanceRecord): ExecLimits;
   /** How many of its processes have been ended because the memory was used up. */
   countMemoryKills(): number;
 }
@@ -133,6 +138,28 @@ export class Instance {
     else if (this.#record.service.prepare !== undefined) this.#showStep('prepare runs');
     this.#restarts += 1;
     this.#lookAfter(undefined);
+  }
+
+  /** Runs a command beside its process. */
+  async exec(request: ExecRequest): Promise<ExecSession> {
+    const record = this.#record;
+    const { process: holder, service, network } = record;
+    const { sessions, processes } = this.#context;
+    if (this.#over || holder === null || !isRunning(processes, holder))
+      throw new EphError('component.not_ready', `${this.#host.name} does not run at the moment; its log says why.`);
+    return await sessions.start(
+      {
+        component: this.#host.name,
+        marker: this.marker,
+        holder,
+        hasOwnNetwork: network !== undefined,
+        directory: service.directory ?? '.',
+        variables: this.#host.variablesOf(record),
+        limit: () => this.#host.limitExec(record),
+        life: this.#life.signal,
+      },
+      request,
+    );
   }
 
   /** Stops looking after it. Its process goes on. */

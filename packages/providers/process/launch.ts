@@ -28,9 +28,9 @@ const gate = 'read -r go <&3 || exit 75; exec 3<&-; ';
 /** Where the memory of the machine is used up, the kernel ends services before it ends ephd. */
 const raiseOomScore = process.platform === 'linux' ? 'echo 500 >/proc/self/oom_score_adj; ' : '';
 
-/** What a shell does before it runs the command. It ends where it cannot be limited. */
-const prepare = (limits: readonly string[]): string =>
-  [gate, raiseOomScore, ...limits.map((file) => `echo 0 >${quote(file)} || exit 76; `)].join('');
+/** What a shell does before it runs a command. It ends where it cannot be limited. */
+export const enterLimits = (limits: readonly string[]): string =>
+  [raiseOomScore, ...limits.map((file) => `echo 0 >${quote(file)} || exit 76; `)].join('');
 
 /**
  * Starts a process in its own session, calls `record` with its identity, and then lets it run the command. If `record` throws, the
@@ -43,12 +43,16 @@ export const launch = async (
 ): Promise<Launched> => {
   const isSandboxed = input !== undefined;
   // A sandbox ends with its parent, so its parent stays: it outlives ephd, and whoever kills it kills everything inside.
-  const child = spawn('/bin/sh', ['-c', prepare(limits) + (isSandboxed ? `${script}; exit $?` : script), 'sh', ...words], {
-    cwd: folder,
-    env: { ...variables },
-    detached: true,
-    stdio: [input ?? 'ignore', log, log, 'pipe'],
-  });
+  const child = spawn(
+    '/bin/sh',
+    ['-c', gate + enterLimits(limits) + (isSandboxed ? `${script}; exit $?` : script), 'sh', ...words],
+    {
+      cwd: folder,
+      env: { ...variables },
+      detached: true,
+      stdio: [input ?? 'ignore', log, log, 'pipe'],
+    },
+  );
   if (child.pid === undefined) throw await explainFailure(child);
   child.unref();
   const gatePipe = gatePipeOf(child);
@@ -78,7 +82,7 @@ const gatePipeOf = (child: ChildProcess): Socket => {
 };
 
 /** Node emits the reason in the next tick. */
-const explainFailure = async (child: ChildProcess): Promise<EphError> => {
+export const explainFailure = async (child: ChildProcess): Promise<EphError> => {
   const [error] = (await once(child, 'error')) as [Error];
   return new EphError('provider.unreachable', `The process could not be started: ${error.message}.`, { cause: error });
 };

@@ -105,6 +105,17 @@ export class Layout {
   }
 }
 
+/** Of what people run beside an instance, by its UTS namespace. That of the instance is no prefix: it is no part of the service. */
+export const execMarker = (marker: string, uts?: string): string => {
+  const whole = isExecMarker(marker) ? marker : marker.replace(/[^/]*$/, `${execPart}$&`);
+  return uts === undefined ? whole : `${whole}.${uts}`;
+};
+
+export const isExecMarker = (marker: string): boolean => marker.includes(`/${execPart}`);
+
+/** No instance is called so. */
+const execPart = 'exec.';
+
 /** In a marker, in place of a component, whose names have no dots. */
 export const preparationPart = '.prepare';
 

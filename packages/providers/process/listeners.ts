@@ -91,7 +91,7 @@ const note = (table: Map<number, string[]>, port: number, inode: string): void =
 };
 
 /** With itself, which comes first. A process whose parent ends becomes a child of the first in its sandbox, so none is missing. */
-const readDescendants = (pid: number): readonly number[] => {
+export const readDescendants = (pid: number): readonly number[] => {
   const all = [pid];
   for (const one of all)
     for (const thread of list(`/proc/${one}/task`))

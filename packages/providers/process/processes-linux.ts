@@ -1,5 +1,6 @@
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { execMarker, isExecMarker } from './layout.ts';
 import type { Processes, RunningProcess } from './processes.ts';
 import { markerVariable } from './service-environment.ts';
 
@@ -62,17 +63,22 @@ const readTable = async (system: System): Promise<readonly RunningProcess[]> => 
 
 interface FoundProcess extends RunningProcess {
   readonly parent: number;
+  readonly namespace: string | undefined;
+  /** Its UTS namespace, if it is inside. */
+  readonly uts: string | undefined;
 }
 
-const ownNamespace = readlinkSync('/proc/self/ns/pid');
+const ownNamespace = /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0];
 
 const describe = (pid: number, stat: Stat, system: System): FoundProcess => {
-  const namespace = readNamespace(pid);
+  const namespace = readNamespace(pid, 'pid');
   const isInside = namespace !== undefined && namespace !== ownNamespace;
   return {
     ...describeOutside(pid, stat, system),
     parent: stat.parent,
     isInside,
+    namespace,
+    uts: isInside ? readNamespace(pid, 'uts') : undefined,
     marker: isInside ? undefined : readMarker(pid),
   };
 };
@@ -81,17 +87,22 @@ const describe = (pid: number, stat: Stat, system: System): FoundProcess => {
  * A process in a sandbox can give itself any marker, so it gets that of its nearest ancestor outside which shows one; what holds a
  * network does not. A process whose parent ends becomes a child of the first in its namespace. Only that one can be left without such
  * an ancestor, if the sandbox is killed while it starts. It is bubblewrap, and has the marker it was started with.
+ *
+ * What people run beside a service has a UTS namespace of its own, which a process in a sandbox can neither leave nor enter.
  */
 const withMarkers = (all: readonly FoundProcess[]): readonly RunningProcess[] => {
   const byId = new Map(all.map((one) => [one.pid, one]));
   const markerOf = (one: FoundProcess): string | undefined => {
     let outer: FoundProcess | undefined = one;
-    let first = one;
+    let [top, first] = [one, one];
     while (outer !== undefined && outer.marker === undefined) {
-      if (outer.isInside) first = outer;
+      if (outer.isInside) top = outer;
+      if (outer.namespace === one.namespace) first = outer;
       outer = byId.get(outer.parent);
     }
-    return outer?.marker ?? readMarker(first.pid);
+    const marker = outer?.marker ?? readMarker(top.pid);
+    if (marker === undefined || one.uts === undefined || first.uts === undefined) return marker;
+    return isExecMarker(marker) || one.uts !== first.uts ? execMarker(marker, one.uts) : marker;
   };
   return all.map((one) => (one.isInside ? { ...one, marker: markerOf(one) } : one));
 };
@@ -150,9 +161,9 @@ export const parseStat = (text: string): Stat | undefined => {
   };
 };
 
-const readNamespace = (pid: number): string | undefined => {
+const readNamespace = (pid: number, type: 'pid' | 'uts'): string | undefined => {
   try {
-    return readlinkSync(`/proc/${pid}/ns/pid`);
+    return /\d+/.exec(readlinkSync(`/proc/${pid}/ns/${type}`))?.[0];
   } catch {
     return undefined;
   }

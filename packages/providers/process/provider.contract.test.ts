@@ -1,8 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describeProvider, type ProviderHarness } from '@eph/engine/provider/provider.contract';
 import { describe } from 'vitest';
+import { findSandbox } from './bubblewrap.ts';
 import { ProcessHarness, run, until } from './process-harness.fake.ts';
 
 const programs = { 'gets ready': 'answer.mjs', 'never ready': 'idle.mjs', crashes: 'crash.mjs' } as const;
+
+const folder = mkdtempSync(join(tmpdir(), 'eph-contract-'));
+const { isolation } = findSandbox({ folder, tools: [], network: 'shared', reach: [] });
+rmSync(folder, { recursive: true });
 
 const createHarness = (): Promise<ProviderHarness> => {
   const harness = new ProcessHarness();
@@ -22,5 +30,5 @@ const createHarness = (): Promise<ProviderHarness> => {
 };
 
 describe('the process provider', () => {
-  describeProvider(createHarness, { execRefused: 'feature.unavailable' });
+  describeProvider(createHarness, { execRefused: isolation.state === 'trusted' ? 'isolation.missing' : undefined });
 });

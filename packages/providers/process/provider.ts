@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import {
+  type ComponentName,
   completeReading,
   type EnvironmentId,
   EphError,
@@ -27,6 +28,7 @@ import { Ports } from './ports.ts';
 import { repeat } from './repeat.ts';
 import { Scratch } from './scratch.ts';
 import { parseService } from './service.ts';
+import { Sessions } from './sessions.ts';
 import { createProcesses } from './this-machine.ts';
 import { checkDirectory } from './trees.ts';
 
@@ -111,14 +113,14 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
     async *logs(environment, component, logOptions) {
       const { environments } = await open();
       const find = () => environments.get(environment)?.component(component);
-      if (find() === undefined) {
-        throw new EphError('api.not_found', `There is no component ${component} in environment ${environment}.`);
-      }
+      if (find() === undefined) throw noComponent(environment, component);
       yield* followLogs(() => find()?.logs, logOptions);
     },
 
-    async exec() {
-      throw new EphError('feature.unavailable', 'Commands cannot be run beside processes yet.');
+    async exec(environment, component, request) {
+      const found = (await open()).environments.get(environment)?.component(component);
+      if (found === undefined) throw noComponent(environment, component);
+      return await found.exec(request);
     },
 
     watch(changed, signal) {
@@ -132,11 +134,15 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       closed.abort();
       const opened = await opening?.catch(() => undefined);
       opened?.environments.letGo();
+      await opened?.context.sessions.untilEnded();
       opened?.context.rotation.close();
       opened?.context.listeners.close();
     },
   };
 };
+
+const noComponent = (environment: EnvironmentId, component: ComponentName): EphError =>
+  new EphError('api.not_found', `There is no component ${component} in environment ${environment}.`);
 
 const withLimits = ({ sandbox: { isolation }, cgroups: { lacks: limits } }: ProcessProviderOptions): Isolation =>
   isolation.state === 'trusted' || limits === undefined ? isolation : { ...isolation, lacks: { ...isolation.lacks, limits } };
@@ -174,6 +180,7 @@ const openFolder = async (
     rotation: new LogRotation(limits.logBytes, log),
     scratch,
     caches: new PackageCaches(layout, scratch, budget.cacheBytes, log),
+    sessions: new Sessions(processes, sandbox, log),
     log,
     variables,
     secretOf,

@@ -2,6 +2,9 @@ import { join } from 'node:path';
 import type { Isolation } from '@eph/contract';
 import { cacheVariables } from './package-caches.ts';
 
+/** Where a service finds its checkout, whatever it is called outside. */
+export const appFolder = '/app';
+
 /**
  * Confines the command of a service, so that it touches its own checkout and nothing else. The contract (`sandbox.contract.ts`):
  *
@@ -14,6 +17,8 @@ export interface Sandbox {
   readonly isolation: Isolation;
   /** Returns what to run in its place. */
   confine(command: Command): Confined;
+  /** Returns what to run to have a command in a sandbox beside the service, with the rights that the service has. */
+  readonly enter: ((entry: Entry) => Entered) | undefined;
 }
 
 export interface Command {
@@ -40,6 +45,24 @@ export interface Confined {
   readonly input: number | undefined;
 }
 
+export interface Entry extends Pick<Command, 'words' | 'directory' | 'variables'> {
+  readonly hasOwnNetwork: boolean;
+  readonly terminal: { readonly columns: number; readonly rows: number } | undefined;
+  /** Of what runs outside. */
+  readonly marker: string;
+}
+
+/**
+ * Its descriptors from 3 on are a pipe, `Namespaces.all` and `input`, and 7 is `Namespaces.user` if there is one. The process stays
+ * outside and waits. Its only child runs the command, and has a UTS namespace which everything that the command starts is in, and
+ * nothing else. An empty line comes from the pipe when the command could run, and it runs when a line is written there. With a
+ * terminal, the name of that comes next, and each line of name, rows and columns resizes it.
+ */
+export interface Entered extends Pick<Confined, 'script' | 'words' | 'variables'> {
+  /** A file, which the caller closes after the start. */
+  readonly input: number;
+}
+
 /** Runs commands as ephd itself. */
 export const withoutSandbox = (because: string): Sandbox => ({
   isolation: { state: 'trusted', because },
@@ -50,4 +73,5 @@ export const withoutSandbox = (because: string): Sandbox => ({
     variables: { ...(cache !== undefined && cacheVariables(cache)), ...variables },
     input: undefined,
   }),
+  enter: undefined,
 });

@@ -45,6 +45,13 @@ export const deniedCalls = {
   userfaultfd: [323, 282],
 } as const satisfies Readonly<Record<string, readonly [x64: number, arm64: number]>>;
 
+const prctl = [157, 167] as const;
+const setsid = [112, 157] as const;
+
+/** What `enter-sandbox.pl` calls, in its order. */
+export const enteringCalls = (): readonly number[] =>
+  [deniedCalls.setns, deniedCalls.unshare, prctl, setsid].map(([x64, arm64]) => (process.arch === 'arm64' ? arm64 : x64));
+
 const architectures = {
   x64: { audit: 0xc000_003e, column: 0 },
   arm64: { audit: 0xc000_00b7, column: 1 },
