@@ -1,4 +1,5 @@
-import type { EnvironmentId, ProjectId } from './ids.ts';
+import { type EnvironmentId, type EventId, eventId, type ProjectId } from './ids.ts';
+import { redact, redactFields } from './redact.ts';
 
 export const eventTypes = [
   'environment.wanted',
@@ -12,6 +13,9 @@ export const eventTypes = [
   'outcome.failed',
   'ephd.started',
   'ephd.leading',
+  'audit.changed',
+  'audit.signed_in',
+  'audit.refused',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
@@ -24,3 +28,19 @@ export interface Event {
   readonly message: string;
   readonly details: { readonly [key: string]: string | number | boolean | null };
 }
+
+export interface StoredEvent extends Event {
+  readonly id: EventId;
+}
+
+/** Less than the id of every event. */
+export const beforeAllEvents = eventId('0'.repeat(16));
+
+export const isAudit = ({ type }: Event): boolean => type.startsWith('audit.');
+
+export const redactEvent = (event: Event): Event => ({
+  ...event,
+  message: redact(event.message),
+  // It keeps the shape of plain data.
+  details: redactFields(event.details) as Event['details'],
+});

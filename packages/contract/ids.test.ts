@@ -1,6 +1,16 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { commitSha, componentName, dnsLabel, environmentId, environmentName, projectId, providerName, revision } from './ids.ts';
+import {
+  commitSha,
+  componentName,
+  dnsLabel,
+  environmentId,
+  environmentName,
+  eventId,
+  projectId,
+  providerName,
+  revision,
+} from './ids.ts';
 
 const label63 = 'a'.repeat(63);
 
@@ -32,6 +42,7 @@ describe('an id', () => {
       ['0'.repeat(40), 'a1'.repeat(32)],
       ['', 'HEAD', '0'.repeat(39), '0'.repeat(41), 'G'.repeat(40), 'A'.repeat(40)],
     ],
+    ['an event id', eventId, ['0'.repeat(16), '1767600000500000'], ['', '1', '0'.repeat(17), '-'.repeat(16), ' '.repeat(16)]],
     ['a revision', revision, ['0'.repeat(16), 'f'.repeat(64)], ['', '0'.repeat(15), '0'.repeat(65), 'xyz']],
   ])('of the kind "%s" takes what it may be and names what it may not', (noun, make, good, bad) => {
     for (const text of good) expect(make(text)).toBe(text);

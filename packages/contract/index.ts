@@ -16,6 +16,7 @@ export * from './configuration/view.ts';
 export * from './environment.ts';
 export * from './errors.ts';
 export * from './event.ts';
+export * from './event-filter.ts';
 export * from './ids.ts';
 export * from './isolation.ts';
 export * from './layers.ts';
