@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Event, isEphError } from '@eph/contract';
+import { type Event, isAudit, isEphError } from '@eph/contract';
 import type { Cancel, Clock } from '@eph/engine/time/clock';
 
 export interface BufferedEvent {
@@ -19,14 +19,14 @@ export interface EventSink {
 
 /** Long enough to batch the events of one reconcile, too short to be noticed. */
 const gatherMs = 5;
-/** SQLite writes synchronously: so many take about 2 ms. */
+/** SQLite writes synchronously: so many take about 4 ms. */
 const maxBatchSize = 200;
 const minRetryMs = 100;
 const maxRetryMs = 5_000;
 
 /**
  * Keeps events until they are stored. Adding never waits: a full buffer drops the oldest event and counts it as lost,
- * because after an outage the latest events matter most.
+ * because after an outage the latest events matter most. Audit events are dropped only if there are no others.
  */
 export class EventBuffer {
   readonly #sink: EventSink;
@@ -39,6 +39,7 @@ export class EventBuffer {
   #writing: readonly BufferedEvent[] = [];
   #sequence = 0;
   #lost = 0;
+  #lostAudit = 0;
   #flushes: { readonly upTo: number; readonly done: () => void }[] = [];
   #draining = false;
   #cancelGather: Cancel | undefined;
@@ -57,19 +58,31 @@ export class EventBuffer {
     return this.#lost;
   }
 
+  get lostAudit(): number {
+    return this.#lostAudit;
+  }
+
   get buffered(): number {
     return this.#waiting.length + this.#writing.length;
   }
 
-  add(event: Event): void {
+  /** What is not stored yet, as far as the sink has answered. */
+  get content(): readonly BufferedEvent[] {
+    return [...this.#writing, ...this.#waiting];
+  }
+
+  /** Returns the sequence number of the event. */
+  add(event: Event): number {
     this.#sequence += 1;
+    const added = { sequence: this.#sequence, event };
     if (this.#closing) {
-      this.#lost += 1;
-      return;
+      this.#lose([added]);
+      return added.sequence;
     }
-    if (this.buffered >= this.#limit) this.#dropOldest();
-    this.#waiting.push({ sequence: this.#sequence, event });
+    this.#waiting.push(added);
+    if (this.buffered > this.#limit) this.#dropOldest();
     if (!this.#draining) this.#cancelGather ??= this.#clock.after(gatherMs, () => this.wake());
+    return added.sequence;
   }
 
   /** Call when the reachability of the sink changed, and once at the start. */
@@ -134,20 +147,25 @@ export class EventBuffer {
   #failed(batch: readonly BufferedEvent[], unreachable: boolean): 'settled' | 'unreachable' {
     const givenUp = this.#writing !== batch;
     if (!givenUp && (unreachable || batch.length > 1)) this.#waiting = [...batch, ...this.#waiting];
-    else if (!givenUp) this.#lost += 1;
+    else if (!givenUp) this.#lose(batch);
     // Smaller and smaller batches find the event that is not accepted.
     if (!unreachable) this.#batchSize = Math.max(1, Math.floor(batch.length / 2));
     return unreachable ? 'unreachable' : 'settled';
   }
 
   #dropOldest(): void {
-    this.#waiting.shift();
-    this.#lost += 1;
+    const first = this.#waiting.findIndex(({ event }) => !isAudit(event));
+    this.#lose(this.#waiting.splice(Math.max(0, first), 1));
     this.#settle();
   }
 
+  #lose(events: readonly BufferedEvent[]): void {
+    this.#lost += events.length;
+    this.#lostAudit += events.filter(({ event }) => isAudit(event)).length;
+  }
+
   #giveUp(): void {
-    this.#lost += this.buffered;
+    this.#lose(this.content);
     this.#writing = [];
     this.#waiting = [];
     this.#settle();
