@@ -1,11 +1,14 @@
-import type { Generated, Kysely, RawBuilder, Transaction } from 'kysely';
+import type { ColumnType, Kysely, RawBuilder, Transaction } from 'kysely';
+
+/** PostgreSQL returns 64 bits as text. */
+type BigInteger = ColumnType<number | string, number>;
 
 export interface Schema {
   readonly event: {
-    readonly id: Generated<number>;
+    readonly id: BigInteger;
     /** The store that wrote it and its sequence number, so that a batch that is written again is stored once. */
     readonly writer: string;
-    readonly sequence: number;
+    readonly sequence: BigInteger;
     readonly at: string;
     readonly type: string;
     readonly project: string | null;
@@ -33,8 +36,13 @@ export interface Backend {
   readonly nowMs: RawBuilder<number>;
   /** Connects on the first query. `lost` is called when an idle connection breaks. */
   open(lost: (error: unknown) => void): Session;
-  /** Until the transaction ends, other migrations wait or fail. */
-  lockMigrations(transaction: Transaction<Schema>): Promise<void>;
+  /**
+   * Until the transaction ends, others that lock the same wait or fail. If its client falls silent, the transaction ends
+   * within seconds.
+   */
+  lock(transaction: Transaction<Schema>, what: 'migrations' | 'events'): Promise<void>;
+  /** Whether the message of an event contains this text; the case of ASCII letters does not matter. */
+  messageContains(text: string): RawBuilder<boolean>;
   tables(db: Kysely<Schema>): Promise<readonly string[]>;
   /** Whether the database works and rejects this very statement. */
   isRejected(error: unknown): boolean;

@@ -1,15 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import type { EnvironmentId, Event, EventType, ProjectId } from '@eph/contract';
-import type { EventLog, EventLogHealth, EventQuery } from '@eph/engine/history/event-log';
+import {
+  type EnvironmentId,
+  type Event,
+  type EventId,
+  type EventType,
+  eventId,
+  type ProjectId,
+  redactEvent,
+  type StoredEvent,
+} from '@eph/contract';
+import type { EventLog, EventLogHealth, EventQuery, FollowEntry, FollowQuery } from '@eph/engine/history/event-log';
 import type { Clock } from '@eph/engine/time/clock';
-import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
+import type { Insertable, Kysely } from 'kysely';
 import type { Schema } from './backend.ts';
 import type { Database } from './database.ts';
 import { type BufferedEvent, EventBuffer } from './event-buffer.ts';
+import { type EventRow, selectEvents } from './event-query.ts';
+import { EventTail, type LoggedEvent } from './event-tail.ts';
+import { acceptable } from './postgres.ts';
 
 /** Longer texts are cut, so that the buffer has a limit in bytes too. */
 const maxTextLength = 8_192;
-/** Prunes after so many stored events, at most twice as many at a time: no statement takes long. */
+/** Prunes a type after so many stored events, at most twice as many at a time: no statement takes long. */
 const pruneEvery = 1_000;
 
 export interface SqlEventLogOptions {
@@ -20,13 +32,17 @@ export interface SqlEventLogOptions {
 
 export class SqlEventLog implements EventLog {
   readonly #database: Database;
+  readonly #clock: Clock;
   readonly #buffer: EventBuffer;
+  readonly #tail: EventTail;
   readonly #keepEvents: number;
   readonly #writer = randomUUID();
-  #storedSincePrune = 0;
+  /** How many events of a type were stored since it was pruned. */
+  readonly #unpruned = new Map<EventType, number>();
 
   constructor(database: Database, { clock, bufferLimit, keepEvents }: SqlEventLogOptions) {
     this.#database = database;
+    this.#clock = clock;
     this.#keepEvents = keepEvents;
     const write = (batch: readonly BufferedEvent[]): Promise<void> => this.#write(batch);
     const sink = {
@@ -36,101 +52,138 @@ export class SqlEventLog implements EventLog {
       write,
     };
     this.#buffer = new EventBuffer(sink, clock, bufferLimit);
+    const source = {
+      newest: () => this.#readNewest(),
+      read: (query: EventQuery) => this.#read(query),
+      buffered: () => this.#buffer.content,
+    };
+    this.#tail = new EventTail(source, clock);
   }
 
   append(event: Event): void {
-    this.#buffer.add(event);
+    const clean = cleanEvent(redactEvent(event));
+    this.#tail.appended(this.#buffer.add(clean), clean);
   }
 
-  async read({ environment, limit }: EventQuery): Promise<readonly Event[]> {
-    const rows = await this.#database.use((db) =>
-      db
-        .selectFrom('event')
-        .select(['at', 'type', 'project', 'environment', 'message', 'details'])
-        .$if(environment !== undefined, (query) => query.where('environment', '=', String(environment)))
-        .orderBy('id', 'desc')
-        // SQLite takes a negative limit as no limit.
-        .limit(Math.max(0, Math.trunc(limit)))
-        .execute(),
-    );
-    return rows.map(toEvent).toReversed();
+  async read(query: EventQuery): Promise<readonly StoredEvent[]> {
+    return (await this.#read(query)).map(({ event }) => event);
+  }
+
+  follow(query: FollowQuery, signal: AbortSignal): AsyncIterable<FollowEntry> {
+    return this.#tail.follow(query, signal);
   }
 
   health(): EventLogHealth {
     const { reachable, message } = this.#database;
-    return { reachable, buffered: this.#buffer.buffered, lost: this.#buffer.lost, message };
+    const { buffered, lost, lostAudit } = this.#buffer;
+    return { reachable, buffered, lost, lostAudit, message };
   }
 
   flush(): Promise<void> {
     return this.#buffer.flush();
   }
 
+  /** Call when the reachability of the database changed, and once at the start. */
   wake(): void {
     this.#buffer.wake();
+    if (this.#database.reachable) this.#tail.stored();
+    else this.#tail.lost(this.#database.message);
   }
 
-  close(graceMs: number): Promise<void> {
-    return this.#buffer.close(graceMs);
+  async close(graceMs: number): Promise<void> {
+    await this.#buffer.close(graceMs);
+    this.#tail.close();
+  }
+
+  async #read(query: EventQuery): Promise<readonly LoggedEvent[]> {
+    const { backend } = this.#database;
+    const rows = await this.#database.use((db) => selectEvents(db, backend, query, () => this.#clock.nextTurn()));
+    return rows.map((row) => ({ event: toEvent(row), sequence: row.writer === this.#writer ? Number(row.sequence) : undefined }));
+  }
+
+  #readNewest(): Promise<EventId> {
+    return this.#database.use(async (db) => toId((await selectNewest(db).executeTakeFirst())?.id ?? 0));
   }
 
   async #write(batch: readonly BufferedEvent[]): Promise<void> {
-    const rows = batch.map(({ sequence, event }) => ({ writer: this.#writer, sequence, ...toRow(event) }));
     await this.#database.use(async (db) => {
-      if (rows.length === 0) return;
-      await db
+      if (batch.length === 0) return;
+      await this.#insert(db, batch);
+      for (const { event } of batch) this.#unpruned.set(event.type, (this.#unpruned.get(event.type) ?? pruneEvery) + 1);
+      for (const [type, count] of this.#unpruned) {
+        if (count < pruneEvery) continue;
+        await prune(db, type, this.#keepEvents);
+        this.#unpruned.set(type, 0);
+      }
+    });
+    this.#tail.stored();
+  }
+
+  /**
+   * Ids grow in the order of commits: they are given under a lock that is held until the commit. The values of a sequence
+   * would not, since a transaction can commit after one with a greater value, and a reader that has seen the greater one
+   * would miss the other. They begin with the time, so that they also grow if the table is lost.
+   */
+  #insert(db: Kysely<Schema>, batch: readonly BufferedEvent[]): Promise<void> {
+    const { backend } = this.#database;
+    const builder = db.transaction().setIsolationLevel('read committed');
+    return builder.execute(async (transaction) => {
+      await backend.lock(transaction, 'events');
+      const { id, now } = await selectNewest(transaction)
+        .select(backend.nowMs.$castTo<number | string>().as('now'))
+        .executeTakeFirstOrThrow();
+      const first = Math.max(Number(id ?? 0) + 1, Number(now) * 1_000);
+      const rows = batch.map(({ sequence, event }, index) => ({
+        id: first + index,
+        writer: this.#writer,
+        sequence,
+        ...toRow(event),
+      }));
+      await transaction
         .insertInto('event')
         .values(rows)
         .onConflict((conflict) => conflict.columns(['writer', 'sequence']).doNothing())
         .execute();
-      this.#storedSincePrune += rows.length;
-      if (this.#storedSincePrune < pruneEvery) return;
-      await prune(db, this.#keepEvents);
-      this.#storedSincePrune = 0;
     });
   }
 }
 
-/** Counts by id. Ids have gaps after repeated batches, so slightly fewer events may be kept, never more. */
-const prune = async (db: Kysely<Schema>, keepEvents: number): Promise<void> => {
-  const newestToGo = db.selectFrom('event').select(({ fn }) => sql<number>`${fn.max('id')} - ${sql.lit(keepEvents)}`.as('id'));
-  await db
-    .deleteFrom('event')
-    .where('id', 'in', (from) =>
-      from
-        .selectFrom('event')
-        .select('id')
-        .where('id', '<=', newestToGo)
-        .orderBy('id')
-        .limit(2 * pruneEvery),
-    )
-    .execute();
+const selectNewest = (db: Kysely<Schema>) => db.selectFrom('event').select(({ fn }) => fn.max('id').as('id'));
+
+const prune = async (db: Kysely<Schema>, type: EventType, keepEvents: number): Promise<void> => {
+  const ofType = db.selectFrom('event').select('id').where('type', '=', type);
+  const newestToGo = ofType.orderBy('id', 'desc').limit(1).offset(keepEvents);
+  const some = ofType
+    .where('id', '<=', newestToGo)
+    .orderBy('id')
+    .limit(2 * pruneEvery);
+  await db.deleteFrom('event').where('id', 'in', some).execute();
 };
 
-const toRow = (event: Event): Omit<Insertable<Schema['event']>, 'writer' | 'sequence'> => ({
-  at: event.at,
-  type: event.type,
-  project: event.project,
-  environment: event.environment,
-  message: clean(event.message),
-  details: JSON.stringify(
-    Object.fromEntries(
-      Object.entries(event.details).map(([key, value]) => [clean(key), typeof value === 'string' ? clean(value) : value]),
-    ),
+/** Without fields that the table does not have. */
+const cleanEvent = ({ at, type, project, environment, message, details }: Event): Event => ({
+  at,
+  type,
+  project,
+  environment,
+  message: cleanText(message),
+  details: Object.fromEntries(
+    Object.entries(details).map(([key, value]) => [cleanText(key), typeof value === 'string' ? cleanText(value) : value]),
   ),
 });
 
-/** PostgreSQL accepts neither NUL nor lone surrogates. */
-const clean = (text: string): string => {
-  const short = text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text;
-  return short.toWellFormed().replaceAll('\0', '\uFFFD');
-};
+const cleanText = (text: string): string =>
+  acceptable(text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text);
 
-type EventRow = Pick<Selectable<Schema['event']>, 'at' | 'type' | 'project' | 'environment' | 'message'> & {
-  /** Text from SQLite, an object from PostgreSQL. */
-  readonly details: string | Event['details'];
-};
+const toRow = (event: Event): Omit<Insertable<Schema['event']>, 'id' | 'writer' | 'sequence'> => ({
+  ...event,
+  details: JSON.stringify(event.details),
+});
 
-const toEvent = ({ at, type, project, environment, message, details }: EventRow): Event => ({
+const toId = (id: number | string): EventId => eventId(String(id).padStart(16, '0'));
+
+const toEvent = ({ id, at, type, project, environment, message, details }: EventRow): StoredEvent => ({
+  id: toId(id),
   at,
   // Only `toRow` writes these columns, so the types are right.
   type: type as EventType,

@@ -40,6 +40,22 @@ const migrations: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    name: 'events by project, type and time',
+    up: async ({ schema }) => {
+      for (const [name, columns] of [
+        ['event_of_project', ['project', 'id']],
+        ['event_of_type', ['type', 'id']],
+        ['event_of_time', ['at']],
+      ] as const)
+        await schema
+          .createIndex(name)
+          .ifNotExists()
+          .on('event')
+          .columns([...columns])
+          .execute();
+    },
+  },
 ];
 
 const tables = ['event', 'coordination', 'migration'];
@@ -51,7 +67,7 @@ const tables = ['event', 'coordination', 'migration'];
 export const migrate = async (db: Kysely<Schema>, backend: Backend): Promise<void> => {
   if ((await readApplied(db, backend)) === migrations.length) return;
   await db.transaction().execute(async (transaction) => {
-    await backend.lockMigrations(transaction);
+    await backend.lock(transaction, 'migrations');
     const applied = await readApplied(transaction, backend);
     if (applied === 0) await createMigrationTable(transaction);
     for (const [index, migration] of migrations.entries()) {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EphError, type Event } from '@eph/contract';
+import { beforeAllEvents, EphError, type Event, type EventId } from '@eph/contract';
 import { describeEventLog } from '@eph/engine/history/event-log.contract';
 import { describeLease } from '@eph/engine/history/lease.contract';
 import { systemClock } from '@eph/engine/time/system-clock';
@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { postgres, type RunningPostgres } from '../../../test/parts/postgres.ts';
 import { type ScriptProcess, startScript } from '../../../test/parts/start-script.ts';
+import { expectOldEvents } from './old-events.contract.ts';
 import { createSqlStore, type SqlStoreOptions, type Store } from './store.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -37,6 +38,9 @@ const open = (url: string, options: Partial<SqlStoreOptions> = {}): Store => {
 const createWire = async (port: number) => {
   const ends = new Set<Socket>();
   let cut = false;
+  let cutBefore: { readonly text: string; readonly done: () => void } | undefined;
+  const held: (() => void)[] = [];
+  const pass = (act: () => void): void => void (cut ? held.push(act) : act());
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
     for (const [from, to] of [
@@ -44,9 +48,16 @@ const createWire = async (port: number) => {
       [far, near],
     ] as const) {
       ends.add(from);
-      from.on('data', (bytes) => to.write(bytes));
-      from.on('error', () => to.destroy());
-      from.on('close', () => to.destroy());
+      from.on('data', (bytes) => {
+        if (cutBefore !== undefined && bytes.includes(cutBefore.text)) {
+          cutNow();
+          cutBefore.done();
+          cutBefore = undefined;
+        }
+        pass(() => void to.write(bytes));
+      });
+      from.on('error', () => undefined);
+      from.on('close', () => pass(() => to.destroy()));
       if (cut) from.pause();
     }
   }).listen(0, '127.0.0.1');
@@ -55,14 +66,18 @@ const createWire = async (port: number) => {
     for (const end of ends) end.destroy();
     server.close();
   });
+  const cutNow = (): void => {
+    cut = true;
+    for (const end of ends) end.pause();
+  };
   return {
     port: (server.address() as AddressInfo).port,
-    cut: () => {
-      cut = true;
-      for (const end of ends) end.pause();
-    },
+    cut: cutNow,
+    /** Resolves when it was cut, before something with this text passed. */
+    cutBefore: (text: string) => new Promise<void>((done) => (cutBefore = { text, done })),
     mend: () => {
       cut = false;
+      for (const act of held.splice(0)) act();
       for (const end of ends) end.resume();
     },
   };
@@ -231,12 +246,123 @@ describeWith(postgres, 'on PostgreSQL', () => {
       expect(kept.length).toBeLessThanOrEqual(300 + 1_000);
     });
 
+    it('keeps the events of a database of the first version', async () => {
+      const url = await server.createDatabase();
+      await query(
+        url,
+        `create table event (id bigserial primary key, writer text not null, sequence bigint not null, at text not null,
+          type text not null, project text, environment text, message text not null, details jsonb not null,
+          constraint event_written_once unique (writer, sequence));
+        create index event_of_environment on event (environment, id);
+        create table coordination (key text primary key, holder text not null, expires_at bigint not null);
+        create table migration (number integer primary key, name text not null);
+        insert into migration values (1, 'events and coordination');
+        insert into event (writer, sequence, at, type, project, message, details) values
+          ('a', 1, '2026-01-05T08:00:00.000Z', 'status.changed', 'shop', 'old 1', '{}'),
+          ('a', 2, '2026-01-05T08:30:00.000Z', 'environment.removed', 'blog', 'old 2', '{"name":"x"}')`,
+      );
+      await expectOldEvents(open(url));
+    });
+
     it('stores details so that they can be asked for', async () => {
       const url = await server.createDatabase();
       const store = open(url);
       store.events.append({ ...event('held'), details: { due: 7 } });
       await store.events.flush();
       expect(await query(url, "select message from event where details ->> 'due' = '7'")).toEqual([{ message: 'held' }]);
+    });
+  });
+
+  describe('several writers', () => {
+    /** Reads page after page, as a client does that resumes after the last id it has seen. */
+    const readOn = (store: Store) => {
+      const seen: string[] = [];
+      let after: EventId = beforeAllEvents;
+      return {
+        seen,
+        read: async (): Promise<void> => {
+          const page = await store.events.read({ after, limit: 7 });
+          seen.push(...page.map(({ message }) => message));
+          after = page.at(-1)?.id ?? after;
+        },
+      };
+    };
+
+    const follow = (store: Store): string[] => {
+      const seen: string[] = [];
+      const abort = new AbortController();
+      onTestFinished(() => abort.abort());
+      const run = async (): Promise<void> => {
+        for await (const entry of store.events.follow({ after: beforeAllEvents }, abort.signal))
+          if (entry.kind === 'stored') seen.push(entry.event.message);
+      };
+      void run();
+      return seen;
+    };
+
+    const isLockAwaited = async (url: string): Promise<boolean> =>
+      (await query(url, "select from pg_locks where locktype = 'advisory' and not granted")).length > 0;
+
+    it('do not let a reader pass over an event that is committed late', async () => {
+      const wire = await createWire(server.port);
+      const url = await server.createDatabase();
+      const [slow, fast, other] = [open(url.replace(`:${server.port}/`, `:${wire.port}/`)), open(url), open(url)];
+      await Promise.all([slow, fast, other].map(({ events }) => events.read({ limit: 1 })));
+      const reader = readOn(other);
+      const followed = follow(other);
+      const isCut = wire.cutBefore('commit\0');
+      slow.events.append(event('first'));
+      await isCut;
+      fast.events.append(event('second'));
+      // On a slow machine, the transaction that was cut off has ended before this is seen.
+      await expect.poll(async () => (await isLockAwaited(url)) || fast.events.health().buffered === 0).toBe(true);
+      await reader.read();
+      wire.mend();
+      await Promise.all([slow.events.flush(), fast.events.flush()]);
+      await reader.read();
+      expect(reader.seen.toSorted()).toEqual(['first', 'second']);
+      await expect.poll(() => followed.toSorted()).toEqual(['first', 'second']);
+      expect([slow, fast].map(({ events }) => events.health().lost)).toEqual([0, 0]);
+    });
+
+    it('go on within seconds when one of them falls silent in the middle', async () => {
+      const wire = await createWire(server.port);
+      const url = await server.createDatabase();
+      const [silent, other] = [open(url.replace(`:${server.port}/`, `:${wire.port}/`)), open(url)];
+      await Promise.all([silent, other].map(({ events }) => events.read({ limit: 1 })));
+      const isCut = wire.cutBefore('insert into');
+      silent.events.append(event('late'));
+      await isCut;
+      other.events.append(event('in time'));
+      await other.events.flush();
+      expect(await messages(other)).toEqual(['in time']);
+      wire.mend();
+      await silent.events.flush();
+      expect(await messages(other)).toEqual(['in time', 'late']);
+    });
+
+    it('are read exactly once, in the order of ids, while they write', async () => {
+      const url = await server.createDatabase();
+      const writers = Array.from({ length: 4 }, () => open(url));
+      const reader = readOn(open(url));
+      const followed = follow(open(url));
+      const sent = writers.flatMap((_, writer) => Array.from({ length: 150 }, (_, index) => `${writer} ${index}`));
+      let isWriting = true;
+      const written = Promise.all(
+        writers.map(async ({ events }, writer) => {
+          for (let index = 0; index < 150; index += 1) {
+            events.append(event(`${writer} ${index}`));
+            if (index % (3 + writer) === 0) await events.flush();
+          }
+          await events.flush();
+        }),
+      ).finally(() => (isWriting = false));
+      while (isWriting || reader.seen.length < sent.length) await reader.read();
+      await written;
+      expect(reader.seen.toSorted()).toEqual(sent.toSorted());
+      expect(reader.seen).toEqual(await messages(open(url)));
+      await expect.poll(() => followed.length).toBe(sent.length);
+      expect(followed).toEqual(reader.seen);
     });
   });
 

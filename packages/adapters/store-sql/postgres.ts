@@ -8,8 +8,11 @@ const connectTimeoutMs = 5_000;
 const queryTimeoutMs = 5_000;
 const connections = 4;
 
-/** Arbitrary, but the same in every ephd. */
-const migrationLock = 7_384_627;
+/**
+ * Keys are arbitrary, but the same in every ephd. Without a limit, the transaction of an ephd that was cut off would keep
+ * the lock for hours. That of events is shorter than the time that others wait for it.
+ */
+const locks = { migrations: { key: 7_384_627, maxIdleMs: 30_000 }, events: { key: 7_384_628, maxIdleMs: 4_000 } };
 
 export const createPostgresBackend = (url: string): Backend => ({
   place: describeUrl(url),
@@ -34,9 +37,14 @@ export const createPostgresBackend = (url: string): Backend => ({
     const dialect = new PostgresDialect({ pool: () => Promise.resolve(createPool()) });
     return { db: new Kysely<Schema>({ dialect }), isCurrent: () => true };
   },
-  lockMigrations: async (transaction) => {
-    await sql`select pg_advisory_xact_lock(${sql.lit(migrationLock)})`.execute(transaction);
+  lock: async (transaction, what) => {
+    const { key, maxIdleMs } = locks[what];
+    await sql`
+      select set_config('idle_in_transaction_session_timeout', ${String(maxIdleMs)}, true),
+        pg_advisory_xact_lock(${sql.lit(key)})`.execute(transaction);
   },
+  // Other collations lower more than ASCII.
+  messageContains: (text) => sql<boolean>`strpos(lower(message collate "C"), lower(${acceptable(text)} collate "C")) > 0`,
   tables: async (db) => {
     const { rows } = await sql<{ tablename: string }>`
       select tablename from pg_catalog.pg_tables where schemaname = current_schema()`.execute(db);
@@ -46,6 +54,9 @@ export const createPostgresBackend = (url: string): Backend => ({
   isRejected: (error) => error instanceof DatabaseError && /^2[23]/.test(error.code ?? ''),
   explain,
 });
+
+/** PostgreSQL accepts neither NUL nor lone surrogates. */
+export const acceptable = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
 
 /** Host and database, without user and password. */
 const describeUrl = (url: string): string => {

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Event } from '@eph/contract';
+import { beforeAllEvents, type Event } from '@eph/contract';
+import type { EventQuery } from '@eph/engine/history/event-log';
 import { describeEventLog } from '@eph/engine/history/event-log.contract';
 import { describeLease } from '@eph/engine/history/lease.contract';
 import { systemClock } from '@eph/engine/time/system-clock';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expectOldEvents } from './old-events.contract.ts';
 import { createSqlStore, type SqlStoreOptions, type Store } from './store.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -212,6 +214,87 @@ describe('a store on SQLite', () => {
     expect(kept.length).toBeLessThanOrEqual(300 + 1_000);
     expect(kept).toEqual(sent.slice(-kept.length));
     expect(kept.length).toBeGreaterThanOrEqual(300);
+  });
+
+  it('keeps the events of a database of the first version', async () => {
+    const path = join(await createFolder(), 'eph.sqlite');
+    const old = new DatabaseSync(path);
+    old.exec(`
+      create table event (id integer primary key, writer text not null, sequence bigint not null, at text not null,
+        type text not null, project text, environment text, message text not null, details text not null,
+        constraint event_written_once unique (writer, sequence));
+      create index event_of_environment on event (environment, id);
+      create table coordination (key text primary key, holder text not null, expires_at bigint not null);
+      create table migration (number integer primary key, name text not null);
+      insert into migration values (1, 'events and coordination');
+      insert into event (writer, sequence, at, type, project, message, details) values
+        ('a', 1, '2026-01-05T08:00:00.000Z', 'status.changed', 'shop', 'old 1', '{}'),
+        ('a', 2, '2026-01-05T08:30:00.000Z', 'environment.removed', 'blog', 'old 2', '{"name":"x"}');`);
+    old.close();
+    await expectOldEvents(open(path));
+  });
+
+  it('gives greater ids when its file is lost', async () => {
+    const path = join(await createFolder(), 'eph.sqlite');
+    const store = open(path);
+    for (const message of ['a', 'b', 'c']) store.events.append(event(message));
+    await store.events.flush();
+    const [last] = await store.events.read({ limit: 1 });
+    await rm(path);
+    store.events.append(event('d'));
+    await store.events.flush();
+    expect(await store.events.read({ after: last?.id ?? beforeAllEvents, limit: 10 })).toMatchObject([{ message: 'd' }]);
+  });
+
+  it('keeps rare events however many frequent ones there are', async () => {
+    const store = open(join(await createFolder(), 'eph.sqlite'), { keepEvents: 100 });
+    for (let index = 0; index < 20; index += 1) store.events.append({ ...event(`audit ${index}`), type: 'audit.changed' });
+    for (let index = 0; index < 3_000; index += 1) store.events.append(event(`${index}`));
+    await store.events.flush();
+    expect(await store.events.read({ types: ['audit.'], limit: 100 })).toHaveLength(20);
+    expect((await store.events.read({ types: ['status.changed'], limit: 5_000 })).length).toBeLessThanOrEqual(100 + 1_000);
+  });
+
+  it('shows what another process stored within seconds', async () => {
+    const path = join(await createFolder(), 'eph.sqlite');
+    const [here, elsewhere] = [open(path), open(path)];
+    const abort = new AbortController();
+    onTestFinished(() => abort.abort());
+    const entries = here.events.follow({ after: beforeAllEvents }, abort.signal)[Symbol.asyncIterator]();
+    const next = entries.next();
+    elsewhere.events.append(event('from elsewhere'));
+    expect(await next).toMatchObject({ value: { kind: 'stored', event: { message: 'from elsewhere' } } });
+  });
+
+  it('drops a follower that is slow while nothing can be stored', async () => {
+    const folder = await createFolder();
+    const store = open(join(folder, 'missing', 'eph.sqlite'), { bufferLimit: 10 });
+    const entries = store.events.follow({ after: beforeAllEvents }, new AbortController().signal)[Symbol.asyncIterator]();
+    expect(await entries.next()).toMatchObject({ value: { kind: 'storage', reachable: false } });
+    for (let index = 0; index < 5_000; index += 1) store.events.append(event(`${index}`));
+    expect(await entries.next()).toEqual({ done: false, value: { kind: 'lagging' } });
+    expect(await entries.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it('ends following when it is closed', async () => {
+    const store = open(join(await createFolder(), 'eph.sqlite'));
+    const entries = store.events.follow({}, new AbortController().signal)[Symbol.asyncIterator]();
+    const next = entries.next();
+    await store.events.read({ limit: 1 });
+    await store[Symbol.asyncDispose]();
+    expect(await next).toEqual({ done: true, value: undefined });
+  });
+
+  it('finds text in a log that is longer than what is searched at once', async () => {
+    const store = open(join(await createFolder(), 'eph.sqlite'), { bufferLimit: 50_000 });
+    for (let index = 0; index < 25_000; index += 1) store.events.append(event(index % 9_000 === 0 ? `needle ${index}` : 'hay'));
+    await store.events.flush();
+    const find = async (query: Partial<EventQuery>): Promise<string[]> =>
+      (await store.events.read({ text: 'Needle', limit: 10, ...query })).map(({ message }) => message);
+    expect(await find({})).toEqual(['needle 0', 'needle 9000', 'needle 18000']);
+    expect(await find({ limit: 2 })).toEqual(['needle 9000', 'needle 18000']);
+    expect(await find({ limit: 2, after: beforeAllEvents })).toEqual(['needle 0', 'needle 9000']);
+    expect(await find({ text: 'hay', limit: 25_000 })).toHaveLength(24_997);
   });
 
   it('is not hurt by many that start at once', async () => {

@@ -35,7 +35,8 @@ export const createSqliteBackend = (path: string): Backend => ({
     };
   },
   // The transaction already holds the write lock.
-  lockMigrations: () => Promise.resolve(),
+  lock: () => Promise.resolve(),
+  messageContains: (text) => sql<boolean>`instr(lower(message), lower(${text})) > 0`,
   tables: async (db) => {
     const { rows } = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(db);
     return rows.map(({ name }) => name);
@@ -98,6 +99,11 @@ const openFile = (path: string): SqliteDatabase => {
 class ImmediateSqliteDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+
+  /** Some errors, such as a full disk, have ended the transaction: a rollback fails then, and would hide them. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await super.rollbackTransaction(connection).catch(() => undefined);
   }
 }
 

@@ -13,7 +13,7 @@ export interface SqlStoreOptions {
   readonly clock: Clock;
   readonly log?: Log;
   readonly bufferLimit?: number;
-  /** Approximate number of events to keep; 250,000 take about 80 MB. */
+  /** Approximate number of events of each type to keep; 100,000 take about 60 MB. */
   readonly keepEvents?: number;
   readonly lease?: LeaseTiming;
 }
@@ -34,7 +34,7 @@ const defaultTiming: LeaseTiming = { ttlMs: 10_000, renewMs: 3_000 };
 const closeGraceMs = 2_000;
 
 export const createSqlStore = (options: SqlStoreOptions): Store => {
-  const { location, clock, log, bufferLimit = 10_000, keepEvents = 250_000, lease = defaultTiming } = options;
+  const { location, clock, log, bufferLimit = 10_000, keepEvents = 100_000, lease = defaultTiming } = options;
   const backend = 'sqlite' in location ? createSqliteBackend(location.sqlite) : createPostgresBackend(location.postgres);
   let lostBefore = 0;
   const database = new Database(backend, (reachable, message) => {
@@ -51,6 +51,9 @@ export const createSqlStore = (options: SqlStoreOptions): Store => {
     lease: new SqlLease(database, clock, lease),
     [Symbol.asyncDispose]: async () => {
       await events.close(closeGraceMs);
+      const { lost, lostAudit } = events.health();
+      if (lost > lostBefore) log?.warn({ lost: lost - lostBefore, lostAudit }, 'events were not stored');
+      lostBefore = lost;
       await database.close(clock, closeGraceMs);
     },
   };
