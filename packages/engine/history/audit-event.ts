@@ -1,0 +1,35 @@
+import type { EnvironmentId, Event, ProjectId } from '@eph/contract';
+
+/** What somebody did or tried to do, by a request. */
+export interface AuditRecord {
+  readonly at: string;
+  readonly what: 'change' | 'sign-in';
+  /** Issuer and subject. Null if the request did not prove who sent it. */
+  readonly person: string | null;
+  readonly how: 'token' | 'session' | 'loopback' | 'none';
+  /** The id of the token, never the token. */
+  readonly tokenId: string | null;
+  readonly permission: string;
+  readonly method: string;
+  /** The pattern, such as `/api/v1/environments/{id}/release`. */
+  readonly route: string;
+  readonly project: ProjectId | null;
+  readonly environment: EnvironmentId | null;
+  /** That of the environment. */
+  readonly name: string | null;
+  readonly outcome: 'done' | 'refused' | 'failed';
+  /** Why it was refused or failed. */
+  readonly reason: string | null;
+  readonly requestId: string;
+  readonly address: string;
+}
+
+/** Refusals have a type of their own, so that a flood of them does not push out what was done. */
+export const createAuditEvent = ({ at, what, project, environment, ...details }: AuditRecord): Event => {
+  const { person, method, route, name, outcome, reason } = details;
+  const type = outcome === 'refused' ? 'audit.refused' : what === 'sign-in' ? 'audit.signed_in' : 'audit.changed';
+  const target = name ?? project;
+  const request = `${method} ${route}${target === null ? '' : ` for ${target}`}`;
+  const message = `${person ?? 'somebody'}: ${request}: ${outcome}${reason === null ? '' : `, ${reason}`}`;
+  return { at, type, project, environment, message, details: { what, ...details } };
+};
