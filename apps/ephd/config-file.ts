@@ -1,17 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import {
+  accessRules,
   closest,
   dnsLabel,
   environmentConfigSchema,
   labelValue,
   labelValueMessage,
   type PlacedConfig,
+  type PlacedRule,
   type Places,
   type Policy,
   parseDocument,
+  placeRules,
   policySchema,
   printFault,
+  projectLabel,
   registerSecret,
   type ServerVariables,
   serverVariableName,
@@ -20,7 +24,8 @@ import {
 import { forkModes } from '@eph/engine/desired/forks';
 import { checkTemplate } from '@eph/engine/report/comment-texts';
 import { z } from 'zod';
-import { type CreateServer, isMap, type ReadSecret } from './forge-types/forge-type.ts';
+import { keysForm, parseKeys } from './access/keys.ts';
+import { type CreateServer, isMap, type ReadSecret, secret } from './forge-types/forge-type.ts';
 import { type ForgeTypeName, forgeSchema, forgeTypes } from './forge-types.ts';
 import { faultOfLink } from './links.ts';
 import { providerSchema } from './provider-types.ts';
@@ -62,6 +67,7 @@ const projectSettings = {
   trusted: z.boolean().default(false),
   network: z.enum(['own', 'shared']).default('shared'),
   comments: z.boolean().default(true),
+  labels: z.array(projectLabel).default([]),
   texts: z
     .record(z.string(), z.string())
     .superRefine((texts, context) => {
@@ -113,6 +119,8 @@ const configuration = z
     { when: isMap },
   );
 
+const access = z.strictObject({ keys: secret.optional(), rules: accessRules.default([]) });
+
 const link = text.superRefine((template, context) => {
   const message = faultOfLink(template);
   if (message !== undefined) context.addIssue({ code: 'custom', message });
@@ -133,6 +141,7 @@ const fileSchema = z.strictObject({
     .optional(),
   log_level: z.enum(logLevels).optional(),
   links: z.strictObject({ logs: link.optional(), dashboard: link.optional() }).optional(),
+  access: access.optional(),
   configuration: configuration.optional(),
   policy: policySchema.optional(),
   providers: z
@@ -163,7 +172,8 @@ type Resolved<T> = Omit<T, 'variables' | 'forge'> & {
 
 /** What the file says, with everything that its variables stand for. */
 export interface ConfigFile
-  extends Omit<z.output<typeof fileSchema>, 'configuration' | 'policy' | 'forges' | 'projects' | 'organisations'> {
+  extends Omit<z.output<typeof fileSchema>, 'access' | 'configuration' | 'policy' | 'forges' | 'projects' | 'organisations'> {
+  readonly access: { readonly keys: ServerVariables[string] | undefined; readonly rules: readonly PlacedRule[] };
   readonly configuration: Omit<z.output<typeof configuration>, 'documents'> | undefined;
   readonly documents: readonly PlacedConfig[];
   readonly policy: Policy | undefined;
@@ -180,7 +190,14 @@ export interface ConfiguredForge {
   readonly webhookSecret: ServerVariables[string] | undefined;
 }
 
-export const noFile: ConfigFile = { configuration: undefined, documents: [], policy: undefined, projects: [], organisations: [] };
+export const noFile: ConfigFile = {
+  access: { keys: undefined, rules: [] },
+  configuration: undefined,
+  documents: [],
+  policy: undefined,
+  projects: [],
+  organisations: [],
+};
 
 /** Reads the file that `shown` names to people; what is wrong with it goes to `faults`, every fault with its place. */
 export const readConfigFile = (path: string, shown: string, environment: Environment, faults: string[]): ConfigFile => {
@@ -201,7 +218,7 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
     const place = places.at(at) ?? { line: 1, column: 1 };
     faults.push(printFault({ file: shown, ...place, path: at.join('.'), message }));
   };
-  const { configuration: settings, policy, forges, projects, organisations, ...rest } = value;
+  const { access, configuration: settings, policy, forges, projects, organisations, ...rest } = value;
   const { documents: configs = [], ...repository } = settings ?? {};
   const documents = configs.map((config, index) => ({
     config,
@@ -214,8 +231,13 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
   findDocumentConflicts(documents, blame);
   const known = readForges(forges, environment, within(blame, 'forges'));
   findPathConflicts(value, known, blame);
+  findUnknownLabels(value, blame);
   return {
     ...rest,
+    access: {
+      keys: access?.keys && readAccessKeys(access.keys.from, environment, within(blame, 'access', 'keys')),
+      rules: placeRules(access?.rules ?? [], { file: basename(path), places, at: ['access', 'rules'] }),
+    },
     configuration: settings === undefined ? undefined : repository,
     documents,
     policy: policy === undefined ? undefined : toPolicy(policy, basename(path), places),
@@ -273,6 +295,22 @@ const findPathConflicts = (
     if (owner.includes('/') && !mayNest(forges.get(forge))) blame(['organisations', index, 'owner'], message);
 };
 
+/** A misspelt label under `except` would leave nothing out. */
+const findUnknownLabels = (
+  { access, projects, organisations }: Pick<z.output<typeof fileSchema>, 'access' | 'projects' | 'organisations'>,
+  blame: Blame,
+): void => {
+  const known = [...new Set([...projects, ...organisations].flatMap(({ labels }) => labels))];
+  for (const [index, rule] of (access?.rules ?? []).entries())
+    for (const key of ['labels', 'except'] as const)
+      for (const [at, label] of (rule[key] ?? []).entries()) {
+        if (known.includes(label)) continue;
+        const near = closest(label, known);
+        const hint = near === undefined ? `known are ${known.join(', ') || 'none'}` : `did you mean ${near}?`;
+        blame(['access', 'rules', index, key, at], `no project here has the label ${label}; ${hint}`);
+      }
+};
+
 /** One that is not known has been reported already. */
 const mayNest = (forge: ConfiguredForge | undefined): boolean => forge === undefined || forgeTypes[forge.type].nestedOwners;
 
@@ -313,6 +351,13 @@ const readForges = (
   );
 };
 
+const readAccessKeys = (name: string, environment: Environment, blame: Blame): SecretVariable => {
+  const value = environment[name] ?? '';
+  if (value === '') blame([], `ephd was started without a value for the variable ${name}; set it to ${keysForm}`);
+  else if (parseKeys(value) === undefined) blame([], `the variable ${name} must be ${keysForm}`);
+  return new SecretVariable(value);
+};
+
 const findForge = (name: string, forges: ReadonlyMap<string, ConfiguredForge>, blame: Blame): ConfiguredForge | undefined => {
   const forge = forges.get(name);
   const near = closest(name, [...forges.keys()]);
@@ -339,7 +384,7 @@ const readVariables = (
 };
 
 /** Shows its value to whoever asks for it, and to nobody who prints it. */
-class SecretVariable {
+export class SecretVariable {
   readonly secret = true;
   readonly #value: string;
 

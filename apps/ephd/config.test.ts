@@ -212,6 +212,7 @@ describe('projects', () => {
       baseBranches: [],
       trusted: false,
       network: 'shared',
+      labels: [],
       comments: true,
       texts: {},
       repository: 'shop',
@@ -484,6 +485,85 @@ describe('the configuration of the platform', () => {
     ],
   ])('is refused with %s', (_, content, fault) => {
     expect(faultsIn(content)).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
+describe('access', () => {
+  const key = 'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA=';
+  const other = 'EjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJCrze8=';
+  const labelled = 'projects: [{ name: shop, location: shop.git, labels: [payments, web] }]\n';
+
+  it('has no rules and keys in the data folder unless told', () => {
+    expect(readFile(project).access).toEqual({ keys: undefined, rules: [] });
+    expect(read(['--project', 'shop.git'])).toMatchObject({ access: { keys: undefined, rules: [] } });
+  });
+
+  it('has rules that know their place, and projects with labels', () => {
+    const config = readFile(
+      `access:\n  rules:\n    - { who: { group: ops }, role: admin }\n    - who: { ci: acme/shop }\n      role: viewer\n      except: [payments]\n${labelled}`,
+    );
+    expect(config.access.rules).toEqual([
+      { who: [{ group: 'ops' }], role: 'admin', projects: undefined, labels: undefined, except: [], place: 'ephd.yaml:3' },
+      {
+        who: [{ ci: 'acme/shop' }],
+        role: 'viewer',
+        projects: undefined,
+        labels: undefined,
+        except: ['payments'],
+        place: 'ephd.yaml:4',
+      },
+    ]);
+    expect(config.projects).toMatchObject([{ id: 'shop', labels: ['payments', 'web'] }]);
+  });
+
+  it('has labels for all repositories of an organisation', () => {
+    const text = `forges: { work: { type: gitea, url: "https://git.example.org", token: { from: T } } }
+organisations: [{ forge: work, owner: acme, labels: [acme] }]
+access: { rules: [{ who: { group: a }, role: viewer, labels: [acme] }] }
+`;
+    expect(readFile(text, { T: 'a-secret-token' }).organisations).toMatchObject([{ labels: ['acme'] }]);
+  });
+
+  it.each([
+    [
+      'rules: [{ who: { group: a }, role: viewer, labels: [paymens] }]',
+      'no project here has the label paymens; did you mean payments?',
+    ],
+    ['rules: [{ who: { group: a }, deny: true, except: [x] }]', 'no project here has the label x; known are payments, web'],
+    ['rules: [{ who: { group: a }, role: admin, projects: [shop] }]', 'must be left out: an admin has all projects'],
+    ['rule: []', 'unknown key; did you mean "rules"?'],
+    ['keys: abc', 'access.keys: must be a map of keys and values'],
+    ['keys: { from: KEYS }', 'access.keys: ephd was started without a value for the variable KEYS; set it to one or two keys'],
+  ])('refuses %s', (access, fault) => {
+    expect(faultsIn(`access: { ${access} }\n${labelled}`)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it('takes keys from a variable, and shows them to nobody', () => {
+    const config = readFile(`access: { keys: { from: KEYS } }\n${project}`, { KEYS: `${key} ${other}` });
+    expect(config.access.keys?.value).toBe(`${key} ${other}`);
+    expect(inspect(config, { depth: 9 })).not.toContain(key);
+    expect(redact(`the second is ${other}`)).toBe('the second is ***');
+    expect(read(['--project', 'shop.git'], { EPH_ACCESS_KEYS: key })).toMatchObject({ access: { keys: { value: key } } });
+  });
+
+  it.each(['short', `${key} ${key} ${key}`, key.slice(1), `${key} x`, key.replace('q', '*')])('refuses the keys %j', (keys) => {
+    expect(faultsOf(['--project', 'a.git'], { EPH_ACCESS_KEYS: keys })).toContain(
+      'EPH_ACCESS_KEYS must be one or two keys of 32 bytes',
+    );
+    const [fault = ''] = faultsIn(`access: { keys: { from: KEYS } }\n${project}`, { KEYS: keys });
+    expect(fault).toContain('ephd.yaml:1:11: access.keys: the variable KEYS must be one or two keys of 32 bytes');
+    expect(fault).not.toContain(keys);
+  });
+
+  it('needs keys from outside with a database', () => {
+    const database = { DATABASE_URL: 'postgres://eph@db/eph' };
+    const sentence = 'with a database, the keys of API tokens must not be in the data folder: set EPH_ACCESS_KEYS, or';
+    expect(faultsOf(['--project', 'a.git'], database)).toContain(sentence);
+    expect(faultsIn(`database_url: postgres://eph@db/eph\n${project}`)).toEqual([expect.stringContaining(sentence)]);
+    expect(faultsOf(['--project', 'a.git'], { ...database, EPH_ACCESS_KEYS: key })).toBe('no fault');
+    expect(readFile(`access: { keys: { from: KEYS } }\n${project}`, { ...database, KEYS: key })).toMatchObject({
+      databaseUrl: database.DATABASE_URL,
+    });
   });
 });
 

@@ -6,6 +6,7 @@ import {
   dnsLabel,
   EphError,
   type PlacedConfig,
+  type PlacedRule,
   type Policy,
   type ProjectId,
   type ProviderName,
@@ -17,6 +18,7 @@ import {
 import type { ForkMode } from '@eph/engine/desired/forks';
 import type { CommentTemplate } from '@eph/engine/report/comment-texts';
 import { z } from 'zod';
+import { keysForm, parseKeys } from './access/keys.ts';
 import {
   type ConfigFile,
   type ConfiguredForge,
@@ -28,6 +30,7 @@ import {
   port,
   providerName as providerNames,
   readConfigFile,
+  SecretVariable,
 } from './config-file.ts';
 import type { LinkTemplates } from './links.ts';
 import { type ProviderSettings, providerTypes } from './provider-types.ts';
@@ -40,6 +43,11 @@ export interface Config {
   readonly api: { readonly host: string; readonly port: number };
   readonly gateway: { readonly port: number; readonly domain: string };
   readonly databaseUrl: string | undefined;
+  readonly access: {
+    /** Keys of tokens, for `parseKeys`; undefined where they are in the data folder. */
+    readonly keys: ServerVariables[string] | undefined;
+    readonly rules: readonly PlacedRule[];
+  };
   readonly workers: number;
   readonly deletionBound: { readonly atLeast: number; readonly share: number };
   readonly logLevel: LogLevel;
@@ -80,6 +88,8 @@ export interface ConfiguredProject {
   /** It may run as ephd itself, where a provider has no sandbox. */
   readonly trusted: boolean;
   readonly network: Sandboxed['network'];
+  /** What rules of access know it by, besides its name. */
+  readonly labels: readonly string[];
   /** Whether pull requests get comments. */
   readonly comments: boolean;
   /** Its own words for them. */
@@ -95,7 +105,7 @@ export interface ConfiguredProject {
 export interface ConfiguredOrganisation
   extends Pick<
     ConfiguredProject,
-    'forks' | 'baseBranches' | 'trusted' | 'network' | 'comments' | 'texts' | 'team' | 'variables'
+    'forks' | 'baseBranches' | 'trusted' | 'network' | 'labels' | 'comments' | 'texts' | 'team' | 'variables'
   > {
   readonly forge: ConfiguredForge;
   readonly owner: string;
@@ -113,6 +123,7 @@ export const plainProject = (id: ProjectId, location: string): ConfiguredProject
   baseBranches: [],
   trusted: true,
   network: 'shared',
+  labels: [],
   comments: true,
   texts: {},
   repository: id,
@@ -161,7 +172,8 @@ Options
   --log-level <level>       debug, info, warn, error or silent     EPH_LOG_LEVEL
   --help
 
-DATABASE_URL, or database_url in the file, keeps history in PostgreSQL and lets several ephd share the work.
+DATABASE_URL, or database_url in the file, keeps history in PostgreSQL and lets several ephd share the work. It needs
+EPH_ACCESS_KEYS, or access.keys in the file: the keys of API tokens, the same for all of them.
 A flag wins over a variable, a variable over the file.`;
 
 /** Puts flags, variables and the file together. Throws `config.invalid` with every fault at once, or returns `help`. */
@@ -177,6 +189,7 @@ export const readConfig = (args: readonly string[], environment: Environment): C
   const file = path === undefined ? noFile : readConfigFile(path, configPath ?? path, environment, faults);
   const base = path === undefined ? here : dirname(path);
   const projects = collectProjects(flags['project'], file, { here, base }, faults);
+  const databaseUrl = environment['DATABASE_URL'] || file.database_url;
   const config: Config = {
     dataFolder:
       resolveIn(here, setting('data', 'EPH_DATA', z.string())) ?? resolveIn(base, file.data) ?? defaultDataFolder(environment),
@@ -185,7 +198,8 @@ export const readConfig = (args: readonly string[], environment: Environment): C
       port: setting('gateway-port', 'EPH_GATEWAY_PORT', portText) ?? file.gateway?.port ?? 7080,
       domain: file.gateway?.domain ?? 'localhost',
     },
-    databaseUrl: environment['DATABASE_URL'] || file.database_url,
+    databaseUrl,
+    access: { keys: readKeys(file, databaseUrl, environment, faults), rules: file.access.rules },
     workers: file.workers ?? 8,
     deletionBound: { atLeast: file.deletion_bound?.at_least ?? 5, share: file.deletion_bound?.share ?? 0.2 },
     logLevel: setting('log-level', 'EPH_LOG_LEVEL', logLevelText) ?? file.log_level ?? 'info',
@@ -228,6 +242,23 @@ const settingsOf =
     if (!parsed.success) faults.push(`${name} ${JSON.stringify(given)}: ${parsed.error.issues[0]?.message}`);
     return parsed.data;
   };
+
+/** Several ephd with one database accept the tokens of each other, so their keys cannot be in the data folder of one. */
+const readKeys = (
+  { access }: ConfigFile,
+  databaseUrl: string | undefined,
+  environment: Environment,
+  faults: string[],
+): Config['access']['keys'] => {
+  if (access.keys !== undefined) return access.keys;
+  const value = environment['EPH_ACCESS_KEYS'] || undefined;
+  if (value !== undefined && parseKeys(value) === undefined) faults.push(`EPH_ACCESS_KEYS must be ${keysForm}`);
+  if (value === undefined && databaseUrl !== undefined)
+    faults.push(
+      `with a database, the keys of API tokens must not be in the data folder: set EPH_ACCESS_KEYS, or the variable that access.keys in the file names, to ${keysForm}; every ephd on this database needs the same keys`,
+    );
+  return value === undefined ? undefined : new SecretVariable(value);
+};
 
 const locateRepository = ({ configuration }: ConfigFile, base: string): PlatformConfiguration['repository'] => {
   const { repository, branch = 'main', environment } = configuration ?? {};

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventListSchema } from '@eph/contract';
@@ -22,6 +23,8 @@ const health = async (harness: EphdHarness): Promise<Health> => JSON.parse((awai
 
 const eventTypes = async (harness: EphdHarness): Promise<readonly string[]> =>
   (await harness.read('/api/v1/events', eventListSchema)).events.map((one) => one.type);
+
+const accessKey = randomBytes(32).toString('base64');
 
 /** A full lifecycle, with a request through the gateway. */
 const runLifecycle = async (harness: EphdHarness, branch: string): Promise<void> => {
@@ -65,7 +68,7 @@ describeWith(postgres, 'history in PostgreSQL', () => {
 
   it('survives a restart, after which ephd leads again', async () => {
     await using harness = await EphdHarness.create();
-    const env = { DATABASE_URL: await server.createDatabase() };
+    const env = { DATABASE_URL: await server.createDatabase(), EPH_ACCESS_KEYS: accessKey };
     const ephd = await harness.start({ env });
     await eventually('it leads', async () => (await health(harness)).leadership.state === 'leading');
     await runLifecycle(harness, 'preview/one');
@@ -80,7 +83,7 @@ describeWith(postgres, 'history in PostgreSQL', () => {
 
   it('may be unreachable at the start and later: environments are not affected', { timeout: 120_000 }, async () => {
     await using harness = await EphdHarness.create();
-    const env = { DATABASE_URL: await server.createDatabase() };
+    const env = { DATABASE_URL: await server.createDatabase(), EPH_ACCESS_KEYS: accessKey };
     await server.halt();
     await harness.start({ env });
     await eventually('it works without', async () => (await health(harness)).leadership.leading === true);
@@ -110,7 +113,7 @@ describeWith(postgres, 'history in PostgreSQL', () => {
   it('elects one of two ephd as leader; the other takes over when it is killed', { timeout: 120_000 }, async () => {
     await using first = await EphdHarness.create();
     await using second = await EphdHarness.create();
-    const env = { DATABASE_URL: await server.createDatabase() };
+    const env = { DATABASE_URL: await server.createDatabase(), EPH_ACCESS_KEYS: accessKey };
     const projects = [first.repository.path];
     const leader = await first.start({ env, projects });
     await eventually('the first leads', async () => (await health(first)).leadership.state === 'leading');

@@ -28,6 +28,7 @@ export const startDemoEphd = (
       api: { host: '127.0.0.1', port: 0 },
       gateway: { port: 0, domain: 'localhost' },
       databaseUrl: undefined,
+      access: { keys: undefined, rules: [] },
       workers: 4,
       links: {},
       deletionBound: { atLeast: 5, share: 0.2 },

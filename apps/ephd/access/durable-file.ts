@@ -1,0 +1,42 @@
+import { constants } from 'node:fs';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** What JSON a file holds; undefined where there is no file. What is not JSON is read as a text. */
+export const readJson = async (path: string): Promise<unknown> => {
+  try {
+    const text = await readFile(path, 'utf8');
+    return parseOr(text);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+
+const parseOr = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // No schema here accepts a text, so the reader refuses it with its own sentence.
+    return text;
+  }
+};
+
+/**
+ * Replaces a file, so that after a crash or a power failure either the old or the new content is there. Resolves when the
+ * new content is on the disk. Only the user of ephd can read it.
+ */
+export const writeDurably = async (path: string, content: unknown): Promise<void> => {
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const fresh = `${path}.new`;
+  // One that was left by a kill is written again. Neither `open` nor `rename` follows a link.
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+  await using file = await open(fresh, flags, 0o600);
+  await file.writeFile(`${JSON.stringify(content, null, 2)}\n`);
+  await file.sync();
+  await rename(fresh, path);
+  // The new name is an entry of the folder.
+  await using entries = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  await entries.sync();
+};

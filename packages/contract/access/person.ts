@@ -1,0 +1,21 @@
+import { z } from 'zod';
+
+/** Somebody, or a machine, as the issuer of their account knows them. Names and addresses can pass to somebody else; these do not. */
+export interface Person {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** The issuer has no `#`, so the first one ends it. */
+const form = /^([^\s#]+)#(\S(?:\P{Cc}*\S)?)$/u;
+
+/** `<issuer>#<subject>`, as files and tokens write a person. */
+export const personText = z.string().max(600).regex(form, 'must be <issuer>#<subject>, such as https://id.example.com#4711');
+
+export const printPerson = ({ issuer, subject }: Person): string => `${issuer}#${subject}`;
+
+/** Undefined where the text is not one that `printPerson` makes. */
+export const parsePerson = (text: string): Person | undefined => {
+  const [, issuer, subject] = form.exec(text) ?? [];
+  return issuer === undefined || subject === undefined || text.length > 600 ? undefined : { issuer, subject };
+};
