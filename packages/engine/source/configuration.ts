@@ -47,12 +47,12 @@ export class Configuration {
   get state(): ConfigurationState {
     const { reader } = this.#options;
     const { state, faults } = this.#check(reader === undefined ? [] : [reader.cluster]);
-    const ofProjects = reader?.projects.flatMap((reading) => reading.faults) ?? [];
+    const others = reader === undefined ? [] : [reader.rules, ...reader.projects].flatMap((reading) => reading.faults);
     return {
-      // A fault in the file of one project concerns no other.
-      state: state === 'current' && ofProjects.length > 0 ? 'last-good' : state,
+      // A fault in the file of one project, or in the rules of access, concerns no other.
+      state: state === 'current' && others.length > 0 ? 'last-good' : state,
       commit: reader?.head ?? null,
-      faults: [...faults, ...ofProjects],
+      faults: [...faults, ...others],
     };
   }
 
@@ -93,7 +93,7 @@ export class Configuration {
     return { view, parts: [...verdict, ...shared, ...own.map(({ config }) => config.overrides)] };
   }
 
-  #check(readings: readonly FileReading<ClusterConfig | ProjectConfig>[]): Omit<ConfigurationState, 'commit'> {
+  #check(readings: readonly FileReading<PlacedConfig<ClusterConfig | ProjectConfig>>[]): Omit<ConfigurationState, 'commit'> {
     const { documents, reader } = this.#options;
     if (reader === undefined) return { state: documents.length === 0 ? 'none' : 'current', faults: [] };
     const { headFault } = reader;

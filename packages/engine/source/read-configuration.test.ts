@@ -28,6 +28,7 @@ const shop: ProjectKey = { repository: 'acme', project: 'shop' };
 const blog: ProjectKey = { repository: 'acme', project: 'blog' };
 const shopFile = 'dev/apps/acme/shop/env.yaml';
 const blogFile = 'dev/apps/acme/blog/env.yaml';
+const rulesFile = 'dev/access.yaml';
 
 const plain = { 'dev/env.yaml': cluster('{ defaults: { Deployment: { replicas: 3 } } }') };
 
@@ -135,7 +136,7 @@ describe('the configuration repository', () => {
     );
     const desk = new Desk({ ...plain, ...strangers });
     expect(await desk.look()).toMatchObject({ state: 'current' });
-    expect(desk.asked.toSorted()).toEqual([blogFile, shopFile, 'dev/env.yaml', 'head']);
+    expect(desk.asked.toSorted()).toEqual([rulesFile, blogFile, shopFile, 'dev/env.yaml', 'head']);
   });
 
   it.each(['..', '.', 'a/b', '', '-', 'a\\b', '~', 'a b'])('has no folder called %j', (name) => {
@@ -177,6 +178,68 @@ describe('a project that joins later', () => {
     expect(desk.configuration.state.state).toBe('last-good');
     desk.reader.setProjects([blog]);
     expect(desk.configuration.state).toMatchObject({ state: 'current', faults: [] });
+  });
+});
+
+describe('rules of access', () => {
+  const viewers = 'rules:\n  - { who: { group: team }, role: viewer }\n';
+  const listIn = ({ reader: { rules } }: Desk) => (rules.state === 'read' ? rules.document : undefined);
+
+  it('are not known before the first reading', () => {
+    expect(new Desk().reader.rules).toEqual({ state: 'unread', faults: [] });
+  });
+
+  it('are none where there is no file', async () => {
+    const desk = new Desk();
+    await desk.look();
+    expect(desk.reader.rules).toEqual({ state: 'read', document: undefined, faults: [] });
+  });
+
+  it('come with their file and line', async () => {
+    const desk = new Desk({ ...plain, [rulesFile]: viewers });
+    await desk.look();
+    expect(desk.reader.rules).toMatchObject({
+      document: [{ who: [{ group: 'team' }], role: 'viewer', place: 'dev/access.yaml:2' }],
+    });
+  });
+
+  it('stay the same list while they are equal, and change no environment', async () => {
+    const desk = new Desk({ ...plain, [rulesFile]: viewers });
+    const view = await desk.look();
+    const before = listIn(desk);
+    desk.push({ ...plain, [rulesFile]: `${viewers}# more\n` });
+    expect((await desk.look()).mark).toBe(view.mark);
+    expect(listIn(desk)).toBe(before);
+    desk.push({ ...plain, [rulesFile]: viewers.replace('viewer', 'operator') });
+    expect((await desk.look()).mark).toBe(view.mark);
+    expect(desk.reader.rules).toMatchObject({ document: [{ role: 'operator' }] });
+  });
+
+  it('stay in force while the file is at fault, which concerns no environment', async () => {
+    const desk = new Desk({ ...plain, [rulesFile]: viewers });
+    await desk.look();
+    desk.push({ ...plain, [rulesFile]: viewers.replace('viewer', 'admin') });
+    expect(await desk.look()).toMatchObject({ state: 'current', faults: [] });
+    const fault = 'dev/access.yaml:2:29: rules.0.role: admin is given only by access.rules in the file of ephd';
+    expect(desk.reader.rules).toMatchObject({
+      document: [{ role: 'viewer' }],
+      faults: [{ code: 'config.invalid', message: fault }],
+    });
+    expect(desk.configuration.state).toMatchObject({ state: 'last-good', faults: [{ message: fault }] });
+  });
+
+  it('are not known where the file is at fault right after the start', async () => {
+    const desk = new Desk({ ...plain, [rulesFile]: 'rules: [' });
+    expect(await desk.look()).toMatchObject({ state: 'current' });
+    expect(desk.reader.rules).toMatchObject({ state: 'unread', faults: [{ code: 'config.invalid' }] });
+  });
+
+  it('end with their file', async () => {
+    const desk = new Desk({ ...plain, [rulesFile]: viewers });
+    await desk.look();
+    desk.push(plain);
+    await desk.look();
+    expect(desk.reader.rules).toEqual({ state: 'read', document: undefined, faults: [] });
   });
 });
 

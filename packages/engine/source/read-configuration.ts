@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import {
+  accessFileLimitBytes,
   type ClusterConfig,
   type CommitSha,
   type ConfigScope,
@@ -11,9 +12,13 @@ import {
   failure,
   isEphError,
   labelValue,
+  type ParsedDocument,
   type PlacedConfig,
+  type PlacedRule,
   type ProjectConfig,
+  parseAccessFile,
   parseEnvironmentConfig,
+  placeRules,
   printFault,
   toFailure,
 } from '@eph/contract';
@@ -25,7 +30,7 @@ export interface ConfigurationRepository {
   /** As people know it, such as its address. */
   readonly name: string;
   readonly branch: string;
-  /** The folder that holds `env.yaml` and `apps`, such as `dev`. */
+  /** The folder that holds `env.yaml`, `access.yaml` and `apps`, such as `dev`. */
   readonly environment: string;
 }
 
@@ -36,26 +41,29 @@ export interface ProjectKey {
 }
 
 /** One file, as far as it could be read. */
-export type FileReading<C extends EnvironmentConfig> =
+export type FileReading<D> =
   | {
       readonly state: 'read';
       /** The last good one; undefined where there is no such file. */
-      readonly document: PlacedConfig<C> | undefined;
+      readonly document: D | undefined;
       /** Why it is not the newest. */
       readonly faults: readonly Failure[];
     }
   /** Nothing good has been read since the start. */
   | { readonly state: 'unread'; readonly faults: readonly Failure[] };
 
+type ConfigReading<C extends EnvironmentConfig> = FileReading<PlacedConfig<C>>;
+
 /**
- * Reads the platform's files from the head of a branch: one for the cluster, and one for each of these projects. A file that
- * cannot be read or understood leaves the last good reading of it in force, and concerns no other file. While the head stays, no
- * file is read twice.
+ * Reads the platform's files from the head of a branch: one for the cluster, one with rules of access, and one for each of these
+ * projects. A file that cannot be read or understood leaves the last good reading of it in force, and concerns no other file.
+ * While the head stays, no file is read twice.
  */
 export class ConfigurationReader {
   readonly #repository: ConfigurationRepository;
-  readonly #cluster: ConfigurationFile<ClusterConfig>;
-  #projects: ReadonlyMap<string, ConfigurationFile<ProjectConfig>> = new Map();
+  readonly #cluster: ConfigurationFile<PlacedConfig<ClusterConfig>>;
+  readonly #rules: ConfigurationFile<readonly PlacedRule[]>;
+  #projects: ReadonlyMap<string, ConfigurationFile<PlacedConfig<ProjectConfig>>> = new Map();
   #head: CommitSha | undefined;
   #headFault: Failure | undefined;
   #turn: Promise<void> = Promise.resolve();
@@ -64,7 +72,9 @@ export class ConfigurationReader {
   constructor(repository: ConfigurationRepository) {
     this.#repository = repository;
     this.#headFault = unreadable(repository, 'it has not been read yet');
-    this.#cluster = new ConfigurationFile(`${folderName(repository.environment)}/env.yaml`, { type: 'cluster' });
+    const folder = folderName(repository.environment);
+    this.#cluster = new ConfigurationFile(formOf(`${folder}/env.yaml`, { type: 'cluster' }));
+    this.#rules = new ConfigurationFile(rulesForm(`${folder}/access.yaml`));
   }
 
   /** Files of new projects are read by the next `refresh`. */
@@ -74,7 +84,8 @@ export class ConfigurationReader {
       projects.map(({ repository, project }) => {
         const key = keyOf({ repository, project });
         const path = `${folder}/${folderName(repository)}/${folderName(project)}/env.yaml`;
-        return [key, this.#projects.get(key) ?? new ConfigurationFile(path, { type: 'project', repository, project })];
+        const scope = { type: 'project', repository, project } as const;
+        return [key, this.#projects.get(key) ?? new ConfigurationFile(formOf<ProjectConfig>(path, scope))];
       }),
     );
   }
@@ -94,17 +105,22 @@ export class ConfigurationReader {
     return this.#version;
   }
 
-  get cluster(): FileReading<ClusterConfig> {
+  get cluster(): ConfigReading<ClusterConfig> {
     return this.#cluster.reading;
   }
 
-  project(key: ProjectKey): FileReading<ProjectConfig> {
+  /** Who may use the API. The same list as before wherever the rules are. */
+  get rules(): FileReading<readonly PlacedRule[]> {
+    return this.#rules.reading;
+  }
+
+  project(key: ProjectKey): ConfigReading<ProjectConfig> {
     const file = this.#projects.get(keyOf(key));
     if (file === undefined) throw new EphError('internal', `project ${keyOf(key)} is not configured`);
     return file.reading;
   }
 
-  get projects(): readonly FileReading<ProjectConfig>[] {
+  get projects(): readonly ConfigReading<ProjectConfig>[] {
     return [...this.#projects.values()].map((file) => file.reading);
   }
 
@@ -132,7 +148,7 @@ export class ConfigurationReader {
       return this.#blame(failure('config.missing', `the configuration repository ${name} has no branch ${branch}; ${advice}`));
     }
     const { commit } = answer.source;
-    const files = [this.#cluster, ...this.#projects.values()].filter((file) => !file.isReadAt(commit));
+    const files = [this.#cluster, this.#rules, ...this.#projects.values()].filter((file) => !file.isReadAt(commit));
     const answers = await Promise.all(files.map((file) => file.read(this.#repository, commit, signal)));
     // Called off: nothing is taken over, as files of different commits may not fit together.
     if (signal.aborted) return;
@@ -148,22 +164,59 @@ export class ConfigurationReader {
   }
 }
 
+/** How a file becomes a document. */
+interface FileForm<D> {
+  readonly path: string;
+  readonly limitBytes: number;
+  readonly isRequired: boolean;
+  /** The document as a function of the commit and of the one before it. */
+  readonly parse: (bytes: Uint8Array) => ParsedDocument<(commit: CommitSha, before: D | undefined) => D>;
+}
+
+const mapParsed = <T, D>(parsed: ParsedDocument<T>, place: (parsed: ParsedDocument<T> & { ok: true }) => D): ParsedDocument<D> =>
+  parsed.ok ? { ...parsed, value: place(parsed) } : parsed;
+
+/** Only a project may do without: missing defaults would apply to every project. */
+const formOf = <C extends EnvironmentConfig>(
+  path: string,
+  scope: ConfigScope & { readonly type: C['type'] },
+): FileForm<PlacedConfig<C>> => ({
+  path,
+  limitBytes: environmentConfigLimitBytes,
+  isRequired: scope.type === 'cluster',
+  parse: (bytes) =>
+    mapParsed(parseEnvironmentConfig(bytes, path, scope), ({ value, places }) => (commit, before) => {
+      // The parser holds documents to their scope, and the scope of this file is one for `C`.
+      const config = keepEqualParts(before?.config, value) as C;
+      return { config, file: path, commit, places, at: [] };
+    }),
+});
+
+const rulesForm = (path: string): FileForm<readonly PlacedRule[]> => ({
+  path,
+  limitBytes: accessFileLimitBytes,
+  isRequired: false,
+  parse: (bytes) =>
+    mapParsed(parseAccessFile(bytes, path), ({ value, places }) => {
+      const rules = placeRules(value.rules, { file: path, places, at: ['rules'] });
+      return (_, before) => (isDeepStrictEqual(before, rules) ? (before ?? rules) : rules);
+    }),
+});
+
 /** One file, from commit to commit. */
-class ConfigurationFile<C extends EnvironmentConfig> {
-  readonly #path: string;
-  readonly #scope: ConfigScope & { readonly type: C['type'] };
-  #reading: FileReading<C> = { state: 'unread', faults: [] };
+class ConfigurationFile<D> {
+  readonly #form: FileForm<D>;
+  #reading: FileReading<D> = { state: 'unread', faults: [] };
   /** The commit whose file is known, be it good, bad or missing. */
   #readAt: CommitSha | undefined;
   /** What was parsed last, by its digest: most commits change one file of many. */
-  #parsed: { readonly content: string; readonly document: ReturnType<typeof parseEnvironmentConfig> } | undefined;
+  #parsed: { readonly content: string; readonly document: ReturnType<FileForm<D>['parse']> } | undefined;
 
-  constructor(path: string, scope: ConfigScope & { readonly type: C['type'] }) {
-    this.#path = path;
-    this.#scope = scope;
+  constructor(form: FileForm<D>) {
+    this.#form = form;
   }
 
-  get reading(): FileReading<C> {
+  get reading(): FileReading<D> {
     return this.#reading;
   }
 
@@ -173,50 +226,47 @@ class ConfigurationFile<C extends EnvironmentConfig> {
 
   /** Reads the file; what the answer returns is whether anything is different once it is taken over. */
   async read(repository: ConfigurationRepository, commit: CommitSha, signal: AbortSignal): Promise<() => boolean> {
+    const { path, limitBytes } = this.#form;
     try {
-      const bytes = await repository.forge.readFile(commit, this.#path, environmentConfigLimitBytes, signal);
+      const bytes = await repository.forge.readFile(commit, path, limitBytes, signal);
       return () =>
         this.#take(bytes === undefined ? this.#readMissing(repository, commit) : this.#readBytes(bytes, commit), commit);
     } catch (error) {
       if (!isEphError(error) || error.code !== 'spec.invalid')
         return () => this.#take(this.#blame([asFault(repository, toFailure(error))]), undefined);
       // A link, a folder, or too large: reading the commit again would not help.
-      return () => this.#take(this.#blame([failure('config.invalid', `${this.#path}:1:1: ${error.message}`)]), commit);
+      return () => this.#take(this.#blame([failure('config.invalid', `${path}:1:1: ${error.message}`)]), commit);
     }
   }
 
-  #take(reading: FileReading<C>, readAt: CommitSha | undefined): boolean {
+  #take(reading: FileReading<D>, readAt: CommitSha | undefined): boolean {
     const isChanged = reading !== this.#reading;
     this.#reading = reading;
     this.#readAt = readAt;
     return isChanged;
   }
 
-  /** Only a project may do without: missing defaults would apply to every project. */
-  #readMissing({ name }: ConfigurationRepository, commit: CommitSha): FileReading<C> {
-    if (this.#scope.type === 'project') return { state: 'read', document: undefined, faults: [] };
-    const where = `the configuration repository ${name} has no ${this.#path} at commit ${commit.slice(0, 12)}`;
+  #readMissing({ name }: ConfigurationRepository, commit: CommitSha): FileReading<D> {
+    if (!this.#form.isRequired) return { state: 'read', document: undefined, faults: [] };
+    const where = `the configuration repository ${name} has no ${this.#form.path} at commit ${commit.slice(0, 12)}`;
     const advice = 'add it, or name another folder with configuration.environment in the file of ephd';
     return { state: 'unread', faults: [failure('config.missing', `${where}; ${advice}`)] };
   }
 
-  #readBytes(bytes: Uint8Array, commit: CommitSha): FileReading<C> {
+  #readBytes(bytes: Uint8Array, commit: CommitSha): FileReading<D> {
     const parsed = this.#parse(bytes);
     if (!parsed.ok) return this.#blame(parsed.faults.map((fault) => failure('config.invalid', printFault(fault))));
-    const before = this.#reading.state === 'read' ? this.#reading.document?.config : undefined;
-    // The parser holds documents to their scope, and the scope of this file is one for `C`.
-    const config = keepEqualParts(before, parsed.value) as C;
-    return { state: 'read', document: { config, file: this.#path, commit, places: parsed.places, at: [] }, faults: [] };
+    const before = this.#reading.state === 'read' ? this.#reading.document : undefined;
+    return { state: 'read', document: parsed.value(commit, before), faults: [] };
   }
 
-  #parse(bytes: Uint8Array): ReturnType<typeof parseEnvironmentConfig> {
+  #parse(bytes: Uint8Array): ReturnType<FileForm<D>['parse']> {
     const content = createHash('sha256').update(bytes).digest('base64');
-    if (this.#parsed?.content !== content)
-      this.#parsed = { content, document: parseEnvironmentConfig(bytes, this.#path, this.#scope) };
+    if (this.#parsed?.content !== content) this.#parsed = { content, document: this.#form.parse(bytes) };
     return this.#parsed.document;
   }
 
-  #blame(faults: readonly Failure[]): FileReading<C> {
+  #blame(faults: readonly Failure[]): FileReading<D> {
     if (isDeepStrictEqual(faults, this.#reading.faults)) return this.#reading;
     return this.#reading.state === 'read' ? { ...this.#reading, faults } : { state: 'unread', faults };
   }
