@@ -46,6 +46,7 @@ const seams = [
   'time/clock',
   'history/event-log',
   'history/lease',
+  'access/revocation-store',
 ];
 
 const stages = ['time', 'source', 'polling', 'values', 'images', 'desired', 'plan', 'provider', 'status', 'report', 'history'];

@@ -1,3 +1,4 @@
+import type { Revocation } from '@eph/engine/access/revocation-store';
 import type { ColumnType, Kysely, RawBuilder, Transaction } from 'kysely';
 
 /** PostgreSQL returns 64 bits as text. */
@@ -20,6 +21,16 @@ export interface Schema {
     readonly key: string;
     readonly holder: string;
     readonly expires_at: number;
+  };
+  readonly revocation: {
+    readonly kind: Revocation['kind'];
+    readonly subject: string;
+    readonly before: BigInteger;
+    readonly until: BigInteger;
+  };
+  readonly token_generation: {
+    readonly key: string;
+    readonly generation: string;
   };
   readonly migration: {
     readonly number: number;

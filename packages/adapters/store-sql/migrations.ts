@@ -56,9 +56,29 @@ const migrations: readonly Migration[] = [
           .execute();
     },
   },
+  {
+    name: 'revoked tokens',
+    up: async (transaction) => {
+      await transaction.schema
+        .createTable('revocation')
+        .ifNotExists()
+        .addColumn('kind', 'text', (column) => column.notNull())
+        .addColumn('subject', 'text', (column) => column.notNull())
+        .addColumn('before', 'bigint', (column) => column.notNull())
+        .addColumn('until', 'bigint', (column) => column.notNull())
+        .addPrimaryKeyConstraint('revocation_of_subject', ['kind', 'subject'])
+        .execute();
+      await transaction.schema
+        .createTable('token_generation')
+        .ifNotExists()
+        .addColumn('key', 'text', (column) => column.primaryKey())
+        .addColumn('generation', 'text', (column) => column.notNull())
+        .execute();
+    },
+  },
 ];
 
-const tables = ['event', 'coordination', 'migration'];
+const tables = ['event', 'coordination', 'revocation', 'token_generation', 'migration'];
 
 /**
  * Migrates the schema; safe to run concurrently. Kysely's own migrator takes no lock on SQLite and does not notice a

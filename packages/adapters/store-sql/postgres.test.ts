@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAllEvents, EphError, type Event, type EventId } from '@eph/contract';
+import { describeRevocationStore, tokenRevocation } from '@eph/engine/access/revocation-store.contract';
 import { describeEventLog } from '@eph/engine/history/event-log.contract';
 import { describeLease } from '@eph/engine/history/lease.contract';
 import { systemClock } from '@eph/engine/time/system-clock';
@@ -133,6 +134,54 @@ describeWith(postgres, 'on PostgreSQL', () => {
         return { lease: store.lease, crash: () => Promise.resolve(store[Symbol.asyncDispose]()) };
       };
       return { ...harness, join, wait: () => sleep(20) };
+    });
+  });
+
+  describe('revocations', () => {
+    describeRevocationStore(async () => {
+      const url = await server.createDatabase();
+      return {
+        keeps: 'first generation',
+        open: () => open(url).revocations,
+        lose: async () => void (await query(url, 'drop schema public cascade; create schema public')),
+        // Stores are closed at the end of each test.
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      };
+    });
+
+    it('of several ephd that start at once have one generation', async () => {
+      const url = await server.createDatabase();
+      const stores = Array.from({ length: 8 }, () => open(url).revocations);
+      const revocations = (index: number) => [tokenRevocation(`own-${index}`), tokenRevocation('shared')];
+      const generations = await Promise.all(
+        stores.map((store, index) => store.add({ generation: `g${index}`, revocations: revocations(index) })),
+      );
+      expect(new Set(generations).size).toBe(1);
+      expect(await open(url).revocations.read()).toMatchObject({ generation: generations[0], revocations: { length: 9 } });
+    });
+
+    it('of a server that does not answer are unknown, and not lost', async () => {
+      const url = await server.createDatabase();
+      const store = open(url).revocations;
+      const given = { generation: 'one', revocations: [tokenRevocation('a')] };
+      await store.add(given);
+      await server.halt();
+      onTestFinished(() => server.resume());
+      await expect(store.read()).rejects.toMatchObject({ code: 'store.unreachable' });
+      await expect(store.add(given)).rejects.toMatchObject({ code: 'store.unreachable' });
+      await server.resume();
+      await expect.poll(() => store.read().catch(() => undefined)).toEqual(given);
+    });
+
+    it('are there for a database that an earlier ephd has made', async () => {
+      const url = await server.createDatabase();
+      await open(url).events.read({ limit: 1 });
+      await query(url, 'drop table revocation, token_generation; delete from migration where number = 2');
+      const store = open(url);
+      store.events.append(event('kept'));
+      expect(await store.revocations.read()).toBeUndefined();
+      await store.events.flush();
+      expect(await messages(store)).toEqual(['kept']);
     });
   });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAllEvents, type Event } from '@eph/contract';
+import { describeRevocationStore } from '@eph/engine/access/revocation-store.contract';
 import type { EventQuery } from '@eph/engine/history/event-log';
 import { describeEventLog } from '@eph/engine/history/event-log.contract';
 import { describeLease } from '@eph/engine/history/lease.contract';
@@ -76,6 +77,21 @@ describe('the lease on SQLite', () => {
       return { lease: store.lease, crash: () => Promise.resolve(store[Symbol.asyncDispose]()) };
     };
     return { ...harness, join, wait: () => sleep(20) };
+  });
+});
+
+describe('revocations on SQLite', () => {
+  describeRevocationStore(async () => {
+    const path = join(await createFolder(), 'eph.sqlite');
+    return {
+      keeps: 'first generation',
+      open: () => open(path).revocations,
+      lose: async () => {
+        for (const file of [path, `${path}-wal`, `${path}-shm`]) await rm(file, { force: true });
+      },
+      // Stores are closed, and their folder is removed, at the end of each test.
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
   });
 });
 

@@ -1,4 +1,5 @@
 import type { Log } from '@eph/contract';
+import type { RevocationStore } from '@eph/engine/access/revocation-store';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Lease } from '@eph/engine/history/lease';
 import type { Clock } from '@eph/engine/time/clock';
@@ -6,6 +7,7 @@ import { Database } from './database.ts';
 import { SqlEventLog } from './event-log.ts';
 import { type LeaseTiming, SqlLease } from './lease.ts';
 import { createPostgresBackend } from './postgres.ts';
+import { SqlRevocationStore } from './revocation-store.ts';
 import { createSqliteBackend } from './sqlite.ts';
 
 export interface SqlStoreOptions {
@@ -21,10 +23,11 @@ export interface SqlStoreOptions {
 /** The folder of the SQLite file must exist; the file and the tables are created. */
 export type StoreLocation = { readonly sqlite: string } | { readonly postgres: string };
 
-/** History and leadership. Creating it does not wait for the database. */
+/** History, leadership and revoked tokens. Creating it does not wait for the database. */
 export interface Store extends AsyncDisposable {
   readonly events: EventLog;
   readonly lease: Lease;
+  readonly revocations: RevocationStore;
 }
 
 /** A killed leader is replaced after at most 10 s; three renewals may fail before that. */
@@ -49,6 +52,7 @@ export const createSqlStore = (options: SqlStoreOptions): Store => {
   return {
     events,
     lease: new SqlLease(database, clock, lease),
+    revocations: new SqlRevocationStore(database),
     [Symbol.asyncDispose]: async () => {
       await events.close(closeGraceMs);
       const { lost, lostAudit } = events.health();
