@@ -1,6 +1,7 @@
 export * from './access/permissions.ts';
 export * from './access/person.ts';
 export * from './access/rules.ts';
+export * from './access/token.ts';
 export * from './api/client.ts';
 export * from './api/config.ts';
 export * from './api/environments.ts';

@@ -1,24 +1,15 @@
 import { constants } from 'node:fs';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { parseJson } from './parse-json.ts';
 
-/** What JSON a file holds; undefined where there is no file. What is not JSON is read as a text. */
+/** What a file of JSON holds; undefined where there is no file, and null where it is not JSON. */
 export const readJson = async (path: string): Promise<unknown> => {
   try {
-    const text = await readFile(path, 'utf8');
-    return parseOr(text);
+    return parseJson(await readFile(path, 'utf8')) ?? null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
-  }
-};
-
-const parseOr = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // No schema here accepts a text, so the reader refuses it with its own sentence.
-    return text;
   }
 };
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EphError } from '../errors.ts';
 
 /** Somebody, or a machine, as the issuer of their account knows them. Names and addresses can pass to somebody else; these do not. */
 export interface Person {
@@ -12,7 +13,11 @@ const form = /^([^\s#]+)#(\S(?:\P{Cc}*\S)?)$/u;
 /** `<issuer>#<subject>`, as files and tokens write a person. */
 export const personText = z.string().max(600).regex(form, 'must be <issuer>#<subject>, such as https://id.example.com#4711');
 
-export const printPerson = ({ issuer, subject }: Person): string => `${issuer}#${subject}`;
+/** Throws for an issuer that would make two people the same text. */
+export const printPerson = ({ issuer, subject }: Person): string => {
+  if (issuer.includes('#')) throw new EphError('api.bad_request', `${JSON.stringify(issuer)} is not an issuer: it contains a #`);
+  return `${issuer}#${subject}`;
+};
 
 /** Undefined where the text is not one that `printPerson` makes. */
 export const parsePerson = (text: string): Person | undefined => {
