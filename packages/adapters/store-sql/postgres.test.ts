@@ -173,6 +173,17 @@ describeWith(postgres, 'on PostgreSQL', () => {
       await expect.poll(() => store.read().catch(() => undefined)).toEqual(given);
     });
 
+    it('are gone where the schema is dropped under a running ephd, and are taken again', async () => {
+      const url = await server.createDatabase();
+      const store = open(url).revocations;
+      await store.add({ generation: 'one', revocations: [tokenRevocation('a')] });
+      await query(url, 'drop schema public cascade; create schema public');
+      // The first query finds out about it.
+      await expect.poll(() => store.read().catch(() => 'unknown')).toBeUndefined();
+      await store.add({ generation: 'one', revocations: [tokenRevocation('b')] });
+      expect(await store.read()).toEqual({ generation: 'one', revocations: [tokenRevocation('b')] });
+    });
+
     it('are there for a database that an earlier ephd has made', async () => {
       const url = await server.createDatabase();
       await open(url).events.read({ limit: 1 });

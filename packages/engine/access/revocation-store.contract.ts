@@ -9,12 +9,12 @@ export interface RevocationStoreHarness extends AsyncDisposable {
   readonly keeps: 'first generation' | 'last generation';
 }
 
-/** For `it`: so far in the future that it is never dropped. */
+/** Far enough that nothing is dropped. */
 const future = Date.parse('2200-01-01T00:00:00Z');
 
 export const tokenRevocation = (id: string, until = future): Revocation => ({ kind: 'token', subject: id, before: 0, until });
 
-export const personRevocation = (person: string, before: number, until = future): Revocation => ({
+const personRevocation = (person: string, before: number, until = future): Revocation => ({
   kind: 'person',
   subject: person,
   before,

@@ -108,7 +108,8 @@ export class Revocations implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#cancel?.();
-    await this.#refreshing;
+    // A database that does not answer is nothing to wait for.
+    await this.#file.idle();
   }
 
   async #revoke(revocation: Revocation): Promise<RevocationAnswer> {
@@ -227,6 +228,10 @@ class Replica {
       const stored = await this.#store.add({ generation, revocations });
       this.#stored = toLists({ generation: stored, revocations: [...(known?.revocations.values() ?? []), ...revocations] });
     });
+  }
+
+  async idle(): Promise<void> {
+    await this.#turn;
   }
 
   /** One call at a time: each decides by what the one before it has left. */
