@@ -7,7 +7,7 @@ export class FakeRevocationStore implements RevocationStore {
   readonly place: string;
   /** Thrown instead of an answer. */
   fault: string | undefined;
-  reads = 0;
+  writes = 0;
   readonly #keeps: 'first generation' | 'last generation';
   readonly #now: () => number;
   readonly #revocations = new Map<string, Revocation>();
@@ -20,7 +20,6 @@ export class FakeRevocationStore implements RevocationStore {
   }
 
   async read(): Promise<StoredRevocations | undefined> {
-    this.reads += 1;
     await this.#answer();
     return this.#generation === undefined
       ? undefined
@@ -28,6 +27,7 @@ export class FakeRevocationStore implements RevocationStore {
   }
 
   async add({ generation, revocations }: StoredRevocations): Promise<string> {
+    this.writes += 1;
     await this.#answer();
     if (this.#keeps === 'last generation' || this.#generation === undefined) this.#generation = generation;
     addRevocations(this.#revocations, revocations);

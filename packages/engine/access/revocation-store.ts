@@ -5,7 +5,8 @@
  * Contract
  * - The generation is a random text that every token carries. A store without one has lost everything, or never had anything.
  * - `read` returns what was added and still counts, or undefined where there is no generation. It throws when it does not know
- *   which of the two it is: the store cannot be reached, or is damaged. Damaged content is never replaced.
+ *   which of the two it is: the store cannot be reached, or is damaged. What is damaged is replaced only by one that has read
+ *   it before.
  * - `add` adds to what is stored. Of two revocations of the same subject, the later of each time counts. It resolves when all of
  *   it would survive a power failure; if it fails or is killed, nothing or all of it was added. Calls may overlap.
  * - `add` returns the generation in the store. A database keeps the one it has, because several ephd share it. A file takes the

@@ -37,7 +37,7 @@ class Machine {
 
   async start(): Promise<Revocations> {
     const revocations = this.open();
-    await revocations.start();
+    await revocations.refresh();
     return revocations;
   }
 
@@ -193,6 +193,16 @@ describe.each([true, false])('revocations, with a database: %s', (withDatabase) 
     listening[Symbol.dispose]();
     await revocations.revokeToken('b');
     expect(calls).toBe(1);
+  });
+
+  it('that come together are written together', async () => {
+    const machine = new Machine(withDatabase);
+    const revocations = await machine.start();
+    const ids = Array.from({ length: 1_000 }, (_, index) => `t${index}`);
+    const before = machine.file.writes;
+    await Promise.all(ids.map((id) => revocations.revokeToken(id)));
+    expect(machine.file.writes - before).toBeLessThanOrEqual(2);
+    expect((await machine.file.read())?.revocations).toHaveLength(1_000);
   });
 
   it('stop with the clock', async () => {

@@ -77,11 +77,6 @@ export class Revocations implements AsyncDisposable {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** Reads the stores and keeps up with them. Resolves after the first reading, whatever came of it. */
-  async start(): Promise<void> {
-    await this.refresh();
-  }
-
   /** Ends one token. Whoever does not know when it expires leaves that out. */
   revokeToken(id: string, expiresAt = this.#options.clock.now() + longestLifetimeMs): Promise<RevocationAnswer> {
     return this.#revoke({ kind: 'token', subject: id, before: 0, until: expiresAt + revocationMarginMs });
@@ -95,7 +90,7 @@ export class Revocations implements AsyncDisposable {
     return this.#revoke({ kind: 'person', subject: printPerson(person), before, until });
   }
 
-  /** Takes over what another ephd has revoked, and gives each store what it lacks. */
+  /** Reads the stores, gives each what it lacks, and does so again from time to time. Never throws: the state says what came of it. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = undefined;
@@ -192,6 +187,8 @@ class Replica {
   #fault: string | undefined;
   #stored: { readonly generation: string; readonly revocations: RevocationList } | undefined;
   #turn: Promise<unknown> = Promise.resolve();
+  #waiting: Promise<string | undefined> | undefined;
+  #wanted = '';
 
   constructor(store: RevocationStore, log: Log) {
     this.#store = store;
@@ -218,16 +215,19 @@ class Replica {
     });
   }
 
-  /** Adds everything if it lacks something. Returns why that failed. */
+  /** Adds everything if it lacks something. Returns why that failed. Calls that wait for their turn share one. */
   fill(generation: string, revoked: RevocationList): Promise<string | undefined> {
-    return this.#inTurn(async () => {
-      const known = this.#stored;
+    this.#wanted = generation;
+    this.#waiting ??= this.#inTurn(async () => {
+      this.#waiting = undefined;
+      const [known, generation] = [this.#stored, this.#wanted];
       if (known?.generation === generation && hasAll(known.revocations, revoked)) return;
       // Not only what it lacks: it may have lost the rest meanwhile, and would have a part of it with a valid generation.
       const revocations = [...revoked.values()];
       const stored = await this.#store.add({ generation, revocations });
       this.#stored = toLists({ generation: stored, revocations: [...(known?.revocations.values() ?? []), ...revocations] });
     });
+    return this.#waiting;
   }
 
   async idle(): Promise<void> {
