@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { parseEnvironmentConfig, redact } from '@eph/contract';
+import { parseAccessFile, parseEnvironmentConfig, redact } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Config, folderOfProvider, readConfig } from './config.ts';
 
@@ -586,5 +586,21 @@ describe('the examples of docs/configuration.md', () => {
       ? ({ type: 'project', repository: 'acme', project: 'shop' } as const)
       : ({ type: 'cluster' } as const);
     expect(parseEnvironmentConfig(new TextEncoder().encode(content), file, scope)).toMatchObject({ ok: true });
+  });
+});
+
+describe('the examples of docs/security.md', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/security.md'), 'utf8');
+  const examples = new Map(
+    [...page.matchAll(/```yaml\n# (\S+)\n(.*?)```/gs)].map(([, file = '', content = '']) => [file, content]),
+  );
+
+  it('hold for ephd', () => {
+    expect(readFile(examples.get('ephd.yaml') ?? '').access.rules).toHaveLength(4);
+  });
+
+  it('hold for the configuration repository', () => {
+    const content = new TextEncoder().encode(examples.get('dev/access.yaml'));
+    expect(parseAccessFile(content, 'dev/access.yaml')).toMatchObject({ ok: true, value: { rules: { length: 1 } } });
   });
 });

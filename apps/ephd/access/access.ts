@@ -78,7 +78,7 @@ export class Access implements AsyncDisposable {
   }
 
   start(): void {
-    void this.revocations.start();
+    void this.revocations.refresh();
     void this.#refreshRules();
   }
 

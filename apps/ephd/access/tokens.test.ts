@@ -27,7 +27,7 @@ const startTokens = async (keys: Keys = newKeys().keys) => {
   const createGeneration = () => randomBytes(16).toString('base64url');
   const revocations = new Revocations({ file, database: undefined, clock, createGeneration, log: silentLog });
   onTestFinished(() => revocations[Symbol.asyncDispose]());
-  await revocations.start();
+  await revocations.refresh();
   const tokens = new Tokens({ keys, revocations, now: () => clock.now() });
   const reasonOf = async (text: string): Promise<RefusalReason | 'valid'> => {
     const verification = await tokens.verify(text);
