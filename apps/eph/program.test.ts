@@ -115,7 +115,7 @@ describe('status', () => {
 
 describe('events, why, plan, release and open', () => {
   it('tell what happened, oldest first', async () => {
-    const event = { project: 'shop', environment: other.id, details: {} };
+    const event = { id: '0'.repeat(16), project: 'shop', environment: other.id, details: {} };
     ephd.events = {
       events: [
         { ...event, at: '2026-11-15T09:00:00.123Z', type: 'environment.wanted', message: 'it is wanted' },
@@ -300,7 +300,7 @@ describe('names of environments', () => {
       }),
     ];
     ephd.why = [evil];
-    ephd.events = { events: [{ at: evil, type: evil, project: null, environment: null, message: evil, details: {} }] };
+    ephd.events = { events: [{ id: evil, at: evil, type: evil, project: null, environment: null, message: evil, details: {} }] };
     ephd.plan = {
       plans: [{ environment: 'x', name: evil, wanted: false, because: evil, actions: [{ type: 'wait', reason: evil }] }],
       faults: [{ code: evil, message: evil }],

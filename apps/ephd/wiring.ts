@@ -26,19 +26,25 @@ import { systemClock } from '@eph/engine/time/system-clock';
 import { createGateway } from '@eph/gateway';
 import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
+import { startAccess } from './access/access.ts';
+import { createAccessHandlers } from './access/access-handlers.ts';
+import { backgroundClock } from './access/background-clock.ts';
+import { Sessions } from './access/sessions.ts';
 import { ApiToken } from './api/api-token.ts';
 import { createApi } from './api/create-api.ts';
+import type { Caller } from './api/handlers.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
 import { createConfigurationHandlers } from './configuration/configuration-handlers.ts';
 import { prepareDataFolder } from './data-folder.ts';
 import { createEnvironmentHandlers, findEnvironment } from './environments/environment-handlers.ts';
-import { createProjectHandlers } from './environments/project-handlers.ts';
 import { Forges } from './forges.ts';
 import { createHealthHandlers } from './health/health-handlers.ts';
+import { createHistoryHandlers } from './history/history-handlers.ts';
 import { createHookHandlers } from './hooks.ts';
 import { Leadership } from './leadership.ts';
 import { Organisations } from './organisations.ts';
 import ephd from './package.json' with { type: 'json' };
+import { createProjectHandlers } from './projects/project-handlers.ts';
 import { Projects } from './projects.ts';
 import { EnvironmentRequests } from './requests/environment-requests.ts';
 import { createRequestHandlers } from './requests/request-handlers.ts';
@@ -84,6 +90,19 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     policy: config.policy,
     reader,
   });
+  const access = stack.use(
+    await startAccess({
+      dataFolder: config.dataFolder,
+      keys: config.access.keys?.value,
+      rules: config.access.rules,
+      reader,
+      database: config.databaseUrl === undefined ? undefined : store.revocations,
+      labelsOf: (id) => projects.all.get(id)?.labels,
+      clock: backgroundClock,
+      log,
+    }),
+  );
+  const sessions = stack.use(new Sessions(backgroundClock));
   let engine: Engine | undefined;
   const projects = new Projects({ forges, reader, engine: () => engine, log });
   const organisations = stack.use(
@@ -201,24 +220,35 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
   stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
   const configuredProviders = () => [...providers.values()].filter(({ name }) => !retiredNames.has(name));
+  const find = (text: string, caller: Pick<Caller, 'may'>): EnvironmentRecord =>
+    findEnvironment(text, leadingEngine().environments(), addresses, caller);
   const token = new ApiToken();
   const openApi = createOpenApi(ephd.version);
   const api = createApi({
     handlers: {
       ...createEnvironmentHandlers({
         engine: leadingEngine,
-        events: store.events,
         clock: systemClock,
         ...addresses,
         providerOf: (name) => providers.get(name),
       }),
       ...createProjectHandlers({ engine: leadingEngine, projects: projects.all, providers: configuredProviders }),
-      ...createRequestHandlers(requests, (...asked) => leadingEngine().planSource(...asked)),
+      ...createRequestHandlers(requests, (...asked) => leadingEngine().planSource(...asked), projects.all),
+      ...createHistoryHandlers({ events: store.events, projects: projects.all, find }),
+      ...createAccessHandlers({
+        access,
+        sessions,
+        events: store.events,
+        now: systemClock.now,
+        url: () => apiUrl(),
+        find,
+        projects: projects.all,
+      }),
       ...createConfigurationHandlers({
         policy: config.policy,
         providers: configuredProviders(),
-        configurationOf(name) {
-          const project = projects.all.values().find(({ id }) => id === name);
+        configurationOf(name, caller) {
+          const project = projects.all.values().find(({ id }) => id === name && caller.may('environments.read', id));
           return project && configuration.layersFor(project.repository, project.id);
         },
       }),
@@ -233,8 +263,12 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       ...createHookHandlers(leadingEngine, projects.all),
       readOpenApi: () => openApi,
     },
-    hasProject: (id) => [...projects.all.keys()].some((one) => one === id),
-    find: (text, caller) => findEnvironment(text, leadingEngine().environments(), addresses, caller),
+    projects: projects.all,
+    find,
+    access,
+    sessions,
+    record: (event) => store.events.append(event),
+    now: systemClock.now,
     token,
     closing: stopping.signal,
     log,
@@ -259,6 +293,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     stack.defer(() => stop(listener));
   }
   const server = await listen(api.fetch, config.api);
+  const apiUrl = (): string => `http://${config.api.host}:${portOf(server)}`;
   stack.defer(() => stop(server));
   // Not before the port is ours: another ephd may use the file.
   const home = environment['HOME'] || homedir();
@@ -273,7 +308,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   stack.defer(() => stopping.abort());
   const all = stack.move();
   return {
-    apiUrl: `http://${config.api.host}:${portOf(server)}`,
+    apiUrl: apiUrl(),
     tokenFile,
     gatewayPort: gateway.port,
     webhookPort,

@@ -1,4 +1,4 @@
-import { parseJson } from '../parse-json.ts';
+import { parseJson } from '@eph/contract';
 import { isText } from './start-commands.ts';
 
 export interface Package {

@@ -1,4 +1,4 @@
-import { parseJson } from '../parse-json.ts';
+import { parseJson } from '@eph/contract';
 
 /** Longer than any command written by hand. */
 const longest = 1_000;

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { parseJson } from './parse-json.ts';
+import { parseJson } from '@eph/contract';
 
 /** What a file of JSON holds; undefined where there is no file, and null where it is not JSON. */
 export const readJson = async (path: string): Promise<unknown> => {

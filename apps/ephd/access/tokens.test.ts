@@ -346,7 +346,9 @@ describe('the memory of verified signatures', () => {
     const { text } = await tokens.mint(request);
     const first = await verified(text);
     expect(await verified(text)).toBe(first);
-    expect(await tokens.verify(`${text.slice(0, -2)}AA`)).toMatchObject({ reason: 'bad-signature' });
+    expect(await tokens.verify(`${text.slice(0, -10)}${text.at(-10) === 'A' ? 'B' : 'A'}${text.slice(-9)}`)).toMatchObject({
+      reason: 'bad-signature',
+    });
   });
 
   it('is bounded, and forgets no revocation', async () => {

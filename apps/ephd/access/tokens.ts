@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import {
   EphError,
   type Person,
+  parseJson,
   parsePerson,
   personText,
   printPerson,
@@ -17,7 +18,6 @@ import { clockToleranceMs, longestLifetimeMs } from '@eph/engine/access/token-ti
 import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
 import { z } from 'zod';
 import type { Keys } from './keys.ts';
-import { parseJson } from './parse-json.ts';
 
 /** Somebody who is here with a token. */
 export type TokenCaller = SignedIn & { readonly token: Token };

@@ -1,11 +1,16 @@
-import type { AnswerOf, BodyOf, PathOf, Permission, ProjectId, QueryOf, Route, RouteName, Routes } from '@eph/contract';
+import type { AnswerOf, BodyOf, EventId, PathOf, Permission, ProjectId, QueryOf, Route, RouteName, Routes } from '@eph/contract';
+import type { Caller as Identity } from '@eph/engine/access/caller';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
+import type { ExecSession } from '@eph/engine/provider/provider';
+import type { Session } from '../access/sessions.ts';
 
-/** Who asks, and what they may do now. */
+/** Who asks, how they proved it, and what they may do now: a change of rules counts at once. */
 export interface Caller {
-  may(permission: Permission, project: ProjectId): boolean;
-  /** Where it is about no project in particular: in at least one. */
-  maySomewhere(permission: Permission): boolean;
+  readonly identity: Identity;
+  readonly how: 'file' | 'token' | 'session';
+  readonly session: Session | undefined;
+  /** Without a project, on the server, where of the roles only admin counts. */
+  may(permission: Permission, project?: ProjectId): boolean;
 }
 
 /** One request, as far as everybody needs it: it has been let in and parsed. */
@@ -15,11 +20,18 @@ export interface Call<R extends Route = Route> {
   readonly body: BodyOf<R>;
   /** What `{id}` names; the caller may do this with it. */
   readonly environment: R['target'] extends 'environment' ? EnvironmentRecord : undefined;
-  readonly caller: Caller;
-  /** Aborts when the client has gone. */
+  /** Nobody is known on a route that takes no permission. */
+  readonly caller: R['permission'] extends null ? undefined : Caller;
+  /** Where a client wants to go on with a stream. */
+  readonly lastEventId: EventId | undefined;
+  /** Adds to the event of this call in the audit history. */
+  readonly addToAudit: (details: Readonly<Record<string, string | null>>) => void;
+  /** Aborts when the client has gone, or may not go on. */
   readonly signal: AbortSignal;
 }
 
-export type Handler<R extends Route> = (call: Call<R>) => AnswerOf<R> | Promise<AnswerOf<R>>;
+type HandlerAnswer<R extends Route> = R['answer'] extends { readonly type: 'exec' } ? ExecSession : AnswerOf<R>;
+
+export type Handler<R extends Route> = (call: Call<R>) => HandlerAnswer<R> | Promise<HandlerAnswer<R>>;
 
 export type Handlers<Names extends RouteName = RouteName> = { readonly [name in Names]: Handler<Routes[name]> };

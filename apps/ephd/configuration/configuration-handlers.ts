@@ -1,5 +1,6 @@
 import {
   type ConfigurationView,
+  type Fault,
   noConfiguration,
   type ParsedSpec,
   type Policy,
@@ -11,15 +12,15 @@ import { checkPolicy } from '@eph/engine/values/policy';
 import { policyFactsOf } from '@eph/engine/values/policy-facts';
 import { type AvailableProvider, chooseProviders } from '@eph/engine/values/providers';
 import { SharedValues } from '@eph/engine/values/shared-values';
-import type { Handlers } from '../api/handlers.ts';
+import type { Caller, Handlers } from '../api/handlers.ts';
 
 export interface ConfigurationHandlersOptions {
   /** Limits of this ephd, whatever the project. */
   readonly policy: Policy | undefined;
   /** Those of this ephd, in the order of its file. */
   readonly providers: readonly AvailableProvider[];
-  /** Undefined when there is no such project. */
-  readonly configurationOf: (project: string) => ConfigurationView | undefined;
+  /** Undefined when there is no such project for the caller. */
+  readonly configurationOf: (project: string, caller: Caller) => ConfigurationView | undefined;
 }
 
 /** What is wrong with a file, before it is pushed; and for editors, which complete and check `eph.yaml`, its schema. */
@@ -28,19 +29,31 @@ export const createConfigurationHandlers = (
 ): Handlers<'validateConfig' | 'readSpecSchema'> => {
   const schema = { ...specJsonSchema() };
   return {
-    validateConfig: ({ body, query: { file = 'eph.yaml', project } }) => validate(parseSpec(body, file), project, options),
+    validateConfig({ body, query: { file = 'eph.yaml', project }, caller }) {
+      const parsed = parseSpec(body, file);
+      return parsed.ok
+        ? validate(parsed, options.configurationOf(project ?? parsed.spec.name, caller), options)
+        : invalid(parsed.faults);
+    },
     readSpecSchema: () => schema,
   };
 };
 
+const invalid = (faults: readonly Fault[]): ValidationView => ({
+  valid: false,
+  faults: [...faults],
+  notices: [],
+  violations: [],
+  problems: [],
+  remarks: [],
+});
+
 const validate = (
-  parsed: ParsedSpec,
-  project: string | undefined,
-  { policy, providers: available, configurationOf }: ConfigurationHandlersOptions,
+  parsed: ParsedSpec & { readonly ok: true },
+  view: ConfigurationView | undefined,
+  { policy, providers: available }: ConfigurationHandlersOptions,
 ): ValidationView => {
-  if (!parsed.ok) return { valid: false, faults: [...parsed.faults], notices: [], violations: [], problems: [], remarks: [] };
-  const { spec, places, notices, guards } = parsed;
-  const view = configurationOf(project ?? spec.name);
+  const { places, notices, guards } = parsed;
   const policies = view !== undefined && 'policies' in view ? view.policies : policy === undefined ? [] : [policy];
   const providers = chooseProviders(parsed, available, []);
   const input = { commit: null, configuration: noConfiguration, choice: providers.choice };

@@ -2,14 +2,13 @@ import {
   type ComponentName,
   closest,
   EphError,
-  environmentId,
   type LogLine,
+  mostLogLines,
   type ObservedComponent,
   type ProviderName,
   parseDuration,
   redact,
 } from '@eph/contract';
-import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { LogEntry, Provider } from '@eph/engine/provider/provider';
@@ -24,17 +23,13 @@ import { UsageSamples } from './usage-samples.ts';
 export interface EnvironmentHandlersOptions extends Addresses {
   /** Throws while another ephd leads. */
   readonly engine: () => Engine;
-  readonly events: EventLog;
   readonly clock: Clock;
   readonly providerOf: (name: ProviderName) => Provider | undefined;
 }
 
-const isEnvironmentId = (text: string): boolean => /^[0-9a-f]{16}$/.test(text);
-
 const never = new AbortController().signal;
 
 const linesShown = 100;
-const mostLines = 100_000;
 
 const parseSince = (text: string | undefined): Date | undefined => {
   if (text === undefined) return undefined;
@@ -58,14 +53,13 @@ type EnvironmentRoute =
   | 'readConfig'
   | 'releaseEnvironment'
   | 'readLogs'
-  | 'listEventsOfEnvironment'
-  | 'listEvents'
+  | 'exec'
   | 'readPlan'
   | 'redeployEnvironment'
   | 'scaleEnvironment';
 
 export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): Handlers<EnvironmentRoute> => {
-  const { engine, events } = options;
+  const { engine } = options;
   const samples = new UsageSamples(options.clock, async (id) => {
     const components = engine().environment(id)?.observed?.components ?? [];
     const usageOf = await readUsage(id, components, options.providerOf, never);
@@ -107,7 +101,7 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
     },
     readLogs({ environment: known, query, signal }) {
       const since = parseSince(query.since);
-      const { tail = since === undefined ? linesShown : mostLines, follow = false } = query;
+      const { tail = since === undefined ? linesShown : mostLogLines, follow = false } = query;
       const logOptions = { tail, follow, signal, ...(since && { since }) };
       const shared = new Map<string, ComponentName>();
       return mergeStreams(
@@ -116,23 +110,23 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
         ),
       );
     },
-    async listEventsOfEnvironment({ path, query: { limit }, caller }) {
-      // History outlives the environment, so an id is enough to ask for it.
-      const asked = path.id;
-      const environment = isEnvironmentId(asked)
-        ? environmentId(asked)
-        : findEnvironment(asked, engine().environments(), options, caller).id;
-      return { events: [...(await events.read({ environment, limit }))] };
+    exec({ environment: known, query: { component, command, terminal, columns, rows }, signal }) {
+      const components = chooseComponents(known, component);
+      const chosen = components.find(({ entry }) => entry) ?? components[0];
+      const provider = chosen && options.providerOf(chosen.provider);
+      if (chosen === undefined || provider === undefined)
+        throw new EphError('api.conflict', `${known.name} has no component that runs here`);
+      const request = { command, signal, ...(terminal && { terminal: { columns, rows, type: terminal } }) };
+      return provider.exec(known.id, chosen.name, request);
     },
-    listEvents: async ({ query: { limit } }) => ({ events: [...(await events.read({ limit }))] }),
-    async readPlan({ signal }) {
-      const { plans, faults } = await engine().plan(signal);
+    async readPlan({ caller, signal }) {
+      const { plans, faults } = await engine().plan((project) => caller.may('environments.read', project), signal);
       return { plans: plans.map((plan) => ({ ...plan, actions: [...plan.actions] })), faults: [...faults] };
     },
   };
 };
 
-const visibleTo = (caller: Caller, all: readonly EnvironmentRecord[]): readonly EnvironmentRecord[] =>
+const visibleTo = (caller: Pick<Caller, 'may'>, all: readonly EnvironmentRecord[]): readonly EnvironmentRecord[] =>
   all.filter(({ project }) => caller.may('environments.read', project));
 
 /** What components share is shown with the first that has it. */
@@ -148,10 +142,7 @@ async function* labelled(
   }
 }
 
-const chooseComponents = (
-  known: EnvironmentRecord,
-  asked: string | undefined,
-): readonly Pick<ObservedComponent, 'name' | 'provider'>[] => {
+const chooseComponents = (known: EnvironmentRecord, asked: string | undefined): readonly ObservedComponent[] => {
   const components = known.observed?.components ?? [];
   if (asked === undefined) return components;
   const chosen = components.filter((component) => component.name === asked);
@@ -165,7 +156,7 @@ export const findEnvironment = (
   text: string,
   known: readonly EnvironmentRecord[],
   { aliasOf }: Pick<Addresses, 'aliasOf'>,
-  caller: Caller,
+  caller: Pick<Caller, 'may'>,
 ): EnvironmentRecord => {
   const all = visibleTo(caller, known);
   const found = all.find(({ id, name }) => id === text || name === text) ?? all.find((one) => aliasOf(one) === text);

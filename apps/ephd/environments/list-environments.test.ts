@@ -6,7 +6,7 @@ import { createReadyRecord } from '../environment-record.fake.ts';
 import { viewEnvironment } from './environment-view.ts';
 import { listEnvironments } from './list-environments.ts';
 
-const everybody: Caller = { may: () => true, maySomewhere: () => true };
+const everybody: Pick<Caller, 'may'> = { may: () => true };
 const addresses = { urlOf: (name: string) => `http://${name}.localhost`, aliasOf: () => undefined, away: () => new Map() };
 
 const numbered = (number: number, changes: Partial<EnvironmentRecord> = {}): EnvironmentRecord =>
@@ -72,7 +72,7 @@ describe('a list of environments', () => {
   });
 
   it('has nothing of projects that the caller may not see, and its pages are full', () => {
-    const caller: Caller = { ...everybody, may: (_, project) => project === 'shop' };
+    const caller: Pick<Caller, 'may'> = { ...everybody, may: (_, project) => project === 'shop' };
     const page = ask({ limit: '3' }, caller);
     expect([numbersOf(page), page.next]).toEqual([[1, 2, 4], 'shop-0004']);
   });

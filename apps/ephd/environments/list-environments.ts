@@ -8,7 +8,7 @@ type View = (known: EnvironmentRecord) => EnvironmentView;
 export const listEnvironments = (
   all: readonly EnvironmentRecord[],
   query: EnvironmentQuery,
-  caller: Caller,
+  caller: Pick<Caller, 'may'>,
   view: View,
 ): EnvironmentPage => {
   const { limit, after, fields } = query;

@@ -1,9 +1,9 @@
-import { EphError, type Failure, type ProviderName, type ServerView } from '@eph/contract';
+import { EphError, type Failure, type ProjectId, type ProviderName, type ServerView } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { Provider } from '@eph/engine/provider/provider';
 import type { Registry } from 'prom-client';
-import type { Handlers } from '../api/handlers.ts';
+import type { Caller, Handlers } from '../api/handlers.ts';
 import type { Leadership } from '../leadership.ts';
 
 export interface HealthOptions {
@@ -25,12 +25,12 @@ export const createHealthHandlers = ({
 }: HealthOptions): Handlers<'readHealth' | 'readReadiness' | 'readServer' | 'readVersion' | 'readMetrics'> => {
   // Once ready, always ready: projects that join later have not been read yet.
   const ready = new WeakSet<Engine>();
-  const waitsFor = (leader = engine()): string | null => {
+  const waitsFor = (leader = engine(), isShown = (_: ProjectId): boolean => true): string | null => {
     if (leader === undefined)
       return leadership.state.state === 'standby' ? `${leadership.state.holder} leads` : 'leadership is not decided yet';
     if (ready.has(leader)) return null;
     const unread = [...leader.projects()].flatMap(([id, { isRead }]) => (isRead ? [] : [id]));
-    if (unread.length > 0) return `a first complete reading of ${unread.join(', ')}`;
+    if (unread.length > 0) return `a first complete reading of ${unread.filter(isShown).join(', ') || 'a project'}`;
     ready.add(leader);
     return null;
   };
@@ -40,22 +40,24 @@ export const createHealthHandlers = ({
       if (waitsFor() !== null) throw new EphError('api.starting', 'ephd is not ready yet');
       return { status: 'ready' };
     },
-    readServer: () => ({
+    readServer: ({ caller }) => ({
       version,
       leadership: leadership.state,
-      waitsFor: waitsFor(),
+      waitsFor: waitsFor(engine(), (id) => caller.may('environments.read', id)),
       history: events.health(),
       isolation: Object.fromEntries(Array.from(providers, ([name, { isolation }]) => [name, isolation])),
-      faults: faultsOf(engine()),
+      faults: faultsOf(engine(), caller),
     }),
     readVersion: () => ({ version }),
     readMetrics: () => registry.metrics(),
   };
 };
 
-const faultsOf = (engine: Engine | undefined): ServerView['faults'] =>
+const faultsOf = (engine: Engine | undefined, caller: Caller): ServerView['faults'] =>
   Object.fromEntries(
-    [...(engine?.projects() ?? [])].flatMap(([id, { faults }]) => (faults.length === 0 ? [] : [[id, faults.map(toFault)]])),
+    [...(engine?.projects() ?? [])].flatMap(([id, { faults }]) =>
+      faults.length === 0 || !caller.may('environments.read', id) ? [] : [[id, faults.map(toFault)]],
+    ),
   );
 
 const toFault = ({ code, message }: Failure): ServerView['faults'][string][number] => ({ code, message });

@@ -27,6 +27,7 @@ import type { Forge } from '@eph/engine/source/forge';
 import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
 import { FakeRefWriter } from '@eph/engine/source/ref-writer.fake';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { chooseProject } from '../api/find-project.ts';
 import { parseBody } from '../api/parse-call.ts';
 import { EnvironmentRequests, type LabelChange, type ProjectAccess, type SourceDecision } from './environment-requests.ts';
 
@@ -54,8 +55,10 @@ interface Answer {
 class RequestClient {
   readonly woken: ProjectId[] = [];
   readonly #requests: EnvironmentRequests;
+  readonly #projects: ReadonlyMap<ProjectId, ProjectAccess>;
 
   constructor(projects: ReadonlyMap<ProjectId, ProjectAccess>) {
+    this.#projects = projects;
     const forgeOf = (project: ProjectId): Forge => projects.get(project)?.forge ?? expect.fail(`no project ${project}`);
     this.#requests = new EnvironmentRequests({
       projects,
@@ -71,9 +74,11 @@ class RequestClient {
 
   async post(body: string): Promise<Answer> {
     const request = new Request('http://localhost/', { method: 'POST', body });
-    return await answerOf(async () =>
-      this.#requests.bringUp((await parseBody(routes.createEnvironment.body, request)) as EnvironmentRequest, never),
-    );
+    return await answerOf(async () => {
+      const { project, source } = (await parseBody(routes.createEnvironment.body, request)) as EnvironmentRequest;
+      const chosen = chooseProject(project, 'environments.change', this.#projects, { may: () => true });
+      return await this.#requests.bringUp(chosen, source, never);
+    });
   }
 
   async changeLabels(ref: SourceRef, change: LabelChange): Promise<Answer> {

@@ -67,19 +67,15 @@ export class EnvironmentRequests {
     this.#options = options;
   }
 
-  async bringUp(request: EnvironmentRequest, signal: AbortSignal): Promise<RequestAnswer> {
-    const project = this.#projectNamed(request.project);
-    if (request.source.kind === 'pr' && !/^[1-9]\d{0,9}$/.test(request.source.name))
-      throw new EphError('api.bad_request', `${JSON.stringify(request.source.name)} is not the number of a pull request`);
-    const source = await this.#readSource(project, request.source, signal);
+  async bringUp(project: ProjectId, ref: SourceRef, signal: AbortSignal): Promise<RequestAnswer> {
+    if (ref.kind === 'pr' && !/^[1-9]\d{0,9}$/.test(ref.name))
+      throw new EphError('api.bad_request', `${JSON.stringify(ref.name)} is not the number of a pull request`);
+    const source = await this.#readSource(project, ref, signal);
     if (source === undefined)
-      throw new EphError(
-        'api.not_found',
-        `${project} has no ${describeSource(request.source)}${request.source.kind === 'pr' ? ' that is open' : ''}`,
-      );
+      throw new EphError('api.not_found', `${project} has no ${describeSource(ref)}${ref.kind === 'pr' ? ' that is open' : ''}`);
     const current = await this.#options.consider(source, signal);
     if (current.decision.state === 'wanted') return this.#answer(source, [], current.decision.because);
-    if (request.source.kind === 'pr') return await this.#addLabel(source, current, signal);
+    if (ref.kind === 'pr') return await this.#addLabel(source, current, signal);
     const pull = await this.#pullFrom(source, signal);
     if (pull === undefined) return await this.#makeBranch(source, current, signal);
     const decisionOfPull = await this.#options.consider(pull, signal);
@@ -120,8 +116,7 @@ export class EnvironmentRequests {
   }
 
   /** The source of a request as it is, with what the request changes about it. */
-  async imagine({ project: name, source: ref, labels, commit }: PlanRequest, signal: AbortSignal): Promise<Source> {
-    const project = this.#projectNamed(name);
+  async readPlanned(project: ProjectId, { source: ref, labels, commit }: PlanRequest, signal: AbortSignal): Promise<Source> {
     const source = await this.#readSource(project, ref, signal);
     if (source === undefined) throw new EphError('api.not_found', `${project} has no ${describeSource(ref)}`);
     if (labels !== undefined && source.pull === undefined)
@@ -131,15 +126,6 @@ export class EnvironmentRequests {
       ...(commit && { commit: commitSha(commit) }),
       ...(labels && source.pull && { pull: { ...source.pull, labels: labels.toSorted() } }),
     };
-  }
-
-  #projectNamed(name: string | undefined): ProjectId {
-    const all = [...this.#options.projects.keys()];
-    const found = name === undefined && all.length === 1 ? all[0] : all.find((id) => id === name);
-    if (found !== undefined) return found;
-    const watched = `ephd watches ${all.join(', ')}`;
-    if (name === undefined) throw new EphError('api.bad_request', `name the project: ${watched}`);
-    throw new EphError('api.not_found', `there is no project ${JSON.stringify(name)}: ${watched}`);
   }
 
   #find(id: ProjectId): ProjectAccess {

@@ -1,6 +1,7 @@
 import { parseSpec } from '@eph/contract';
 import { isTimeLabel, keepLabel, pauseLabel, timeLabel } from '@eph/engine/desired/labels';
 import type { Engine } from '@eph/engine/loop/engine';
+import { chooseProject, type ProjectIds } from '../api/find-project.ts';
 import type { Handlers } from '../api/handlers.ts';
 import type { EnvironmentRequests } from './environment-requests.ts';
 
@@ -21,14 +22,17 @@ const following = 'its environment follows it; take it out of `triggers` in `eph
 export const createRequestHandlers = (
   requests: EnvironmentRequests,
   planSource: Engine['planSource'],
+  projects: ProjectIds,
 ): Handlers<RequestRoute> => ({
-  async planSource({ body, signal }) {
-    const source = await requests.imagine(body, signal);
+  async planSource({ body, caller, signal }) {
+    const project = chooseProject(body.project, 'environments.read', projects, caller);
+    const source = await requests.readPlanned(project, body, signal);
     const file = body.file === undefined ? undefined : parseSpec(new TextEncoder().encode(body.file), 'eph.yaml');
     const plan = await planSource(source, file, signal);
     return { ...plan, actions: [...plan.actions] };
   },
-  createEnvironment: ({ body, signal }) => requests.bringUp(body, signal),
+  createEnvironment: ({ body, caller, signal }) =>
+    requests.bringUp(chooseProject(body.project, 'environments.change', projects, caller), body.source, signal),
   removeEnvironment: ({ environment, query: { force = false }, signal }) => requests.takeDown(environment, force, signal),
   pinEnvironment: ({ environment, signal }) => requests.changeLabels(environment, { add: keepLabel, instead: lasting }, signal),
   unpinEnvironment: ({ environment, signal }) =>

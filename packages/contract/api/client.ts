@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { parseJson } from '../parse-json.ts';
 import { readEventStream } from './event-stream.ts';
 import { type Problem, problemSchema } from './problem.ts';
 import { type AnswerOf, type BodyOf, fillPath, type Method, type PathOf, type Route } from './route.ts';
@@ -143,12 +144,3 @@ const parse = (text: string, schema: z.ZodType, reply: Reply): unknown => {
 };
 
 const notEphd = (reply: Reply): ApiMisunderstanding => new ApiMisunderstanding('', reply);
-
-/** Undefined for what is not JSON, which no schema accepts. */
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};

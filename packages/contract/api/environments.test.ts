@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Event } from '../event.ts';
-import { commitSha, componentName, environmentId, environmentName, projectId, providerName, revision } from '../ids.ts';
+import type { StoredEvent } from '../event.ts';
+import { commitSha, componentName, environmentId, environmentName, eventId, projectId, providerName, revision } from '../ids.ts';
 import type { Plan } from '../plan.ts';
 import {
   type EnvironmentDetailView,
   environmentDetailSchema,
   environmentSchema,
-  eventListSchema,
   planSchema,
   statusSchema,
 } from './environments.ts';
+import { eventListSchema } from './history.ts';
 
 const version = {
   revision: 'f'.repeat(32),
@@ -98,7 +98,8 @@ const plan: Plan = {
   ],
 };
 
-const event: Event = {
+const event: StoredEvent = {
+  id: eventId('0'.repeat(16)),
   at: '2026-01-05T09:00:00.000Z',
   type: 'environment.wanted',
   project: projectId('shop'),

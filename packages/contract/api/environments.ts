@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { conditionTypes, phases } from '../condition.ts';
 import { sourceKinds } from '../source.ts';
+import { faultSchema } from './fault.ts';
 import { whole } from './query-values.ts';
 
 /** The shapes of the HTTP API, shared by ephd, which answers with them, and its clients, which read them. */
@@ -150,23 +151,9 @@ export const environmentPlanSchema = z.object({
 export const planSchema = z.object({
   plans: z.array(environmentPlanSchema),
   /** What could not be read, and therefore plans no deletion. */
-  faults: z.array(z.object({ code: z.string(), message: z.string() })),
+  faults: z.array(faultSchema),
 });
 export type PlanView = z.output<typeof planSchema>;
-
-export const eventListSchema = z.object({
-  events: z.array(
-    z.object({
-      at: z.string(),
-      type: z.string(),
-      project: z.string().nullable(),
-      environment: z.string().nullable(),
-      message: z.string(),
-      details: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
-    }),
-  ),
-});
-export type EventListView = z.output<typeof eventListSchema>;
 
 /** One line of a log stream: the data of a server-sent event. */
 export const logLineSchema = z.object({

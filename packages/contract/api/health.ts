@@ -1,10 +1,9 @@
 import { z } from 'zod';
+import { faultSchema } from './fault.ts';
 
 export const healthSchema = z.object({ status: z.literal('ok') });
 
 export const readinessSchema = z.object({ status: z.literal('ready') });
-
-const fault = z.object({ code: z.string(), message: z.string() });
 
 export const isolationSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('trusted'), because: z.string() }),
@@ -25,11 +24,17 @@ export const serverSchema = z.object({
   ]),
   /** What it waits for before it is ready; null once it is. */
   waitsFor: z.string().nullable(),
-  history: z.object({ reachable: z.boolean(), buffered: z.number(), lost: z.number(), message: z.string() }),
+  history: z.object({
+    reachable: z.boolean(),
+    buffered: z.number(),
+    lost: z.number(),
+    lostAudit: z.number(),
+    message: z.string(),
+  }),
   /** By the name of the provider. */
   isolation: z.record(z.string(), isolationSchema),
   /** By the project that could not be read. */
-  faults: z.record(z.string(), z.array(fault)),
+  faults: z.record(z.string(), z.array(faultSchema)),
 });
 export type ServerView = z.output<typeof serverSchema>;
 

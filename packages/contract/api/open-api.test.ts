@@ -25,7 +25,8 @@ describe('the OpenAPI document', () => {
     expect(named('path').map((one) => one.name)).toEqual(names);
     expect(named('query').map((one) => one.name)).toEqual(Object.keys(query?.shape ?? {}));
     expect(named('query').every((one) => one.description !== undefined)).toBe(true);
-    const status = answer.type === 'none' ? '204' : answer.type === 'json' ? String(answer.status) : '200';
+    const status =
+      answer.type === 'json' ? String(answer.status) : { none: '204', exec: '101', text: '200', stream: '200' }[answer.type];
     expect(Object.keys(operation?.responses ?? {})).toEqual([status, 'default']);
   });
 

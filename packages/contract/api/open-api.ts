@@ -47,7 +47,7 @@ const describePermission = (permission: keyof typeof permissions): string => {
 
 const describeAnswer = (
   answer: AnswerShape,
-): { status: '200' | '201' | '202' | '204'; content?: Record<string, { schema: z.ZodType }> } => {
+): { status: '101' | '200' | '201' | '202' | '204'; content?: Record<string, { schema: z.ZodType }> } => {
   switch (answer.type) {
     case 'json':
       return { status: `${answer.status}`, content: { 'application/json': { schema: answer.schema } } };
@@ -57,6 +57,8 @@ const describeAnswer = (
       return { status: '200', content: { [answer.contentType]: { schema: z.string() } } };
     case 'none':
       return { status: '204' };
+    case 'exec':
+      return { status: '101' };
   }
 };
 

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { sourceKinds } from '../source.ts';
+import { faultSchema } from './fault.ts';
 import { isolationSchema } from './health.ts';
 import { whole } from './query-values.ts';
-
-const fault = z.object({ code: z.string(), message: z.string() });
 
 const page = {
   text: z.string().min(1).max(200).optional().describe('Only with this in the name. Case does not count.'),
@@ -24,7 +23,7 @@ export const projectSchema = z.object({
   environments: z.number(),
   /** Git has been read completely since ephd started. */
   read: z.boolean(),
-  faults: z.array(fault),
+  faults: z.array(faultSchema),
   /** How often Git is read, and why; null where it is watched. */
   polling: z.string().nullable(),
 });

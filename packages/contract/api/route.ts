@@ -7,8 +7,8 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
  * What a permission is about.
  * - `environment`: the one that `{id}` names, by id, name or alias.
  * - `project`: the one that `{project}` names.
- * - `each`: of many projects, the answer holds those that the caller may see.
- * - `server`: nothing in particular.
+ * - `each`: of many projects, the answer holds those that the caller may see. At least one of them is needed.
+ * - `server`: ephd itself. Of the roles, only admin counts for it.
  */
 export type Target = 'environment' | 'project' | 'each' | 'server';
 
@@ -17,6 +17,8 @@ export type AnswerShape =
   /** Server-sent events with such data. */
   | { readonly type: 'stream'; readonly schema: z.ZodType }
   | { readonly type: 'text'; readonly contentType: string }
+  /** A WebSocket that carries a command, as `exec-frames.ts` describes. */
+  | { readonly type: 'exec' }
   | { readonly type: 'none' };
 
 export type BodyShape =
@@ -37,6 +39,8 @@ export interface Route {
   readonly query?: z.ZodObject;
   readonly body?: BodyShape;
   readonly answer: AnswerShape;
+  /** Each call is an event in the audit history. Refused calls are events on every route. */
+  readonly audit?: 'change' | 'sign-in';
   /** The answer comes only after Git or providers have been read. */
   readonly slow?: true;
   /** A client that has the same answer already gets none. */

@@ -1,11 +1,23 @@
 import { z } from 'zod';
+import {
+  accessQuerySchema,
+  accountSchema,
+  decisionSchema,
+  newTokenSchema,
+  revocationAnswerSchema,
+  revocationQuerySchema,
+  sessionCodeSchema,
+  sessionRequestSchema,
+  sessionSchema,
+  tokenListSchema,
+  tokenRequestSchema,
+} from './access.ts';
 import { configViewSchema, validationSchema } from './config.ts';
 import {
   environmentDetailSchema,
   environmentPageSchema,
   environmentPlanSchema,
   environmentQuerySchema,
-  eventListSchema,
   logLineSchema,
   planSchema,
   statusSchema,
@@ -13,7 +25,16 @@ import {
   versionSchema,
   whySchema,
 } from './environments.ts';
+import { execQuerySchema } from './exec-frames.ts';
 import { healthSchema, readinessSchema, serverSchema, wokenSchema } from './health.ts';
+import {
+  auditQuerySchema,
+  environmentEventQuerySchema,
+  eventListSchema,
+  eventQuerySchema,
+  streamItemSchema,
+  streamQuerySchema,
+} from './history.ts';
 import {
   capabilitiesSchema,
   heldSchema,
@@ -35,16 +56,14 @@ import {
 import type { AnswerShape, Route } from './route.ts';
 
 const json = <Schema extends z.ZodType>(schema: Schema) => ({ type: 'json', status: 200, schema }) as const satisfies AnswerShape;
+const created = <Schema extends z.ZodType>(schema: Schema) =>
+  ({ type: 'json', status: 201, schema }) as const satisfies AnswerShape;
 const accepted = <Schema extends z.ZodType>(schema: Schema) =>
   ({ type: 'json', status: 202, schema }) as const satisfies AnswerShape;
 const stream = <Schema extends z.ZodType>(schema: Schema) => ({ type: 'stream', schema }) as const satisfies AnswerShape;
 const none = { type: 'none' } as const satisfies AnswerShape;
 
-const eventQuery = z.strictObject({
-  limit: whole(1, 1000).default(100).describe('The newest so many.'),
-});
-
-const mostLines = 10_000;
+export const mostLogLines = 100_000;
 const mostSpecBytes = 1024 * 1024;
 
 /** Every route of ephd. One without a handler does not compile, nor does one without a permission. */
@@ -66,6 +85,7 @@ export const routes = {
     target: 'each',
     summary: 'Asks for an environment. It is written to Git, and the loop then creates it.',
     body: { type: 'json', schema: environmentRequestSchema },
+    audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
   },
@@ -84,6 +104,7 @@ export const routes = {
     target: 'environment',
     summary: 'Asks for the end of an environment. It is written to Git, and the loop then removes it.',
     query: z.strictObject({ force: flag.describe('Delete a branch even if it holds commits that are nowhere else.') }),
+    audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
   },
@@ -125,6 +146,7 @@ export const routes = {
     permission: 'environments.operate',
     target: 'environment',
     summary: 'Lets an environment go that the deletion guard holds.',
+    audit: 'change',
     answer: none,
   },
   pinEnvironment: {
@@ -134,6 +156,7 @@ export const routes = {
     target: 'environment',
     summary:
       'Keeps an environment: it does not expire before the policy of the platform says so. Writes the label `preview:keep`.',
+    audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
   },
@@ -143,6 +166,7 @@ export const routes = {
     permission: 'environments.change',
     target: 'environment',
     summary: 'Takes the label `preview:keep` off.',
+    audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
   },
@@ -153,6 +177,7 @@ export const routes = {
     target: 'environment',
     summary: 'Sets how long an environment may live after its label was set. Writes a label such as `preview:72h`.',
     body: { type: 'json', schema: extensionSchema },
+    audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
   },
@@ -162,6 +187,7 @@ export const routes = {
     permission: 'environments.change',
     target: 'environment',
     summary: 'Leaves an environment as it is, whatever is pushed. Writes the label `preview:pause`.',
+    audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
   },
@@ -171,6 +197,7 @@ export const routes = {
     permission: 'environments.change',
     target: 'environment',
     summary: 'Takes the label `preview:pause` off.',
+    audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
   },
@@ -181,6 +208,7 @@ export const routes = {
     target: 'environment',
     summary: 'Removes components, one after the other, and makes them again. What failed before is tried again.',
     body: { type: 'json', schema: redeploySchema },
+    audit: 'change',
     answer: accepted(redeployAnswerSchema),
   },
   scaleEnvironment: {
@@ -190,6 +218,7 @@ export const routes = {
     target: 'environment',
     summary: 'Sets how many copies of a component run. No provider can do this yet.',
     body: { type: 'json', schema: scaleSchema },
+    audit: 'change',
     answer: none,
   },
   readLogs: {
@@ -200,7 +229,7 @@ export const routes = {
     summary: 'Streams the log of its components, oldest line first.',
     query: z.strictObject({
       component: z.string().max(63).optional().describe('Only of this one.'),
-      tail: whole(0, mostLines)
+      tail: whole(0, mostLogLines)
         .optional()
         .describe('At most so many lines of each component that are there already; 100, or with `since` all.'),
       since: z.string().max(100).optional().describe('Only newer lines: a time, or an age such as `10m`.'),
@@ -208,13 +237,23 @@ export const routes = {
     }),
     answer: stream(logLineSchema),
   },
+  exec: {
+    method: 'GET',
+    path: '/api/v1/environments/{id}/exec',
+    permission: 'environments.exec',
+    target: 'environment',
+    summary: 'Runs a command beside a component, over a WebSocket.',
+    query: execQuerySchema,
+    audit: 'change',
+    answer: { type: 'exec' },
+  },
   listEventsOfEnvironment: {
     method: 'GET',
     path: '/api/v1/environments/{id}/events',
     permission: 'environments.read',
     target: 'each',
     summary: 'Lists what happened to an environment, oldest first. An id is enough: history outlives the environment.',
-    query: eventQuery,
+    query: environmentEventQuerySchema,
     answer: json(eventListSchema),
   },
   listEvents: {
@@ -223,8 +262,108 @@ export const routes = {
     permission: 'environments.read',
     target: 'each',
     summary: 'Lists what happened, oldest first.',
-    query: eventQuery,
+    query: eventQuerySchema,
     answer: json(eventListSchema),
+  },
+  followChanges: {
+    method: 'GET',
+    path: '/api/v1/stream',
+    permission: 'environments.read',
+    target: 'each',
+    summary: 'Streams what happens and what environments are. `Last-Event-ID` resumes it.',
+    query: streamQuerySchema,
+    answer: stream(streamItemSchema),
+  },
+  listAudit: {
+    method: 'GET',
+    path: '/api/v1/audit',
+    permission: 'audit.read',
+    target: 'server',
+    summary: 'Lists who changed what, who signed in, and what was refused, oldest first.',
+    query: auditQuerySchema,
+    answer: json(eventListSchema),
+  },
+  readAccount: {
+    method: 'GET',
+    path: '/api/v1/auth/status',
+    permission: 'account.read',
+    target: 'server',
+    summary: 'Shows who you are for ephd, and until when.',
+    answer: json(accountSchema),
+  },
+  explainAccess: {
+    method: 'GET',
+    path: '/api/v1/auth/why',
+    permission: 'account.read',
+    target: 'server',
+    summary: 'Says whether somebody may do something, and which rule decides. About others, only admins may ask.',
+    query: accessQuerySchema,
+    answer: json(decisionSchema),
+  },
+  createSessionCode: {
+    method: 'POST',
+    path: '/api/v1/auth/codes',
+    permission: 'account.read',
+    target: 'server',
+    summary: 'Makes a link to the dashboard that signs a browser in as you. It counts once, and for ten minutes.',
+    audit: 'change',
+    answer: created(sessionCodeSchema),
+  },
+  createSession: {
+    method: 'POST',
+    path: '/api/v1/auth/login',
+    permission: null,
+    target: 'server',
+    summary: 'Exchanges the code of such a link for the token of a session, which ends with ephd.',
+    body: { type: 'json', schema: sessionRequestSchema },
+    audit: 'sign-in',
+    answer: created(sessionSchema),
+  },
+  endSession: {
+    method: 'POST',
+    path: '/api/v1/auth/logout',
+    permission: 'account.read',
+    target: 'server',
+    summary: 'Ends the session, or revokes the token, that this request came with.',
+    audit: 'change',
+    answer: json(revocationAnswerSchema),
+  },
+  listTokens: {
+    method: 'GET',
+    path: '/api/v1/tokens',
+    permission: 'tokens.manage',
+    target: 'server',
+    summary: 'Lists the tokens that history remembers, newest first.',
+    answer: json(tokenListSchema),
+  },
+  createToken: {
+    method: 'POST',
+    path: '/api/v1/tokens',
+    permission: 'tokens.manage',
+    target: 'server',
+    summary: 'Makes a token for somebody. It can do what their roles allow, and no more than its scope.',
+    body: { type: 'json', schema: tokenRequestSchema },
+    audit: 'change',
+    answer: created(newTokenSchema),
+  },
+  revokeToken: {
+    method: 'DELETE',
+    path: '/api/v1/tokens/{token}',
+    permission: 'tokens.manage',
+    target: 'server',
+    summary: 'Ends a token, by its id.',
+    audit: 'change',
+    answer: json(revocationAnswerSchema),
+  },
+  revokePerson: {
+    method: 'DELETE',
+    path: '/api/v1/tokens',
+    permission: 'tokens.manage',
+    target: 'server',
+    summary: 'Ends all tokens that a person has now.',
+    query: revocationQuerySchema,
+    audit: 'change',
+    answer: json(revocationAnswerSchema),
   },
   readPlan: {
     method: 'GET',
@@ -277,7 +416,7 @@ export const routes = {
     method: 'GET',
     path: '/api/v1/providers/capabilities',
     permission: 'server.read',
-    target: 'server',
+    target: 'each',
     summary: 'Lists the providers of this ephd, and what each can do.',
     answer: json(capabilitiesSchema),
   },
@@ -285,7 +424,7 @@ export const routes = {
     method: 'POST',
     path: '/api/v1/config/validate',
     permission: 'environments.read',
-    target: 'server',
+    target: 'each',
     summary: 'Checks an `eph.yaml` that nobody has pushed yet.',
     query: z.strictObject({
       file: z.string().max(1000).optional().describe('What faults call the file.'),
@@ -306,7 +445,7 @@ export const routes = {
     method: 'GET',
     path: '/api/v1/server',
     permission: 'server.read',
-    target: 'server',
+    target: 'each',
     summary: 'Shows how ephd is: who leads, what it waits for, its history, its providers, and faults of projects.',
     answer: json(serverSchema),
   },
@@ -330,7 +469,7 @@ export const routes = {
     method: 'GET',
     path: '/metrics',
     permission: 'server.read',
-    target: 'server',
+    target: 'each',
     summary: 'Metrics for Prometheus.',
     answer: { type: 'text', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
   },
@@ -338,7 +477,7 @@ export const routes = {
     method: 'POST',
     path: '/hooks/git',
     permission: 'hooks.wake',
-    target: 'server',
+    target: 'each',
     summary: 'Starts a pass now, for a post-receive hook. Nothing of the body is read.',
     query: z.strictObject({ project: z.string().max(63).optional().describe('Only of this project.') }),
     answer: accepted(wokenSchema),

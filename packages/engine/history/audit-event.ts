@@ -6,7 +6,7 @@ export interface AuditRecord {
   readonly what: 'change' | 'sign-in';
   /** Issuer and subject. Null if the request did not prove who sent it. */
   readonly person: string | null;
-  readonly how: 'token' | 'session' | 'loopback' | 'none';
+  readonly how: 'file' | 'token' | 'session' | 'none';
   /** The id of the token, never the token. */
   readonly tokenId: string | null;
   readonly permission: string;

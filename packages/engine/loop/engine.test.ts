@@ -339,7 +339,7 @@ describe('effort', () => {
     harness.push('main', ': [');
     const before = harness.provider.calls.list;
     await harness.live(300);
-    expect(await harness.engine.plan(new AbortController().signal)).toEqual({ plans: [], faults: [] });
+    expect(await harness.engine.plan(() => true, new AbortController().signal)).toEqual({ plans: [], faults: [] });
     expect(harness.engine.environments()).toEqual([]);
     expect(harness.provider.calls.list - before).toBeLessThan(40);
   });
@@ -348,7 +348,7 @@ describe('effort', () => {
     const harness = new EngineHarness().start();
     await harness.live(1);
     harness.push('preview/a');
-    const { plans } = await harness.engine.plan(new AbortController().signal);
+    const { plans } = await harness.engine.plan(() => true, new AbortController().signal);
     expect(plans).toMatchObject([{ wanted: true, actions: [{ type: 'create', component: 'web' }] }]);
     expect(harness.infrastructure.environments.size).toBe(0);
   });

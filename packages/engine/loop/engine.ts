@@ -174,8 +174,9 @@ export class Engine {
     return components;
   }
 
-  plan(signal: AbortSignal): Promise<Preview> {
-    return previewAll(this.#loop, signal);
+  /** @param isAsked of which projects */
+  plan(isAsked: (project: ProjectId) => boolean, signal: AbortSignal): Promise<Preview> {
+    return previewAll(this.#loop, isAsked, signal);
   }
 
   /** What would be done for a source as it is, or as it would be. */

@@ -15,9 +15,9 @@ export interface Preview {
 }
 
 /** What the next pass would do: everything is read, nothing is done. */
-export const previewAll = async (loop: Loop, signal: AbortSignal): Promise<Preview> => {
+export const previewAll = async (loop: Loop, isAsked: (project: ProjectId) => boolean, signal: AbortSignal): Promise<Preview> => {
   const previews: Preview[] = [];
-  for (const id of loop.context.projects.keys()) previews.push(await previewProject(loop, id, signal));
+  for (const id of [...loop.context.projects.keys()].filter(isAsked)) previews.push(await previewProject(loop, id, signal));
   const plans = previews.flatMap((one) => one.plans);
   return { plans: plans.filter(({ actions }) => actions.length > 0), faults: previews.flatMap((one) => one.faults) };
 };

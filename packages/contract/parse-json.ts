@@ -1,9 +1,8 @@
-/** Undefined for text that is not JSON. */
+/** Undefined for what is not JSON, which no schema accepts. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    // Callers check the value anyway, and undefined passes no check.
     return undefined;
   }
 };

@@ -1,0 +1,143 @@
+import {
+  EphError,
+  type Person,
+  type ProjectId,
+  parseDuration,
+  parsePerson,
+  printPerson,
+  type RevocationView,
+  routes,
+  scopes,
+  tokenId,
+} from '@eph/contract';
+import type { RevocationAnswer } from '@eph/engine/access/revocations';
+import type { EventLog } from '@eph/engine/history/event-log';
+import type { EnvironmentRecord } from '@eph/engine/loop/record';
+import { findProject, type ProjectIds } from '../api/find-project.ts';
+import type { Caller, Handlers } from '../api/handlers.ts';
+import type { Access } from './access.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface AccessHandlersOptions {
+  readonly access: Access;
+  readonly sessions: Sessions;
+  readonly events: Pick<EventLog, 'read'>;
+  readonly now: () => number;
+  /** Where people reach ephd. */
+  readonly url: () => string;
+  readonly find: (text: string, caller: Caller) => EnvironmentRecord;
+  readonly projects: ProjectIds;
+}
+
+type AccessRoute =
+  | 'readAccount'
+  | 'explainAccess'
+  | 'createSessionCode'
+  | 'createSession'
+  | 'endSession'
+  | 'listTokens'
+  | 'createToken'
+  | 'revokeToken'
+  | 'revokePerson';
+
+export const createAccessHandlers = (options: AccessHandlersOptions): Handlers<AccessRoute> => {
+  const { access, sessions, events, now, url, find, projects } = options;
+  const time = (ms: number): string => new Date(ms).toISOString();
+  const projectOf = (environment: string | undefined, project: string | undefined, caller: Caller): ProjectId | undefined => {
+    if (environment !== undefined) return find(environment, caller).project;
+    return project === undefined ? undefined : findProject(project, projects, caller);
+  };
+  return {
+    readAccount({ caller: { identity, how, session } }) {
+      const { person, token } = identity.kind === 'person' ? identity : {};
+      const expiresAt = session?.expiresAt ?? token?.expiresAt;
+      return {
+        how,
+        person: person === undefined ? null : printPerson(person),
+        tokenId: token?.id ?? null,
+        scope: token?.scope ?? 'admin',
+        projects: token?.projects === undefined ? null : [...token.projects],
+        expiresAt: expiresAt === undefined ? null : time(expiresAt),
+        now: time(now()),
+      };
+    },
+    explainAccess({ caller, query: { person: about, permission, environment, project: named } }) {
+      const { identity } = caller;
+      const own = identity.kind === 'person' ? printPerson(identity.person) : null;
+      const isOther = about !== undefined && about !== own;
+      if (isOther && !caller.may('rules.read'))
+        throw new EphError('api.forbidden', 'only an admin may ask what somebody else may do');
+      const project = projectOf(environment, named, caller);
+      const { allowed, because } = isOther
+        ? access.explain(readPerson(about), permission, project)
+        : access.of(identity).decide(permission, project);
+      return { person: about ?? own, allowed, because, faults: access.rules.faults.map(({ message }) => message) };
+    },
+    createSessionCode({ caller }) {
+      const { code, expiresAt } = sessions.createCode(caller.identity);
+      return { code, url: `${url()}/#code=${code}`, expiresAt: time(expiresAt) };
+    },
+    createSession({ body: { code }, addToAudit }) {
+      const { token, session } = sessions.create(code);
+      const { caller } = session;
+      addToAudit({ person: caller.kind === 'person' ? printPerson(caller.person) : null, how: 'session' });
+      return { token, expiresAt: time(session.expiresAt) };
+    },
+    async endSession({ caller: { identity, session } }) {
+      if (session !== undefined) {
+        session[Symbol.dispose]();
+        return { missing: null };
+      }
+      const token = identity.kind === 'person' ? identity.token : undefined;
+      if (token === undefined)
+        throw new EphError('api.conflict', 'the token in the file of ephd cannot be revoked; it ends when ephd stops');
+      return revoked(await access.revocations.revokeToken(token.id, token.expiresAt));
+    },
+    async listTokens() {
+      const made = await events.read({ types: ['audit.changed'], text: `POST ${tokensPath}: done`, limit: 1_000 });
+      const tokens = made.toReversed().flatMap(({ at, details }) => {
+        const { madeId: id, madeFor: person, madeScope, madeProjects, madeUntil: expiresAt } = details;
+        const scope = scopes.find((one) => one === madeScope);
+        if (typeof id !== 'string' || typeof person !== 'string' || typeof expiresAt !== 'string' || !scope) return [];
+        const projects = typeof madeProjects === 'string' ? madeProjects.split(' ') : null;
+        const isRevoked = access.revocations.isRevoked({ id, issuedAt: Date.parse(at) }, readPerson(person));
+        const state = isRevoked ? 'revoked' : Date.parse(expiresAt) <= now() ? 'expired' : 'valid';
+        return [{ id, person, scope, projects, createdAt: at, expiresAt, state } as const];
+      });
+      return { tokens };
+    },
+    async createToken({ body: { person, scope, projects: patterns, for: lifetime }, addToAudit }) {
+      const lifetimeMs = (parseDuration(lifetime) ?? 0) * 1000;
+      const { text, id, expiresAt } = await access.tokens.mint({
+        person: readPerson(person),
+        scope,
+        projects: patterns,
+        lifetimeMs,
+      });
+      const until = time(expiresAt);
+      addToAudit({ madeId: id, madeFor: person, madeScope: scope, madeProjects: patterns?.join(' ') ?? null, madeUntil: until });
+      return { id, token: text, person, scope, projects: patterns ?? null, createdAt: time(now()), expiresAt: until };
+    },
+    async revokeToken({ path, addToAudit }) {
+      const id = tokenId.safeParse(path.token);
+      if (!id.success) throw new EphError('api.bad_request', `${JSON.stringify(path.token)} ${id.error.issues[0]?.message}`);
+      addToAudit({ revokedId: id.data });
+      return revoked(await access.revocations.revokeToken(id.data));
+    },
+    async revokePerson({ query: { person }, addToAudit }) {
+      addToAudit({ revokedPerson: person });
+      return revoked(await access.revocations.revokePerson(readPerson(person)));
+    },
+  };
+};
+
+const tokensPath = routes.createToken.path;
+
+const revoked = ({ missing }: RevocationAnswer): RevocationView => ({ missing: missing ?? null });
+
+/** The form was checked already. */
+const readPerson = (text: string): Person => {
+  const person = parsePerson(text);
+  if (person === undefined) throw new EphError('api.bad_request', `${JSON.stringify(text)} is not <issuer>#<subject>`);
+  return person;
+};

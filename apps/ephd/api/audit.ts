@@ -1,0 +1,52 @@
+import { type Event, type Log, printPerson, type Route } from '@eph/contract';
+import { type AuditRecord, createAuditEvent } from '@eph/engine/history/audit-event';
+import type { Admitted } from './admit.ts';
+import type { Caller } from './handlers.ts';
+
+/** What is known of a request so far, for the audit history. */
+export interface Attempt extends Admitted {
+  readonly requestId: string;
+  readonly method: string;
+  readonly address: string;
+  /** Undefined for a path that no route has. */
+  readonly route?: Route;
+  readonly caller?: Caller;
+  readonly details?: Readonly<Record<string, string | null>>;
+}
+
+export interface AuditOptions {
+  readonly record: (event: Event) => void;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** Every change and sign-in, and what was refused, is an event and a line in the log. */
+export const recordAttempt = (
+  attempt: Attempt,
+  outcome: AuditRecord['outcome'],
+  reason: string | null,
+  { record, now, log }: AuditOptions,
+): void => {
+  const { requestId, method, address, route, caller, environment, project = null, details } = attempt;
+  const identity = caller?.identity;
+  const event = createAuditEvent({
+    at: new Date(now()).toISOString(),
+    what: route?.audit ?? 'change',
+    person: identity?.kind === 'person' ? printPerson(identity.person) : null,
+    how: caller?.how ?? 'none',
+    tokenId: (identity?.kind === 'person' && identity.token?.id) || null,
+    permission: route?.permission ?? 'none',
+    method,
+    route: route?.path ?? 'unknown',
+    project,
+    environment: environment?.id ?? null,
+    name: environment?.name ?? null,
+    outcome,
+    reason,
+    requestId,
+    address,
+  });
+  const full = { ...event, details: { ...event.details, ...details } };
+  record(full);
+  log.info({ audit: event.type, project, ...full.details }, event.message);
+};

@@ -1,0 +1,49 @@
+import { EphError, tokenProtocol } from '@eph/contract';
+import type { Administrator } from '@eph/engine/access/caller';
+import type { Access } from '../access/access.ts';
+import type { Sessions } from '../access/sessions.ts';
+import type { ApiToken } from './api-token.ts';
+import type { Caller } from './handlers.ts';
+
+export interface Credentials {
+  readonly token: Pick<ApiToken, 'accepts'>;
+  readonly sessions: Pick<Sessions, 'find'>;
+  readonly access: Pick<Access, 'tokens' | 'of'>;
+}
+
+/** Whoever runs as the user of ephd can read the file with its token. */
+export const administrator: Administrator = { kind: 'administrator' };
+
+/** Throws for everybody who does not prove who they are. */
+export const authenticate = async (headers: Headers, { token, sessions, access }: Credentials): Promise<Caller> => {
+  const text = readToken(headers);
+  if (text === undefined) throw new EphError('api.unauthorized', 'this needs `Authorization: Bearer` with a token');
+  const callerOf = (identity: Caller['identity'], how: Caller['how'], session?: Caller['session']): Caller => ({
+    identity,
+    how,
+    session,
+    may: (permission, project) => access.of(identity).may(permission, project),
+  });
+  if (token.accepts(text)) return callerOf(administrator, 'file');
+  const session = sessions.find(text);
+  if (session !== undefined) {
+    const { caller } = session;
+    const refusal = caller.kind === 'person' && caller.token && access.tokens.check({ ...caller, token: caller.token });
+    if (refusal) throw refused(refusal);
+    return callerOf(caller, 'session', session);
+  }
+  const verification = await access.tokens.verify(text);
+  if (!verification.ok) throw refused(verification);
+  return callerOf(verification.caller, 'token');
+};
+
+const refused = ({ reason, message }: { readonly reason: string; readonly message: string }): EphError =>
+  new EphError(reason === 'not-ready' ? 'api.starting' : 'api.unauthorized', message);
+
+/** A page cannot set headers on a WebSocket, so it asks for a protocol that is named after the token. */
+const readToken = (headers: Headers): string | undefined => {
+  const bearer = /^bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
+  if (bearer !== undefined || headers.get('upgrade') === null) return bearer;
+  const protocols = (headers.get('sec-websocket-protocol') ?? '').split(',').map((one) => one.trim());
+  return protocols.find((one) => one.startsWith(tokenProtocol))?.slice(tokenProtocol.length);
+};

@@ -1,0 +1,3 @@
+import { z } from 'zod';
+
+export const faultSchema = z.object({ code: z.string(), message: z.string() });
