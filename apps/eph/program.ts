@@ -190,16 +190,16 @@ class Program {
 
   #addInventoryCommands(): void {
     this.#add('held', 'list environments that nothing removes until an operator releases them').action(() =>
-      this.#finish(async (context) => (await import('./commands/projects.ts')).held(context)),
+      this.#finish(async (context) => (await import('./commands/inventory.ts')).held(context)),
     );
     this.#add('projects', 'list projects').action(() =>
-      this.#finish(async (context) => (await import('./commands/projects.ts')).projects(context)),
+      this.#finish(async (context) => (await import('./commands/inventory.ts')).projects(context)),
     );
     this.#add('sources <project>', 'list branches, tags and pull requests, whether each gets an environment, and why').action(
-      (project: string) => this.#finish(async (context) => (await import('./commands/projects.ts')).sources(context, project)),
+      (project: string) => this.#finish(async (context) => (await import('./commands/inventory.ts')).sources(context, project)),
     );
     this.#add('providers', 'list providers, and whether each has a sandbox').action(() =>
-      this.#finish(async (context) => (await import('./commands/projects.ts')).providers(context)),
+      this.#finish(async (context) => (await import('./commands/inventory.ts')).providers(context)),
     );
   }
 

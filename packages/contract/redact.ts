@@ -7,7 +7,7 @@ const patterns: readonly [RegExp, string][] = [
   [/(:\/\/)[^\s/"'`]*@/g, '$1***@'],
   [/(authorization["']?\s*[:=]\s*["']?)(basic|bearer|token)\s+[^\s'"`]+/gi, '$1$2 ***'],
   [/([?&][^=&?\s"'`]*(?:token|key|secret|signature|sig|password)=)[^&\s'"`]+/gi, '$1***'],
-  [/gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}/g, '***'],
+  [/gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|ephs?_[\w-]{20,}[\w.-]*/g, '***'],
 ];
 
 /** Shorter ones would blank out ordinary words. */

@@ -44,6 +44,7 @@ export class UsageSamples {
         .then((sample) => {
           series.samples = [...series.samples, sample].slice(-kept);
         })
+        // The next one may be read again; a gap shows that this one was not.
         .catch(() => undefined)
         .finally(() => this.#goOn(id, series));
     });

@@ -5,6 +5,7 @@ import {
   type Failure,
   type Fault,
   failure,
+  isFromFork,
   isSameSource,
   type ParsedSpec,
   type ProjectId,
@@ -86,8 +87,7 @@ const decideSource = async (loop: Loop, source: Source, signal: AbortSignal): Pr
  */
 export const considerSource = async (loop: Loop, source: Source, signal: AbortSignal, file?: ParsedSpec): Promise<Considered> => {
   const { forge, forks } = projectOf(loop.context, source.project);
-  const isFork = (source.pull?.fork ?? null) !== null;
-  const facts = isFork && forks === 'approve' ? await readApprovals(forge.pulls, source, signal) : {};
+  const facts = isFromFork(source) && forks === 'approve' ? await readApprovals(forge.pulls, source, signal) : {};
   const fork = decideFork(forks, source, facts);
   if (fork.state === 'denied')
     return { decision: unwanted(fork.because), ...(fork.short && { short: fork.short }), triggers: [] };

@@ -41,6 +41,18 @@ import { silentTelemetry } from './telemetry.fake.ts';
 export const shop = projectId('shop');
 export const branch = (name: string): SourceRef => ({ kind: 'branch', name });
 
+/** One uses the other, so they are made in order. */
+export const twoServices = `version: "1.0"
+name: shop
+process:
+  services:
+    web:
+      command: run web
+      entry: true
+      env: { API: outputs/api/url }
+    api: { command: run api }
+`;
+
 export const oneService = `version: "1.0"
 name: shop
 process:

@@ -1,18 +1,7 @@
 import { type EnvironmentId, EphError } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { branch, EngineHarness, oneService, shop } from './engine-harness.fake.ts';
+import { branch, EngineHarness, oneService, shop, twoServices } from './engine-harness.fake.ts';
 import type { EnvironmentRecord } from './record.ts';
-
-const twoServices = `version: "1.0"
-name: shop
-process:
-  services:
-    web:
-      command: run web
-      entry: true
-      env: { API: outputs/api/url }
-    api: { command: run api }
-`;
 
 const settle = 60;
 

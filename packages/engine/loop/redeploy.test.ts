@@ -1,17 +1,6 @@
 import { EphError, type Event } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { branch, EngineHarness } from './engine-harness.fake.ts';
-
-const twoServices = `version: "1.0"
-name: shop
-process:
-  services:
-    web:
-      command: run web
-      entry: true
-      env: { API: outputs/api/url }
-    api: { command: run api }
-`;
+import { branch, EngineHarness, twoServices } from './engine-harness.fake.ts';
 
 const settle = 60;
 
