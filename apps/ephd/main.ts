@@ -14,6 +14,8 @@ const main = async (): Promise<void> => {
   const ephd = await startEphd(config, process.env, log);
   const projects = config.projects.map(({ id, location }) => ({ id, location }));
   log.info({ api: ephd.apiUrl, gatewayPort: ephd.gatewayPort, data: config.dataFolder, projects }, 'ephd is up');
+  // A log or a journal would keep it for others to read.
+  if (process.stderr.isTTY) process.stderr.write(`\nOpen ${ephd.createLink()} (once, within ten minutes).\n\n`);
   // Not only at the end, which may be a kill.
   flushCompileCache();
   let stopping = false;

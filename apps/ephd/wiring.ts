@@ -31,6 +31,7 @@ import { createAccessHandlers } from './access/access-handlers.ts';
 import { backgroundClock } from './access/background-clock.ts';
 import { Sessions } from './access/sessions.ts';
 import { ApiToken } from './api/api-token.ts';
+import { administrator } from './api/authenticate.ts';
 import { createApi } from './api/create-api.ts';
 import type { Caller } from './api/handlers.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
@@ -58,6 +59,8 @@ import { createWebhookRoutes } from './webhooks/webhook-routes.ts';
 export interface Ephd extends AsyncDisposable {
   readonly apiUrl: string;
   readonly tokenFile: string;
+  /** Signs a browser in as the administrator, once. */
+  readonly createLink: () => string;
   readonly gatewayPort: number;
   /** Undefined where no webhooks are asked for. */
   readonly webhookPort: number | undefined;
@@ -239,7 +242,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
         access,
         sessions,
         events: store.events,
-        now: systemClock.now,
+        now: () => systemClock.now(),
         url: () => apiUrl(),
         find,
         projects: projects.all,
@@ -268,7 +271,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     access,
     sessions,
     record: (event) => store.events.append(event),
-    now: systemClock.now,
+    now: () => systemClock.now(),
     token,
     closing: stopping.signal,
     log,
@@ -310,6 +313,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   return {
     apiUrl: apiUrl(),
     tokenFile,
+    createLink: () => sessions.createLink(administrator, apiUrl()).url,
     gatewayPort: gateway.port,
     webhookPort,
     isolation: new Map(Array.from(providers, ([name, { isolation }]) => [name, isolation])),

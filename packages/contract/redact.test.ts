@@ -21,6 +21,8 @@ describe('text on its way to people', () => {
     ['a GitHub token', `push with ${token} refused`, 'push with *** refused'],
     ['a GitHub token inside a word', `x${token}_y`, 'x***_y'],
     ['a fine-grained GitHub token', `github_pat_${'a_1'.repeat(10)}`, '***'],
+    ['a token of eph', `eph_${'eyJ'.repeat(8)}.${'a-'.repeat(10)}.${'b_'.repeat(10)}`, '***'],
+    ['a session of eph', `ephs_${'a-'.repeat(20)}`, '***'],
     ['a GitLab token', `glpat-${'x-1'.repeat(8)}`, '***'],
   ])('loses %s', (_, text, expected) => {
     expect(redact(text)).toBe(expected);

@@ -8,12 +8,14 @@ import type { Finding, Part, RunningPart } from './part.ts';
 import { createPartFolder, type PartProcess, runPartCommand, startOnFreePort, startPartProcess } from './part-process.ts';
 
 const search: Search = { program: 'postgres', places: ['/usr/lib/postgresql/*/bin'] };
-const needed = ['initdb', 'createdb'];
+const needed = ['initdb', 'createdb', 'psql'];
 const user = 'eph';
 
 export interface RunningPostgres extends RunningPart {
   /** The URL of a new, empty database. */
   createDatabase(): Promise<string>;
+  /** Removes every table of a database, whoever uses it. */
+  emptyDatabase(url: string): Promise<void>;
   /** Stops the server and keeps its data and port for `resume`. */
   halt(): Promise<void>;
   resume(): Promise<void>;
@@ -90,6 +92,10 @@ const startIn = async (folder: string, programs: string): Promise<RunningPostgre
       const args = ['--host', '127.0.0.1', '--port', String(port), '--username', user, name];
       await runPartCommand({ command: join(programs, 'createdb'), args, folder, env: { PGPASSWORD: password } });
       return `postgres://${user}:${password}@127.0.0.1:${port}/${name}`;
+    },
+    emptyDatabase: async (url) => {
+      const args = ['--quiet', '--command', 'drop schema public cascade; create schema public', url];
+      await runPartCommand({ command: join(programs, 'psql'), args, folder });
     },
     halt,
     resume: async () => {

@@ -74,8 +74,8 @@ export const createAccessHandlers = (options: AccessHandlersOptions): Handlers<A
       return { person: about ?? own, allowed, because, faults: access.rules.faults.map(({ message }) => message) };
     },
     createSessionCode({ caller }) {
-      const { code, expiresAt } = sessions.createCode(caller.identity);
-      return { code, url: `${url()}/#code=${code}`, expiresAt: time(expiresAt) };
+      const { expiresAt, ...link } = sessions.createLink(caller.identity, url());
+      return { ...link, expiresAt: time(expiresAt) };
     },
     createSession({ body: { code }, addToAudit }) {
       const { token, session } = sessions.create(code);

@@ -30,12 +30,13 @@ export class Sessions implements Disposable {
     this.#clock = clock;
   }
 
-  createCode(caller: Caller): { readonly code: string; readonly expiresAt: number } {
+  /** Browsers do not send the fragment, so the code is in no log of a server or proxy. */
+  createLink(caller: Caller, url: string): { readonly code: string; readonly url: string; readonly expiresAt: number } {
     const code = randomBytes(24).toString('base64url');
     const expiresAt = this.#clock.now() + codeMs;
     makeRoom(this.#codes);
     this.#codes.set(digestOf(code), { caller, expiresAt });
-    return { code, expiresAt };
+    return { code, url: `${url}/#code=${code}`, expiresAt };
   }
 
   /** A code counts once: who comes second learns that somebody else was first. */

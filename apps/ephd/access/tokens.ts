@@ -40,6 +40,8 @@ export interface Refusal {
   readonly reason: RefusalReason;
   /** What is wrong and what to do, for people. */
   readonly message: string;
+  /** Whose token it is, where the signature is right. */
+  readonly caller?: TokenCaller;
 }
 
 export type Verification = { readonly ok: true; readonly caller: TokenCaller } | Refusal;
@@ -133,7 +135,8 @@ export class Tokens {
       if (oldest !== undefined && this.#verified.size >= mostVerified) this.#verified.delete(oldest);
       this.#verified.set(digest, caller);
     }
-    return this.check(caller) ?? { ok: true, caller };
+    const refusal = this.check(caller);
+    return refusal === undefined ? { ok: true, caller } : { ...refusal, caller };
   }
 
   /** Why a token that was valid is not valid any more; undefined where it is. */

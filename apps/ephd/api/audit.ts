@@ -31,7 +31,7 @@ export const recordAttempt = (
   const identity = caller?.identity;
   const event = createAuditEvent({
     at: new Date(now()).toISOString(),
-    what: route?.audit ?? 'change',
+    what: route?.audit ?? 'read',
     person: identity?.kind === 'person' ? printPerson(identity.person) : null,
     how: caller?.how ?? 'none',
     tokenId: (identity?.kind === 'person' && identity.token?.id) || null,

@@ -2,6 +2,7 @@ import { EphError, tokenProtocol } from '@eph/contract';
 import type { Administrator } from '@eph/engine/access/caller';
 import type { Access } from '../access/access.ts';
 import type { Sessions } from '../access/sessions.ts';
+import type { Refusal } from '../access/tokens.ts';
 import type { ApiToken } from './api-token.ts';
 import type { Caller } from './handlers.ts';
 
@@ -29,16 +30,25 @@ export const authenticate = async (headers: Headers, { token, sessions, access }
   if (session !== undefined) {
     const { caller } = session;
     const refusal = caller.kind === 'person' && caller.token && access.tokens.check({ ...caller, token: caller.token });
-    if (refusal) throw refused(refusal);
+    if (refusal) throw new RefusedToken(refusal, callerOf(caller, 'session', session));
     return callerOf(caller, 'session', session);
   }
   const verification = await access.tokens.verify(text);
-  if (!verification.ok) throw refused(verification);
+  const { caller } = verification;
+  if (!verification.ok) throw new RefusedToken(verification, caller && callerOf(caller, 'token'));
   return callerOf(verification.caller, 'token');
 };
 
-const refused = ({ reason, message }: { readonly reason: string; readonly message: string }): EphError =>
-  new EphError(reason === 'not-ready' ? 'api.starting' : 'api.unauthorized', message);
+/** A token that is not valid, such as one that was revoked. */
+export class RefusedToken extends EphError {
+  /** Whose it is, where its signature is right. */
+  readonly caller: Caller | undefined;
+
+  constructor({ reason, message }: Refusal, caller: Caller | undefined) {
+    super(reason === 'not-ready' ? 'api.starting' : 'api.unauthorized', message);
+    this.caller = caller;
+  }
+}
 
 /** A page cannot set headers on a WebSocket, so it asks for a protocol that is named after the token. */
 const readToken = (headers: Headers): string | undefined => {

@@ -5,10 +5,11 @@ import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Access } from '../access/access.ts';
 import type { Sessions } from '../access/sessions.ts';
+import { page, pageHeaders } from '../page/page.ts';
 import { type Admission, admit } from './admit.ts';
 import type { ApiToken } from './api-token.ts';
 import { type Attempt, type AuditOptions, recordAttempt } from './audit.ts';
-import { authenticate } from './authenticate.ts';
+import { authenticate, RefusedToken } from './authenticate.ts';
 import type { Call, Handlers } from './handlers.ts';
 import { LongUse } from './long-use.ts';
 import { parseBody, parseQuery } from './parse-call.ts';
@@ -38,10 +39,14 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
     const address = c.env?.incoming?.socket.remoteAddress ?? '';
     c.set('attempt', { requestId, method: c.req.method, address });
     c.header('x-request-id', requestId);
+    // Answers hold what strangers wrote, such as logs; a browser must not take one for a page.
+    c.header('x-content-type-options', 'nosniff');
+    c.header('referrer-policy', 'no-referrer');
     requireLocalCaller(c.req.header('host'));
     requireSameSite(c.req.header('origin'), c.req.header('sec-fetch-site'), c.req.header('host'));
     await next();
   });
+  api.get('/', (c) => c.body(page, 200, pageHeaders));
   for (const [name, route] of Object.entries(routes) as [RouteName, Route][]) serveRoute(api, name, route, options);
   api.notFound(async (c) => {
     // Whoever is not signed in does not learn what there is.
@@ -50,6 +55,7 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
     throw new EphError('api.not_found', `${c.req.path} does not exist`);
   });
   api.onError((error, c) => {
+    if (error instanceof RefusedToken && error.caller !== undefined) learn(c, { caller: error.caller });
     const attempt = c.get('attempt');
     const { status, problem } = describeProblem(error, attempt.requestId);
     if (status === 500)
@@ -76,7 +82,10 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
   api.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), async (c) => {
     learn(c, { route });
     const caller = route.permission === null ? undefined : await authenticate(c.req.raw.headers, options);
-    if (caller !== undefined) learn(c, { caller, ...admit(route, caller, c.req.param(), options) });
+    if (caller !== undefined) {
+      learn(c, { caller });
+      learn(c, admit(route, caller, c.req.param(), options));
+    }
     const { environment, project } = c.get('attempt');
     const call = {
       path: c.req.param(),

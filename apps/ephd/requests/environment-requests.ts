@@ -1,7 +1,6 @@
 import {
   commitSha,
   describeSource,
-  type EnvironmentRequest,
   EphError,
   type Failure,
   failure,

@@ -15,7 +15,7 @@ interface Requirement {
 export const permissions = {
   /** The own status, and the version of ephd. */
   'account.read': { role: null, scope: 'read' },
-  'hooks.wake': { role: null, scope: 'wake' },
+  'hooks.wake': { role: 'viewer', scope: 'wake' },
   /** Lists, status, events, why, plan, sources and the stream. */
   'environments.read': { role: 'viewer', scope: 'read' },
   /** Metrics and capabilities: the role in any project is enough. */

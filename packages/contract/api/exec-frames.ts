@@ -64,7 +64,7 @@ export const decodeFrame = (message: Uint8Array): ExecFrame | undefined => {
   }
 };
 
-const decodeContent = <Type extends keyof typeof contents>(type: Type, content: Uint8Array): ExecFrame | undefined => {
+const decodeContent = (type: keyof typeof contents, content: Uint8Array): ExecFrame | undefined => {
   const parsed = contents[type].safeParse(parseJson(new TextDecoder().decode(content)));
   return parsed.success ? ({ type, ...parsed.data } as ExecFrame) : undefined;
 };

@@ -67,7 +67,7 @@ describe('rules', () => {
   it('give nothing unless one does, and everybody who is signed in the rest', () => {
     const rules = setOf();
     const allowed = Object.keys(permissions).filter((one) => may(ann, rules, one as Permission, shop));
-    expect(allowed).toEqual(['account.read', 'hooks.wake']);
+    expect(allowed).toEqual(['account.read']);
   });
 
   it.each<readonly [Partial<AccessRule>, SignedIn, boolean]>([

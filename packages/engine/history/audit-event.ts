@@ -3,7 +3,7 @@ import type { EnvironmentId, Event, ProjectId } from '@eph/contract';
 /** What somebody did or tried to do, by a request. */
 export interface AuditRecord {
   readonly at: string;
-  readonly what: 'change' | 'sign-in';
+  readonly what: 'change' | 'sign-in' | 'read';
   /** Issuer and subject. Null if the request did not prove who sent it. */
   readonly person: string | null;
   readonly how: 'file' | 'token' | 'session' | 'none';

@@ -1,0 +1,343 @@
+import { randomBytes, sign } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fillPath, newTokenSchema, type Role, type RouteName, routes, type Scope } from '@eph/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseKeys } from '../../apps/ephd/access/keys.ts';
+import { EphdHarness } from './ephd-harness.ts';
+import { eventually } from './eventually.ts';
+import { app, oneService } from './sample-app.ts';
+import { SampleRepository } from './sample-repository.ts';
+
+/** What a route takes, written by hand: this table is the specification, and the routes are compared with it. */
+type Need =
+  | 'nothing'
+  | { readonly role: Role | 'anyone'; readonly scope: Scope; readonly about: 'environment' | 'project' | 'each' | 'server' };
+
+const need = (role: Role | 'anyone', scope: Scope, about: Exclude<Need, string>['about']): Need => ({ role, scope, about });
+const sees = need('viewer', 'read', 'environment');
+const changes = need('developer', 'write', 'environment');
+const operates = need('operator', 'write', 'environment');
+const lists = need('viewer', 'read', 'each');
+const isMe = need('anyone', 'read', 'server');
+const administers = need('admin', 'admin', 'server');
+
+const needs: Readonly<Record<RouteName, Need>> = {
+  listEnvironments: lists,
+  createEnvironment: need('developer', 'write', 'each'),
+  readEnvironment: sees,
+  removeEnvironment: changes,
+  readStatus: sees,
+  readUsage: sees,
+  readWhy: sees,
+  readConfig: need('developer', 'read', 'environment'),
+  releaseEnvironment: operates,
+  pinEnvironment: changes,
+  unpinEnvironment: changes,
+  extendEnvironment: changes,
+  pauseEnvironment: changes,
+  resumeEnvironment: changes,
+  redeployEnvironment: changes,
+  scaleEnvironment: operates,
+  readLogs: need('developer', 'read', 'environment'),
+  exec: changes,
+  listEventsOfEnvironment: lists,
+  listEvents: lists,
+  followChanges: lists,
+  listAudit: administers,
+  readAccount: isMe,
+  explainAccess: isMe,
+  createSessionCode: isMe,
+  createSession: 'nothing',
+  endSession: isMe,
+  listTokens: administers,
+  createToken: administers,
+  revokeToken: administers,
+  revokePerson: administers,
+  readPlan: lists,
+  planSource: lists,
+  listProjects: lists,
+  listSources: need('viewer', 'read', 'project'),
+  listHeld: need('operator', 'read', 'each'),
+  listCapabilities: lists,
+  validateConfig: lists,
+  readVersion: isMe,
+  readServer: lists,
+  readHealth: 'nothing',
+  readReadiness: 'nothing',
+  readMetrics: lists,
+  wake: need('viewer', 'wake', 'each'),
+  readSpecSchema: isMe,
+  readOpenApi: isMe,
+};
+
+const issuer = 'https://id.example.com';
+const ranks: readonly string[] = ['anyone', 'viewer', 'developer', 'operator', 'admin'];
+const scopesOf: Readonly<Record<Scope, readonly Scope[]>> = {
+  wake: ['wake'],
+  read: ['read'],
+  write: ['wake', 'read', 'write'],
+  admin: ['wake', 'read', 'write', 'admin'],
+};
+
+/** Who comes, with what. The role is the one in project `shop`. */
+interface Kind {
+  readonly role: Role | 'anyone' | 'denied' | 'administrator';
+  readonly scope: Scope;
+  /** The token is for project `bank` alone. */
+  readonly isNarrow?: true;
+}
+
+const kinds: Readonly<Record<string, Kind | 'refused'>> = {
+  'no token': 'refused',
+  'a malformed token': 'refused',
+  'another scheme': 'refused',
+  'an expired token': 'refused',
+  'a revoked token': 'refused',
+  'a token of a person whose tokens were revoked': 'refused',
+  'a token of another key': 'refused',
+  'a token of another generation': 'refused',
+  'a token without signature': 'refused',
+  'the token of another start': 'refused',
+  'a session that has ended': 'refused',
+  'the token of the file': { role: 'administrator', scope: 'admin' },
+  'a session of the administrator': { role: 'administrator', scope: 'admin' },
+  ...Object.fromEntries(
+    (['anyone', 'viewer', 'developer', 'operator', 'admin', 'denied'] as const).flatMap((role) =>
+      (['wake', 'read', 'write', 'admin'] as const).map((scope) => [`${role} with scope ${scope}`, { role, scope }]),
+    ),
+  ),
+  'admin with a token for another project': { role: 'admin', scope: 'admin', isNarrow: true },
+  'a session of a viewer': { role: 'viewer', scope: 'read' },
+};
+
+/** Let in is 400: every request has a mistake in its query, which is read only after the caller was let in. */
+const expectedStatus = (kind: Kind | 'refused', what: Need): number => {
+  if (what === 'nothing') return 400;
+  if (kind === 'refused') return 401;
+  if (kind.role === 'administrator') return 400;
+  const { role, scope, about } = what;
+  const isInScope = scopesOf[kind.scope].includes(scope);
+  const hasRole = kind.role !== 'denied' && ranks.indexOf(kind.role) >= ranks.indexOf(role);
+  if (about === 'environment' || about === 'project') {
+    const isVisible =
+      kind.role !== 'denied' && kind.role !== 'anyone' && scopesOf[kind.scope].includes('read') && kind.isNarrow !== true;
+    if (!isVisible) return 404;
+  }
+  if (about === 'server' && role !== 'anyone' && kind.isNarrow === true) return 403;
+  return isInScope && hasRole ? 400 : 403;
+};
+
+interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+let harness: EphdHarness;
+let environment: { readonly id: string; readonly name: string };
+let bank: { readonly id: string; readonly name: string };
+const tokens = new Map<string, string | undefined>();
+
+let addresses = 0;
+
+/** Each from an address of its own: those that are refused too often have to wait. */
+const ask = (method: string, path: string, token: string | undefined, body = ''): Promise<Reply> =>
+  new Promise((resolve, reject) => {
+    addresses += 1;
+    const localAddress = `127.9.${addresses >> 8}.${addresses & 255}`;
+    const headers = {
+      ...(token !== undefined && { authorization: token }),
+      ...(body !== '' && { 'content-type': 'application/json' }),
+    };
+    request({ host: '127.0.0.1', port: harness.apiPort, localAddress, method, path, headers }, (reply) => {
+      let text = '';
+      reply.setEncoding('utf8').on('data', (more: string) => {
+        text += more;
+      });
+      reply.once('end', () => resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: text }));
+    })
+      .once('error', reject)
+      .end(body);
+  });
+
+const admin = (method: string, path: string, body?: object): Promise<Reply> =>
+  ask(method, path, harness.authorization().authorization, body === undefined ? '' : JSON.stringify(body));
+
+const mint = async (
+  subject: string,
+  scope: Scope,
+  more: object = {},
+): Promise<{ readonly id: string; readonly token: string }> => {
+  const { status, body } = await admin('POST', '/api/v1/tokens', { person: `${issuer}#${subject}`, scope, for: '1h', ...more });
+  expect({ status, body }).toMatchObject({ status: 201 });
+  return newTokenSchema.parse(JSON.parse(body));
+};
+
+const openSession = async (authorization: string | undefined): Promise<string> => {
+  const { code } = JSON.parse((await ask('POST', '/api/v1/auth/codes', authorization)).body) as { readonly code: string };
+  const { body } = await ask('POST', '/api/v1/auth/login', undefined, JSON.stringify({ code }));
+  return `Bearer ${(JSON.parse(body) as { readonly token: string }).token}`;
+};
+
+/** As ephd would sign it, with other content or by another key. */
+const forge = (token: string, claims: object, key: string, algorithm?: 'none'): string => {
+  const [head = '', content = ''] = token.slice('eph_'.length).split('.');
+  const decode = (text: string): object => JSON.parse(Buffer.from(text, 'base64url').toString()) as object;
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const text = `${algorithm === undefined ? head : encode({ ...decode(head), alg: algorithm })}.${encode({ ...decode(content), ...claims })}`;
+  const signing = parseKeys(key)?.signing.key ?? expect.fail('not a key');
+  return `Bearer eph_${text}.${algorithm === undefined ? sign(null, Buffer.from(text), signing).toString('base64url') : 'A'.repeat(86)}`;
+};
+
+beforeAll(async () => {
+  harness = await EphdHarness.create();
+  const other = await SampleRepository.create(harness.folder, 'bank');
+  const config = join(harness.folder, 'ephd.yaml');
+  const rules = [
+    ...(['viewer', 'developer', 'operator'] as const).map((role) => ({
+      who: { person: `${issuer}#${role}` },
+      role,
+      projects: ['shop'],
+    })),
+    { who: { person: `${issuer}#admin` }, role: 'admin' },
+    { who: { person: `${issuer}#denied` }, role: 'admin' },
+    { who: { person: `${issuer}#denied` }, deny: true },
+    { who: { person: `${issuer}#teller` }, role: 'operator', projects: ['bank'] },
+  ];
+  const projects = [
+    { name: 'shop', location: harness.repository.path, trusted: true },
+    { name: 'bank', location: other.path, trusted: true },
+  ];
+  await writeFile(config, JSON.stringify({ projects, access: { rules } }));
+  const former = await harness.start({ projects: [], args: ['--config', config] });
+  tokens.set('the token of another start', harness.authorization().authorization);
+  await former.stop();
+  await harness.start({ projects: [], args: ['--config', config] });
+  environment = await harness.untilReady('preview/one', await harness.repository.push('preview/one', app(oneService)));
+  bank = await harness.untilReady('preview/two', await other.push('preview/two', app(oneService)));
+
+  const sample = await mint('admin', 'admin');
+  const { keys } = JSON.parse(readFileSync(join(harness.dataFolder, 'access', 'keys.json'), 'utf8')) as {
+    readonly keys: string[];
+  };
+  const [own = ''] = keys;
+  tokens.set('a malformed token', 'Bearer eph_abc');
+  tokens.set('another scheme', `Basic ${sample.token}`);
+  tokens.set('an expired token', `Bearer ${(await mint('admin', 'admin', { for: '1s' })).token}`);
+  const revoked = await mint('admin', 'admin');
+  expect((await admin('DELETE', `/api/v1/tokens/${revoked.id}`)).status).toBe(200);
+  tokens.set('a revoked token', `Bearer ${revoked.token}`);
+  tokens.set('a token of a person whose tokens were revoked', `Bearer ${(await mint('former', 'admin')).token}`);
+  expect((await admin('DELETE', `/api/v1/tokens?person=${encodeURIComponent(`${issuer}#former`)}`)).status).toBe(200);
+  tokens.set('a token of another key', forge(sample.token, {}, randomBytes(32).toString('base64')));
+  tokens.set('a token of another generation', forge(sample.token, { gen: 'another' }, own));
+  tokens.set('a token without signature', forge(sample.token, {}, own, 'none'));
+  const ended = await openSession(harness.authorization().authorization);
+  expect((await ask('POST', '/api/v1/auth/logout', ended)).status).toBe(200);
+  tokens.set('a session that has ended', ended);
+  tokens.set('the token of the file', harness.authorization().authorization);
+  tokens.set('a session of the administrator', await openSession(harness.authorization().authorization));
+  for (const [name, kind] of Object.entries(kinds)) {
+    if (kind === 'refused' || tokens.has(name)) continue;
+    const { token } = await mint(kind.role, kind.scope, kind.isNarrow === true ? { projects: ['bank'] } : {});
+    tokens.set(name, name.startsWith('a session') ? await openSession(`Bearer ${token}`) : `Bearer ${token}`);
+  }
+  await sleep(1_000);
+}, 120_000);
+afterAll(() => harness[Symbol.asyncDispose]());
+
+describe('every route, with every kind of token', () => {
+  it('is compared', () => {
+    expect(Object.keys(needs).toSorted()).toEqual(Object.keys(routes).toSorted());
+    expect(Object.keys(kinds).every((kind) => kind === 'no token' || tokens.get(kind) !== undefined)).toBe(true);
+  });
+
+  it.each(Object.entries(kinds))('%s', async (name, kind) => {
+    const token = tokens.get(name);
+    const expected: Record<string, number> = {};
+    const found: Record<string, number> = {};
+    for (const [route, { method, path }] of Object.entries(routes)) {
+      const filled = fillPath(path, { id: environment.name, project: 'shop', token: 'x' });
+      const { status, headers, body } = await ask(method, `${filled}?mistake=1`, token);
+      expected[route] = expectedStatus(kind, needs[route as RouteName]);
+      found[route] = status;
+      expect(headers['content-type'], route).toBe('application/problem+json');
+      expect(headers['www-authenticate'], route).toBe(status === 401 ? 'Bearer' : undefined);
+      expect(body, route).not.toContain(token?.slice(-20) ?? 'eph_');
+    }
+    expect(found).toEqual(expected);
+  });
+});
+
+describe('what somebody may not see', () => {
+  const authorization = async (): Promise<string> => `Bearer ${(await mint('teller', 'write')).token}`;
+
+  it('is in no list, count, plan or history', async () => {
+    const token = await authorization();
+    for (const path of [
+      '/api/v1/environments',
+      '/api/v1/projects',
+      '/api/v1/events?limit=1000',
+      `/api/v1/environments/${environment.id}/events`,
+      '/api/v1/plan',
+      '/api/v1/held',
+      '/api/v1/server',
+    ]) {
+      const { status, body } = await ask('GET', path, token);
+      expect({ path, status }).toEqual({ path, status: 200 });
+      for (const secret of [environment.id, environment.name, 'shop']) expect(body, path).not.toContain(secret);
+    }
+    const { body } = await ask('GET', '/api/v1/environments', token);
+    expect(body).toContain(bank.name);
+  });
+
+  it('is not suggested, and cannot be told from what does not exist', async () => {
+    const token = await authorization();
+    for (const text of [environment.id, environment.name, `${environment.name}x`, 'shop-preview-one']) {
+      const { status, body } = await ask('GET', `/api/v1/environments/${text}`, token);
+      expect({ status, detail: (JSON.parse(body) as { detail: string }).detail }).toEqual({
+        status: 404,
+        detail: `there is no environment "${text}"`,
+      });
+    }
+    for (const [method, path, body] of [
+      ['GET', '/api/v1/projects/shop/sources', ''],
+      ['POST', '/api/v1/environments', JSON.stringify({ project: 'shop', source: { kind: 'branch', name: 'preview/one' } })],
+      ['POST', '/api/v1/plan', JSON.stringify({ project: 'shop', source: { kind: 'branch', name: 'preview/one' } })],
+      ['GET', '/api/v1/auth/why?permission=logs.read&project=shop', ''],
+    ] as const) {
+      const answer = await ask(method, path, token, body);
+      expect({ path, status: answer.status, body: answer.body.includes('watches shop') }).toEqual({
+        path,
+        status: 404,
+        body: false,
+      });
+    }
+    expect(JSON.parse((await ask('POST', '/hooks/git', token)).body)).toEqual({ woken: ['bank'] });
+    expect((await ask('POST', '/hooks/git?project=shop', token)).status).toBe(404);
+  });
+
+  it('is in the audit history, with who asked', async () => {
+    const token = await authorization();
+    await ask('GET', `/api/v1/environments/${environment.name}/status`, token);
+    const asked = await eventually('it is stored', async () => {
+      const { body } = await admin('GET', '/api/v1/audit?type=audit.refused&limit=1000');
+      expect(body).not.toContain(token.slice(-20));
+      const { events } = JSON.parse(body) as { readonly events: readonly { readonly details: Record<string, unknown> }[] };
+      return events.find(
+        ({ details }) => details['person'] === `${issuer}#teller` && details['route'] === routes.readStatus.path,
+      );
+    });
+    expect(asked.details).toMatchObject({
+      what: 'read',
+      how: 'token',
+      outcome: 'refused',
+      permission: 'environments.read',
+      address: expect.stringContaining('127.9.'),
+    });
+  });
+});
