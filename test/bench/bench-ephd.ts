@@ -52,6 +52,9 @@ const gitEnvironment = {
 };
 
 export interface RunningEphd {
+  readonly apiUrl: string;
+  /** Of the token in the file. */
+  readonly headers: { readonly authorization?: string };
   readonly gatewayPort: number;
   readonly child: ChildProcess;
   metrics(): Promise<string>;
@@ -75,6 +78,8 @@ export const startEphd = async ({ env }: Pick<BenchFolder, 'env'>, args: readonl
   });
   const headers = { ...readAuthorization(env.XDG_STATE_HOME, Number(new URL(up.api).port)) };
   return {
+    apiUrl: up.api,
+    headers,
     gatewayPort: up.gatewayPort,
     child,
     async metrics() {

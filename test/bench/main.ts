@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
+import { measureApiList } from './api-list.ts';
 import { asOrdinaryUser } from './as-ordinary-user.ts';
+import { measureCliList } from './cli-list.ts';
 import { measureCliStart } from './cli-start.ts';
 import type { Figure } from './figure.ts';
 import { measureForgeDoubt } from './forge-doubt.ts';
@@ -70,7 +72,9 @@ const measurements: readonly Measurement[] = [
     measure: measureLabelToCommentUntuned,
   },
   { title: 'the gateway', figures: ['gateway-vs-nginx', 'gateway-vs-httpxy'], measure: measureGateway },
+  { title: 'pages of environments', figures: ['api-list', 'api-list-narrow'], measure: measureApiList },
   { title: 'the start of the command line', figures: ['cli-start'], measure: measureCliStart },
+  { title: 'a list by the command line', figures: ['cli-list', 'cli-list-vs-kubectl'], measure: measureCliList },
   { title: 'reading eph.yaml', figures: ['spec-parse'], measure: measureSpecParse },
   { title: 'values through four layers', figures: ['values-vs-deepmerge'], measure: measureValues },
   { title: 'values through four layers, many components', figures: ['values-growth'], measure: measureValuesGrowth },

@@ -1,4 +1,4 @@
-import type { EnvironmentPage, EnvironmentQuery, EnvironmentView } from '@eph/contract';
+import type { EnvironmentPage, EnvironmentQuery, EnvironmentView, ProjectId } from '@eph/contract';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { Caller } from '../api/handlers.ts';
 
@@ -12,10 +12,12 @@ export const listEnvironments = (
   view: View,
 ): EnvironmentPage => {
   const { limit, after, fields } = query;
+  // Rules are about projects, of which there are far fewer.
+  const mayRead = memoize((project: ProjectId) => caller.may('environments.read', project));
   const environments: EnvironmentView[] = [];
   for (let at = after === undefined ? 0 : findAfter(all, after); at < all.length; at += 1) {
     const known = all[at];
-    if (known === undefined || !caller.may('environments.read', known.project) || !matchesRecord(known, query)) continue;
+    if (known === undefined || !mayRead(known.project) || !matchesRecord(known, query)) continue;
     const shown = view(known);
     if (!matchesView(shown, query)) continue;
     // One more than fits shows that there is a next page.
@@ -24,6 +26,17 @@ export const listEnvironments = (
     environments.push(shown);
   }
   return { environments: pick(environments, fields), next: null };
+};
+
+const memoize = <Key, Value>(compute: (key: Key) => Value): ((key: Key) => Value) => {
+  const known = new Map<Key, Value>();
+  return (key) => {
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const value = compute(key);
+    known.set(key, value);
+    return value;
+  };
 };
 
 const matchesRecord = (
