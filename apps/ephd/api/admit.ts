@@ -6,7 +6,7 @@ import { findProject, type ProjectIds } from './find-project.ts';
 import type { Caller } from './handlers.ts';
 
 /** What a request is about, as far as its path says it. */
-export interface Admitted {
+export interface Located {
   readonly environment?: EnvironmentRecord;
   readonly project?: ProjectId;
 }
@@ -18,38 +18,31 @@ export interface Admission {
   readonly access: Pick<Access, 'of'>;
 }
 
-/** Refuses what the caller may not do. What the caller may not see does not exist for them. */
-export const admit = (
-  { permission, target }: Route,
+/** What the path names. What the caller may not see does not exist for them. */
+export const locate = (
+  { target }: Route,
   caller: Caller,
   path: Readonly<Record<string, string>>,
-  { find, projects, access }: Admission,
-): Admitted => {
-  if (permission === null) return {};
-  const rights = access.of(caller.identity);
-  const requireIn = (project?: ProjectId): void => {
-    if (!rights.may(permission, project)) throw refused(permission, rights.decide(permission, project));
-  };
-  switch (target) {
-    case 'environment': {
-      const environment = find(path['id'] ?? '', caller);
-      requireIn(environment.project);
-      return { environment, project: environment.project };
-    }
-    case 'project': {
-      const project = findProject(path['project'] ?? '', projects, caller);
-      requireIn(project);
-      return { project };
-    }
-    case 'each': {
-      const decision = rights.decideAny(permission, projects.keys());
-      if (!decision.allowed) throw refused(permission, decision);
-      return {};
-    }
-    case 'server':
-      requireIn();
-      return {};
-  }
+  { find, projects }: Admission,
+): Located => {
+  if (target === 'project') return { project: findProject(path['project'] ?? '', projects, caller) };
+  if (target !== 'environment') return {};
+  const environment = find(path['id'] ?? '', caller);
+  return { environment, project: environment.project };
+};
+
+/** Refuses what the caller may not do there. */
+export const admit = (
+  { permission, target }: Route,
+  { identity }: Caller,
+  { project }: Located,
+  { projects, access }: Admission,
+): void => {
+  if (permission === null) return;
+  const rights = access.of(identity);
+  if (target !== 'each' && rights.may(permission, project)) return;
+  const decision = target === 'each' ? rights.decideAny(permission, projects.keys()) : rights.decide(permission, project);
+  if (!decision.allowed) throw refused(permission, decision);
 };
 
 const refused = (permission: Permission, { because }: Decision): EphError =>

@@ -1,10 +1,10 @@
 import { type Event, type Log, printPerson, type Route } from '@eph/contract';
 import { type AuditRecord, createAuditEvent } from '@eph/engine/history/audit-event';
-import type { Admitted } from './admit.ts';
+import type { Located } from './admit.ts';
 import type { Caller } from './handlers.ts';
 
 /** What is known of a request so far, for the audit history. */
-export interface Attempt extends Admitted {
+export interface Attempt extends Located {
   readonly requestId: string;
   readonly method: string;
   readonly address: string;

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Access } from '../access/access.ts';
 import type { Sessions } from '../access/sessions.ts';
 import { page, pageHeaders } from '../page/page.ts';
-import { type Admission, admit } from './admit.ts';
+import { type Admission, admit, locate } from './admit.ts';
 import type { ApiToken } from './api-token.ts';
 import { type Attempt, type AuditOptions, recordAttempt } from './audit.ts';
 import { authenticate, RefusedToken } from './authenticate.ts';
@@ -84,7 +84,9 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
     const caller = route.permission === null ? undefined : await authenticate(c.req.raw.headers, options);
     if (caller !== undefined) {
       learn(c, { caller });
-      learn(c, admit(route, caller, c.req.param(), options));
+      const located = locate(route, caller, c.req.param(), options);
+      learn(c, located);
+      admit(route, caller, located, options);
     }
     const { environment, project } = c.get('attempt');
     const call = {

@@ -1,0 +1,139 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type EventView,
+  eventListSchema,
+  newTokenSchema,
+  routes,
+  sessionCodeSchema,
+  sessionSchema,
+  tokenListSchema,
+} from '@eph/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EphdHarness } from './ephd-harness.ts';
+import { eventually } from './eventually.ts';
+import type { RunningEphd } from './running-ephd.ts';
+import { app, oneService } from './sample-app.ts';
+
+const person = 'https://id.example.com#4711';
+
+describe('the audit history', () => {
+  let harness: EphdHarness;
+  let ephd: RunningEphd;
+  let environment: { readonly id: string; readonly name: string };
+
+  beforeAll(async () => {
+    harness = await EphdHarness.create();
+    const config = join(harness.folder, 'ephd.yaml');
+    const projects = [{ name: 'shop', location: harness.repository.path, trusted: true }];
+    await writeFile(config, JSON.stringify({ projects, access: { rules: [{ who: { person }, role: 'viewer' }] } }));
+    ephd = await harness.start({ projects: [], args: ['--config', config] });
+    environment = await harness.untilReady('preview/one', await harness.repository.push('preview/one', app(oneService)));
+  });
+  afterAll(() => harness[Symbol.asyncDispose]());
+
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    harness.api(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+
+  /** The newest event of a route. */
+  const recorded = (route: string, outcome: string): Promise<EventView> =>
+    eventually(`${route} is ${outcome}`, async () => {
+      const { events } = await harness.read('/api/v1/audit?limit=1000', eventListSchema);
+      return events.findLast(({ details }) => details['route'] === route && details['outcome'] === outcome);
+    });
+
+  const mint = async (scope = 'read') =>
+    newTokenSchema.parse(JSON.parse((await post('/api/v1/tokens', { person, scope, for: '1h' })).body));
+
+  it('has every token that was made, and whether it still counts', async () => {
+    const [kept, revoked] = [await mint(), await mint()];
+    expect((await harness.api(`/api/v1/tokens/${revoked.id}`, { method: 'DELETE' })).status).toBe(200);
+    expect(await recorded(routes.createToken.path, 'done')).toMatchObject({
+      type: 'audit.changed',
+      details: { how: 'file', person: null, madeId: revoked.id, madeFor: person, madeScope: 'read', address: '127.0.0.1' },
+    });
+    expect((await recorded(routes.revokeToken.path, 'done')).details).toMatchObject({ revokedId: revoked.id });
+    const { tokens } = await harness.read('/api/v1/tokens', tokenListSchema);
+    expect(tokens.map(({ id, state }) => [id, state])).toEqual([
+      [revoked.id, 'revoked'],
+      [kept.id, 'valid'],
+    ]);
+  });
+
+  it('has who signed in with a link, and who tried its code again', async () => {
+    const { token } = await mint();
+    const link = sessionCodeSchema.parse(
+      JSON.parse((await post('/api/v1/auth/codes', {}, { authorization: `Bearer ${token}` })).body),
+    );
+    const signIn = () =>
+      harness.anonymousApi('/api/v1/auth/login', {
+        method: 'POST',
+        body: JSON.stringify({ code: link.code }),
+        headers: { 'content-type': 'application/json' },
+      });
+    const session = sessionSchema.parse(JSON.parse((await signIn()).body));
+    expect(await recorded(routes.createSession.path, 'done')).toMatchObject({ type: 'audit.signed_in', details: { person } });
+    expect(await signIn()).toMatchObject({ status: 401, body: expect.stringContaining('used already') });
+    expect(await recorded(routes.createSession.path, 'refused')).toMatchObject({ type: 'audit.refused' });
+    // The session may do what the token may do, and ends when somebody ends it.
+    const headers = { authorization: `Bearer ${session.token}` };
+    expect((await harness.anonymousApi('/api/v1/environments', { headers })).body).toContain(environment.name);
+    expect((await harness.anonymousApi('/api/v1/tokens', { headers })).status).toBe(403);
+    expect((await harness.anonymousApi('/api/v1/auth/logout', { method: 'POST', headers })).status).toBe(200);
+    expect((await harness.anonymousApi('/api/v1/environments', { headers })).status).toBe(401);
+    expect(JSON.stringify(ephd.lines)).not.toContain(session.token);
+    expect(JSON.stringify(ephd.lines)).not.toContain(link.code);
+  });
+
+  it('has changes with their environment, and their failures', async () => {
+    await post(`/api/v1/environments/${environment.name}/redeploy`, {});
+    expect(await recorded(routes.redeployEnvironment.path, 'done')).toMatchObject({
+      project: 'shop',
+      environment: environment.id,
+      details: { name: environment.name, permission: 'environments.change' },
+    });
+    await post(`/api/v1/environments/${environment.name}/release`, {});
+    expect((await recorded(routes.releaseEnvironment.path, 'failed')).details['reason']).toContain('is not held');
+  });
+
+  it('is a log line too, with the request it was, and without secrets', async () => {
+    const { token, id } = await mint('write');
+    const { status, headers } = await harness.api(`/api/v1/environments/${environment.name}/pause`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(status).toBe(403);
+    const line = await eventually('it is logged', () => ephd.lines.find((one) => one['requestId'] === headers['x-request-id']));
+    expect(line).toMatchObject({ audit: 'audit.refused', person, how: 'token', tokenId: id, project: 'shop' });
+    expect(JSON.stringify(ephd.lines)).not.toContain(token);
+    expect((await harness.api('/api/v1/audit?limit=1000')).body).not.toContain(token.slice(-20));
+  });
+
+  it('is not in the history that everybody reads', async () => {
+    await recorded(routes.createToken.path, 'done');
+    const { events } = await harness.read('/api/v1/events?limit=1000', eventListSchema);
+    expect(events.length).toBeGreaterThan(0);
+    expect(events.filter(({ type }) => type.startsWith('audit.'))).toEqual([]);
+  });
+});
+
+describe('the token of the file', () => {
+  it('cannot be revoked, and ends with ephd', async () => {
+    await using harness = await EphdHarness.create();
+    const ephd = await harness.start();
+    expect(await harness.api('/api/v1/auth/logout', { method: 'POST' })).toMatchObject({
+      status: 409,
+      body: expect.stringContaining('ends when ephd stops'),
+    });
+    expect(await harness.api('/api/v1/auth/status')).toMatchObject({ body: expect.stringContaining('"how":"file"') });
+    const former = harness.authorization();
+    await ephd.stop();
+    expect(harness.authorization()).toEqual({});
+    await harness.start();
+    expect((await harness.anonymousApi('/api/v1/auth/status', { headers: { ...former } })).status).toBe(401);
+  });
+});
