@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { permissions } from '../access/permissions.ts';
+import type { Route } from './route.ts';
+import { routes } from './routes.ts';
+
+const all = Object.entries<Route>(routes);
+
+describe('every route', () => {
+  it('is another one', () => {
+    const places = all.map(([, { method, path }]) => `${method} ${path}`);
+    expect(new Set(places).size).toBe(places.length);
+  });
+
+  it('that changes something is in the audit history, and no other', () => {
+    const isChange = ({ method, permission, answer }: Route): boolean =>
+      permission !== null &&
+      permission !== 'hooks.wake' &&
+      permissions[permission].scope !== 'read' &&
+      (method !== 'GET' || answer.type === 'exec');
+    // Those of the own account take no more than reading.
+    const ofAccount = ['createSession', 'createSessionCode', 'endSession'];
+    const expected = all.flatMap(([name, route]) => (isChange(route) || ofAccount.includes(name) ? [name] : []));
+    expect(all.flatMap(([name, { audit }]) => (audit === undefined ? [] : [name]))).toEqual(expected);
+  });
+
+  it('that nobody signs in for says ok or not, or exchanges a code', () => {
+    expect(all.flatMap(([name, { permission }]) => (permission === null ? [name] : []))).toEqual([
+      'createSession',
+      'readHealth',
+      'readReadiness',
+    ]);
+  });
+
+  it('names what its target is about', () => {
+    for (const [name, { path, target }] of all) {
+      if (target === 'environment') expect(path, name).toContain('/environments/{id}');
+      if (target === 'project') expect(path, name).toContain('/projects/{project}');
+    }
+  });
+});
