@@ -1,16 +1,8 @@
-import { EphError, type Event } from '@eph/contract';
+import { EphError } from '@eph/contract';
+import { event } from '@eph/engine/history/event-log.contract';
 import { ManualClock } from '@eph/engine/time/clock.fake';
 import { describe, expect, it } from 'vitest';
 import { type BufferedEvent, EventBuffer } from './event-buffer.ts';
-
-const event = (message: string): Event => ({
-  at: '2026-01-05T09:00:00.000Z',
-  type: 'status.changed',
-  project: null,
-  environment: null,
-  message,
-  details: {},
-});
 
 /** Storage that answers, does not answer, or answers only when told to. */
 class Sink {

@@ -1,17 +1,9 @@
-import { beforeAllEvents, type Event, eventId } from '@eph/contract';
+import { beforeAllEvents, eventId } from '@eph/contract';
+import { event } from '@eph/engine/history/event-log.contract';
 import { ManualClock } from '@eph/engine/time/clock.fake';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BufferedEvent } from './event-buffer.ts';
 import { EventTail, type LoggedEvent, type TailSource } from './event-tail.ts';
-
-const event = (message: string): Event => ({
-  at: '2026-01-05T09:00:00.000Z',
-  type: 'status.changed',
-  project: null,
-  environment: null,
-  message,
-  details: {},
-});
 
 /** Storage and a buffer whose contents the test decides. */
 class Source implements TailSource {

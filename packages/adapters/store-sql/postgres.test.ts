@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAllEvents, EphError, type Event, type EventId } from '@eph/contract';
+import { beforeAllEvents, EphError, type EventId } from '@eph/contract';
 import { describeRevocationStore, tokenRevocation } from '@eph/engine/access/revocation-store.contract';
-import { describeEventLog } from '@eph/engine/history/event-log.contract';
+import { describeEventLog, event } from '@eph/engine/history/event-log.contract';
 import { describeLease } from '@eph/engine/history/lease.contract';
 import { systemClock } from '@eph/engine/time/system-clock';
 import { Client } from 'pg';
@@ -16,15 +16,6 @@ import { expectOldEvents } from './old-events.contract.ts';
 import { createSqlStore, type SqlStoreOptions, type Store } from './store.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
-
-const event = (message: string): Event => ({
-  at: '2026-01-05T09:00:00.000Z',
-  type: 'status.changed',
-  project: null,
-  environment: null,
-  message,
-  details: {},
-});
 
 const messages = async ({ events }: Store): Promise<string[]> =>
   (await events.read({ limit: 1_000_000 })).map(({ message }) => message);

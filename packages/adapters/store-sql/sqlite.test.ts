@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAllEvents, type Event } from '@eph/contract';
+import { beforeAllEvents } from '@eph/contract';
 import { describeRevocationStore } from '@eph/engine/access/revocation-store.contract';
 import type { EventQuery } from '@eph/engine/history/event-log';
-import { describeEventLog } from '@eph/engine/history/event-log.contract';
+import { describeEventLog, event } from '@eph/engine/history/event-log.contract';
 import { describeLease } from '@eph/engine/history/lease.contract';
 import { systemClock } from '@eph/engine/time/system-clock';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -15,15 +15,6 @@ import { expectOldEvents } from './old-events.contract.ts';
 import { createSqlStore, type SqlStoreOptions, type Store } from './store.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
-
-const event = (message: string): Event => ({
-  at: '2026-01-05T09:00:00.000Z',
-  type: 'status.changed',
-  project: null,
-  environment: null,
-  message,
-  details: {},
-});
 
 const createFolder = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'eph-store-'));

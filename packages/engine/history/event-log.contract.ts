@@ -23,7 +23,7 @@ export interface EventLogHarness extends AsyncDisposable {
 const shop = environmentId('00000000000000aa');
 const blog = environmentId('00000000000000bb');
 
-const event = (message: string, more: Partial<Event> = {}): Event => ({
+export const event = (message: string, more: Partial<Event> = {}): Event => ({
   at: '2026-01-05T09:00:00.000Z',
   type: 'status.changed',
   project: projectId('shop'),
