@@ -60,8 +60,8 @@ type Result<R extends Route> = R['answer'] extends { readonly type: 'stream' } ?
 
 type Call<R extends Route> = object extends Input<R> ? (input?: Input<R>) => Result<R> : (input: Input<R>) => Result<R>;
 
-/** The whole API, one function for each route. */
-export type Api = { readonly [name in RouteName]: Call<Routes[name]> };
+/** The whole API, one function for each route. For `exec`, which is more than an answer, there is `connectExec`. */
+export type Api = { readonly [name in Exclude<RouteName, 'exec'>]: Call<Routes[name]> };
 
 /** @param translate makes of what went wrong what callers get */
 export const createClient = (transport: Transport, translate = (error: unknown): unknown => error): Api => {
@@ -126,8 +126,12 @@ const send = async (route: Route, { path = {}, query = {}, body, signal }: AnyIn
     signal,
   });
   if (reply.status >= 200 && reply.status < 300) return reply;
+  throw await readRefusal(reply);
+};
+
+export const readRefusal = async (reply: Reply): Promise<ApiRefusal | ApiMisunderstanding> => {
   const problem = problemSchema.safeParse(parseJson(await reply.text()));
-  throw problem.success ? new ApiRefusal(problem.data) : notEphd(reply);
+  return problem.success ? new ApiRefusal(problem.data) : notEphd(reply);
 };
 
 const encodeBody = (shape: NonNullable<Route['body']>, body: unknown): NonNullable<Exchange['body']> =>

@@ -19,19 +19,22 @@ export const tokenProtocol = 'eph.token.';
  * One message of an exec, which is binary: a byte that says what it is, and its content.
  * - to ephd: `input` (an empty one ends it), `resize`
  * - from ephd: `output`, `errors`, and as the last one `exit` or `failure`
+ * - both ways: `taken`, how many bytes have been passed on. No side sends more than `execWindow` bytes ahead of it.
  */
 export type ExecFrame =
   | { readonly type: 'input' | 'output' | 'errors'; readonly bytes: Uint8Array }
+  | { readonly type: 'taken'; readonly length: number }
   | { readonly type: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly type: 'exit'; readonly code: number }
   | { readonly type: 'failure'; readonly code: string; readonly message: string };
 
-const numbers = { input: 0, output: 1, errors: 2, resize: 3, exit: 4, failure: 5 } as const;
+const numbers = { input: 0, output: 1, errors: 2, resize: 3, exit: 4, failure: 5, taken: 6 } as const;
 
 const contents = {
   resize: z.object({ columns: z.int().min(1).max(1000), rows: z.int().min(1).max(1000) }),
   exit: z.object({ code: z.int().min(0).max(255) }),
   failure: z.object({ code: z.string(), message: z.string() }),
+  taken: z.object({ length: z.int().min(0) }),
 };
 
 export const encodeFrame = (frame: ExecFrame): Uint8Array => {
@@ -59,6 +62,8 @@ export const decodeFrame = (message: Uint8Array): ExecFrame | undefined => {
       return decodeContent('exit', content);
     case numbers.failure:
       return decodeContent('failure', content);
+    case numbers.taken:
+      return decodeContent('taken', content);
     default:
       return undefined;
   }
