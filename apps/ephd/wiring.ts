@@ -34,6 +34,7 @@ import { ApiToken } from './api/api-token.ts';
 import { administrator } from './api/authenticate.ts';
 import { createApi } from './api/create-api.ts';
 import type { Caller } from './api/handlers.ts';
+import { acceptUpgrades, isExecUpgrade } from './api/serve-exec.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
 import { createConfigurationHandlers } from './configuration/configuration-handlers.ts';
 import { prepareDataFolder } from './data-folder.ts';
@@ -296,6 +297,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     stack.defer(() => stop(listener));
   }
   const server = await listen(api.fetch, config.api);
+  acceptUpgrades(server);
   const apiUrl = (): string => `http://${config.api.host}:${portOf(server)}`;
   stack.defer(() => stop(server));
   // Not before the port is ours: another ephd may use the file.
@@ -308,7 +310,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     const holding = leadership.hold(store.lease, holder, stopping.signal);
     stack.defer(() => holding);
   }
-  stack.defer(() => stopping.abort());
+  stack.defer(() => stopping.abort(new EphError('api.standby', 'ephd is stopping')));
   const all = stack.move();
   return {
     apiUrl: apiUrl(),
@@ -347,7 +349,9 @@ const stop = (server: Server): Promise<void> =>
 
 const listen = (fetch: Parameters<typeof serve>[0]['fetch'], { host, port }: Config['api']): Promise<Server> =>
   new Promise((resolve, reject) => {
-    const server = serve({ fetch, hostname: host, port }, () => resolve(server));
+    const server = serve({ fetch, hostname: host, port, serverOptions: { shouldUpgradeCallback: isExecUpgrade } }, () =>
+      resolve(server),
+    );
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { EphError, eventId, isEphError, problemType, type Route, type RouteName, routes } from '@eph/contract';
+import type { ExecSession } from '@eph/engine/provider/provider';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
@@ -14,6 +15,7 @@ import type { Call, Handlers } from './handlers.ts';
 import { LongUse } from './long-use.ts';
 import { parseBody, parseQuery } from './parse-call.ts';
 import { describeProblem } from './problems.ts';
+import { requireUpgrade, serveExec } from './serve-exec.ts';
 import { serveStream } from './serve-stream.ts';
 
 export interface ApiOptions extends Omit<Admission, 'access'>, Omit<AuditOptions, 'log'> {
@@ -32,7 +34,6 @@ interface Served {
 }
 
 export const createApi = (options: ApiOptions): Hono<Served> => {
-  const { log } = options;
   const api = new Hono<Served>();
   api.use(async (c, next) => {
     const requestId = randomUUID();
@@ -56,22 +57,28 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
   });
   api.onError((error, c) => {
     if (error instanceof RefusedToken && error.caller !== undefined) learn(c, { caller: error.caller });
-    const attempt = c.get('attempt');
-    const { status, problem } = describeProblem(error, attempt.requestId);
-    if (status === 500)
-      log.error(
-        { path: c.req.path, requestId: attempt.requestId, err: isEphError(error) ? error.message : error },
-        'a request failed',
-      );
-    const isRefusal = status === 401 || status === 403 || isHidden(error, c, options);
-    if (isRefusal || attempt.route?.audit !== undefined)
-      recordAttempt(attempt, isRefusal ? 'refused' : 'failed', problem.detail, options);
+    const { status, problem } = recordFailure(error, c, options);
     return c.body(JSON.stringify(problem), status, {
       'content-type': problemType,
       ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     });
   });
   return api;
+};
+
+const recordFailure = (error: unknown, c: Context<Served>, options: ApiOptions): ReturnType<typeof describeProblem> => {
+  const attempt = c.get('attempt');
+  const described = describeProblem(error, attempt.requestId);
+  const { status, problem } = described;
+  if (status === 500)
+    options.log.error(
+      { path: c.req.path, requestId: attempt.requestId, err: isEphError(error) ? error.message : error },
+      'a request failed',
+    );
+  const isRefusal = status === 401 || status === 403 || isHidden(error, c, options);
+  if (isRefusal || attempt.route?.audit !== undefined)
+    recordAttempt(attempt, isRefusal ? 'refused' : 'failed', problem.detail, options);
+  return described;
 };
 
 const learn = (c: Context<Served>, more: Partial<Attempt>): void => c.set('attempt', { ...c.get('attempt'), ...more });
@@ -100,16 +107,35 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
     };
     const { answer: shape } = route;
     const isLong = shape.type === 'stream' || shape.type === 'exec';
+    if (shape.type === 'exec') requireUpgrade(c.env);
     const use = isLong && caller !== undefined ? new LongUse(route, caller, project, access, closing) : undefined;
-    try {
+    const run = async (): Promise<unknown> => {
       const answer = await handle({ ...call, signal: use?.signal ?? c.req.raw.signal });
       if (route.audit !== undefined) recordAttempt(c.get('attempt'), 'done', null, options);
-      return send(c, route, answer, use);
+      return answer;
+    };
+    try {
+      if (shape.type === 'exec' && use !== undefined) return serveExec(c.env, use, () => startExec(run, use, c, options));
+      return send(c, route, await run(), use);
     } catch (error) {
       use?.[Symbol.dispose]();
       throw error;
     }
   });
+};
+
+const startExec = async (
+  run: () => Promise<unknown>,
+  use: LongUse,
+  c: Context<Served>,
+  options: ApiOptions,
+): Promise<ExecSession> => {
+  try {
+    return (await run()) as ExecSession;
+  } catch (error) {
+    if (!use.isClientGone) recordFailure(error, c, options);
+    throw error;
+  }
 };
 
 const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | undefined): Response => {
@@ -124,7 +150,7 @@ const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | 
     case 'stream':
       return serveStream(c, answer as AsyncIterable<unknown>, use);
     case 'exec':
-      throw new EphError('feature.unavailable', 'exec is not served yet');
+      throw new EphError('internal', 'exec has no answer');
   }
 };
 

@@ -110,12 +110,14 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
         ),
       );
     },
-    exec({ environment: known, query: { component, command, terminal, columns, rows }, signal }) {
+    exec({ environment: known, query: { component, command, terminal, columns, rows }, addToAudit, signal }) {
       const components = chooseComponents(known, component);
       const chosen = components.find(({ entry }) => entry) ?? components[0];
       const provider = chosen && options.providerOf(chosen.provider);
       if (chosen === undefined || provider === undefined)
         throw new EphError('api.conflict', `${known.name} has no component that runs here`);
+      // Arguments may be secrets.
+      addToAudit({ component: chosen.name, program: command[0] ?? null });
       const request = { command, signal, ...(terminal && { terminal: { columns, rows, type: terminal } }) };
       return provider.exec(known.id, chosen.name, request);
     },
