@@ -1,12 +1,27 @@
 import { Readable } from 'node:stream';
-import { type Api, ApiMisunderstanding, ApiRefusal, createClient, type Exchange, type Reply, redact } from '@eph/contract';
+import {
+  type Api,
+  ApiMisunderstanding,
+  ApiRefusal,
+  connectExec,
+  createClient,
+  type Exchange,
+  type ExecConnection,
+  ExecFailure,
+  type ExecInput,
+  type Reply,
+  redact,
+} from '@eph/contract';
 import { readApiToken, type TokenReading } from './api-token.ts';
 import { CommandFailure } from './command-failure.ts';
 import { exitCodes } from './exit-codes.ts';
 import { AnswerTimeout, readBody, send } from './transport.ts';
 
 /** The API of ephd. Every failure is a `CommandFailure`. */
-export type Client = Api;
+export interface Client extends Api {
+  /** Runs a command, which ends with `use` at the latest. */
+  readonly exec: <T>(input: ExecInput, use: (connection: ExecConnection) => Promise<T>) => Promise<T>;
+}
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -19,10 +34,11 @@ const slowTimeoutMs = 120_000;
  */
 export const createApiClient = (server: URL, variables: Variables, answerTimeoutMs = 10_000): Client => {
   const ephd = new Ephd(server, variables, answerTimeoutMs);
-  return createClient(
+  const api = createClient(
     (exchange) => ephd.send(exchange),
     (error) => ephd.explain(error),
   );
+  return { ...api, exec: (input, use) => ephd.exec(input, use) };
 };
 
 class Ephd {
@@ -58,6 +74,17 @@ class Ephd {
     }
   }
 
+  async exec<T>(input: ExecInput, use: (connection: ExecConnection) => Promise<T>): Promise<T> {
+    try {
+      const { token } = await readApiToken(this.#base, this.#name, this.#variables);
+      const server = { address: this.#base, token, transport: (exchange: Exchange) => this.send(exchange) };
+      using connection = await connectExec(server, input);
+      return await use(connection);
+    } catch (error) {
+      throw this.explain(error);
+    }
+  }
+
   async #text(response: Parameters<typeof readBody>[0]): Promise<string> {
     try {
       return await readBody(response, this.#answerTimeoutMs);
@@ -68,6 +95,7 @@ class Ephd {
 
   explain(error: unknown): CommandFailure {
     if (error instanceof CommandFailure) return error;
+    if (error instanceof ExecFailure) return new CommandFailure(error.code, error.message);
     if (error instanceof ApiRefusal) return this.#refusal(error);
     if (error instanceof ApiMisunderstanding) return this.#misunderstanding(error);
     return this.#unreachable(`The connection to ephd at ${this.#name} was lost: ${describe(error)}.`, error);

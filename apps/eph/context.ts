@@ -1,6 +1,9 @@
+import type { Readable } from 'node:stream';
 import type { Client } from './client.ts';
 import type { Output } from './output.ts';
 import type { Prompter } from './prompter.ts';
+
+export type InputStream = Readable & { readonly isTTY?: boolean; readonly setRawMode?: (isRaw: boolean) => unknown };
 
 /** For commands that need no ephd. */
 export interface LocalContext {
@@ -17,7 +20,7 @@ export interface LocalContext {
 
 export interface Context extends LocalContext {
   readonly client: Client;
-  readonly stdin: () => AsyncIterable<Uint8Array>;
+  readonly stdin: () => InputStream;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
   /** Aborts with Ctrl-C. Only commands that run until then call it; others end at once. */

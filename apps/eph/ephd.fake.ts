@@ -11,6 +11,7 @@ import {
   environmentPageSchema,
   environmentRequestSchema,
   eventListSchema,
+  execProtocol,
   type LogLine,
   logLineSchema,
   type PlanView,
@@ -25,6 +26,7 @@ import {
   type WhyView,
   whySchema,
 } from '@eph/contract';
+import { type WebSocket, WebSocketServer } from 'ws';
 
 /** A real server in place of ephd. Every answer is checked against the contract's schema. */
 export interface FakeEphd extends AsyncDisposable {
@@ -48,6 +50,8 @@ export interface FakeEphd extends AsyncDisposable {
   readonly held: Set<string>;
   /** Requests without it are refused, if it is set. */
   token: string | undefined;
+  /** Serves `exec` on an open connection. */
+  exec: ((socket: WebSocket, query: URLSearchParams) => void) | undefined;
   /** Replaces the routes while set. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   /** Sends a line to everyone who follows logs. */
@@ -84,6 +88,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     environmentRequests,
     held: new Set(),
     token: undefined,
+    exec: undefined,
     instead: undefined,
     log: (line) => {
       for (const follower of followers) follower.write(toEvent(line));
@@ -91,6 +96,15 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     close,
     [Symbol.asyncDispose]: close,
   };
+
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => execProtocol });
+  server.on('upgrade', (request, socket, head) => {
+    requests.push(`UPGRADE ${request.url}`);
+    const { exec } = fake;
+    if (exec === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    const { searchParams } = new URL(request.url ?? '', 'http://ephd');
+    sockets.handleUpgrade(request, socket, head, (opened) => exec(opened, searchParams));
+  });
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
     requests.push(`${request.method} ${request.url}`);
@@ -127,6 +141,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (part === 'why') return sendJson(response, whySchema.parse({ id, name, lines: [...fake.why] } satisfies WhyView));
     if (part === 'events') return sendJson(response, eventListSchema.parse(fake.events));
     if (part === 'config') return sendJson(response, configViewSchema.parse({ ...fake.config, id, name }));
+    if (part === 'exec') return sendError(response, 403, 'api.forbidden', 'you may not use environments.exec');
     if (part === 'release') {
       if (!fake.held.delete(id)) return sendError(response, 409, 'api.conflict', `${name} is not held`);
       response.writeHead(204).end();

@@ -40,7 +40,7 @@ if (args.length === 1 && ['version', '--version', '-V'].includes(args[0] ?? ''))
 else {
   await enableCache();
   const { run } = await import('./program.ts');
-  const stdin = (): AsyncIterable<Uint8Array> => process.stdin;
+  const stdin = (): NodeJS.ReadStream => process.stdin;
   // `npm run` changes the working directory to its package.
   const folder = (): string => (variables['npm_lifecycle_event'] === 'eph' && variables['INIT_CWD']) || process.cwd();
   process.exitCode = await run(args, {

@@ -37,8 +37,14 @@ export class Output {
   }
 
   /** Waits for a slow reader, so that log lines do not pile up in memory. */
-  async write(text: string): Promise<void> {
+  async write(text: string | Uint8Array): Promise<void> {
     if (!this.#stream.write(text)) await once(this.#stream, 'drain');
+  }
+
+  /** The size of the terminal has changed. */
+  onResize(listener: () => void): Disposable {
+    this.#stream.on('resize', listener);
+    return { [Symbol.dispose]: () => void this.#stream.off('resize', listener) };
   }
 
   async lines(lines: readonly string[]): Promise<void> {

@@ -3,13 +3,14 @@ import { CommandFailure } from './command-failure.ts';
 import type { LabelOptions } from './commands/change-labels.ts';
 import type { ExplainOptions } from './commands/config-explain.ts';
 import type { ValidateOptions } from './commands/config-validate.ts';
+import type { ExecOptions } from './commands/exec.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { ListOptions } from './commands/list.ts';
 import type { LogsOptions } from './commands/logs.ts';
 import type { StatusOptions } from './commands/status.ts';
 import type { UpOptions } from './commands/up.ts';
 import type { Context, LocalContext } from './context.ts';
-import { type ExitCode, exitCodes, exitCodesHelp } from './exit-codes.ts';
+import { exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { Output, type TextStream } from './output.ts';
 import { safeJson, safeLines } from './safe-text.ts';
 import { defaultServer, parseServer } from './server-address.ts';
@@ -20,8 +21,11 @@ export interface ProgramOptions extends Omit<Context, 'client' | 'out' | 'err' |
   readonly stderr: TextStream;
 }
 
-/** Runs one command line. A failure becomes a message on standard error and an exit code; it never throws. */
-export const run = async (args: readonly string[], options: ProgramOptions): Promise<ExitCode> => {
+/**
+ * Runs one command line. A failure becomes a message on standard error and an exit code; it never throws. The exit code is one of
+ * `exitCodes`, or with `exec` that of the command.
+ */
+export const run = async (args: readonly string[], options: ProgramOptions): Promise<number> => {
   const program = new Program(options);
   try {
     return await program.run(args);
@@ -30,8 +34,10 @@ export const run = async (args: readonly string[], options: ProgramOptions): Pro
     if (failure === undefined) return exitCodes.ok;
     if (failure.message !== '') {
       const { code, message } = failure;
+      // What follows `--` is for another program.
+      const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
       options.stderr.write(
-        args.includes('--json') ? `${safeJson({ error: { code, message } })}\n` : `eph: ${safeLines(message)}\n`,
+        own.includes('--json') ? `${safeJson({ error: { code, message } })}\n` : `eph: ${safeLines(message)}\n`,
       );
     }
     return failure.exitCode;
@@ -54,7 +60,7 @@ const toFailure = (error: unknown): CommandFailure | undefined => {
 class Program {
   readonly #options: ProgramOptions;
   readonly #root: Command;
-  #exitCode: ExitCode = exitCodes.ok;
+  #exitCode: number = exitCodes.ok;
 
   constructor(options: ProgramOptions) {
     this.#options = options;
@@ -76,7 +82,7 @@ class Program {
     this.#addCommands();
   }
 
-  async run(args: readonly string[]): Promise<ExitCode> {
+  async run(args: readonly string[]): Promise<number> {
     await this.#root.parseAsync(args, { from: 'user' });
     return this.#exitCode;
   }
@@ -110,6 +116,14 @@ class Program {
       .option('--raw', 'do not escape control characters, even on a terminal')
       .action((name: string, options: LogsOptions) =>
         this.#finish(async (context) => (await import('./commands/logs.ts')).logs(context, name, options)),
+      );
+    this.#add('exec <environment> [command...]', 'run a command beside a component; without one, a shell')
+      .option('-c, --component <name>', 'beside this component instead of the one that answers requests')
+      .option('-t, --tty', 'with a terminal (default: if standard input and output are terminals)')
+      .option('-T, --no-tty', 'without a terminal: errors apart from output, bytes unchanged')
+      .addHelpText('after', execHelp)
+      .action((name: string, command: readonly string[], options: ExecOptions) =>
+        this.#finish(async (context) => (await import('./commands/exec.ts')).exec(context, name, command, options)),
       );
     this.#add('events [environment]', 'show past events, newest last')
       .option('-n, --limit <number>', 'how many events', parseCount, 50)
@@ -229,7 +243,7 @@ class Program {
     return this.#root.command(usage).description(description);
   }
 
-  async #finish(command: (context: Context) => Promise<ExitCode | void>): Promise<void> {
+  async #finish(command: (context: Context) => Promise<number | void>): Promise<void> {
     const { stdin, variables, now, interruption } = this.#options;
     const { server } = this.#root.opts<{ server?: string }>();
     const address = parseServer(server ?? (variables['EPH_SERVER'] || defaultServer));
@@ -239,7 +253,7 @@ class Program {
   }
 
   /** For commands that need no ephd. */
-  async #finishHere(command: (context: LocalContext) => Promise<ExitCode | void>): Promise<void> {
+  async #finishHere(command: (context: LocalContext) => Promise<number | void>): Promise<void> {
     const { stdout, stderr, folder, variables, openPrompter } = this.#options;
     const { json = false } = this.#root.opts<{ json?: boolean }>();
     const out = new Output(stdout, variables);
@@ -253,6 +267,17 @@ const upHelp = `
 A <source> is the number of a pull request, or a branch. ephd writes the request to Git:
   eph up 42                adds the label from eph.yaml to the pull request
   eph up feature/login     does the same for its pull request; in plain Git, creates branch preview/feature/login`;
+
+const execHelp = `
+The command runs in the sandbox of the component, with its files, variables and limits, and ends with eph.
+Its exit code is that of eph. Write -- before a command that has options:
+  eph exec shop                                    starts sh, on a terminal
+  eph exec shop -- ls -l                           runs a command
+  eph exec -c worker shop -- sh -c 'echo $QUEUE'   runs it beside another component
+  eph exec shop -- tar c data > data.tar           writes the output to a file
+  eph exec shop -- sh < repair.sh                  gives it input from a file
+On a terminal, the command can do with yours what every program can that you run there. With -T, or where standard
+input is not a terminal, control characters are escaped on a terminal and unchanged elsewhere.`;
 
 const explainHelp = `
 A [path] is a component, a key in it, or a key of every component. The exact path of a value also shows its lower layers:

@@ -1,5 +1,4 @@
 import { Readable, Writable } from 'node:stream';
-import type { ExitCode } from './exit-codes.ts';
 import type { TextStream } from './output.ts';
 import { run } from './program.ts';
 import type { Prompter } from './prompter.ts';
@@ -26,7 +25,7 @@ export class FakeStream extends Writable {
 export interface Session {
   readonly stdout: FakeStream;
   readonly stderr: FakeStream;
-  readonly ended: Promise<ExitCode>;
+  readonly ended: Promise<number>;
   /** Ctrl-C. */
   interrupt(): void;
 }
@@ -63,7 +62,7 @@ export const startEph = (args: readonly string[], options: SessionOptions = {}):
 };
 
 export interface Result {
-  readonly code: ExitCode;
+  readonly code: number;
   readonly out: string;
   readonly err: string;
 }

@@ -6,5 +6,6 @@ import type { Program } from './part.ts';
 import { passt } from './passt.ts';
 import { postgres } from './postgres.ts';
 import { python } from './python.ts';
+import { tmux } from './tmux.ts';
 
-export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap, passt, python, go];
+export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap, passt, python, go, tmux];
