@@ -242,7 +242,7 @@ export const routes = {
     path: '/api/v1/environments/{id}/exec',
     permission: 'environments.exec',
     target: 'environment',
-    summary: 'Runs a command beside a component, over a WebSocket.',
+    summary: 'Runs a command beside a component, over a WebSocket. Its messages are in `packages/contract/api/exec-frames.ts`.',
     query: execQuerySchema,
     audit: 'change',
     answer: { type: 'exec' },
