@@ -163,6 +163,8 @@ describe('exec over a WebSocket', () => {
     const { url } = await start();
     const connection = await exec(url, script('exec <&- >&- 2>&-; sleep 0.3; exit 4'));
     await connection.write(new Uint8Array(execWindow * 2));
+    connection.endInput();
+    await connection.write(new Uint8Array(10));
     expect(await collect(connection.output())).toMatchObject({ code: 4 });
   });
 
@@ -212,6 +214,21 @@ describe('exec over a WebSocket', () => {
     for (let times = 0; times < 3; times += 1) socket.send(message);
     const [code] = (await once(socket, 'close')) as [number];
     expect([1005, 1009]).toContain(code);
+    expect(await sessions[0]?.exited).toBe(137);
+  });
+});
+
+describe('a client of exec that does not read', () => {
+  it('is dropped', async () => {
+    const { url, sessions } = await start();
+    const socket = await open(url, ['sleep', '1000']);
+    socket.on('error', () => undefined).pause();
+    const payload = Buffer.alloc(125);
+    const flood = setInterval(() => {
+      for (let times = 0; times < 2_000; times += 1) socket.ping(payload);
+    }, 1);
+    onTestFinished(() => clearInterval(flood));
+    await vi.waitFor(() => expect(sessions).toHaveLength(1));
     expect(await sessions[0]?.exited).toBe(137);
   });
 });

@@ -88,12 +88,18 @@ const openSocket = ({ incoming, outgoing }: Partial<HttpBindings>): WebSocket =>
 const carry = async (socket: WebSocket, use: LongUse, start: () => Promise<ExecSession>): Promise<void> => {
   using _use = use;
   using _pings = endWithoutAnswer(socket);
-  const send = (frame: ExecFrame): void => socket.send(encodeFrame(frame));
+  const send = (frame: ExecFrame): void => {
+    socket.send(encodeFrame(frame));
+    endUnread(socket);
+  };
+  socket.on('ping', () => endUnread(socket));
   // What follows is the close.
   socket.on('error', () => undefined).once('close', () => use.clientHasGone());
   socket.pause();
   try {
     const session = await start();
+    // A command that reads no more breaks it.
+    session.input.on('error', () => undefined);
     const ended = Promise.withResolvers<never>();
     use.signal.addEventListener('abort', () => ended.reject(use.signal.reason), { once: true });
     const window = new ExecWindow();
@@ -144,6 +150,11 @@ const receive = (frame: ExecFrame, session: ExecSession, window: ExecWindow, sen
     default:
       return false;
   }
+};
+
+/** A client that sends and does not read would fill the memory with what answers it. One that reads never has so much unread. */
+const endUnread = (socket: WebSocket): void => {
+  if (socket.bufferedAmount > 2 * execWindow) socket.terminate();
 };
 
 /** A client whose machine or network is gone closes nothing. */
