@@ -1,5 +1,6 @@
 export * from './access/permissions.ts';
 export * from './access/person.ts';
+export * from './access/project-pattern.ts';
 export * from './access/rules.ts';
 export * from './access/token.ts';
 export * from './api/access.ts';

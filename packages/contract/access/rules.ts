@@ -5,6 +5,7 @@ import { isMap, notBoth, oneOf, read } from '../spec/rules.ts';
 import { list, text } from '../spec/scalars.ts';
 import { type Role, roles } from './permissions.ts';
 import { personText } from './person.ts';
+import { projectPattern } from './project-pattern.ts';
 
 /** One rule of who may do what. */
 export interface AccessRule {
@@ -28,11 +29,6 @@ export interface PlacedRule extends AccessRule {
 }
 
 export const projectLabel = z.string().regex(labelValue, labelValueMessage);
-
-export const projectPattern = text(100).regex(
-  /^[a-z0-9*?-]+$/,
-  'must be the name of a project; * stands for anything, and ? for one character',
-);
 
 const who = z
   .strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Permission, permissions, scopes } from '../access/permissions.ts';
 import { personText } from '../access/person.ts';
-import { projectPattern } from '../access/rules.ts';
+import { projectPattern } from '../access/project-pattern.ts';
 import { durationText } from '../spec/scalars.ts';
 
 /** Who the caller is for ephd, and what limits them besides the rules. */
