@@ -126,9 +126,49 @@ const link = text.superRefine((template, context) => {
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
 
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
+
+const webOrigin = z.string().refine((given) => {
+  const url = URL.parse(given);
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === given;
+}, 'must be an origin such as https://eph.example.com, without a path and a slash at the end');
+
+/** A union would report the fault of its first schema. */
+const oneOf = (message: string, ...schemas: readonly z.ZodType[]) =>
+  z.string().refine((given) => schemas.some((schema) => schema.safeParse(given).success), message);
+
+const api = z
+  .strictObject({
+    host: oneOf('must be an address such as 0.0.0.0, or a name', z.ipv4(), z.ipv6(), z.hostname()).optional(),
+    port: port.optional(),
+    tls: z.strictObject({ certificate: text, key: text }).optional(),
+    url: webOrigin
+      .refine(
+        (url) => url.startsWith('https:') || isLoopback(new URL(url).hostname),
+        'must begin with https: tokens are sent to it',
+      )
+      .optional(),
+    allowed_origins: z.array(webOrigin).default([]),
+    trusted_proxies: z
+      .array(oneOf('must be an address or a range such as 10.20.0.0/16', z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()))
+      .default([]),
+  })
+  .superRefine(
+    ({ host = '127.0.0.1', tls, url }, context) => {
+      const issue = (message: string): void => context.addIssue({ code: 'custom', path: ['host'], message });
+      if (!isLoopback(host) && tls === undefined)
+        issue(
+          'other machines can reach this address, and without TLS everybody in between can read tokens; set tls, or listen on 127.0.0.1 behind a proxy that has a certificate',
+        );
+      if (['0.0.0.0', '::'].includes(host) && url === undefined)
+        issue('is every address of this machine, so set url, the one that people use');
+    },
+    { when: isMap },
+  );
+
 const fileSchema = z.strictObject({
   data: text.optional(),
-  api: z.strictObject({ port: port.optional() }).optional(),
+  api: api.optional(),
   gateway: z.strictObject({ port: port.optional(), domain: text.optional() }).optional(),
   webhooks: z.strictObject({ host: text.optional(), port }).optional(),
   database_url: text.optional(),

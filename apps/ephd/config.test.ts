@@ -142,6 +142,61 @@ const forCluster = (data: string): string => document('eph.io/type: cluster', da
 const forProject = (name: string, data = '{}'): string =>
   document(`eph.io/type: project, eph.io/repository: acme, eph.io/project: ${name}`, data);
 
+describe('the API', () => {
+  it('listens on loopback and trusts nobody, unless the file says otherwise', () => {
+    const plain = { host: '127.0.0.1', port: 7070, tls: undefined, url: undefined, allowedOrigins: [], trustedProxies: [] };
+    expect(readFile(project).api).toEqual(plain);
+    const content = `api:
+  host: "::"
+  tls: { certificate: tls/cert.pem, key: /etc/eph/key.pem }
+  url: https://eph.example.com
+  allowed_origins: [https://portal.example.com, "http://localhost:5173"]
+  trusted_proxies: [10.0.0.0/8, 192.0.2.7, "fd00::/8"]
+${project}`;
+    expect(readFile(content).api).toEqual({
+      host: '::',
+      port: 7070,
+      tls: { certificate: join(folder, 'tls/cert.pem'), key: '/etc/eph/key.pem' },
+      url: 'https://eph.example.com',
+      allowedOrigins: ['https://portal.example.com', 'http://localhost:5173'],
+      trustedProxies: ['10.0.0.0/8', '192.0.2.7', 'fd00::/8'],
+    });
+    for (const host of ['localhost', '127.0.0.2', '"::1"']) expect(faultsIn(`api: { host: ${host} }\n${project}`)).toEqual([]);
+  });
+
+  it('does not listen elsewhere without TLS, nor on every address without the one that people use', () => {
+    const open = 'ephd.yaml:1:8: api.host: other machines can reach this address, and without TLS';
+    for (const host of ['10.0.0.5', 'eph.example.com', 'localhost.example.com', '128.0.0.1', '"::ffff:10.0.0.5"'])
+      expect(faultsIn(`api: { host: ${host}, url: https://eph.example.com }\n${project}`), host).toEqual([
+        expect.stringContaining(open),
+      ]);
+    for (const host of ['0.0.0.0', '"::"'])
+      expect(faultsIn(`api: { host: ${host}, tls: { certificate: a, key: b } }\n${project}`), host).toEqual([
+        'ephd.yaml:1:8: api.host: is every address of this machine, so set url, the one that people use',
+      ]);
+  });
+
+  it('is refused with the line where nobody could use it so', () => {
+    const content = `api:
+  host: not a host
+  tls: { certificate: cert.pem }
+  url: http://eph.example.com
+  allowed_origins: ["*", https://portal.example.com/, portal.example.com, "null"]
+  trusted_proxies: [10.0.0.0/33, proxy.example.com]
+${project}`;
+    const origin = 'must be an origin such as https://eph.example.com, without a path and a slash at the end';
+    const proxy = 'must be an address or a range such as 10.20.0.0/16';
+    expect(faultsIn(content)).toEqual([
+      'ephd.yaml:2:3: api.host: must be an address such as 0.0.0.0, or a name',
+      'ephd.yaml:3:3: api.tls.key: is required',
+      'ephd.yaml:4:3: api.url: must begin with https: tokens are sent to it',
+      ...[21, 26, 55, 75].map((column, index) => `ephd.yaml:5:${column}: api.allowed_origins.${index}: ${origin}`),
+      `ephd.yaml:6:21: api.trusted_proxies.0: ${proxy}`,
+      `ephd.yaml:6:34: api.trusted_proxies.1: ${proxy}`,
+    ]);
+  });
+});
+
 describe('links', () => {
   it('lead from comments to what the operator has', () => {
     const links = { logs: 'https://logs.example/{name}', dashboard: 'https://grafana.example/{id}' };

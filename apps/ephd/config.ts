@@ -19,6 +19,7 @@ import type { ForkMode } from '@eph/engine/desired/forks';
 import type { CommentTemplate } from '@eph/engine/report/comment-texts';
 import { z } from 'zod';
 import { keysForm, parseKeys } from './access/keys.ts';
+import type { CertificateFiles } from './api/certificate.ts';
 import {
   type ConfigFile,
   type ConfiguredForge,
@@ -40,7 +41,7 @@ export type { ConfiguredForge, Environment } from './config-file.ts';
 /** Everything ephd can be told, complete and checked. Printed, it shows no secret. */
 export interface Config {
   readonly dataFolder: string;
-  readonly api: { readonly host: string; readonly port: number };
+  readonly api: ApiSettings;
   readonly gateway: { readonly port: number; readonly domain: string };
   readonly databaseUrl: string | undefined;
   readonly access: {
@@ -63,6 +64,19 @@ export interface Config {
   readonly projects: readonly ConfiguredProject[];
   /** Whose repositories are projects too, as soon as they are known. */
   readonly organisations: readonly ConfiguredOrganisation[];
+}
+
+export interface ApiSettings {
+  /** A loopback address, unless there is a certificate. */
+  readonly host: string;
+  readonly port: number;
+  readonly tls: CertificateFiles | undefined;
+  /** The origin that people use, where it is another one. */
+  readonly url: string | undefined;
+  /** Origins whose pages may use the API. */
+  readonly allowedOrigins: readonly string[];
+  /** Addresses and ranges of proxies that say who their clients are. */
+  readonly trustedProxies: readonly string[];
 }
 
 export interface ConfiguredProvider extends ProviderSettings {
@@ -167,7 +181,7 @@ Options
   --project <path or URL>   a repository to watch; may be given several times
   --config <file>           configuration file (YAML)              EPH_CONFIG
   --data <folder>           where ephd keeps what it needs         EPH_DATA
-  --port <number>           of the API, on loopback (7070)         EPH_PORT
+  --port <number>           of the API (7070)                      EPH_PORT
   --gateway-port <number>   environments answer here (7080)        EPH_GATEWAY_PORT
   --log-level <level>       debug, info, warn, error or silent     EPH_LOG_LEVEL
   --help
@@ -193,7 +207,14 @@ export const readConfig = (args: readonly string[], environment: Environment): C
   const config: Config = {
     dataFolder:
       resolveIn(here, setting('data', 'EPH_DATA', z.string())) ?? resolveIn(base, file.data) ?? defaultDataFolder(environment),
-    api: { host: '127.0.0.1', port: setting('port', 'EPH_PORT', portText) ?? file.api?.port ?? 7070 },
+    api: {
+      host: file.api?.host ?? '127.0.0.1',
+      port: setting('port', 'EPH_PORT', portText) ?? file.api?.port ?? 7070,
+      tls: file.api?.tls && { certificate: resolve(base, file.api.tls.certificate), key: resolve(base, file.api.tls.key) },
+      url: file.api?.url,
+      allowedOrigins: file.api?.allowed_origins ?? [],
+      trustedProxies: file.api?.trusted_proxies ?? [],
+    },
     gateway: {
       port: setting('gateway-port', 'EPH_GATEWAY_PORT', portText) ?? file.gateway?.port ?? 7080,
       domain: file.gateway?.domain ?? 'localhost',

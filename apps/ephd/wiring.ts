@@ -24,7 +24,6 @@ import { Configuration } from '@eph/engine/source/configuration';
 import { ConfigurationReader } from '@eph/engine/source/read-configuration';
 import { systemClock } from '@eph/engine/time/system-clock';
 import { createGateway } from '@eph/gateway';
-import { serve } from '@hono/node-server';
 import type { Logger } from 'pino';
 import { startAccess } from './access/access.ts';
 import { createAccessHandlers } from './access/access-handlers.ts';
@@ -32,9 +31,13 @@ import { backgroundClock } from './access/background-clock.ts';
 import { Sessions } from './access/sessions.ts';
 import { ApiToken } from './api/api-token.ts';
 import { administrator } from './api/authenticate.ts';
+import { createNetworks } from './api/client-address.ts';
+import { Connections } from './api/connections.ts';
 import { createApi } from './api/create-api.ts';
 import type { Caller } from './api/handlers.ts';
-import { acceptUpgrades, isExecUpgrade } from './api/serve-exec.ts';
+import { listen } from './api/listen.ts';
+import { createOriginRules, listenedUrl } from './api/origin.ts';
+import { RateLimits } from './api/rate-limits.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
 import { createConfigurationHandlers } from './configuration/configuration-handlers.ts';
 import { prepareDataFolder } from './data-folder.ts';
@@ -228,6 +231,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     findEnvironment(text, leadingEngine().environments(), addresses, caller);
   const token = new ApiToken();
   const openApi = createOpenApi(ephd.version);
+  const connections = new Connections();
   const api = createApi({
     handlers: {
       ...createEnvironmentHandlers({
@@ -274,6 +278,10 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     record: (event) => store.events.append(event),
     now: () => systemClock.now(),
     token,
+    origins: createOriginRules(config.api),
+    proxies: createNetworks(config.api.trustedProxies),
+    limits: new RateLimits(() => systemClock.now()),
+    connections,
     closing: stopping.signal,
     log,
   });
@@ -292,17 +300,18 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       now: Date.now,
       log,
     });
-    const listener = await listen(webhooks.fetch, config.webhooks);
-    webhookPort = portOf(listener);
-    stack.defer(() => stop(listener));
+    const listener = stack.use(
+      await listen({ ...config.webhooks, fetch: webhooks.fetch, connections: new Connections(), clock: backgroundClock, log }),
+    );
+    webhookPort = listener.port;
   }
-  const server = await listen(api.fetch, config.api);
-  acceptUpgrades(server);
-  const apiUrl = (): string => `http://${config.api.host}:${portOf(server)}`;
-  stack.defer(() => stop(server));
+  const listener = stack.use(
+    await listen({ ...config.api, fetch: api.fetch, connections, clock: backgroundClock, log, hasExec: true }),
+  );
+  const apiUrl = (): string => config.api.url ?? listenedUrl(config.api, listener.port);
   // Not before the port is ours: another ephd may use the file.
   const home = environment['HOME'] || homedir();
-  const tokenFile = apiTokenFile({ ...environment, HOME: home }, portOf(server)) ?? '';
+  const tokenFile = apiTokenFile({ ...environment, HOME: home }, listener.port) ?? '';
   stack.use(token.write(tokenFile));
   stack.defer(() => leadership.close());
   if (config.databaseUrl === undefined) leadership.take();
@@ -335,35 +344,6 @@ const createConfigurationReader = (
   const forge = createForge({ project: projectId('configuration'), location, folder });
   return new ConfigurationReader({ forge, name: basename(location), branch, environment });
 };
-
-type Server = ReturnType<typeof serve>;
-
-const portOf = (server: Server): number => (server.address() as { port: number }).port;
-
-const stop = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve());
-    // Streams that were aborted get a moment to end properly.
-    setTimeout(() => 'closeAllConnections' in server && server.closeAllConnections(), 200);
-  });
-
-const listen = (fetch: Parameters<typeof serve>[0]['fetch'], { host, port }: Config['api']): Promise<Server> =>
-  new Promise((resolve, reject) => {
-    const server = serve({ fetch, hostname: host, port, serverOptions: { shouldUpgradeCallback: isExecUpgrade } }, () =>
-      resolve(server),
-    );
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new EphError(
-              'config.invalid',
-              `port ${port} is taken on ${host}; another ephd may be running, or choose one with --port`,
-              { cause: error },
-            )
-          : error,
-      ),
-    );
-  });
 
 const describeRefusals = (isolation: Isolation): readonly string[] => {
   if (isolation.state === 'trusted')

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
-import { EphError, eventId, isEphError, problemType, type Route, type RouteName, routes } from '@eph/contract';
+import type { BlockList } from 'node:net';
+import { EphError, eventId, isEphError, problemType, type Route, type RouteName, routes, toFailure } from '@eph/contract';
 import type { ExecSession } from '@eph/engine/provider/provider';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
@@ -11,10 +12,14 @@ import { type Admission, admit, locate } from './admit.ts';
 import type { ApiToken } from './api-token.ts';
 import { type Attempt, type AuditOptions, recordAttempt } from './audit.ts';
 import { authenticate, RefusedToken } from './authenticate.ts';
-import type { Call, Handlers } from './handlers.ts';
+import { findClientAddress } from './client-address.ts';
+import type { Connections } from './connections.ts';
+import type { Call, Caller, Handlers } from './handlers.ts';
 import { LongUse } from './long-use.ts';
+import { checkOrigin, type OriginRules } from './origin.ts';
 import { parseBody, parseQuery } from './parse-call.ts';
 import { describeProblem } from './problems.ts';
+import type { Quota, RateLimits } from './rate-limits.ts';
 import { requireUpgrade, serveExec } from './serve-exec.ts';
 import { serveStream } from './serve-stream.ts';
 
@@ -23,6 +28,11 @@ export interface ApiOptions extends Omit<Admission, 'access'>, Omit<AuditOptions
   readonly access: Access;
   readonly sessions: Sessions;
   readonly token: Pick<ApiToken, 'accepts'>;
+  readonly origins: OriginRules;
+  /** Whose `X-Forwarded-For` counts. */
+  readonly proxies: BlockList;
+  readonly limits: RateLimits;
+  readonly connections: Pick<Connections, 'prove'>;
   /** Ends streams when ephd stops, so that their readers see an end and not a loss. */
   readonly closing: AbortSignal;
   readonly log: Logger;
@@ -37,27 +47,38 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
   const api = new Hono<Served>();
   api.use(async (c, next) => {
     const requestId = randomUUID();
-    const address = c.env?.incoming?.socket.remoteAddress ?? '';
+    const peer = c.env?.incoming?.socket.remoteAddress ?? '';
+    const address = findClientAddress(peer, c.req.header('x-forwarded-for') ?? '', options.proxies);
     c.set('attempt', { requestId, method: c.req.method, address });
     c.header('x-request-id', requestId);
     // Answers hold what strangers wrote, such as logs; a browser must not take one for a page.
     c.header('x-content-type-options', 'nosniff');
     c.header('referrer-policy', 'no-referrer');
-    requireLocalCaller(c.req.header('host'));
-    requireSameSite(c.req.header('origin'), c.req.header('sec-fetch-site'), c.req.header('host'));
-    await next();
+    const { host, origin, 'sec-fetch-site': site } = c.req.header();
+    const check = checkOrigin({ host, origin, site }, options.origins);
+    if (!check.ok) throw new EphError('api.forbidden', check.because);
+    if (options.origins.allowed.length > 0) c.header('vary', 'origin', { append: true });
+    if (check.origin === undefined) return await next();
+    c.header('access-control-allow-origin', check.origin);
+    c.header('access-control-expose-headers', 'etag, ratelimit, ratelimit-policy, retry-after, x-request-id');
+    if (c.req.method !== 'OPTIONS') return await next();
+    countRequest(c, options);
+    return c.body(null, 204, {
+      'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+      'access-control-allow-headers': 'authorization, content-type, if-none-match, last-event-id',
+      'access-control-max-age': '600',
+    });
   });
   api.get('/', (c) => c.body(page, 200, pageHeaders));
   for (const [name, route] of Object.entries(routes) as [RouteName, Route][]) serveRoute(api, name, route, options);
   api.notFound(async (c) => {
     // Whoever is not signed in does not learn what there is.
-    const caller = await authenticate(c.req.raw.headers, options);
-    learn(c, { caller });
+    await identify(c, options);
     throw new EphError('api.not_found', `${c.req.path} does not exist`);
   });
-  api.onError((error, c) => {
-    if (error instanceof RefusedToken && error.caller !== undefined) learn(c, { caller: error.caller });
-    const { status, problem } = recordFailure(error, c, options);
+  api.onError((thrown, c) => {
+    if (thrown instanceof RefusedToken && thrown.caller !== undefined) learn(c, { caller: thrown.caller });
+    const { status, problem } = recordFailure(thrown, c, options);
     return c.body(JSON.stringify(problem), status, {
       'content-type': problemType,
       ...(status === 401 && { 'www-authenticate': 'Bearer' }),
@@ -66,8 +87,11 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
   return api;
 };
 
-const recordFailure = (error: unknown, c: Context<Served>, options: ApiOptions): ReturnType<typeof describeProblem> => {
+const recordFailure = (thrown: unknown, c: Context<Served>, options: ApiOptions): ReturnType<typeof describeProblem> => {
   const attempt = c.get('attempt');
+  const isRefusal = isEphError(thrown) && (isRefused(thrown) || isHidden(thrown, c, options));
+  const isFailedSignIn = attempt.caller === undefined && attempt.route?.audit !== undefined;
+  const error = isEphError(thrown) && (isRefusal || isFailedSignIn) ? countRefusal(thrown, c, options) : thrown;
   const described = describeProblem(error, attempt.requestId);
   const { status, problem } = described;
   if (status === 500)
@@ -75,22 +99,57 @@ const recordFailure = (error: unknown, c: Context<Served>, options: ApiOptions):
       { path: c.req.path, requestId: attempt.requestId, err: isEphError(error) ? error.message : error },
       'a request failed',
     );
-  const isRefusal = status === 401 || status === 403 || isHidden(error, c, options);
-  if (isRefusal || attempt.route?.audit !== undefined)
+  if (status === 429) c.header('retry-after', String(Math.ceil((toFailure(error).retryAfterMs ?? 1_000) / 1_000)));
+  else if (isRefusal || attempt.route?.audit !== undefined)
     recordAttempt(attempt, isRefusal ? 'refused' : 'failed', problem.detail, options);
   return described;
 };
 
 const learn = (c: Context<Served>, more: Partial<Attempt>): void => c.set('attempt', { ...c.get('attempt'), ...more });
 
+/** Throws for everybody who does not prove who they are, or who asks too often. */
+const identify = async (c: Context<Served>, options: ApiOptions): Promise<Caller> => {
+  const caller = await authenticate(c.req.raw.headers, options);
+  learn(c, { caller });
+  if (c.env?.incoming !== undefined) options.connections.prove(c.env.incoming.socket);
+  countRequest(c, options);
+  return caller;
+};
+
+const countRequest = (c: Context<Served>, { limits }: ApiOptions): void => {
+  const { caller, address } = c.get('attempt');
+  const { retryAfterMs } = show(c, limits.take('requests', caller, address));
+  if (retryAfterMs === undefined) return;
+  const who = caller === undefined ? 'this address' : 'this token';
+  throw new EphError('api.too_many', `${who} has sent too many requests`, { retryAfterMs });
+};
+
+/** Beyond the limit, refusals are neither recorded nor logged. */
+const countRefusal = (error: EphError, c: Context<Served>, { limits }: ApiOptions): EphError => {
+  const { caller, address } = c.get('attempt');
+  const { retryAfterMs } = show(c, limits.take('refusals', caller, address));
+  if (retryAfterMs === undefined) return error;
+  return new EphError('api.too_many', `too many requests were refused, and this one would be: ${error.message}`, {
+    retryAfterMs,
+  });
+};
+
+const show = (c: Context<Served>, quota: Quota): Quota => {
+  for (const [name, value] of Object.entries(quota.headers)) c.header(name, value);
+  return quota;
+};
+
+const isRefused = ({ code }: EphError): boolean => code === 'api.unauthorized' || code === 'api.forbidden';
+
 const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: ApiOptions): void => {
   const handle = options.handlers[name] as (call: unknown) => unknown;
   const { access, closing } = options;
   api.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), async (c) => {
     learn(c, { route });
-    const caller = route.permission === null ? undefined : await authenticate(c.req.raw.headers, options);
+    const caller = route.permission === null ? undefined : await identify(c, options);
+    // A code that is valid signs in, whatever others send from this address.
+    if (caller === undefined && route.audit === undefined) countRequest(c, options);
     if (caller !== undefined) {
-      learn(c, { caller });
       const located = locate(route, caller, c.req.param(), options);
       learn(c, located);
       admit(route, caller, located, options);
@@ -158,7 +217,8 @@ const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | 
 const sendTagged = (c: Context<Served>, answer: unknown): Response => {
   const body = JSON.stringify(answer);
   const etag = `"${hash('sha1', body, 'base64url')}"`;
-  const headers = { etag, vary: 'authorization', 'cache-control': 'private, no-cache' };
+  c.header('vary', 'authorization', { append: true });
+  const headers = { etag, 'cache-control': 'private, no-cache' };
   if (c.req.header('if-none-match') === etag) return c.body(null, 304, headers);
   return c.body(body, 200, { ...headers, 'content-type': 'application/json' });
 };
@@ -170,26 +230,14 @@ const readLastEventId = (text: string | undefined): Call['lastEventId'] => {
 };
 
 /** For the caller it does not exist; the audit history says what they asked for. */
-const isHidden = (error: unknown, c: Context<Served>, { find }: ApiOptions): boolean => {
+const isHidden = ({ code }: EphError, c: Context<Served>, { find }: ApiOptions): boolean => {
   const { route, caller, environment } = c.get('attempt');
-  if (route?.target !== 'environment' || caller === undefined || environment !== undefined || !isEphError(error)) return false;
-  if (error.code !== 'api.not_found') return false;
+  if (route?.target !== 'environment' || caller === undefined || environment !== undefined) return false;
+  if (code !== 'api.not_found') return false;
   try {
     find(c.req.param('id') ?? '', { may: () => true });
     return true;
   } catch {
     return false;
   }
-};
-
-/** ephd listens on loopback; a web page must not reach it through a name of its own (DNS rebinding). */
-const requireLocalCaller = (host: string | undefined): void => {
-  if (!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(host ?? ''))
-    throw new EphError('api.forbidden', 'ephd answers only requests to localhost and 127.0.0.1');
-};
-
-/** Browsers send `Sec-Fetch-Site` with every method, `Origin` not with GET. Environments on `localhost` are same-site. */
-const requireSameSite = (origin: string | undefined, site: string | undefined, host: string | undefined): void => {
-  if ((origin !== undefined && origin !== `http://${host}`) || !['none', 'same-origin'].includes(site ?? 'none'))
-    throw new EphError('api.forbidden', 'ephd does not answer requests from other sites');
 };

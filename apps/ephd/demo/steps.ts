@@ -25,7 +25,7 @@ export const startDemoEphd = (
   startEphd(
     {
       ...config,
-      api: { host: '127.0.0.1', port: 0 },
+      api: { host: '127.0.0.1', port: 0, tls: undefined, url: undefined, allowedOrigins: [], trustedProxies: [] },
       gateway: { port: 0, domain: 'localhost' },
       databaseUrl: undefined,
       access: { keys: undefined, rules: [] },
