@@ -2,10 +2,11 @@ import { bubblewrap } from './bubblewrap.ts';
 import { gitea } from './gitea.ts';
 import { go } from './go.ts';
 import { nginx } from './nginx.ts';
+import { openssl } from './openssl.ts';
 import type { Program } from './part.ts';
 import { passt } from './passt.ts';
 import { postgres } from './postgres.ts';
 import { python } from './python.ts';
 import { tmux } from './tmux.ts';
 
-export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap, passt, python, go, tmux];
+export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap, passt, python, go, tmux, openssl];

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -9,6 +8,8 @@ import { connect as openTls, type TLSSocket } from 'node:tls';
 import { silentLog } from '@eph/contract';
 import { ManualClock } from '@eph/engine/time/clock.fake';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describeWith } from '../../../test/parts/describe-with.ts';
+import { makeCertificate, openssl } from '../../../test/parts/openssl.ts';
 import { socketOf } from './connections.fake.ts';
 import { Connections } from './connections.ts';
 import { type Listener, type ListenOptions, listen } from './listen.ts';
@@ -112,21 +113,15 @@ describe('a listener', () => {
     await once(known, 'data');
     const flood: Socket[] = [];
     while (flood.length < 2_500) flood.push(...(await Promise.all(Array.from({ length: 100 }, () => connect(port)))));
-    for (const socket of flood) socket.write('GET / HTTP/1.1\r\nhost: x');
+    for (const socket of flood) socket.resume().write('GET / HTTP/1.1\r\nhost: x');
     expect(await ask(port)).toContain('ok');
     await expect.poll(() => flood.filter(({ readyState }) => readyState === 'closed').length).toBeGreaterThanOrEqual(500);
     expect(known.readyState).toBe('open');
   });
 });
 
-describe('a listener with TLS', () => {
+describeWith(openssl, 'a listener with TLS', () => {
   let folder = '';
-  const make = (name: string): void => {
-    const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.pem`)];
-    const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
-    const type = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-    execFileSync('openssl', ['req', ...type, ...subject, ...files], { stdio: 'ignore' });
-  };
   const use = (certificate: string, key = certificate): void => {
     writeFileSync(join(folder, 'used.pem'), readFileSync(join(folder, `${certificate}.pem`)));
     writeFileSync(join(folder, 'used.key'), readFileSync(join(folder, `${key}.key`)));
@@ -145,7 +140,7 @@ describe('a listener with TLS', () => {
   };
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'eph-tls-'));
-    for (const name of ['first', 'second']) make(name);
+    for (const name of ['first', 'second']) makeCertificate(folder, name);
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const files = () => ({ certificate: join(folder, 'used.pem'), key: join(folder, 'used.key') });

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { EphError, type Log } from '@eph/contract';
@@ -46,6 +46,7 @@ export const listen = async ({ fetch, host, port, tls, connections, hasExec, clo
     const starting = serve({ fetch, hostname: host, port, ...options }, () => resolve(starting)) as Server | TlsServer;
     starting.on('connection', (socket: Socket) => connections.add(socket));
     if (hasExec) acceptUpgrades(starting);
+    starting.prependListener('request', closeAfterBody);
     starting.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, host, port)));
   });
   const following =
@@ -60,6 +61,12 @@ export const listen = async ({ fetch, host, port, tls, connections, hasExec, clo
       await closed.promise;
     },
   };
+};
+
+/** The adapter leaves the body of a GET alone, and Node would read on for as long as a request may take. */
+const closeAfterBody = ({ method = '', headers }: IncomingMessage, response: ServerResponse): void => {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (hasBody && ['GET', 'HEAD'].includes(method)) response.shouldKeepAlive = false;
 };
 
 /** Connections that exist keep the certificate that they began with. */
