@@ -1,4 +1,5 @@
 import { bubblewrap } from './bubblewrap.ts';
+import { chromium } from './chromium.ts';
 import { gitea } from './gitea.ts';
 import { go } from './go.ts';
 import { nginx } from './nginx.ts';
@@ -9,4 +10,15 @@ import { postgres } from './postgres.ts';
 import { python } from './python.ts';
 import { tmux } from './tmux.ts';
 
-export const allParts: readonly Program[] = [postgres, nginx, gitea, bubblewrap, passt, python, go, tmux, openssl];
+export const allParts: readonly Program[] = [
+  postgres,
+  nginx,
+  gitea,
+  bubblewrap,
+  passt,
+  python,
+  go,
+  tmux,
+  chromium,
+  openssl,
+];
