@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { readApiToken } from './api-token.ts';
+import { openConnection } from './connection/connection.ts';
 import { type FakeEphd, fakeEnvironment, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { eph } from './terminal.fake.ts';
@@ -86,7 +86,7 @@ describe('the token of ephd', () => {
   ])('gets a sentence when the file %s', async (_, prepare, sentence) => {
     await prepare();
     const { code, out, err } = await list();
-    expect({ code, out }).toEqual({ code: exitCodes.failure, out: '' });
+    expect({ code, out }).toEqual({ code: exitCodes.signIn, out: '' });
     expect(err).toContain(`eph: ephd at ${ephd.address} does not accept `);
     expect(err).toContain(sentence);
     expect(err).toContain(file);
@@ -100,8 +100,9 @@ describe('the token of ephd', () => {
 describe('a server that gets the token', () => {
   const send = async (server: string): Promise<string | undefined> => {
     const url = new URL(server);
-    await writeFile(join(state, 'eph', `token-${url.port || 80}`), token);
-    return (await readApiToken(url, server, { XDG_STATE_HOME: state })).token;
+    await writeFile(join(state, 'eph', `token-${url.port || (url.protocol === 'https:' ? 443 : 80)}`), token);
+    const connection = await openConnection({ server }, { XDG_STATE_HOME: state });
+    return (await connection.readToken()).token;
   };
 
   it.each(['http://127.0.0.1:7070', 'http://localhost:7070', 'http://[::1]:7070', 'http://127.1.2.3:7070', 'http://127.0.0.1'])(
@@ -122,8 +123,10 @@ describe('a server that gets the token', () => {
     'http://[::ffff:127.0.0.1]:7070',
     'http://[::]:7070',
   ])('is never %s', async (server) => {
-    expect(await send(server)).toBeUndefined();
-    const { refusal } = await readApiToken(new URL(server), server, { XDG_STATE_HOME: state });
-    expect(refusal).toContain('loopback addresses only');
+    await expect(send(server)).rejects.toMatchObject({
+      exitCode: exitCodes.usage,
+      message: expect.stringContaining('without TLS to loopback addresses only'),
+    });
+    expect(await send(server.replace('http:', 'https:'))).toBeUndefined();
   });
 });

@@ -10,10 +10,9 @@ import {
   ExecFailure,
   type ExecInput,
   type Reply,
-  redact,
 } from '@eph/contract';
-import { readApiToken, type TokenReading } from './api-token.ts';
 import { CommandFailure } from './command-failure.ts';
+import type { Connection, TokenReading } from './connection/connection.ts';
 import { exitCodes } from './exit-codes.ts';
 import { AnswerTimeout, readBody, send } from './transport.ts';
 
@@ -23,17 +22,11 @@ export interface Client extends Api {
   readonly exec: <T>(input: ExecInput, use: (connection: ExecConnection) => Promise<T>) => Promise<T>;
 }
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
 /** For requests that ephd answers only after it has read or written Git. */
 const slowTimeoutMs = 120_000;
 
-/**
- * @param server address of ephd, checked by `parseServer`
- * @param variables say where the token of the API is
- */
-export const createApiClient = (server: URL, variables: Variables, answerTimeoutMs = 10_000): Client => {
-  const ephd = new Ephd(server, variables, answerTimeoutMs);
+export const createApiClient = (connection: Connection, answerTimeoutMs = 10_000): Client => {
+  const ephd = new Ephd(connection, answerTimeoutMs);
   const api = createClient(
     (exchange) => ephd.send(exchange),
     (error) => ephd.explain(error),
@@ -42,25 +35,21 @@ export const createApiClient = (server: URL, variables: Variables, answerTimeout
 };
 
 class Ephd {
-  readonly #base: URL;
+  readonly #connection: Connection;
   readonly #name: string;
-  readonly #variables: Variables;
   readonly #answerTimeoutMs: number;
   #token: TokenReading | undefined;
 
-  constructor(server: URL, variables: Variables, answerTimeoutMs: number) {
-    this.#base = new URL(server);
-    // ephd listens on 127.0.0.1 alone. Whoever listens on ::1 must not get the token.
-    if (server.hostname === 'localhost') this.#base.hostname = '127.0.0.1';
-    this.#name = redact(server.href.replace(/\/$/, ''));
-    this.#variables = variables;
+  constructor(connection: Connection, answerTimeoutMs: number) {
+    this.#connection = connection;
+    this.#name = connection.name;
     this.#answerTimeoutMs = answerTimeoutMs;
   }
 
   async send({ method, path, accept, body, slow, signal }: Exchange): Promise<Reply> {
     const timeoutMs = slow ? slowTimeoutMs : this.#answerTimeoutMs;
-    this.#token = await readApiToken(this.#base, this.#name, this.#variables);
-    const url = new URL(path.slice(1), this.#base);
+    this.#token = await this.#connection.readToken();
+    const url = new URL(path.slice(1), this.#connection.server);
     try {
       const response = await send({ url, method, accept, token: this.#token.token, body, timeoutMs, signal });
       return {
@@ -76,8 +65,9 @@ class Ephd {
 
   async exec<T>(input: ExecInput, use: (connection: ExecConnection) => Promise<T>): Promise<T> {
     try {
-      const { token } = await readApiToken(this.#base, this.#name, this.#variables);
-      const server = { address: this.#base, token, transport: (exchange: Exchange) => this.send(exchange) };
+      this.#token = await this.#connection.readToken();
+      const { server: address } = this.#connection;
+      const server = { address, token: this.#token.token, transport: (exchange: Exchange) => this.send(exchange) };
       using connection = await connectExec(server, input);
       return await use(connection);
     } catch (error) {
@@ -95,14 +85,18 @@ class Ephd {
 
   explain(error: unknown): CommandFailure {
     if (error instanceof CommandFailure) return error;
-    if (error instanceof ExecFailure) return new CommandFailure(error.code, error.message);
-    if (error instanceof ApiRefusal) return this.#refusal(error);
+    if (error instanceof ExecFailure) return this.#refusal(error.code, error.message);
+    if (error instanceof ApiRefusal) return this.#refusal(error.problem.code, error.problem.detail, error.problem.hint);
     if (error instanceof ApiMisunderstanding) return this.#misunderstanding(error);
     return this.#unreachable(`The connection to ephd at ${this.#name} was lost: ${describe(error)}.`, error);
   }
 
-  #refusal({ problem: { code, detail } }: ApiRefusal): CommandFailure {
-    if (code === 'api.unauthorized') return new CommandFailure(code, this.#token?.refusal ?? detail);
+  #refusal(code: string, detail: string, hint?: string): CommandFailure {
+    const { signIn } = exitCodes;
+    if (code === 'api.unauthorized')
+      return new CommandFailure(code, this.#token?.explain(detail) ?? detail, { exitCode: signIn });
+    if (code === 'api.forbidden')
+      return new CommandFailure(code, hint === undefined ? detail : `${detail}. ${hint}`, { exitCode: signIn });
     return new CommandFailure(code, detail, code === 'api.not_found' ? { exitCode: exitCodes.notFound } : {});
   }
 
@@ -130,6 +124,7 @@ class Ephd {
   }
 
   #unreachable(message: string, cause?: unknown): CommandFailure {
+    if (cause instanceof AnswerTimeout) return new CommandFailure('api.timeout', message, { exitCode: exitCodes.timeout, cause });
     return new CommandFailure('api.unreachable', message, { exitCode: exitCodes.unreachable, cause });
   }
 }

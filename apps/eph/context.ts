@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Client } from './client.ts';
+import type { Connection } from './connection/connection.ts';
 import type { Output } from './output.ts';
 import type { Prompter } from './prompter.ts';
 
@@ -20,6 +21,7 @@ export interface LocalContext {
 
 export interface Context extends LocalContext {
   readonly client: Client;
+  readonly connection: Connection;
   readonly stdin: () => InputStream;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;

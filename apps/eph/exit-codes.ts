@@ -8,6 +8,8 @@ export const exitCodes = {
   notReady: 5,
   stalled: 6,
   invalid: 7,
+  signIn: 8,
+  timeout: 9,
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
@@ -19,4 +21,6 @@ export const exitCodesHelp = `Exit codes:
   4  ephd does not answer
   5  status <environment>: not ready yet
   6  status <environment>: failed or stalled; a person or a new commit must act
-  7  config validate: the file has faults or exceeds a limit`;
+  7  config validate: the file has faults or exceeds a limit
+  8  not signed in, or not allowed; eph auth status shows who you are
+  9  no answer or no result in time`;

@@ -10,6 +10,7 @@ import {
 } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createApiClient } from './client.ts';
+import { openConnection } from './connection/connection.ts';
 import { type FakeEphd, fakeComponent, fakeEnvironment, sendError, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { eph, type Result, type SessionOptions } from './terminal.fake.ts';
@@ -380,9 +381,12 @@ describe('an ephd that is not there', () => {
   });
 
   it('or one that hangs is not waited for', async () => {
-    const client = createApiClient(new URL(`${ephd.address}/`), {}, 100);
+    const client = createApiClient(await openConnection({ server: ephd.address }, {}), 100);
     ephd.instead = () => undefined;
-    await expect(client.listEnvironments()).rejects.toThrow('there was no answer within 0.1 s');
+    await expect(client.listEnvironments()).rejects.toMatchObject({
+      exitCode: exitCodes.timeout,
+      message: expect.stringContaining('there was no answer within 0.1 s'),
+    });
     await expect(Array.fromAsync(client.readLogs({ path: { id: 'x' }, query: { follow: true } }))).rejects.toThrow(
       'no answer within',
     );

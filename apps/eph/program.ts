@@ -9,13 +9,14 @@ import type { ListOptions } from './commands/list.ts';
 import type { LogsOptions } from './commands/logs.ts';
 import type { StatusOptions } from './commands/status.ts';
 import type { UpOptions } from './commands/up.ts';
+import type { ServerOptions } from './connection/connection.ts';
 import type { Context, LocalContext } from './context.ts';
 import { exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { Output, type TextStream } from './output.ts';
 import { safeJson, safeLines } from './safe-text.ts';
-import { defaultServer, parseServer } from './server-address.ts';
+import { defaultServer } from './server-address.ts';
 
-export interface ProgramOptions extends Omit<Context, 'client' | 'out' | 'err' | 'json' | 'print'> {
+export interface ProgramOptions extends Omit<Context, 'client' | 'connection' | 'out' | 'err' | 'json' | 'print'> {
   readonly version: string;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
@@ -69,6 +70,7 @@ class Program {
       .version(`eph ${options.version}`)
       .option('--json', 'print JSON; errors go to standard error, as JSON too')
       .option('--server <address>', `address of ephd, also EPH_SERVER (default: ${defaultServer})`)
+      .option('--profile <name>', 'a server that you have signed in to, also EPH_PROFILE (default: the last one)')
       .configureHelp({ showGlobalOptions: true })
       .configureOutput({
         writeOut: (text) => void options.stdout.write(text),
@@ -245,11 +247,13 @@ class Program {
 
   async #finish(command: (context: Context) => Promise<number | void>): Promise<void> {
     const { stdin, variables, now, interruption } = this.#options;
-    const { server } = this.#root.opts<{ server?: string }>();
-    const address = parseServer(server ?? (variables['EPH_SERVER'] || defaultServer));
-    const { createApiClient } = await import('./client.ts');
-    const client = createApiClient(address, variables);
-    await this.#finishHere((local) => command({ ...local, client, stdin, variables, now, interruption }));
+    const [{ createApiClient }, { openConnection }] = await Promise.all([
+      import('./client.ts'),
+      import('./connection/connection.ts'),
+    ]);
+    const connection = await openConnection(this.#root.opts<ServerOptions>(), variables);
+    const client = createApiClient(connection);
+    await this.#finishHere((local) => command({ ...local, client, connection, stdin, variables, now, interruption }));
   }
 
   /** For commands that need no ephd. */

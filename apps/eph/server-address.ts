@@ -1,3 +1,4 @@
+import { redact } from '@eph/contract';
 import { CommandFailure } from './command-failure.ts';
 import { exitCodes } from './exit-codes.ts';
 
@@ -14,4 +15,28 @@ export const parseServer = (text: string): URL => {
   url.search = '';
   url.hash = '';
   return url;
+};
+
+/** As people write it. */
+export const printServer = (server: URL): string => redact(server.href.replace(/\/$/, ''));
+
+/** Where requests go. On loopback, ephd listens on 127.0.0.1 alone, and whoever listens on ::1 must not get the token. */
+export const toReached = (server: URL): URL => {
+  const reached = new URL(server);
+  if (server.hostname === 'localhost') reached.hostname = '127.0.0.1';
+  return reached;
+};
+
+export const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+
+/** Throws where everybody on the way could read the token. */
+export const requireSafeTransport = (server: URL): void => {
+  if (server.protocol === 'https:' || isLoopback(server)) return;
+  const tunnel = `ssh -L 7070:127.0.0.1:${server.port || 80} ${server.hostname}`;
+  throw new CommandFailure(
+    'cli.insecure',
+    `eph sends tokens without TLS to loopback addresses only, and ${printServer(server)} is not one. ` +
+      `Use https://, or a tunnel: \`${tunnel}\` and --server ${defaultServer}.`,
+    { exitCode: exitCodes.usage },
+  );
 };

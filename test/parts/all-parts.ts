@@ -8,6 +8,7 @@ import type { Program } from './part.ts';
 import { passt } from './passt.ts';
 import { postgres } from './postgres.ts';
 import { python } from './python.ts';
+import { secretService } from './secret-service.ts';
 import { tmux } from './tmux.ts';
 
 export const allParts: readonly Program[] = [
@@ -21,4 +22,5 @@ export const allParts: readonly Program[] = [
   tmux,
   chromium,
   openssl,
+  secretService,
 ];
