@@ -92,6 +92,14 @@ describe('questions on a terminal', () => {
     expect(await no).toBe(false);
   });
 
+  it('show nothing of a secret', async () => {
+    const { prompter, screen, type } = sitDown();
+    const answer = prompter.secret('Token?');
+    await type('Token?', 'eph_abc', enter);
+    expect(await answer).toBe('eph_abc');
+    expect(screen.text).not.toMatch(/eph|abc|[•▪*]{2}/);
+  });
+
   it('end the command with Ctrl-C', async () => {
     const { prompter, type } = sitDown();
     const answer = prompter.choose({ message: 'Which?', choices });

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { confirm, isCancel, multiselect, select, text } from '@clack/prompts';
+import { confirm, isCancel, multiselect, password, select, text } from '@clack/prompts';
 import { CommandFailure } from './command-failure.ts';
 import type { Choice, Prompter } from './prompter.ts';
 import { safeLine } from './safe-text.ts';
@@ -29,6 +29,8 @@ export const createClackPrompter = (input: Readable, output: Writable): Prompter
       }),
     ),
   confirm: async (message) => answered(await confirm({ message: safeLine(message), input, output })),
+  // Without a mask: a token would fill the screen with it.
+  secret: async (message) => answered(await password({ message: safeLine(message), mask: '', input, output })),
 });
 
 const toOption = ({ value, label, hint }: Choice) => ({

@@ -27,6 +27,7 @@ import {
   whySchema,
 } from '@eph/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { answerAccess, createFakeAccess, type FakeAccess } from './ephd-access.fake.ts';
 
 /** A real server in place of ephd. Every answer is checked against the contract's schema. */
 export interface FakeEphd extends AsyncDisposable {
@@ -48,10 +49,11 @@ export interface FakeEphd extends AsyncDisposable {
   readonly environmentRequests: readonly EnvironmentRequest[];
   /** Ids that the deletion guard holds. */
   readonly held: Set<string>;
-  /** Requests without it are refused, if it is set. */
+  /** Requests without it, or the token of an account, are refused, if it is set. */
   token: string | undefined;
   /** Serves `exec` on an open connection. */
   exec: ((socket: WebSocket, query: URLSearchParams) => void) | undefined;
+  readonly access: FakeAccess;
   /** Replaces the routes while set. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   /** Sends a line to everyone who follows logs. */
@@ -89,6 +91,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     held: new Set(),
     token: undefined,
     exec: undefined,
+    access: createFakeAccess(),
     instead: undefined,
     log: (line) => {
       for (const follower of followers) follower.write(toEvent(line));
@@ -109,10 +112,12 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
   function answer(request: IncomingMessage, response: ServerResponse): void {
     requests.push(`${request.method} ${request.url}`);
     if (fake.instead !== undefined) return fake.instead(request, response);
-    if (fake.token !== undefined && request.headers.authorization !== `Bearer ${fake.token}`)
-      return sendError(response, 401, 'api.unauthorized', 'this needs the token of ephd');
+    const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
+    if (fake.token !== undefined && token !== fake.token && !fake.access.accounts.has(token))
+      return sendError(response, 401, 'api.unauthorized', fake.access.refusal);
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://ephd');
     const [noun, id, part] = pathname.replace('/api/v1/', '').split('/').map(decodeURIComponent);
+    if (['auth', 'tokens', 'audit'].includes(noun ?? '')) return void answerAccess(fake.access, token, request, response);
     if (noun === 'version') return sendJson(response, versionSchema.parse({ version: '9.8.7' }));
     if (noun === 'config') return void answerValidation(request, response);
     if (noun === 'plan') return sendJson(response, planSchema.parse(fake.plan));

@@ -1,5 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { CommandFailure } from './command-failure.ts';
+import type { AuditOptions } from './commands/audit.ts';
+import type { WhyOptions } from './commands/auth-why.ts';
 import type { LabelOptions } from './commands/change-labels.ts';
 import type { ExplainOptions } from './commands/config-explain.ts';
 import type { ValidateOptions } from './commands/config-validate.ts';
@@ -8,6 +10,7 @@ import type { InitOptions } from './commands/init.ts';
 import type { ListOptions } from './commands/list.ts';
 import type { LogsOptions } from './commands/logs.ts';
 import type { StatusOptions } from './commands/status.ts';
+import type { TokenOptions } from './commands/tokens.ts';
 import type { UpOptions } from './commands/up.ts';
 import type { ServerOptions } from './connection/connection.ts';
 import type { Context, LocalContext } from './context.ts';
@@ -159,6 +162,7 @@ class Program {
       );
     this.#addTermCommands();
     this.#addInventoryCommands();
+    this.#addAccessCommands();
     this.#add('release <environment>', 'allow a removal that the deletion guard holds').action((name: string) =>
       this.#finish(async (context) => (await import('./commands/release.ts')).release(context, name)),
     );
@@ -217,6 +221,97 @@ class Program {
     this.#add('providers', 'list providers, and whether each has a sandbox').action(() =>
       this.#finish(async (context) => (await import('./commands/inventory.ts')).providers(context)),
     );
+  }
+
+  /** Who somebody is for ephd, and what they may do. */
+  #addAccessCommands(): void {
+    const auth = this.#add('auth', 'sign in, and see what you may do');
+    auth
+      .command('login')
+      .description('check a token, store it for the server, and use that server from now on')
+      .option('--with-token', 'read the token from standard input')
+      .addHelpText('after', loginHelp)
+      .action((options: { readonly withToken?: boolean }) => {
+        const { stdin, variables } = this.#options;
+        const named = this.#root.opts<ServerOptions>();
+        return this.#finishHere(async (local) =>
+          (await import('./commands/auth-login.ts')).login({ ...local, stdin, variables, named }, options),
+        );
+      });
+    auth
+      .command('logout')
+      .description('remove the profile and its token from this machine')
+      .option('--revoke', 'also end the token on the server')
+      .action((options: { readonly revoke?: boolean }) =>
+        this.#finish(async (context) => (await import('./commands/auth-logout.ts')).logout(context, options)),
+      );
+    auth
+      .command('status')
+      .description('show the server, who you are for it, and all profiles')
+      .action(() => this.#finish(async (context) => (await import('./commands/auth-status.ts')).status(context)));
+    auth
+      .command('switch <profile>')
+      .description('use another profile from now on')
+      .action((name: string) =>
+        this.#finish(async (context) => (await import('./commands/auth-status.ts')).switchProfile(context, name)),
+      );
+    auth
+      .command('token')
+      .description('print the token that eph sends to the server')
+      .action(() => this.#finish(async (context) => (await import('./commands/auth-status.ts')).token(context)));
+    auth
+      .command('why <person> <action> [environment]')
+      .description('say whether somebody may do something, and which rule decides')
+      .option('--project <name>', 'in this project, instead of an environment')
+      .addHelpText('after', whyHelp)
+      .action((person: string, action: string, name: string | undefined, options: WhyOptions) =>
+        this.#finish(async (context) => (await import('./commands/auth-why.ts')).authWhy(context, person, action, name, options)),
+      );
+    this.#addAdminCommands();
+    this.#add('dashboard', 'print a link that signs a browser in as you, and open it')
+      .option('--no-browser', 'only print the link')
+      .action((options: { readonly browser: boolean }) =>
+        this.#finish(async (context) => (await import('./commands/dashboard.ts')).dashboard(context, options)),
+      );
+  }
+
+  #addAdminCommands(): void {
+    const tokens = this.#add('tokens', 'make, list and revoke tokens, as an admin');
+    tokens
+      .command('create')
+      .description('make a token, and print it')
+      .requiredOption('--person <person>', 'whose it is: <issuer>#<subject>, also for a machine, for example eph#ci')
+      .option('--scope <scope>', 'wake, read, write or admin', 'read')
+      .option('--projects <pattern...>', 'only these projects, for example shop and shop-*')
+      .option('--for <time>', 'how long it is valid, at most 365d', '30d')
+      .option('-q, --quiet', 'print only the token')
+      .action((options: TokenOptions) =>
+        this.#finish(async (context) => (await import('./commands/tokens.ts')).createToken(context, options)),
+      );
+    tokens
+      .command('list')
+      .description('list tokens that history remembers, newest first')
+      .action(() => this.#finish(async (context) => (await import('./commands/tokens.ts')).listTokens(context)));
+    tokens
+      .command('revoke [id]')
+      .description('end a token, or all tokens that a person has now')
+      .option('--person <person>', 'all of this person')
+      .action((id: string | undefined, options: { readonly person?: string }) =>
+        this.#finish(async (context) => (await import('./commands/tokens.ts')).revokeTokens(context, id, options)),
+      );
+    this.#add('audit', 'show who changed what, who signed in, and what was refused, newest last')
+      .option('--project <name>', 'only of this project')
+      .option('--type <type...>', 'only changed, signed_in or refused')
+      .option('--text <text>', 'only with this in the message')
+      .option('--since <time>', 'not before, for example 2h or 2026-01-05T09:00:00Z')
+      .option('--until <time>', 'only before')
+      .option('-n, --limit <number>', 'how many events', parseCount, 50)
+      .option('--after <id>', 'only after the event with this id')
+      .option('--export [file]', 'write all events as lines of JSON, to a file or standard output')
+      .option('-q, --quiet', 'with --export: do not say how many')
+      .action((options: AuditOptions) =>
+        this.#finish(async (context) => (await import('./commands/audit.ts')).audit(context, options)),
+      );
   }
 
   #addConfigCommands(): void {
@@ -282,6 +377,17 @@ Its exit code is that of eph. Write -- before a command that has options:
   eph exec shop -- sh < repair.sh                  gives it input from a file
 On a terminal, the command can do with yours what every program can that you run there. With -T, or where standard
 input is not a terminal, control characters are escaped on a terminal and unchanged elsewhere.`;
+
+const loginHelp = `
+An admin makes tokens with eph tokens create. The server is that of --server or --profile. --profile also names a new
+profile; without it, the host of the server is its name.
+  eph auth login --server https://eph.example.com
+  eph auth login --server https://eph.example.com --profile work --with-token < token.txt`;
+
+const whyHelp = `
+A <person> is me, or <issuer>#<subject>. An <action> is a command such as down, or a permission such as logs.read.
+  eph auth why me down shop-serene-ocean-4207
+  eph auth why https://id.example.com#4711 logs --project shop`;
 
 const explainHelp = `
 A [path] is a component, a key in it, or a key of every component. The exact path of a value also shows its lower layers:

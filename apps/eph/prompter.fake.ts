@@ -30,5 +30,6 @@ export const scriptAnswers = (answers: Readonly<Record<string, string | readonly
       return ((answerTo(question.message) ?? all) as readonly string[]).map((value) => among(question, value));
     },
     confirm: async (message) => answerTo(message) !== false,
+    secret: async (message) => String(answerTo(message) ?? ''),
   };
 };

@@ -4,6 +4,8 @@ export interface Prompter {
   choose(question: ChoiceQuestion): Promise<string>;
   chooseSeveral(question: ChoiceQuestion): Promise<readonly string[]>;
   confirm(message: string): Promise<boolean>;
+  /** What is typed is not shown. */
+  secret(message: string): Promise<string>;
 }
 
 export interface TextQuestion {

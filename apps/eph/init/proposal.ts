@@ -30,7 +30,10 @@ export interface ProposedService extends Pick<ServiceCandidate, 'name' | 'direct
   readonly env: Readonly<Record<string, string>>;
 }
 
-export const defaultsPrompter: Prompter = {
+/** Nothing in `eph.yaml` is a secret. */
+type Proposer = Omit<Prompter, 'secret'>;
+
+export const defaultsPrompter: Proposer = {
   text: async ({ proposal }) => proposal,
   choose: async ({ choices }) => choices[0]?.value ?? '',
   chooseSeveral: async ({ choices }) => choices.map(({ value }) => value),
@@ -38,7 +41,7 @@ export const defaultsPrompter: Prompter = {
 };
 
 /** Asks only what the files do not say. */
-export const propose = async (prompter: Prompter, discovery: Discovery): Promise<Proposal> => {
+export const propose = async (prompter: Proposer, discovery: Discovery): Promise<Proposal> => {
   const name = await prompter.text({
     message: 'What is the name of the project? Names of environments begin with it.',
     proposal: discovery.name,
@@ -54,7 +57,7 @@ export const propose = async (prompter: Prompter, discovery: Discovery): Promise
   return { name, runner, branches };
 };
 
-const proposeRunner = async (prompter: Prompter, discovery: Discovery): Promise<Runner> => {
+const proposeRunner = async (prompter: Proposer, discovery: Discovery): Promise<Runner> => {
   const { services, areGuessed, deployments } = discovery;
   const { composeFiles, manifests } = deployments;
   const processes = {
@@ -75,7 +78,7 @@ const proposeRunner = async (prompter: Prompter, discovery: Discovery): Promise<
   return proposeProcess(prompter, services);
 };
 
-const chooseManifest = async (prompter: Prompter, manifests: readonly Manifest[]): Promise<Manifest> => {
+const chooseManifest = async (prompter: Proposer, manifests: readonly Manifest[]): Promise<Manifest> => {
   const choices = manifests.map(({ kind, path }) => ({ value: path, label: path || 'this folder', hint: kind }));
   const chosen =
     choices.length > 1
@@ -84,7 +87,7 @@ const chooseManifest = async (prompter: Prompter, manifests: readonly Manifest[]
   return manifests.find(({ path }) => path === chosen) ?? { kind: 'manifests', path: '' };
 };
 
-const proposeProcess = async (prompter: Prompter, found: readonly ServiceCandidate[]): Promise<Runner> => {
+const proposeProcess = async (prompter: Proposer, found: readonly ServiceCandidate[]): Promise<Runner> => {
   const chosen = found.length > 0 ? await chooseServices(prompter, found) : [await askCommand(prompter)];
   const entry = await chooseEntry(prompter, chosen);
   const readyPath = await prompter.text({
@@ -102,14 +105,14 @@ const joinSteps = (steps: readonly Step[]): string =>
     ...new Set(steps.map(({ directory, command }) => (directory === '' ? command : `(cd ${quote(directory)} && ${command})`))),
   ].join(' && ');
 
-const chooseServices = async (prompter: Prompter, found: readonly ServiceCandidate[]): Promise<readonly ServiceCandidate[]> => {
+const chooseServices = async (prompter: Proposer, found: readonly ServiceCandidate[]): Promise<readonly ServiceCandidate[]> => {
   if (found.length === 1) return found;
   const choices = found.map(({ name, file, why }) => ({ value: name, label: name, hint: `${file}: ${why}` }));
   const names = await prompter.chooseSeveral({ message: 'Which of these belong in an environment?', choices });
   return found.filter(({ name }) => names.includes(name));
 };
 
-const chooseEntry = async (prompter: Prompter, chosen: readonly ServiceCandidate[]): Promise<string | undefined> => {
+const chooseEntry = async (prompter: Proposer, chosen: readonly ServiceCandidate[]): Promise<string | undefined> => {
   const listening = chosen.filter(({ listens }) => listens).toSorted((a, b) => Number(showsPages(b)) - Number(showsPages(a)));
   const choices = listening.map(({ name, file }) => ({ value: name, label: name, hint: file }));
   return choices.length > 1 ? prompter.choose({ message: 'Which service gets the traffic?', choices }) : choices[0]?.value;
@@ -118,7 +121,7 @@ const chooseEntry = async (prompter: Prompter, chosen: readonly ServiceCandidate
 /** People open these; the others answer to programs. */
 const showsPages = ({ name }: ServiceCandidate): boolean => /^(?:web|www|site|frontend|client|ui|app)$/.test(name);
 
-const askCommand = async (prompter: Prompter): Promise<ServiceCandidate> => {
+const askCommand = async (prompter: Proposer): Promise<ServiceCandidate> => {
   const command = await prompter.text({
     message: 'Which command starts it? The port to listen on is in $PORT.',
     proposal: serveFiles,
