@@ -75,7 +75,9 @@ const runner =
     // Loaded only here: most commands need no keychain.
     const { spawn } = await import('node:child_process');
     const { text } = await import('node:stream/consumers');
-    const child = spawn(program, args, { env: { ...variables }, stdio: ['pipe', 'pipe', 'pipe'], timeout: timeoutMs });
+    // Not `timeout`, whose timer outlives a program that cannot be started.
+    const signal = AbortSignal.timeout(timeoutMs);
+    const child = spawn(program, args, { env: { ...variables }, stdio: ['pipe', 'pipe', 'pipe'], signal });
     // A program that does not read its input ends with a status that says more.
     child.stdin.on('error', () => undefined).end(input);
     const closed = new Promise<number | null>((resolve, reject) => {
@@ -83,9 +85,9 @@ const runner =
       child.once('close', resolve);
     });
     const [status, out, message] = await Promise.all([closed, text(child.stdout), text(child.stderr)]).catch((error: unknown) => {
+      if (signal.aborted) throw unavailable(`${program} did not answer within ${timeoutMs / 1_000} s`);
       throw unavailable((error as NodeJS.ErrnoException).code === 'ENOENT' ? `${program} is not installed` : String(error));
     });
-    if (child.killed) throw unavailable(`${program} did not answer within ${timeoutMs / 1_000} s`);
     return { status, out, message: message.trim() };
   };
 
