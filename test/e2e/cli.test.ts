@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import {
   type EnvironmentView,
   environmentListSchema,
@@ -12,44 +9,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
+import { runEph as eph } from './run-eph.ts';
 import { app, worker } from './sample-app.ts';
-
-const main = join(import.meta.dirname, '../../apps/eph/main.ts');
-
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** A real `eph` in a separate process; once `until` accepts its output, it is interrupted as Ctrl-C would. */
-const eph = async (
-  harness: EphdHarness,
-  args: readonly string[],
-  until?: (out: string) => boolean,
-  variables = {},
-): Promise<Outcome> => {
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: harness.folder,
-    XDG_STATE_HOME: harness.stateFolder,
-    EPH_SERVER: `http://127.0.0.1:${harness.apiPort}`,
-    ...variables,
-  };
-  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [out, err] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-    if (until?.(out) !== true) return;
-    until = undefined; // A second Ctrl-C would end it immediately.
-    child.kill('SIGINT');
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text;
-  });
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, out, err };
-};
 
 describe('eph with a real ephd', () => {
   let harness: EphdHarness;
@@ -66,7 +27,7 @@ describe('eph with a real ephd', () => {
 
   it('asks whose ephd it is without the token', async () => {
     const { code, out, err } = await eph(harness, ['list'], undefined, { XDG_STATE_HOME: harness.folder });
-    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect({ code, out }).toEqual({ code: 8, out: '' });
     expect(err).toContain(`${harness.folder}/eph/token-${harness.apiPort} does not exist. Was it started by another user`);
   });
 
