@@ -124,7 +124,8 @@ class Ephd {
   }
 
   #unreachable(message: string, cause?: unknown): CommandFailure {
-    if (cause instanceof AnswerTimeout) return new CommandFailure('api.timeout', message, { exitCode: exitCodes.timeout, cause });
+    if (cause instanceof AnswerTimeout)
+      return new CommandFailure('api.timeout', message, { exitCode: exitCodes.timedOut, cause });
     return new CommandFailure('api.unreachable', message, { exitCode: exitCodes.unreachable, cause });
   }
 }

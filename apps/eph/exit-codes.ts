@@ -9,7 +9,7 @@ export const exitCodes = {
   stalled: 6,
   invalid: 7,
   signIn: 8,
-  timeout: 9,
+  timedOut: 9,
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 

@@ -384,7 +384,7 @@ describe('an ephd that is not there', () => {
     const client = createApiClient(await openConnection({ server: ephd.address }, {}), 100);
     ephd.instead = () => undefined;
     await expect(client.listEnvironments()).rejects.toMatchObject({
-      exitCode: exitCodes.timeout,
+      exitCode: exitCodes.timedOut,
       message: expect.stringContaining('there was no answer within 0.1 s'),
     });
     await expect(Array.fromAsync(client.readLogs({ path: { id: 'x' }, query: { follow: true } }))).rejects.toThrow(
