@@ -13,7 +13,7 @@ import {
 } from '@eph/contract';
 import { CommandFailure } from './command-failure.ts';
 import type { Connection, TokenReading } from './connection/connection.ts';
-import { exitCodes } from './exit-codes.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { AnswerTimeout, readBody, send } from './transport.ts';
 
 /** The API of ephd. Every failure is a `CommandFailure`. */
@@ -85,19 +85,17 @@ class Ephd {
 
   explain(error: unknown): CommandFailure {
     if (error instanceof CommandFailure) return error;
-    if (error instanceof ExecFailure) return this.#refusal(error.code, error.message);
-    if (error instanceof ApiRefusal) return this.#refusal(error.problem.code, error.problem.detail, error.problem.hint);
+    // It was accepted before, so its own words say more than where the token comes from.
+    if (error instanceof ExecFailure) return new CommandFailure(error.code, error.message, exitOf(error.code));
+    if (error instanceof ApiRefusal) return this.#refusal(error);
     if (error instanceof ApiMisunderstanding) return this.#misunderstanding(error);
     return this.#unreachable(`The connection to ephd at ${this.#name} was lost: ${describe(error)}.`, error);
   }
 
-  #refusal(code: string, detail: string, hint?: string): CommandFailure {
-    const { signIn } = exitCodes;
-    if (code === 'api.unauthorized')
-      return new CommandFailure(code, this.#token?.explain(detail) ?? detail, { exitCode: signIn });
-    if (code === 'api.forbidden')
-      return new CommandFailure(code, hint === undefined ? detail : `${detail}. ${hint}`, { exitCode: signIn });
-    return new CommandFailure(code, detail, code === 'api.not_found' ? { exitCode: exitCodes.notFound } : {});
+  #refusal({ problem: { code, detail, hint } }: ApiRefusal): CommandFailure {
+    const message = code === 'api.forbidden' && hint !== undefined ? `${detail}. ${hint}` : detail;
+    const explained = code === 'api.unauthorized' ? this.#token?.explain(detail) : undefined;
+    return new CommandFailure(code, explained ?? message, exitOf(code));
   }
 
   #misunderstanding({ message, reply }: ApiMisunderstanding): CommandFailure {
@@ -129,6 +127,11 @@ class Ephd {
     return new CommandFailure('api.unreachable', message, { exitCode: exitCodes.unreachable, cause });
   }
 }
+
+const exitOf = (code: string): { readonly exitCode?: ExitCode } => {
+  if (code === 'api.unauthorized' || code === 'api.forbidden') return { exitCode: exitCodes.signIn };
+  return code === 'api.not_found' ? { exitCode: exitCodes.notFound } : {};
+};
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
