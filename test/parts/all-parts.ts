@@ -8,6 +8,7 @@ import type { Program } from './part.ts';
 import { passt } from './passt.ts';
 import { postgres } from './postgres.ts';
 import { python } from './python.ts';
+import { schemathesis } from './schemathesis.ts';
 import { secretService } from './secret-service.ts';
 import { tmux } from './tmux.ts';
 
@@ -23,4 +24,5 @@ export const allParts: readonly Program[] = [
   chromium,
   openssl,
   secretService,
+  schemathesis,
 ];

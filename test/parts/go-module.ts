@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { describeSearch, type Environment, findProgram, partsCache, readVersion } from './find-program.ts';
 import { downloadModule, ensureCompilerOfC, ensureGo, goEnvironment, leastGo } from './go-toolchain.ts';
 import type { Finding } from './part.ts';
+import { putInPlace } from './put-in-place.ts';
 import { runWithProgress } from './run-with-progress.ts';
 
 const execute = promisify(execFile);
@@ -140,14 +141,5 @@ const copyFolder = async (from: string, to: string): Promise<void> => {
     const target = join(to, relative(from, entry.parentPath), entry.name);
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, await readFile(join(entry.parentPath, entry.name)));
-  }
-};
-
-const putInPlace = async (built: string, target: string): Promise<void> => {
-  try {
-    await rename(built, target);
-  } catch (error) {
-    const lost = error instanceof Error && 'code' in error && (error.code === 'ENOTEMPTY' || error.code === 'EEXIST');
-    if (!lost) throw error; // Otherwise another run installed the same build first.
   }
 };

@@ -18,9 +18,9 @@ Exit status: 0 done, 1 a part could not be obtained, 2 the command was not under
 const list = (): void => {
   for (const part of allParts) {
     const finding = part.find();
-    console.log(`${finding.found ? 'here   ' : 'missing'}  ${part.name.padEnd(10)} ${part.purpose}`);
-    console.log(`${' '.repeat(20)}${finding.found ? `${finding.where} (${finding.version})` : finding.reason}`);
-    if (!finding.found) console.log(`${' '.repeat(20)}${getCommand(part.name)}`);
+    console.log(`${finding.found ? 'here   ' : 'missing'}  ${part.name.padEnd(12)} ${part.purpose}`);
+    console.log(`${' '.repeat(22)}${finding.found ? `${finding.where} (${finding.version})` : finding.reason}`);
+    if (!finding.found) console.log(`${' '.repeat(22)}${getCommand(part.name)}`);
   }
 };
 
