@@ -51,6 +51,7 @@ export const errorCodes = {
   'policy.full': 'wait',
   'feature.unavailable': 'stall',
   'api.not_found': 'stall',
+  'api.method_not_allowed': 'stall',
   'api.bad_request': 'stall',
   'api.conflict': 'stall',
   'api.forbidden': 'stall',

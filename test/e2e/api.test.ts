@@ -174,6 +174,23 @@ describe('the API', () => {
     expect(problemSchema.parse(JSON.parse(answer.body)).detail.length).toBeGreaterThan(10);
   });
 
+  it.each([
+    ['POST', '/api/v1/environments/{id}/status', 'GET, HEAD'],
+    ['PATCH', '/api/v1/environments/{id}', 'GET, HEAD, DELETE'],
+    ['OPTIONS', '/api/v1/tokens', 'GET, HEAD, POST, DELETE'],
+    ['GET', '/api/v1/auth/login', 'POST'],
+  ])('refuses %s %s with 405 and names the methods that there are', async (method, path, allow) => {
+    const answer = await harness.api(path.replace('{id}', environment.id), { method });
+    expect([answer.status, answer.headers.allow]).toEqual([405, allow]);
+    expect(problemSchema.parse(JSON.parse(answer.body))).toMatchObject({ code: 'api.method_not_allowed' });
+  });
+
+  it('answers HEAD as GET, but not for streams, which nobody would read', async () => {
+    const status = async (path: string) => (await harness.api(path, { method: 'HEAD' })).status;
+    expect(await status('/api/v1/environments')).toBe(200);
+    expect(await status(`/api/v1/environments/${environment.id}/logs?follow=true`)).toBe(405);
+  });
+
   it('plans what nobody has pushed yet, and does nothing', async () => {
     await harness.repository.push('main', app());
     const plan = async (body: object) => {
@@ -241,6 +258,7 @@ describe('the API', () => {
     ['GET', '/schemas/eph.schema.json'],
     ['POST', '/hooks/git'],
     ['POST', '/healthz'],
+    ['PATCH', '/api/v1/tokens'],
     ['GET', '/healthz/'],
     ['GET', '/healthz/../metrics'],
   ])('needs its token for %s %s', async (method, template) => {

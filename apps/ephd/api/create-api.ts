@@ -71,6 +71,8 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
   });
   api.get('/', (c) => c.body(page, 200, pageHeaders));
   for (const [name, route] of Object.entries(routes) as [RouteName, Route][]) serveRoute(api, name, route, options);
+  for (const [path, served] of Map.groupBy(Object.values<Route>(routes), ({ path }) => path))
+    refuseOtherMethods(api, path, served, options);
   api.notFound(async (c) => {
     // Whoever is not signed in does not learn what there is.
     await identify(c, options);
@@ -144,8 +146,10 @@ const isRefused = ({ code }: EphError): boolean => code === 'api.unauthorized' |
 const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: ApiOptions): void => {
   const handle = options.handlers[name] as (call: unknown) => unknown;
   const { access, closing } = options;
-  api.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), async (c) => {
+  api.on(route.method, pathForHono(route.path), async (c) => {
     learn(c, { route });
+    // Hono answers HEAD as GET and drops the body; a stream would go on unread.
+    if (c.req.method === 'HEAD' && isLong(route)) throw methodNotAllowed(c, [route]);
     const caller = route.permission === null ? undefined : await identify(c, options);
     // A code that is valid signs in, whatever others send from this address.
     if (caller === undefined && route.audit === undefined) countRequest(c, options);
@@ -165,9 +169,8 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
       addToAudit: (details: Attempt['details'] & {}) => learn(c, { details }),
     };
     const { answer: shape } = route;
-    const isLong = shape.type === 'stream' || shape.type === 'exec';
     if (shape.type === 'exec') requireUpgrade(c.env);
-    const use = isLong && caller !== undefined ? new LongUse(route, caller, project, access, closing) : undefined;
+    const use = isLong(route) && caller !== undefined ? new LongUse(route, caller, project, access, closing) : undefined;
     const run = async (): Promise<unknown> => {
       const answer = await handle({ ...call, signal: use?.signal ?? c.req.raw.signal });
       if (route.audit !== undefined) recordAttempt(c.get('attempt'), 'done', null, options);
@@ -195,6 +198,24 @@ const startExec = async (
     if (!use.isClientGone) recordFailure(error, c, options);
     throw error;
   }
+};
+
+const pathForHono = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
+
+const isLong = ({ answer }: Route): boolean => answer.type === 'stream' || answer.type === 'exec';
+
+const refuseOtherMethods = (api: Hono<Served>, path: string, served: readonly Route[], options: ApiOptions): void => {
+  api.all(pathForHono(path), async (c) => {
+    // Whoever is not signed in does not learn what there is.
+    await identify(c, options);
+    throw methodNotAllowed(c, served);
+  });
+};
+
+const methodNotAllowed = (c: Context<Served>, served: readonly Route[]): EphError => {
+  const allowed = served.flatMap((one) => (one.method === 'GET' && !isLong(one) ? ['GET', 'HEAD'] : [one.method])).join(', ');
+  c.header('allow', allowed);
+  return new EphError('api.method_not_allowed', `${c.req.path} takes ${allowed}, not ${c.req.method}`);
 };
 
 const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | undefined): Response => {

@@ -1,47 +1,42 @@
-import { type ErrorCode, hints, type Problem, toFailure } from '@eph/contract';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import {
+  type Disposition,
+  type ErrorCode,
+  hints,
+  type Problem,
+  type ProblemStatus,
+  problemTitles,
+  toFailure,
+} from '@eph/contract';
 
-const statusOf: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
+/** Where the disposition alone does not say it. */
+const statusOf: Partial<Record<ErrorCode, ProblemStatus>> = {
   'api.not_found': 404,
+  'api.method_not_allowed': 405,
   'api.bad_request': 400,
-  'api.conflict': 409,
   'api.forbidden': 403,
   'api.unauthorized': 401,
-  'api.standby': 503,
-  'api.starting': 503,
   'api.too_large': 413,
   'api.too_many': 429,
   'feature.unavailable': 501,
   'isolation.missing': 501,
-  'store.unreachable': 503,
-  'forge.unreachable': 503,
-  'forge.incomplete': 503,
   'forge.refused': 502,
-  'spec.unreadable': 503,
-  'source.commit_missing': 503,
 };
 
-const titles: Readonly<Record<number, string>> = {
-  400: 'Bad request',
-  401: 'Not signed in',
-  403: 'Not allowed',
-  404: 'Not found',
-  409: 'Conflict',
-  413: 'Too large',
-  429: 'Too many requests',
-  501: 'Not possible here',
-  502: 'Refused elsewhere',
-  503: 'Not available now',
+const statusOfDisposition: { readonly [disposition in Disposition]: ProblemStatus | 500 } = {
+  retry: 503,
+  wait: 503,
+  stall: 409,
+  bug: 500,
 };
 
 /** What a client gets for an error. */
 export const describeProblem = (
   error: unknown,
   requestId: string,
-): { readonly status: ContentfulStatusCode; readonly problem: Problem } => {
-  const { code, message } = toFailure(error);
-  const status = statusOf[code] ?? 500;
+): { readonly status: ProblemStatus | 500; readonly problem: Problem } => {
+  const { code, message, disposition } = toFailure(error);
+  const status = statusOf[code] ?? statusOfDisposition[disposition];
   const hint = hints[code];
-  const title = titles[status] ?? 'Failed';
+  const title = status === 500 ? 'Failed' : problemTitles[status];
   return { status, problem: { type: 'about:blank', title, status, detail: message, code, ...(hint && { hint }), requestId } };
 };

@@ -20,6 +20,22 @@ export type Problem = z.output<typeof problemSchema>;
 
 export const problemType = 'application/problem+json';
 
+/** What the status of an error means. 500 is a bug of ephd and no part of the API. */
+export const problemTitles = {
+  400: 'Bad request',
+  401: 'Not signed in',
+  403: 'Not allowed',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  413: 'Too large',
+  429: 'Too many requests',
+  501: 'Not possible here',
+  502: 'Refused elsewhere',
+  503: 'Not available now',
+} as const;
+export type ProblemStatus = keyof typeof problemTitles;
+
 export const hints: Partial<Record<ErrorCode, string>> = {
   'api.unauthorized': 'Sign in with `eph auth login`, or send `Authorization: Bearer` with a token.',
   'api.forbidden': 'Ask an administrator for the role. `eph auth why` says which rule decides.',
