@@ -13,13 +13,23 @@ describe('a person', () => {
     expect(personText.safeParse(text).success).toBe(true);
   });
 
-  it.each(['', '#', 'eph#', '#4711', 'ann@example.com', 'e ph#1', 'eph# 1', 'eph#1\n', 'eph#1\u00002', `eph#${'x'.repeat(600)}`])(
-    'is not %j',
-    (text) => {
-      expect(parsePerson(text)).toBeUndefined();
-      expect(personText.safeParse(text).success).toBe(false);
-    },
-  );
+  it.each([
+    '',
+    '#',
+    'eph#',
+    '#4711',
+    'ann@example.com',
+    'e ph#1',
+    'eph# 1',
+    'eph#1\n',
+    'eph#1\u00002',
+    'eph#1\u0000',
+    'e\u0007ph#1',
+    `eph#${'x'.repeat(600)}`,
+  ])('is not %j', (text) => {
+    expect(parsePerson(text)).toBeUndefined();
+    expect(personText.safeParse(text).success).toBe(false);
+  });
 
   it('has an issuer without #', () => {
     expect(() => printPerson({ issuer: 'a#b', subject: 'c' })).toThrow('"a#b" is not an issuer: it contains a #');

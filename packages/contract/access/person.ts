@@ -7,8 +7,11 @@ export interface Person {
   readonly subject: string;
 }
 
+/** Control characters. Not `\p{Cc}`: the OpenAPI document shows the pattern, and not every language has that. */
+const controls = String.raw`\x00-\x1f\x7f-\x9f`;
+
 /** The issuer has no `#`, so the first one ends it. */
-const form = /^([^\s#]+)#(\S(?:\P{Cc}*\S)?)$/u;
+const form = new RegExp(String.raw`^([^\s#${controls}]+)#([^\s${controls}](?:[^${controls}]*[^\s${controls}])?)$`, 'u');
 
 /** `<issuer>#<subject>`, as files and tokens write a person. */
 export const personText = z.string().max(600).regex(form, 'must be <issuer>#<subject>, such as https://id.example.com#4711');

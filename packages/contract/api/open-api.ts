@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import {
+  createDocument,
+  createSchema,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
+} from 'zod-openapi';
 import { permissions } from '../access/permissions.ts';
-import { problemSchema, problemType } from './problem.ts';
+import { tokenId } from '../access/token.ts';
+import { eventIdText } from './history.ts';
+import { type ProblemStatus, problemSchema, problemTitles, problemType } from './problem.ts';
 import type { AnswerShape, BodyShape, Route } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -19,26 +27,63 @@ export const createOpenApi = (version: string): Record<string, unknown> => {
   }) as unknown as Record<string, unknown>;
 };
 
-const describeRoute = (name: string, { path, permission, summary, query, body, answer }: Route): ZodOpenApiOperationObject => {
+const describeRoute = (name: string, route: Route): ZodOpenApiOperationObject => {
+  const { path, permission, summary, query, body, answer, etag } = route;
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, one = '']) => one);
   const { status, content } = describeAnswer(answer);
+  const headers = z.object({ ...requestIdHeader, ...(etag && { etag: z.string() }) });
   return {
     operationId: name,
     summary,
     ...(permission === null ? { security: [] } : { description: describePermission(permission) }),
     requestParams: {
-      ...(names.length > 0 && { path: z.object(Object.fromEntries(names.map((one) => [one, z.string().min(1)]))) }),
+      ...(names.length > 0 && { path: z.object(Object.fromEntries(names.map((one) => [one, pathValues[one] ?? anyName]))) }),
       ...(query && { query }),
+      ...(etag && { header: taggedHeaders }),
+      ...(answer.type === 'stream' && { header: streamHeaders }),
     },
-    ...(body && { requestBody: { required: true, content: describeBody(body) } }),
+    // A file may be empty; ephd says then what is missing in it.
+    ...(body && { requestBody: { required: body.type === 'json', content: describeBody(body) } }),
     responses: {
-      [status]: { description: 'Done.', ...(content && { content }) },
-      default: { description: 'What is wrong, and what to do.', content: { [problemType]: { schema: problem } } },
+      [status]: { description: 'Done.', headers, ...(content && { content }) },
+      ...(etag && { 304: { description: 'The answer is the one with this tag.', headers } }),
+      ...Object.fromEntries(problemsOf(route).map((one) => [one, problemResponses.get(one)])),
     },
   };
 };
 
+const anyName = z.string().min(1);
+const pathValues: Readonly<Record<string, z.ZodType>> = { token: tokenId };
+
+const taggedHeaders = z.object({ 'if-none-match': z.string().optional().describe('The `etag` of an answer that you have.') });
+const streamHeaders = z.object({ 'last-event-id': eventIdText.optional().describe('Go on after this event.') });
+const requestIdHeader = { 'x-request-id': z.string().describe('Names this request in the log of ephd.') };
+
 const problem = problemSchema.meta({ id: 'Problem' });
+
+const problemResponses = new Map(
+  Object.entries(problemTitles).map(([status, title]): [ProblemStatus, ZodOpenApiResponseObject] => [
+    Number(status) as ProblemStatus,
+    {
+      id: `Problem${status}`,
+      description: `${title}: what is wrong, and what to do.`,
+      headers: z.object(requestIdHeader),
+      content: { [problemType]: { schema: problem } },
+    },
+  ]),
+);
+
+/** 405 is not among them: it answers methods that a path does not have. */
+const problemsOf = ({ permission, target, body, audit, slow, problems = [] }: Route): readonly ProblemStatus[] => [
+  400,
+  403,
+  429,
+  ...(permission === null ? [] : ([401, 404, 503] as const)),
+  ...(target === 'environment' || audit === 'change' || slow ? ([409] as const) : []),
+  ...(body ? ([413] as const) : []),
+  ...(slow ? ([502] as const) : []),
+  ...problems,
+];
 
 const describePermission = (permission: keyof typeof permissions): string => {
   const { role, scope } = permissions[permission];
@@ -52,7 +97,7 @@ const describeAnswer = (
     case 'json':
       return { status: `${answer.status}`, content: { 'application/json': { schema: answer.schema } } };
     case 'stream':
-      return { status: '200', content: { 'text/event-stream': { schema: z.string() } } };
+      return { status: '200', content: { 'text/event-stream': { schema: describeEvents(answer.schema) } } };
     case 'text':
       return { status: '200', content: { [answer.contentType]: { schema: z.string() } } };
     case 'none':
@@ -62,5 +107,19 @@ const describeAnswer = (
   }
 };
 
+/** One server-sent event. OpenAPI 3.1 has no words for a stream of them; tools read the schema as that of each. */
+const describeEvents = (schema: z.ZodType): z.ZodType =>
+  z.union([
+    z.object({ event: z.literal('message').optional(), id: z.string().optional(), data: jsonText(schema) }),
+    z.object({ event: z.literal('end'), data: jsonText(endSchema) }).describe('The last one, if ephd ends the stream.'),
+  ]);
+
+const endSchema = problemSchema.pick({ code: true }).extend({ message: z.string() });
+
+const jsonText = (schema: z.ZodType): z.ZodType =>
+  z.string().meta({
+    override: { type: 'string', contentMediaType: 'application/json', contentSchema: createSchema(schema).schema },
+  });
+
 const describeBody = (body: BodyShape): Record<string, { schema: z.ZodType }> =>
-  body.type === 'json' ? { 'application/json': { schema: body.schema } } : { [body.contentType]: { schema: z.string() } };
+  body.type === 'json' ? { 'application/json': { schema: body.schema } } : { [body.contentType]: { schema: z.unknown() } };

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Permission } from '../access/permissions.ts';
+import type { ProblemStatus } from './problem.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -45,6 +46,8 @@ export interface Route {
   readonly slow?: true;
   /** A client that has the same answer already gets none. */
   readonly etag?: true;
+  /** Errors that other routes do not have. */
+  readonly problems?: readonly ProblemStatus[];
 }
 
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;

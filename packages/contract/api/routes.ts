@@ -220,6 +220,7 @@ export const routes = {
     body: { type: 'json', schema: scaleSchema },
     audit: 'change',
     answer: none,
+    problems: [501],
   },
   readLogs: {
     method: 'GET',
@@ -246,6 +247,7 @@ export const routes = {
     query: execQuerySchema,
     audit: 'change',
     answer: { type: 'exec' },
+    problems: [501],
   },
   listEventsOfEnvironment: {
     method: 'GET',
@@ -318,6 +320,7 @@ export const routes = {
     body: { type: 'json', schema: sessionRequestSchema },
     audit: 'sign-in',
     answer: created(sessionSchema),
+    problems: [401],
   },
   endSession: {
     method: 'POST',
@@ -464,6 +467,7 @@ export const routes = {
     target: 'server',
     summary: 'Says whether ephd leads and has read all projects once; 503 until then.',
     answer: json(readinessSchema),
+    problems: [503],
   },
   readMetrics: {
     method: 'GET',
