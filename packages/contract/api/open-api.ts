@@ -8,7 +8,6 @@ import {
 } from 'zod-openapi';
 import { permissions } from '../access/permissions.ts';
 import { tokenId } from '../access/token.ts';
-import { eventIdText } from './history.ts';
 import { type ProblemStatus, problemSchema, problemTitles, problemType } from './problem.ts';
 import type { AnswerShape, BodyShape, Route } from './route.ts';
 import { routes } from './routes.ts';
@@ -56,7 +55,13 @@ const anyName = z.string().min(1);
 const pathValues: Readonly<Record<string, z.ZodType>> = { token: tokenId };
 
 const taggedHeaders = z.object({ 'if-none-match': z.string().optional().describe('The `etag` of an answer that you have.') });
-const streamHeaders = z.object({ 'last-event-id': eventIdText.optional().describe('Go on after this event.') });
+const streamHeaders = z.object({
+  'last-event-id': z
+    .string()
+    .regex(/^([0-9]{16})?$/)
+    .optional()
+    .describe('Go on after this event.'),
+});
 const requestIdHeader = { 'x-request-id': z.string().describe('Names this request in the log of ephd.') };
 
 const problem = problemSchema.meta({ id: 'Problem' });
