@@ -242,6 +242,7 @@ export const fakeRequestAnswer = (changes: Partial<RequestAnswer> = {}): Request
   project: 'shop',
   source: { kind: 'pr', name: '42' },
   environment: '0123456789abcdef',
+  commit,
   changes: [],
   because: 'pull request 42 has the label preview (trigger pr_label)',
   ...changes,

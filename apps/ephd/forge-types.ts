@@ -8,6 +8,9 @@ import { gitlab } from './forge-types/gitlab.ts';
 export const forgeTypes = { gitea, github, gitlab } as const satisfies Readonly<Record<string, ForgeType>>;
 export type ForgeTypeName = keyof typeof forgeTypes;
 
+export const webUrlOf = ({ type, url }: { readonly type: ForgeTypeName; readonly url: string }): string =>
+  forgeTypes[type].webUrlOf(url);
+
 const { gitea: first, ...others } = forgeTypes;
 
 export const forgeSchema = z.discriminatedUnion('type', [first.schema, ...Object.values(others).map(({ schema }) => schema)]);

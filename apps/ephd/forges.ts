@@ -4,7 +4,15 @@ import { createGitForge } from '@eph/adapters/forge-git/git-forge';
 import { createGitNotesReporter } from '@eph/adapters/forge-git/git-notes';
 import type { ForgeServer } from '@eph/adapters/forge-http/forge-server';
 import type { SharedChanges } from '@eph/adapters/forge-http/shared-changes';
-import { commentMarker, EphError, type ListedRepository, type Log, type ProjectId, type Reading } from '@eph/contract';
+import {
+  commentMarker,
+  EphError,
+  type ListedRepository,
+  type Log,
+  type ProjectId,
+  type Reading,
+  type ServerView,
+} from '@eph/contract';
 import type { CommentTemplate } from '@eph/engine/report/comment-texts';
 import { computeCommitStatus } from '@eph/engine/report/commit-status';
 import { renderMarkdown } from '@eph/engine/report/markdown';
@@ -74,7 +82,7 @@ export class Forges {
   }
 
   /** Remaining requests within the rate limits, as far as the forges have reported them. */
-  budgets(): readonly { readonly forge: string; readonly account: string; readonly remaining: number }[] {
+  budgets(): ServerView['budgets'] {
     return [...this.#servers].flatMap(([forge, server]) => server.budgets().map((budget) => ({ forge, ...budget })));
   }
 

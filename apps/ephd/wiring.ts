@@ -265,6 +265,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
         engine: () => engine,
         events: store.events,
         providers,
+        budgets: () => forges.budgets(),
         registry: metrics.registry,
         version: ephd.version,
       }),

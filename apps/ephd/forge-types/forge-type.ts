@@ -8,6 +8,8 @@ export interface ForgeType {
   /** Its settings in the file of ephd, checked. */
   readonly schema: z.ZodType<ForgeSettings> & z.core.$ZodTypeDiscriminable;
   readonly dialect: Dialect;
+  /** The address of its pages. */
+  readonly webUrlOf: (url: string) => string;
   /** Whether an owner may be in another, as the groups of GitLab are. */
   readonly nestedOwners: boolean;
   /** How many readings a minute all repositories of one configured forge may use together. */

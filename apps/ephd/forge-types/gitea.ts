@@ -16,6 +16,7 @@ export const gitea = {
     listEvents: new Set(['repository']),
     repositoriesIn: readFullNames,
   },
+  webUrlOf: (url) => url,
   nestedOwners: false,
   // Gitea has no limit of its own: ten a second are little for the server of a team.
   readingsPerMinute: 600,

@@ -1,3 +1,4 @@
+import { webUrlOf } from '@eph/adapters/forge-github/git-url';
 import { createGithubServer } from '@eph/adapters/forge-github/github-server';
 import { z } from 'zod';
 import { githubEvents, readFullNames } from '../webhooks/dialect.ts';
@@ -40,6 +41,7 @@ export const github = {
     listEvents: new Set(['repository', 'public', 'installation', 'installation_repositories']),
     repositoriesIn: readFullNames,
   },
+  webUrlOf,
   nestedOwners: false,
   // A reading is one request to the API and one of Git. Together they use less than half of GitHub's published secondary
   // limit of 900 a minute, because reports and commands need requests too.

@@ -25,6 +25,7 @@ export const gitlab = {
       return success ? [data.project?.path_with_namespace ?? []].flat() : undefined;
     },
   },
+  webUrlOf: (url) => url,
   nestedOwners: true,
   // A third of the 2,000 requests a minute that gitlab.com allows a user; the rest is for reports and for people.
   readingsPerMinute: 600,

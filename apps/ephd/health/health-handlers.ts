@@ -11,6 +11,7 @@ export interface HealthOptions {
   readonly engine: () => Engine | undefined;
   readonly events: EventLog;
   readonly providers: ReadonlyMap<ProviderName, Provider>;
+  readonly budgets: () => ServerView['budgets'];
   readonly registry: Registry;
   readonly version: string;
 }
@@ -20,6 +21,7 @@ export const createHealthHandlers = ({
   engine,
   events,
   providers,
+  budgets,
   registry,
   version,
 }: HealthOptions): Handlers<'readHealth' | 'readReadiness' | 'readServer' | 'readVersion' | 'readMetrics'> => {
@@ -46,6 +48,8 @@ export const createHealthHandlers = ({
       waitsFor: waitsFor(engine(), (id) => caller.may('environments.read', id)),
       history: events.health(),
       isolation: Object.fromEntries(Array.from(providers, ([name, { isolation }]) => [name, isolation])),
+      away: Object.fromEntries(Array.from(engine()?.away() ?? [], ([name, failure]) => [name, toFault(failure)])),
+      budgets: budgets(),
       faults: faultsOf(engine(), caller),
     }),
     readVersion: () => ({ version }),

@@ -4,6 +4,7 @@ import { explainPolling } from '@eph/engine/polling/polling-state';
 import type { Provider } from '@eph/engine/provider/provider';
 import type { Handlers } from '../api/handlers.ts';
 import type { ConfiguredProject } from '../config.ts';
+import { webUrlOf } from '../forge-types.ts';
 
 export interface ProjectHandlersOptions {
   /** Throws while another ephd leads. */
@@ -29,11 +30,13 @@ export const createProjectHandlers = ({
       return {
         id,
         location: redact(location),
+        address: redact(forge === undefined ? location : `${webUrlOf(forge)}/${location}`),
         forge: forge?.type ?? null,
         environments: record?.environments.size ?? 0,
         read: record?.isRead ?? false,
         faults: (record?.faults ?? []).map(({ code, message }) => ({ code, message })),
         polling: state === undefined ? null : explainPolling(state),
+        webhooks: state?.isAnnounced ?? false,
       };
     };
     return { projects: items.map(view), next };
@@ -49,6 +52,7 @@ export const createProjectHandlers = ({
       title: pull?.title ?? null,
       author: pull?.author ?? null,
       labels: [...(pull?.labels ?? [])],
+      head: pull?.fork === null ? pull.head : null,
       state,
       because,
       environment,

@@ -159,6 +159,13 @@ describe('a request about a pull request', () => {
     expect(labels()).toEqual(['preview']);
     expect(client.woken).toEqual([shop]);
     expect(await client.up('pr', pull.name)).toMatchObject({ status: 202, body: { changes: [] } });
+  });
+
+  it('starts a pass even where it changes nothing, and says what the source is at', async () => {
+    const { client, pull, repository } = start();
+    repository.pullRequests.label(pull, 'preview');
+    const commit = repository.push(branch('feature'), byLabel);
+    expect(await client.up('pr', pull.name)).toMatchObject({ status: 202, body: { changes: [], commit } });
     expect(client.woken).toEqual([shop]);
   });
 
@@ -286,7 +293,6 @@ describe('a request about a branch of plain Git', () => {
     expect(await branches()).toEqual({ 'feature/login': commit, [made.name]: commit });
     expect(await client.up('branch', 'feature/login')).toMatchObject({ status: 202, body: { source: made, changes: [] } });
     expect(await client.up('branch', made.name)).toMatchObject({ status: 202, body: { source: made, changes: [] } });
-    expect(client.woken).toEqual([shop]);
   });
 
   it('deletes what it made, once', async () => {

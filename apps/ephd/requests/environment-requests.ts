@@ -40,12 +40,16 @@ export interface SourceDecision {
     | { readonly state: 'unknown'; readonly because: string; readonly fault: Failure };
   /** From `eph.yaml` at its commit, or the default ones. */
   readonly triggers: readonly Trigger[];
+  /** The commit that was asked for, where the source has moved on since. */
+  readonly at?: Source['commit'];
 }
 
 export interface RemovalRequest {
   readonly project: ProjectId;
   readonly ref: SourceRef;
 }
+
+type AnsweredSource = Pick<Source, 'project' | 'ref'> & { readonly commit: Source['commit'] | null };
 
 export interface LabelChange {
   readonly add?: string;
@@ -67,25 +71,32 @@ export class EnvironmentRequests {
   }
 
   async bringUp(project: ProjectId, ref: SourceRef, signal: AbortSignal): Promise<RequestAnswer> {
+    const answer = await this.#ensureWanted(project, ref, signal);
+    // Whoever asks right after a push waits for that commit, even where Git needs no change.
+    if (answer.changes.length === 0) this.#options.wake(project);
+    return answer;
+  }
+
+  async #ensureWanted(project: ProjectId, ref: SourceRef, signal: AbortSignal): Promise<RequestAnswer> {
     if (ref.kind === 'pr' && !/^[1-9]\d{0,9}$/.test(ref.name))
       throw new EphError('api.bad_request', `${JSON.stringify(ref.name)} is not the number of a pull request`);
     const source = await this.#readSource(project, ref, signal);
     if (source === undefined)
       throw new EphError('api.not_found', `${project} has no ${describeSource(ref)}${ref.kind === 'pr' ? ' that is open' : ''}`);
     const current = await this.#options.consider(source, signal);
-    if (current.decision.state === 'wanted') return this.#answer(source, [], current.decision.because);
+    if (current.decision.state === 'wanted') return this.#answerWanted(source, current);
     if (ref.kind === 'pr') return await this.#addLabel(source, current, signal);
     const pull = await this.#pullFrom(source, signal);
     if (pull === undefined) return await this.#makeBranch(source, current, signal);
     const decisionOfPull = await this.#options.consider(pull, signal);
-    if (decisionOfPull.decision.state === 'wanted') return this.#answer(pull, [], decisionOfPull.decision.because);
+    if (decisionOfPull.decision.state === 'wanted') return this.#answerWanted(pull, decisionOfPull);
     return await this.#addLabel(pull, decisionOfPull, signal);
   }
 
   /** @param force delete a branch even if no other branch or tag has its commit */
   async takeDown({ project, ref }: RemovalRequest, force: boolean, signal: AbortSignal): Promise<RequestAnswer> {
     const source = await this.#readSource(project, ref, signal);
-    if (source === undefined) return this.#answer({ project, ref }, [], `${describeSource(ref)} is gone`);
+    if (source === undefined) return this.#answer({ project, ref, commit: null }, [], `${describeSource(ref)} is gone`);
     const current = await this.#options.consider(source, signal);
     if (current.decision.state === 'unwanted') return this.#answer(source, [], current.decision.because);
     if (ref.kind === 'pr') return await this.#removeLabels(source, current, signal);
@@ -230,15 +241,20 @@ export class EnvironmentRequests {
       );
     const isNew = await refs.removeBranch(ref.name, commit, signal);
     const changes: RequestChange[] = isNew ? [{ type: 'branch_deleted', branch: ref.name, commit }] : [];
-    return this.#answer(source, changes, `${describeSource(ref)} is gone`);
+    return this.#answer({ ...source, commit: null }, changes, `${describeSource(ref)} is gone`);
   }
 
-  #answer({ project, ref }: Pick<Source, 'project' | 'ref'>, changes: RequestChange[], because: string): RequestAnswer {
+  #answerWanted(source: Source, { decision, at = source.commit }: SourceDecision): RequestAnswer {
+    return this.#answer({ ...source, commit: at }, [], decision.because);
+  }
+
+  #answer({ project, ref, commit }: AnsweredSource, changes: RequestChange[], because: string): RequestAnswer {
     if (changes.length > 0) {
       this.#options.log.info({ project, source: sourceKey(ref), changes }, 'wrote a request to Git');
       this.#options.wake(project);
     }
-    return { project, source: { kind: ref.kind, name: ref.name }, environment: identify(project, ref), changes, because };
+    const source = { kind: ref.kind, name: ref.name };
+    return { project, source, environment: identify(project, ref), commit, changes, because };
   }
 }
 

@@ -29,7 +29,7 @@ class StopButtons {
         takeDown: async ({ project, ref }) => {
           if (this.refusal !== undefined) throw this.refusal;
           this.takenDown.push({ project, ref });
-          return { project, source: ref, environment: '0'.repeat(16), changes: [], because: 'nobody asks for it' };
+          return { project, source: ref, environment: '0'.repeat(16), commit: null, changes: [], because: 'nobody asks for it' };
         },
       },
       activeProjects: () => new Set(this.active.map(projectId)),

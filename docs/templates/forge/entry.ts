@@ -22,6 +22,7 @@ export const template = {
       return success ? [data.repository] : undefined;
     },
   },
+  webUrlOf: (url) => url,
   nestedOwners: false,
   // Say here what limit the forge publishes, and what share of it readings may use.
   readingsPerMinute: 600,

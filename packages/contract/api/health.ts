@@ -33,6 +33,10 @@ export const serverSchema = z.object({
   }),
   /** By the name of the provider. */
   isolation: z.record(z.string(), isolationSchema),
+  /** By the name of the provider that does not answer. */
+  away: z.record(z.string(), faultSchema),
+  /** Requests that forges still allow, where they have said so. The account is empty where a forge has only one. */
+  budgets: z.array(z.object({ forge: z.string(), account: z.string(), remaining: z.number() })),
   /** By the project that could not be read. */
   faults: z.record(z.string(), z.array(faultSchema)),
 });

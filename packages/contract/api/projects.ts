@@ -18,6 +18,8 @@ export const projectSchema = z.object({
   id: z.string(),
   /** Where its repository is, without secrets. */
   location: z.string(),
+  /** What Git would clone, without credentials: an address, or a path on the machine of ephd. */
+  address: z.string(),
   /** The kind of server; null for plain Git. */
   forge: z.string().nullable(),
   environments: z.number(),
@@ -26,6 +28,8 @@ export const projectSchema = z.object({
   faults: z.array(faultSchema),
   /** How often Git is read, and why; null where it is watched. */
   polling: z.string().nullable(),
+  /** Whether webhooks of it arrive. */
+  webhooks: z.boolean(),
 });
 export type ProjectView = z.output<typeof projectSchema>;
 
@@ -48,6 +52,8 @@ export const sourceSchema = z.object({
   title: z.string().nullable(),
   author: z.string().nullable(),
   labels: z.array(z.string()),
+  /** The branch of a pull request; null for one from a fork, and for branches and tags. */
+  head: z.string().nullable(),
   state: z.enum(['wanted', 'unwanted', 'unknown']),
   because: z.string(),
   /** The id of its environment; null if it gets none. */

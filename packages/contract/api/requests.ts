@@ -62,6 +62,8 @@ export const requestAnswerSchema = z.object({
   /** The source of the environment: for a branch, this may be the pull request that it belongs to. */
   source: z.object({ kind: z.enum(sourceKinds), name: z.string() }),
   environment: z.string(),
+  /** What the environment will be made of, whether or not ephd has noticed it before; null where the source is gone. */
+  commit: z.string().nullable(),
   /** Empty when Git needed no change. */
   changes: z.array(change),
   /** Why the environment is wanted now, or why it is not. */
