@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import {
+  type AccountView,
+  accountSchema,
   type ConfigView,
   configViewSchema,
   type EnvironmentDetailView,
@@ -12,14 +14,22 @@ import {
   environmentRequestSchema,
   eventListSchema,
   execProtocol,
+  healthSchema,
   type LogLine,
   logLineSchema,
   type PlanView,
+  type ProjectView,
   planSchema,
   problemSchema,
   problemType,
+  projectPageSchema,
   type RequestAnswer,
+  redeployAnswerSchema,
   requestAnswerSchema,
+  type ServerView,
+  type SourcePage,
+  serverSchema,
+  sourcePageSchema,
   type ValidationView,
   validationSchema,
   versionSchema,
@@ -38,6 +48,11 @@ export interface FakeEphd extends AsyncDisposable {
   events: EventListView;
   why: readonly string[];
   plan: PlanView;
+  projects: readonly ProjectView[];
+  /** Of every project. */
+  sources: SourcePage['sources'];
+  server: ServerView;
+  account: AccountView;
   logs: readonly LogLine[];
   /** For every environment; id and name are filled in. */
   config: Omit<ConfigView, 'id' | 'name'>;
@@ -82,6 +97,10 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     events: { events: [] },
     why: [],
     plan: { plans: [], faults: [] },
+    projects: [],
+    sources: [],
+    server: fakeServer(),
+    account: fakeAccount(),
     logs: [],
     config: fakeConfig(),
     validation: { valid: true, faults: [], notices: [], violations: [], problems: [], remarks: [] },
@@ -112,6 +131,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
   function answer(request: IncomingMessage, response: ServerResponse): void {
     requests.push(`${request.method} ${request.url}`);
     if (fake.instead !== undefined) return fake.instead(request, response);
+    if (request.url === '/healthz') return sendJson(response, healthSchema.parse({ status: 'ok' }));
     const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
     if (fake.token !== undefined && token !== fake.token && !fake.access.accounts.has(token))
       return sendError(response, 401, 'api.unauthorized', fake.access.refusal);
@@ -121,6 +141,9 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (noun === 'version') return sendJson(response, versionSchema.parse({ version: '9.8.7' }));
     if (noun === 'config') return void answerValidation(request, response);
     if (noun === 'plan') return sendJson(response, planSchema.parse(fake.plan));
+    if (noun === 'server') return sendJson(response, serverSchema.parse(fake.server));
+    if (noun === 'auth') return sendJson(response, accountSchema.parse(fake.account));
+    if (noun === 'projects') return answerProjects(part, response);
     if (noun === 'events') return sendJson(response, eventListSchema.parse(fake.events));
     if (id === undefined && request.method === 'POST') return void answerRequest(request, response);
     if (id === undefined) return sendJson(response, environmentPageSchema.parse({ environments: fake.environments, next: null }));
@@ -128,6 +151,11 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (environment === undefined) return sendError(response, 404, 'api.not_found', `there is no environment "${id}"`);
     if (request.method === 'DELETE') return sendJson(response, requestAnswerSchema.parse(fake.requestAnswer), 202);
     answerAbout(environment, part, searchParams, response);
+  }
+
+  function answerProjects(part: string | undefined, response: ServerResponse): void {
+    if (part === 'sources') return sendJson(response, sourcePageSchema.parse({ sources: fake.sources, next: null }));
+    sendJson(response, projectPageSchema.parse({ projects: fake.projects, next: null }));
   }
 
   async function answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -147,6 +175,8 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (part === 'events') return sendJson(response, eventListSchema.parse(fake.events));
     if (part === 'config') return sendJson(response, configViewSchema.parse({ ...fake.config, id, name }));
     if (part === 'exec') return sendError(response, 403, 'api.forbidden', 'you may not use environments.exec');
+    if (part === 'redeploy')
+      return sendJson(response, redeployAnswerSchema.parse({ components: environment.components.map((one) => one.name) }), 202);
     if (part === 'release') {
       if (!fake.held.delete(id)) return sendError(response, 409, 'api.conflict', `${name} is not held`);
       response.writeHead(204).end();
@@ -227,6 +257,43 @@ export const fakeComponent = (
   outputs: {},
   parts: [{ instance: 'a1', image: null, restarts: 2, message: '' }],
   usage: { cpuSeconds: 1.25, memoryBytes: 44_040_192 },
+  ...changes,
+});
+
+export const fakeProject = (changes: Partial<ProjectView> = {}): ProjectView => ({
+  id: 'shop',
+  location: 'acme/shop',
+  address: 'https://git.example.com/acme/shop',
+  forge: 'gitea',
+  environments: 1,
+  read: true,
+  faults: [],
+  polling: 'Its repository is read when a webhook arrives, and every 30 s.',
+  webhooks: true,
+  ...changes,
+});
+
+/** Nothing is wrong with it. */
+export const fakeServer = (changes: Partial<ServerView> = {}): ServerView => ({
+  version: '1.2.3',
+  leadership: { state: 'leading' },
+  waitsFor: null,
+  history: { reachable: true, buffered: 0, lost: 0, lostAudit: 0, message: '' },
+  isolation: { process: { state: 'sandboxed', network: 'own', lacks: {} } },
+  away: {},
+  budgets: [{ forge: 'work', account: '', remaining: 4321 }],
+  faults: {},
+  ...changes,
+});
+
+export const fakeAccount = (changes: Partial<AccountView> = {}): AccountView => ({
+  how: 'file',
+  person: null,
+  tokenId: null,
+  scope: 'admin',
+  projects: null,
+  expiresAt: null,
+  now: '2026-11-15T09:05:00.000Z',
   ...changes,
 });
 

@@ -20,7 +20,7 @@ export const exitCodesHelp = `Exit codes:
   3  not found, or several environments match
   4  ephd does not answer
   5  status <environment>: not ready yet
-  6  status <environment>: failed or stalled; a person or a new commit must act
+  6  status <environment>, --wait: failed or stalled; a person or a new commit must act
   7  config validate: the file has faults or exceeds a limit
   8  not signed in, or not allowed; eph auth status shows who you are
   9  no answer or no result in time`;

@@ -78,7 +78,7 @@ const notFound = (environments: readonly EnvironmentView[], text: string): Comma
 
 const maxShown = 10;
 
-const ambiguous = (matching: readonly EnvironmentView[], explanation: string): CommandFailure => {
+export const ambiguous = (matching: readonly EnvironmentView[], explanation: string): CommandFailure => {
   const shown = matching.slice(0, maxShown).map(({ name, source }) => `  ${name} (${source.kind} ${source.name})`);
   if (matching.length > maxShown) shown.push(`  and ${matching.length - maxShown} more`);
   return new CommandFailure('cli.ambiguous', `${explanation}\n${shown.join('\n')}`, { exitCode: exitCodes.notFound });

@@ -141,7 +141,6 @@ describe('events, why, plan, release and open', () => {
     ephd.why = ['It is wanted because branch preview/login matches preview/*.', 'It is as it should be.'];
     const { out } = await ask(['why', 'shop-serene-ocean-4207']);
     expect(out).toBe(`shop-serene-ocean-4207\n  ${ephd.why[0]}\n  ${ephd.why[1]}\n`);
-    expect((await ask(['wtf', 'shop-serene-ocean-4207'])).out).toBe(`What the eph?\n\n${out}`);
   });
 
   it('say what the next pass would do', async () => {
@@ -200,7 +199,6 @@ describe('--json', () => {
       [['status', id, '--json'], environmentSchema],
       [['events', '--json'], eventListSchema],
       [['why', id, '--json'], whySchema],
-      [['wtf', id, '--json'], whySchema],
       [['plan', '--json'], planSchema],
       [['version', '--json'], versionSchema],
     ];
@@ -239,7 +237,9 @@ describe('a command line that cannot work', () => {
     [['lst'], 'unknown command'],
     [['list', '--wat'], 'unknown option'],
     [['status', 'a', 'b'], 'too many arguments'],
-    [['why'], 'missing required argument'],
+    [['sources'], 'missing required argument'],
+    [['up', '42', '--wait', '--timeout', 'soon'], 'such as 90s'],
+    [['down', 'shop', '--wait', '--timeout', '30d'], 'at most 20d'],
     [['logs', 'a', '--tail', '-3'], 'whole number'],
     [['status', '--watch', '--interval', '0'], 'from 0.1 to 3600'],
     [['config', 'explian'], 'unknown command'],

@@ -5,6 +5,7 @@ import type { WhyOptions } from './commands/auth-why.ts';
 import type { LabelOptions } from './commands/change-labels.ts';
 import type { ExplainOptions } from './commands/config-explain.ts';
 import type { ValidateOptions } from './commands/config-validate.ts';
+import type { DownOptions } from './commands/down.ts';
 import type { ExecOptions } from './commands/exec.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { ListOptions } from './commands/list.ts';
@@ -18,6 +19,7 @@ import { exitCodes, exitCodesHelp } from './exit-codes.ts';
 import { Output, type TextStream } from './output.ts';
 import { safeJson, safeLines } from './safe-text.ts';
 import { defaultServer } from './server-address.ts';
+import type { WaitOptions } from './wait-for-environment.ts';
 
 export interface ProgramOptions extends Omit<Context, 'client' | 'connection' | 'out' | 'err' | 'json' | 'print'> {
   readonly version: string;
@@ -82,7 +84,7 @@ class Program {
         outputError: () => undefined,
       })
       .exitOverride()
-      .addHelpText('after', '\nAn <environment> is a name, id, alias, branch or tag, or a unique prefix of one.')
+      .addHelpText('after', environmentHelp)
       .addHelpText('afterAll', `\n${exitCodesHelp}`);
     this.#addCommands();
   }
@@ -107,19 +109,20 @@ class Program {
         this.#finish(async (context) => (await import('./commands/list.ts')).list(context, options)),
       );
     this.#add('status [environment]', 'show the state of an environment and its components, or of all environments')
+      .option('-a, --all', 'of all, also where the current branch has an environment')
       .option('-w, --watch', 'refresh until Ctrl-C')
       .option('--interval <seconds>', 'how often --watch refreshes', parseSeconds, 1)
       .action((name: string | undefined, options: StatusOptions) =>
         this.#finish(async (context) => (await import('./commands/status.ts')).status(context, name, options)),
       );
-    this.#add('logs <environment>', 'print the logs of its components')
+    this.#add('logs [environment]', 'print the logs of its components')
       .option('-f, --follow', 'print new lines until Ctrl-C')
       .option('-c, --component <name>', 'only this component')
       .option('-n, --tail <lines>', 'only the newest lines of each component', parseCount)
       .option('--since <time>', 'only lines written since, for example 10m or 2026-01-05T09:00:00Z')
       .option('--timestamps', 'print the time before each line, or - if it is not known')
       .option('--raw', 'do not escape control characters, even on a terminal')
-      .action((name: string, options: LogsOptions) =>
+      .action((name: string | undefined, options: LogsOptions) =>
         this.#finish(async (context) => (await import('./commands/logs.ts')).logs(context, name, options)),
       );
     this.#add('exec <environment> [command...]', 'run a command beside a component; without one, a shell')
@@ -135,29 +138,27 @@ class Program {
       .action((name: string | undefined, options: { readonly limit: number }) =>
         this.#finish(async (context) => (await import('./commands/events.ts')).events(context, name, options)),
       );
-    this.#add('why <environment>', 'explain why it exists, waits or is being removed')
-      .alias('wtf')
-      .action((name: string) => {
-        const heading = this.#root.args[0] === 'wtf' ? 'What the eph?' : undefined;
-        return this.#finish(async (context) => (await import('./commands/why.ts')).why(context, name, heading));
-      });
+    this.#add('why [environment]', 'explain why it exists, waits or is being removed').action((name: string | undefined) =>
+      this.#finish(async (context) => (await import('./commands/why.ts')).why(context, name)),
+    );
     this.#add('plan', 'show what the next pass would do, without doing it').action(() =>
       this.#finish(async (context) => (await import('./commands/plan.ts')).plan(context)),
     );
-    this.#add('open <environment>', 'print its address and open it in a browser')
+    this.#add('open [environment]', 'print its address and open it in a browser')
       .option('--no-browser', 'only print the address')
-      .action((name: string, options: { readonly browser: boolean }) =>
+      .action((name: string | undefined, options: { readonly browser: boolean }) =>
         this.#finish(async (context) => (await import('./commands/open.ts')).open(context, name, options)),
       );
-    this.#add('up <source>', 'request an environment for a pull request or branch')
+    addWaiting(this.#add('up [source]', 'request an environment for a pull request or branch'))
+      .option('--no-wait', 'do not follow it, also without a <source>')
       .option('--project <name>', 'the project; optional if there is only one')
       .addHelpText('after', upHelp)
-      .action((source: string, options: UpOptions) =>
+      .action((source: string | undefined, options: UpOptions) =>
         this.#finish(async (context) => (await import('./commands/up.ts')).up(context, source, options)),
       );
-    this.#add('down <environment>', 'withdraw the request and remove the environment')
+    addWaiting(this.#add('down [environment]', 'withdraw the request and remove the environment'))
       .option('--force', 'delete its branch even if no other branch or tag has its commit')
-      .action((name: string, options: { readonly force?: boolean }) =>
+      .action((name: string | undefined, options: DownOptions) =>
         this.#finish(async (context) => (await import('./commands/down.ts')).down(context, name, options)),
       );
     this.#addTermCommands();
@@ -196,9 +197,10 @@ class Program {
       .action((name: string, options: LabelOptions) =>
         this.#finish(async (context) => (await import('./commands/change-labels.ts')).pause(context, name, options)),
       );
-    this.#add('redeploy <environment> [components...]', 'remove components and make them again, one after the other').action(
-      (name: string, components: readonly string[]) =>
-        this.#finish(async (context) => (await import('./commands/redeploy.ts')).redeploy(context, name, components)),
+    addWaiting(
+      this.#add('redeploy <environment> [components...]', 'remove components and make them again, one after the other'),
+    ).action((name: string, components: readonly string[], options: WaitOptions) =>
+      this.#finish(async (context) => (await import('./commands/redeploy.ts')).redeploy(context, name, components, options)),
     );
     this.#add('scale <environment> <component> <copies>', 'set how many copies of a component run').action(
       (name: string, component: string, copies: string) =>
@@ -362,7 +364,19 @@ class Program {
   }
 }
 
+/** For commands whose request takes effect later. */
+const addWaiting = (command: Command): Command =>
+  command
+    .option('--wait', 'follow it to the end')
+    .option('--timeout <duration>', 'how long --wait waits, for example 90s', '10m')
+    .option('-q, --quiet', 'print only the result');
+
+const environmentHelp = `
+An <environment> is a name, id, alias, branch or tag, or a unique prefix of one. Without it, status, logs, why, open and
+down take that of the branch that is checked out.`;
+
 const upHelp = `
+Without a <source>, it is the current branch, or its pull request, and eph follows it until it is ready.
 A <source> is the number of a pull request, or a branch. ephd writes the request to Git:
   eph up 42                adds the label from eph.yaml to the pull request
   eph up feature/login     does the same for its pull request; in plain Git, creates branch preview/feature/login`;

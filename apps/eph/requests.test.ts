@@ -51,16 +51,13 @@ describe('up', () => {
     expect((await ask(['up', '42'])).out).toContain('Git needs no change.\n');
   });
 
-  it.each([
-    [['up']],
-    [['up', '']],
-    [['up', 'tag:v1']],
-    [['up', 'https://git.example.com/acme/shop/pulls/42']],
-    [['up', '1', '2']],
-  ])('refuses %j with code 2, without asking anybody', async (args) => {
-    expect(await ask(args)).toMatchObject({ code: exitCodes.usage, out: '' });
-    expect(ephd.requests).toStrictEqual([]);
-  });
+  it.each([[['up', '']], [['up', 'tag:v1']], [['up', 'https://git.example.com/acme/shop/pulls/42']], [['up', '1', '2']]])(
+    'refuses %j with code 2, without asking anybody',
+    async (args) => {
+      expect(await ask(args)).toMatchObject({ code: exitCodes.usage, out: '' });
+      expect(ephd.requests).toStrictEqual([]);
+    },
+  );
 
   it('passes on why it is refused', async () => {
     ephd.instead = (_request, response) => sendError(response, 409, 'api.conflict', 'no label would help');

@@ -1,13 +1,21 @@
 import type { Context } from '../context.ts';
-import { findEnvironment } from '../find-environment.ts';
+import { findNamedOrCurrent } from '../find-current-environment.ts';
 import { renderAnswer } from '../request-view.ts';
+import { safeLine } from '../safe-text.ts';
+import { checkTimeout, type WaitOptions, waitUntilGone } from '../wait-for-environment.ts';
 
-export const down = async (
-  { client, print }: Context,
-  name: string,
-  { force = false }: { readonly force?: boolean },
-): Promise<void> => {
-  const { id } = await findEnvironment(client, name);
+export interface DownOptions extends WaitOptions {
+  readonly force?: boolean;
+}
+
+/** @param text without it, the environment of the current branch */
+export const down = async (context: Context, text: string | undefined, options: DownOptions): Promise<void> => {
+  checkTimeout(options);
+  const { client, out, json, print } = context;
+  const { force = false, wait = false, quiet = false } = options;
+  const { id, name } = await findNamedOrCurrent(context, text);
   const answer = await client.removeEnvironment({ path: { id }, query: { force: force || undefined } });
-  await print(answer, () => renderAnswer(answer));
+  if (!json && !quiet) await out.lines(renderAnswer(answer));
+  if (wait) await waitUntilGone(context, id, options);
+  await print(answer, () => [...(quiet ? [safeLine(name)] : []), ...(wait && !quiet ? [safeLine(`${name} is gone.`)] : [])]);
 };

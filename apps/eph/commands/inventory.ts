@@ -1,16 +1,13 @@
 import { describeSource } from '@eph/contract';
 import type { Context } from '../context.ts';
 import { formatAge, shortCommit } from '../figures.ts';
-import { readPages } from '../read-pages.ts';
+import { listProjects, listSources } from '../list-projects.ts';
 import { renderTable, right, shrinking } from '../table.ts';
 
 const projectColumns = ['PROJECT', 'FORGE', right('ENVIRONMENTS'), shrinking('LOCATION'), shrinking('NOTE')];
 
 export const projects = async ({ client, out, print }: Context): Promise<void> => {
-  const all = await readPages(async (after) => {
-    const { projects: items, next } = await client.listProjects({ query: { limit: 1000, after } });
-    return { items, next };
-  });
+  const all = await listProjects(client);
   const rows = all.map(({ id, forge, environments, location, read, faults }) => [
     id,
     forge ?? 'git',
@@ -26,10 +23,7 @@ export const projects = async ({ client, out, print }: Context): Promise<void> =
 const sourceColumns = [shrinking('SOURCE'), 'COMMIT', 'ENVIRONMENT', shrinking('WHY')];
 
 export const sources = async ({ client, out, print }: Context, project: string): Promise<void> => {
-  const all = await readPages(async (after) => {
-    const { sources: items, next } = await client.listSources({ path: { project }, query: { limit: 1000, after } });
-    return { items, next };
-  });
+  const all = await listSources(client, project);
   const states = { wanted: 'yes', unwanted: 'no', unknown: 'unknown' } as const;
   const rows = all.map(({ kind, name, commit, state, because }) => [
     describeSource({ kind, name }),

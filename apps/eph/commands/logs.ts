@@ -1,7 +1,7 @@
 import type { LogLine } from '@eph/contract';
 import type { Context } from '../context.ts';
 import { formatTime } from '../figures.ts';
-import { findEnvironment } from '../find-environment.ts';
+import { findNamedOrCurrent } from '../find-current-environment.ts';
 import { safeLine, safeLogLine } from '../safe-text.ts';
 
 export interface LogsOptions {
@@ -13,10 +13,10 @@ export interface LogsOptions {
   readonly raw?: boolean;
 }
 
-export const logs = async (context: Context, name: string, options: LogsOptions): Promise<void> => {
+export const logs = async (context: Context, name: string | undefined, options: LogsOptions): Promise<void> => {
   const { client, out, err, json } = context;
   const { component, tail, since, follow = false } = options;
-  const { id } = await findEnvironment(client, name);
+  const { id } = await findNamedOrCurrent(context, name);
   const query = { component, tail, since, follow: follow || undefined };
   const signal = follow ? context.interruption() : new AbortController().signal;
   const render = createRender(context, options);

@@ -1,49 +1,75 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EnvironmentDetailView, EnvironmentView } from '@eph/contract';
+import type { Client } from '../client.ts';
 import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { formatTime } from '../figures.ts';
-import { findEnvironment, listEnvironments } from '../find-environment.ts';
+import { listEnvironments } from '../find-environment.ts';
 import { safeLine, safeLines } from '../safe-text.ts';
 import { describeStates, noEnvironments, renderEnvironment, renderOverview } from '../status-view.ts';
 
-type Reading =
+export type Reading =
   | { readonly state: 'read'; readonly environments: readonly EnvironmentView[]; readonly only?: EnvironmentDetailView }
-  | { readonly state: 'unreachable'; readonly message: string };
+  | { readonly state: 'absent' }
+  | { readonly state: 'unreachable'; readonly cause: CommandFailure };
 
-type Show = (reading: Reading) => Promise<void>;
+type Show = (reading: Exclude<Reading, { state: 'absent' }>) => Promise<void>;
 
 /** Refreshes until Ctrl-C or until the watched environment is gone. Waits for an ephd that restarts. */
-export const watchStatus = async (context: Context, name: string | undefined, intervalSeconds: number): Promise<void> => {
+export const watchStatus = async (
+  context: Context,
+  watched: EnvironmentDetailView | undefined,
+  intervalSeconds: number,
+): Promise<void> => {
   const { client, err } = context;
   const signal = context.interruption();
-  const watched = name === undefined ? undefined : await findEnvironment(client, name);
-  const show = chooseShow(context);
-  const read = async (): Promise<Reading> => {
-    if (watched === undefined) return { state: 'read', environments: await listEnvironments(client, {}, signal) };
-    const only = await client.readEnvironment({ path: { id: watched.id }, signal });
-    return { state: 'read', environments: [only], only };
-  };
-
+  const read =
+    watched === undefined
+      ? async (): Promise<Reading> => ({ state: 'read', environments: await listEnvironments(client, {}, signal) })
+      : readOne(client, watched.id, signal);
   // The first reading fails like any other command; later ones wait for ephd to come back.
-  let first = true;
+  let isFirst = true;
+  const show = chooseShow(context);
+  await repeatReading({ read, signal, intervalSeconds }, async (reading) => {
+    if (reading.state === 'unreachable' && isFirst) throw reading.cause;
+    isFirst = false;
+    if (reading.state !== 'absent') await show(reading);
+    else await err.lines([safeLine(`${watched?.name} is gone.`)]);
+    return reading.state === 'absent' ? true : undefined;
+  });
+};
+
+export const readOne = (client: Client, id: string, signal: AbortSignal) => async (): Promise<Reading> => {
+  const only = await client.readEnvironment({ path: { id }, signal });
+  return { state: 'read', environments: [only], only };
+};
+
+interface Repetition {
+  readonly read: () => Promise<Reading>;
+  readonly signal: AbortSignal;
+  readonly intervalSeconds: number;
+}
+
+/** Until `take` returns something, which it returns, or until the signal aborts. */
+export const repeatReading = async <T>(
+  { read, signal, intervalSeconds }: Repetition,
+  take: (reading: Reading) => Promise<T | undefined>,
+): Promise<T | undefined> => {
   while (!signal.aborted) {
-    try {
-      await show(await read());
-    } catch (error) {
-      if (signal.aborted) break;
-      if (!(error instanceof CommandFailure)) throw error;
-      if (watched !== undefined && error.exitCode === exitCodes.notFound) {
-        await err.lines([safeLine(`${watched.name} is gone.`)]);
-        break;
-      }
-      if (first || error.exitCode !== exitCodes.unreachable) throw error;
-      await show({ state: 'unreachable', message: error.message });
-    }
-    first = false;
+    const reading = await read().catch(toReading);
+    if (signal.aborted) break;
+    const result = await take(reading);
+    if (result !== undefined) return result;
     await sleep(intervalSeconds * 1_000, undefined, { signal }).catch(() => undefined);
   }
+  return undefined;
+};
+
+const toReading = (error: unknown): Reading => {
+  if (error instanceof CommandFailure && error.exitCode === exitCodes.notFound) return { state: 'absent' };
+  if (error instanceof CommandFailure && error.exitCode === exitCodes.unreachable) return { state: 'unreachable', cause: error };
+  throw error;
 };
 
 const chooseShow = (context: Context): Show => {
@@ -66,7 +92,9 @@ const showScreen = ({ out, now }: Context): Show => {
     if (reading.state === 'read') body = renderBody(reading);
     const title = `${formatTime(now())}  Ctrl-C to stop`;
     const heading =
-      reading.state === 'read' ? out.paint('faint', title) : out.paint('bad', safeLine(reading.message.split('\n')[0] ?? ''));
+      reading.state === 'read'
+        ? out.paint('faint', title)
+        : out.paint('bad', safeLine(reading.cause.message.split('\n')[0] ?? ''));
     const lines = clip([heading, '', ...body], out.rows);
     await out.write(
       `${start}${wrapOff}${toTopLeft}${lines.map((line) => `${line}${clearRestOfLine}\n`).join('')}${clearRestOfScreen}${wrapOn}`,
@@ -87,12 +115,12 @@ const clip = (lines: readonly string[], rows = Number.POSITIVE_INFINITY): readon
   return [...lines.slice(0, kept), `… and ${lines.length - kept} more lines`];
 };
 
-const showChanges = ({ out, err, now }: Context): Show => {
+export const showChanges = ({ out, err, now }: Context): Show => {
   let before: ReadonlyMap<string, string> = new Map();
   let lost = false;
   return async (reading) => {
     if (reading.state === 'unreachable') {
-      if (!lost) await err.lines([safeLines(`${reading.message.split('\n')[0]} Still trying.`)]);
+      if (!lost) await err.lines([safeLines(`${reading.cause.message.split('\n')[0]} Still trying.`)]);
       lost = true;
       return;
     }
