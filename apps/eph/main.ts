@@ -54,4 +54,6 @@ else {
     interruption,
     openPrompter,
   });
+  // A name that is still being resolved would keep the process, and the shell waits for it.
+  if (args[0] === '__complete') process.exit();
 }

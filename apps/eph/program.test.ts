@@ -238,6 +238,7 @@ describe('a command line that cannot work', () => {
     [['list', '--wat'], 'unknown option'],
     [['status', 'a', 'b'], 'too many arguments'],
     [['sources'], 'missing required argument'],
+    [['completion', 'tcsh'], 'Allowed choices are bash, zsh, fish'],
     [['up', '42', '--wait', '--timeout', 'soon'], 'such as 90s'],
     [['down', 'shop', '--wait', '--timeout', '30d'], 'at most 20d'],
     [['logs', 'a', '--tail', '-3'], 'whole number'],

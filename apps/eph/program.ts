@@ -1,4 +1,4 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
 import { CommandFailure } from './command-failure.ts';
 import type { AuditOptions } from './commands/audit.ts';
 import type { WhyOptions } from './commands/auth-why.ts';
@@ -13,6 +13,7 @@ import type { LogsOptions } from './commands/logs.ts';
 import type { StatusOptions } from './commands/status.ts';
 import type { TokenOptions } from './commands/tokens.ts';
 import type { UpOptions } from './commands/up.ts';
+import type { Shell } from './completion/shell-scripts.ts';
 import type { ServerOptions } from './connection/connection.ts';
 import type { Context, LocalContext } from './context.ts';
 import { exitCodes, exitCodesHelp } from './exit-codes.ts';
@@ -174,6 +175,7 @@ class Program {
         this.#finishHere(async (context) => (await import('./commands/init.ts')).init(context, options)),
       );
     this.#addConfigCommands();
+    this.#addCompletion();
     this.#add('version', 'print the version')
       .option('--ephd', 'also print the version of ephd')
       .action((options: { readonly ephd?: boolean }) =>
@@ -338,6 +340,34 @@ class Program {
       );
   }
 
+  #addCompletion(): void {
+    const readTree = async () => (await import('./completion/command-tree.ts')).readCommandTree(this.#root);
+    this.#add('completion', 'print a script that completes commands and names in your shell')
+      .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish'] satisfies Shell[]))
+      .addHelpText('after', completionHelp)
+      .action((shell: Shell) =>
+        this.#finishHere(async ({ out }) => {
+          const { renderScript } = await import('./completion/shell-scripts.ts');
+          await out.write(renderScript(shell, await readTree()));
+        }),
+      );
+    this.#root.command('__complete [what] [words...]', { hidden: true }).action(async (what = '', words: string[] = []) => {
+      const { askable, readLine } = await import('./completion/command-tree.ts');
+      const asked = askable.find((one) => one === what);
+      if (asked === undefined) return;
+      const line = readLine(await readTree(), words.slice(0, -1));
+      for (const option of this.#root.options) {
+        const value = line.globals.get(option.long ?? '');
+        if (value !== undefined) this.#root.setOptionValue(option.attributeName(), value);
+      }
+      const work = this.#finish(async (context) =>
+        (await import('./commands/complete.ts')).complete(context, asked, line, words.at(-1) ?? ''),
+      );
+      // Such as an address of ephd that is none.
+      await work.catch(() => undefined);
+    });
+  }
+
   #add(usage: string, description: string): Command {
     return this.#root.command(usage).description(description);
   }
@@ -374,6 +404,11 @@ const addWaiting = (command: Command): Command =>
 const environmentHelp = `
 An <environment> is a name, id, alias, branch or tag, or a unique prefix of one. Without it, status, logs, why, open and
 down take that of the branch that is checked out.`;
+
+const completionHelp = `
+  source <(eph completion bash)                                    in ~/.bashrc
+  source <(eph completion zsh)                                     in ~/.zshrc, after compinit
+  eph completion fish > ~/.config/fish/completions/eph.fish`;
 
 const upHelp = `
 Without a <source>, it is the current branch, or its pull request, and eph follows it until it is ready.

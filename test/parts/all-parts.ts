@@ -1,5 +1,6 @@
 import { bubblewrap } from './bubblewrap.ts';
 import { chromium } from './chromium.ts';
+import { fish } from './fish.ts';
 import { gitea } from './gitea.ts';
 import { go } from './go.ts';
 import { nginx } from './nginx.ts';
@@ -11,6 +12,7 @@ import { python } from './python.ts';
 import { schemathesis } from './schemathesis.ts';
 import { secretService } from './secret-service.ts';
 import { tmux } from './tmux.ts';
+import { zsh } from './zsh.ts';
 
 export const allParts: readonly Program[] = [
   postgres,
@@ -25,4 +27,6 @@ export const allParts: readonly Program[] = [
   openssl,
   secretService,
   schemathesis,
+  zsh,
+  fish,
 ];
