@@ -142,6 +142,10 @@ class Program {
     this.#add('why [environment]', 'explain why it exists, waits or is being removed').action((name: string | undefined) =>
       this.#finish(async (context) => (await import('./commands/why.ts')).why(context, name)),
     );
+    this.#add('wtf [environment]', 'check everything between you and an environment, and say what to do').action(
+      (name: string | undefined) =>
+        this.#finish(async (context) => (await import('./commands/wtf.ts')).wtf(context, { version, name })),
+    );
     this.#add('plan', 'show what the next pass would do, without doing it').action(() =>
       this.#finish(async (context) => (await import('./commands/plan.ts')).plan(context)),
     );
