@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   type EnvironmentView,
   environmentListSchema,
@@ -9,7 +10,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
-import { runEph as eph } from './run-eph.ts';
+import { runEph as eph, type Outcome } from './run-eph.ts';
 import { app, worker } from './sample-app.ts';
 
 describe('eph with a real ephd', () => {
@@ -122,6 +123,34 @@ describe('eph with a real ephd', () => {
       code: 1,
       err: expect.stringContaining('cannot scale'),
     });
+  });
+
+  it('finds the environment of the branch that is checked out', async () => {
+    const checkout = join(harness.folder, 'checkout');
+    await harness.repository.git(['clone', '--quiet', '--branch', 'preview/one', harness.repository.path, checkout]);
+    const here = (...args: readonly string[]): Promise<Outcome> => eph(harness, args, undefined, {}, '', checkout);
+    expect(await here('up', '--quiet')).toEqual({ code: 0, out: `${environment.url}\n`, err: '' });
+    expect((await here('status')).out).toContain(`${environment.name}  Ready`);
+    expect((await here('open')).out).toBe(`${environment.url}\n`);
+  });
+
+  it('waits until a component is made again', async () => {
+    const { code, out } = await eph(harness, ['redeploy', environment.name, 'web', '--wait', '--timeout', '1m']);
+    expect([code, out]).toEqual([0, expect.stringContaining(`${environment.name} is ready.\n`)]);
+  });
+
+  it('follows a removal to its end', async () => {
+    const { name } = await harness.untilReady('preview/two', await harness.repository.push('preview/two', app(worker)));
+    expect(await eph(harness, ['down', name, '--force', '--wait', '-q'])).toEqual({ code: 0, out: `${name}\n`, err: '' });
+    expect((await eph(harness, ['status', name])).code).toBe(3);
+  });
+
+  it('diagnoses what is between you and an environment', async () => {
+    const { code, out } = await eph(harness, ['wtf', environment.name]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^ok +connection /m)]);
+    for (const check of ['clock', 'token', 'versions', 'leadership', 'readiness', 'projects', 'providers', 'history'])
+      expect(out).toMatch(new RegExp(`^ok +${check} `, 'm'));
+    expect((await eph(harness, ['wtf', 'preview/broken'])).code).toBe(1);
   });
 
   it.each([

@@ -18,6 +18,7 @@ export const runEph = async (
   until?: (out: string) => boolean,
   variables = {},
   input = '',
+  cwd = harness.folder,
 ): Promise<Outcome> => {
   const env = {
     PATH: process.env['PATH'],
@@ -26,7 +27,7 @@ export const runEph = async (
     EPH_SERVER: `http://127.0.0.1:${harness.apiPort}`,
     ...variables,
   };
-  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
   // A command that reads nothing may end before it is written.
   child.stdin.on('error', () => undefined).end(input);
   let [out, err] = ['', ''];
