@@ -32,9 +32,7 @@ describe('every route', () => {
   });
 
   it('names what its target is about', () => {
-    for (const [name, { path, target }] of all) {
-      if (target === 'environment') expect(path, name).toContain('/environments/{id}');
-      if (target === 'project') expect(path, name).toContain('/projects/{project}');
-    }
+    const places = { environment: '/environments/{id}', project: '/projects/{project}', each: '', server: '' };
+    expect(all.filter(([, { path, target }]) => !path.includes(places[target])).map(([name]) => name)).toEqual([]);
   });
 });
