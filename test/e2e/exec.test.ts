@@ -115,7 +115,7 @@ describe('exec', () => {
   it('says which environments and components there are', async () => {
     expect(await eph(['absent', '--', 'true'])).toMatchObject({ code: 3 });
     const { code, err } = await eph(['-c', 'db', environment.name, '--', 'true']);
-    expect([code, err]).toEqual([1, expect.stringContaining('it has: ')]);
+    expect([code, err]).toEqual([3, expect.stringContaining('it has: ')]);
   });
 
   it('ignores upgrades elsewhere', async () => {
