@@ -42,9 +42,11 @@ import { type Config, type Environment, findRetiredProviders, folderOfProvider }
 import { createConfigurationHandlers } from './configuration/configuration-handlers.ts';
 import { prepareDataFolder } from './data-folder.ts';
 import { createEnvironmentHandlers, findEnvironment } from './environments/environment-handlers.ts';
+import { computeHeadline } from './environments/environment-view.ts';
 import { Forges } from './forges.ts';
 import { createHealthHandlers } from './health/health-handlers.ts';
 import { createHistoryHandlers } from './history/history-handlers.ts';
+import { StatusChanges } from './history/status-changes.ts';
 import { createHookHandlers } from './hooks.ts';
 import { Leadership } from './leadership.ts';
 import { Organisations } from './organisations.ts';
@@ -124,6 +126,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   );
   await projects.set(await organisations.start());
   const routes = new RouteTable(projects.all);
+  const statuses = new StatusChanges();
   const stalls = stack.use(new StallWatch({ now: () => performance.now(), every: everyInterval, log }));
   const metrics = createMetrics(
     log,
@@ -185,8 +188,13 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       answer: async (answer, signal) => await forges.get(answer.project).reporter.answer?.(answer, signal),
       changed(id) {
         const known = engine?.environment(id);
-        if (known === undefined) routes.remove(id);
-        else routes.update(known);
+        if (known === undefined) {
+          routes.remove(id);
+          statuses.remove(id);
+        } else {
+          routes.update(known);
+          statuses.update(known, computeHeadline(known, addresses.away()));
+        }
       },
     });
   const leadership = new Leadership(
@@ -200,6 +208,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       const former = engine;
       engine = undefined;
       routes.clear();
+      statuses.clear();
       await former?.close();
     },
   );
@@ -242,7 +251,13 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       }),
       ...createProjectHandlers({ engine: leadingEngine, projects: projects.all, providers: configuredProviders }),
       ...createRequestHandlers(requests, (...asked) => leadingEngine().planSource(...asked), projects.all),
-      ...createHistoryHandlers({ events: store.events, projects: projects.all, find }),
+      ...createHistoryHandlers({
+        events: store.events,
+        projects: projects.all,
+        find,
+        projectOf: (id) => engine?.environment(id)?.project,
+        statuses,
+      }),
       ...createAccessHandlers({
         access,
         sessions,
@@ -284,6 +299,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     limits: new RateLimits(() => systemClock.now()),
     connections,
     closing: stopping.signal,
+    clock: backgroundClock,
     log,
   });
   let webhookPort: number | undefined;
@@ -320,7 +336,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     const holding = leadership.hold(store.lease, holder, stopping.signal);
     stack.defer(() => holding);
   }
-  stack.defer(() => stopping.abort(new EphError('api.standby', 'ephd is stopping')));
+  stack.defer(() => stopping.abort(new EphError('api.stopping', 'ephd is stopping')));
   const all = stack.move();
   return {
     apiUrl: apiUrl(),

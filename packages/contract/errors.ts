@@ -60,6 +60,8 @@ export const errorCodes = {
   'api.starting': 'wait',
   'api.too_many': 'wait',
   'api.too_large': 'stall',
+  'api.too_slow': 'retry',
+  'api.stopping': 'wait',
   internal: 'bug',
 } as const satisfies Record<string, Disposition>;
 

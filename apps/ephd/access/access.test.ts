@@ -213,7 +213,7 @@ describe('a stream', () => {
   it('ends when its token expires', async () => {
     const { access, clock } = await start(await createFolder());
     const { caller } = await mint(access, 90_000);
-    const { signal } = access.watch(caller, 'logs.read', shop);
+    const { signal } = access.watch(caller, (rights) => rights.decide('logs.read', shop));
     clock.advance(89_999);
     expect(signal.aborted).toBe(false);
     clock.advance(1);
@@ -223,7 +223,9 @@ describe('a stream', () => {
   it('ends when its token is revoked, or all of its person', async () => {
     const { access } = await start(await createFolder());
     const [one, other] = [await mint(access, year), await mint(access, year)];
-    const [first, second] = [one, other].map(({ caller }) => access.watch(caller, 'logs.read', shop).signal);
+    const [first, second] = [one, other].map(
+      ({ caller }) => access.watch(caller, (rights) => rights.decide('logs.read', shop)).signal,
+    );
     await access.revocations.revokeToken(one.id);
     expect(first?.reason).toMatchObject({ code: 'api.unauthorized', message: expect.stringContaining('was revoked') });
     expect(second?.aborted).toBe(false);
@@ -236,7 +238,9 @@ describe('a stream', () => {
     reader.set();
     const { access, clock } = await start(await createFolder(), { reader });
     const { caller } = await mint(access, year);
-    const [logs, list] = (['logs.read', 'environments.read'] as const).map((one) => access.watch(caller, one, shop).signal);
+    const [logs, list] = (['logs.read', 'environments.read'] as const).map(
+      (one) => access.watch(caller, (rights) => rights.decide(one, shop)).signal,
+    );
     reader.set(ruleFor('viewer'));
     clock.advance(2_000);
     expect(logs?.aborted).toBe(false);
@@ -254,7 +258,7 @@ describe('a stream', () => {
 
   it('of the administrator goes on', async () => {
     const { access, clock } = await start(await createFolder());
-    const { signal } = access.watch(administrator, 'logs.read', shop);
+    const { signal } = access.watch(administrator, (rights) => rights.decide('logs.read', shop));
     await access.revocations.revokePerson(ann);
     clock.advance(year);
     expect(signal.aborted).toBe(false);
@@ -262,7 +266,7 @@ describe('a stream', () => {
 
   it('leaves no timer behind', async () => {
     const { access, clock } = await start(await createFolder());
-    access.watch((await mint(access)).caller, 'logs.read', shop);
+    access.watch((await mint(access)).caller, (rights) => rights.decide('logs.read', shop));
     await access[Symbol.asyncDispose]();
     expect(clock.pending).toBe(0);
   });

@@ -99,8 +99,8 @@ export class Access implements AsyncDisposable {
   }
 
   /** For a stream, which ends when the token of its caller does, or when a change of rules forbids it. */
-  watch(caller: Caller, permission: Permission, project?: ProjectId): AccessWatch {
-    return this.#watches.add({ caller, permission, project });
+  watch(caller: Caller, decide: LongUse['decide']): AccessWatch {
+    return this.#watches.add({ caller, decide });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -111,15 +111,13 @@ export class Access implements AsyncDisposable {
     await this.revocations[Symbol.asyncDispose]();
   }
 
-  #check({ caller, permission, project }: LongUse): EphError | undefined {
+  #check({ caller, decide }: LongUse): EphError | undefined {
     if (caller.kind === 'administrator') return undefined;
     const { token } = caller;
     const refusal = token && this.tokens.check({ ...caller, token });
     if (refusal !== undefined) return new EphError('api.unauthorized', refusal.message);
-    const access = this.of(caller);
-    return access.may(permission, project)
-      ? undefined
-      : new EphError('api.forbidden', access.decide(permission, project).because);
+    const { allowed, because } = decide(this.of(caller));
+    return allowed ? undefined : new EphError('api.forbidden', because);
   }
 
   async #refreshRules(): Promise<void> {

@@ -1,4 +1,4 @@
-import { EphError, projectId } from '@eph/contract';
+import { EphError } from '@eph/contract';
 import type { SignedIn } from '@eph/engine/access/caller';
 import { ManualClock } from '@eph/engine/time/clock.fake';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ const start = () => {
       expiresAt: clock.now() + lifetimeMs,
     },
   });
-  const use = (caller: LongUse['caller']): LongUse => ({ caller, permission: 'logs.read', project: projectId('shop') });
+  const use = (caller: LongUse['caller']): LongUse => ({ caller, decide: () => ({ allowed: true, because: '' }) });
   return { clock, forbidden, watches, callerFor, use };
 };
 

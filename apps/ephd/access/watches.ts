@@ -1,13 +1,13 @@
-import type { EphError, Permission, ProjectId } from '@eph/contract';
+import type { EphError } from '@eph/contract';
 import type { Caller } from '@eph/engine/access/caller';
+import type { CallerAccess, Decision } from '@eph/engine/access/decide';
 import type { Cancel, Clock } from '@eph/engine/time/clock';
 
 /** What somebody does for longer than a moment, such as reading a log. */
 export interface LongUse {
   readonly caller: Caller;
-  readonly permission: Permission;
-  /** Undefined for what concerns the server. */
-  readonly project: ProjectId | undefined;
+  /** Whether the caller may go on, by the rules in force. */
+  readonly decide: (access: CallerAccess) => Decision;
 }
 
 export interface AccessWatch extends Disposable {

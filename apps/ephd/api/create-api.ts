@@ -1,7 +1,18 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { BlockList } from 'node:net';
-import { EphError, eventId, isEphError, problemType, type Route, type RouteName, routes, toFailure } from '@eph/contract';
+import {
+  EphError,
+  eventId,
+  isEphError,
+  type ProjectId,
+  problemType,
+  type Route,
+  type RouteName,
+  routes,
+  toFailure,
+} from '@eph/contract';
 import type { ExecSession } from '@eph/engine/provider/provider';
+import type { Clock } from '@eph/engine/time/clock';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
@@ -35,6 +46,8 @@ export interface ApiOptions extends Omit<Admission, 'access'>, Omit<AuditOptions
   readonly connections: Pick<Connections, 'prove'>;
   /** Ends streams when ephd stops, so that their readers see an end and not a loss. */
   readonly closing: AbortSignal;
+  /** Its timers should not keep the process alive. */
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -145,7 +158,6 @@ const isRefused = ({ code }: EphError): boolean => code === 'api.unauthorized' |
 
 const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: ApiOptions): void => {
   const handle = options.handlers[name] as (call: unknown) => unknown;
-  const { access, closing } = options;
   api.on(route.method, pathForHono(route.path), async (c) => {
     learn(c, { route });
     // Hono answers HEAD as GET and drops the body; a stream would go on unread.
@@ -170,15 +182,16 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
     };
     const { answer: shape } = route;
     if (shape.type === 'exec') requireUpgrade(c.env);
-    const use = isLong(route) && caller !== undefined ? new LongUse(route, caller, project, access, closing) : undefined;
+    const use = isLong(route) && caller !== undefined ? new LongUse(route, caller, project, options) : undefined;
     const run = async (): Promise<unknown> => {
-      const answer = await handle({ ...call, signal: use?.signal ?? c.req.raw.signal });
+      const narrowTo = (only: ProjectId): void => use?.narrowTo(only);
+      const answer = await handle({ ...call, narrowTo, signal: use?.signal ?? c.req.raw.signal });
       if (route.audit !== undefined) recordAttempt(c.get('attempt'), 'done', null, options);
       return answer;
     };
     try {
       if (shape.type === 'exec' && use !== undefined) return serveExec(c.env, use, () => startExec(run, use, c, options));
-      return send(c, route, await run(), use);
+      return send(c, route, await run(), use, options);
     } catch (error) {
       use?.[Symbol.dispose]();
       throw error;
@@ -218,7 +231,7 @@ const methodNotAllowed = (c: Context<Served>, served: readonly Route[]): EphErro
   return new EphError('api.method_not_allowed', `${c.req.path} takes ${allowed}, not ${c.req.method}`);
 };
 
-const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | undefined): Response => {
+const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | undefined, options: ApiOptions): Response => {
   const { answer: shape } = route;
   switch (shape.type) {
     case 'json':
@@ -228,7 +241,8 @@ const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | 
     case 'none':
       return c.body(null, 204);
     case 'stream':
-      return serveStream(c, answer as AsyncIterable<unknown>, use);
+      if (use === undefined) throw new Error('a stream is for callers who are known');
+      return serveStream(c, answer as AsyncIterable<unknown>, use, c.env?.outgoing, options);
     case 'exec':
       throw new EphError('internal', 'exec has no answer');
   }

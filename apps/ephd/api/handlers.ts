@@ -26,6 +26,8 @@ export interface Call<R extends Route = Route> {
   readonly lastEventId: EventId | undefined;
   /** Adds to the event of this call in the audit history. */
   readonly addToAudit: (details: Readonly<Record<string, string | null>>) => void;
+  /** A stream is about this project alone: it ends when the caller may not see that one any more. */
+  readonly narrowTo: (project: ProjectId) => void;
   /** Aborts when the client has gone, or may not go on. */
   readonly signal: AbortSignal;
 }

@@ -54,7 +54,7 @@ export const viewDetail = (
  * Between the moment a new commit is noticed and the first look at it, the status still speaks of the commit before. Next to the new
  * commit it must not be taken for an answer about that one.
  */
-const computeHeadline = (
+export const computeHeadline = (
   { source, status, observed }: EnvironmentRecord,
   away: ReturnType<Addresses['away']>,
 ): Pick<EnvironmentStatus, 'phase' | 'summary'> => {

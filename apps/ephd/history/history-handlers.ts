@@ -1,44 +1,74 @@
-import { EphError, type EventFilter, environmentId, eventId, eventTypes } from '@eph/contract';
+import {
+  dnsLabel,
+  type EnvironmentId,
+  type EventFilter,
+  environmentId,
+  eventId,
+  eventTypes,
+  type ProjectId,
+  projectId,
+  type StreamItem,
+} from '@eph/contract';
 import type { EventLog, EventQuery } from '@eph/engine/history/event-log';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
-import type { ProjectIds } from '../api/find-project.ts';
+import { findProject, type ProjectIds } from '../api/find-project.ts';
 import type { Caller, Handlers } from '../api/handlers.ts';
+import { mergeStreams } from '../environments/merge-streams.ts';
+import { followEvents } from './follow-events.ts';
+import type { StatusChange, StatusChanges } from './status-changes.ts';
 
 export interface HistoryHandlersOptions {
   readonly events: EventLog;
   readonly projects: ProjectIds;
   readonly find: (text: string, caller: Caller) => EnvironmentRecord;
+  readonly projectOf: (id: EnvironmentId) => ProjectId | undefined;
+  readonly statuses: Pick<StatusChanges, 'follow'>;
 }
 
 type HistoryRoute = 'listEvents' | 'listEventsOfEnvironment' | 'listAudit' | 'followChanges';
 
-export const createHistoryHandlers = ({ events, projects, find }: HistoryHandlersOptions): Handlers<HistoryRoute> => {
+export const createHistoryHandlers = (options: HistoryHandlersOptions): Handlers<HistoryRoute> => {
+  const { events, projects, find } = options;
   const visibleTo = (caller: Caller, only?: string): Pick<EventFilter, 'projects'> => {
     // Also of projects that are not configured any more.
-    if (only === undefined && caller.may('rules.read')) return {};
+    if (caller.may('rules.read')) return only === undefined ? {} : { projects: dnsLabel.test(only) ? [projectId(only)] : [] };
     const visible = [...projects.keys()].filter((one) => caller.may('environments.read', one));
     // Those without a project are about ephd itself.
     return { projects: only === undefined ? [...visible, null] : visible.filter((one) => one === only) };
   };
+  /** History outlives the environment, so an id is enough to ask for it. */
+  const identify = (text: string, caller: Caller): EnvironmentId =>
+    /^[0-9a-f]{16}$/.test(text) ? environmentId(text) : find(text, caller).id;
   return {
     async listEvents({ query: { project, type = typesShown, ...paging }, caller }) {
       return { events: [...(await events.read({ ...visibleTo(caller, project), types: type, ...readPaging(paging) }))] };
     },
     async listEventsOfEnvironment({ path, query: { type = typesShown, ...paging }, caller }) {
-      // History outlives the environment, so an id is enough to ask for it.
-      const environment = isEnvironmentId(path.id) ? environmentId(path.id) : find(path.id, caller).id;
+      const environment = identify(path.id, caller);
       return { events: [...(await events.read({ environment, ...visibleTo(caller), types: type, ...readPaging(paging) }))] };
     },
     async listAudit({ query: { project, type = ['audit.'], ...paging }, caller }) {
       return { events: [...(await events.read({ ...visibleTo(caller, project), types: type, ...readPaging(paging) }))] };
     },
-    followChanges() {
-      throw new EphError('feature.unavailable', 'the stream is not served yet');
+    followChanges({ query, caller, lastEventId, narrowTo, signal }) {
+      const environment = query.environment === undefined ? undefined : identify(query.environment, caller);
+      const project = query.project === undefined ? undefined : findProject(query.project, projects, caller);
+      const only = project ?? (environment && options.projectOf(environment));
+      const after = lastEventId ?? (query.after === undefined ? undefined : eventId(query.after));
+      // Rules change while the stream runs.
+      const isVisible = (of: ProjectId | null): boolean => of === null || caller.may('environments.read', of);
+      // That an environment exists in a project which the caller may not see must not show.
+      if (only !== undefined && isVisible(only)) narrowTo(only);
+      const filter = { types: typesShown, ...(environment && { environment }), ...(project && { projects: [project] }) };
+      const isAsked = (change: StatusChange): boolean =>
+        (environment ?? change.environment) === change.environment && (project ?? change.project) === change.project;
+      return mergeStreams<StreamItem>([
+        followEvents(events.follow({ ...filter, ...(after && { after }) }, signal), isVisible),
+        options.statuses.follow((change) => isAsked(change) && isVisible(change.project), signal),
+      ]);
     },
   };
 };
-
-const isEnvironmentId = (text: string): boolean => /^[0-9a-f]{16}$/.test(text);
 
 const typesShown = eventTypes.filter((type) => !type.startsWith('audit.'));
 

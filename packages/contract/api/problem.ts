@@ -42,6 +42,7 @@ export const hints: Partial<Record<ErrorCode, string>> = {
   'api.not_found': '`eph list` shows what there is and you may see.',
   'api.standby': 'Ask again soon, or ask the ephd that leads.',
   'api.starting': 'Ask again soon.',
+  'api.stopping': 'Ask again soon.',
   'api.too_many': 'Wait for the seconds in `Retry-After`.',
   'store.unreachable': 'Ask again soon. Only history is missing; environments do not depend on it.',
   internal: 'Report it with the request id; the log of ephd has more.',
