@@ -10,6 +10,7 @@ import {
   ExecFailure,
   type ExecInput,
   type Reply,
+  StreamEnd,
 } from '@eph/contract';
 import { CommandFailure } from './command-failure.ts';
 import type { Connection, TokenReading } from './connection/connection.ts';
@@ -88,6 +89,7 @@ class Ephd {
     // It was accepted before, so its own words say more than where the token comes from.
     if (error instanceof ExecFailure) return new CommandFailure(error.code, error.message, exitOf(error.code));
     if (error instanceof ApiRefusal) return this.#refusal(error);
+    if (error instanceof StreamEnd) return this.#ended(error);
     if (error instanceof ApiMisunderstanding) return this.#misunderstanding(error);
     return this.#unreachable(`The connection to ephd at ${this.#name} was lost: ${describe(error)}.`, error);
   }
@@ -96,6 +98,10 @@ class Ephd {
     const message = code === 'api.forbidden' && hint !== undefined ? `${detail}. ${hint}` : detail;
     const explained = code === 'api.unauthorized' ? this.#token?.explain(detail) : undefined;
     return new CommandFailure(code, explained ?? message, exitOf(code));
+  }
+
+  #ended({ code, message }: StreamEnd): CommandFailure {
+    return new CommandFailure(code, `ephd ended the stream: ${message}.`, exitOf(code));
   }
 
   #misunderstanding({ message, reply }: ApiMisunderstanding): CommandFailure {
@@ -130,6 +136,7 @@ class Ephd {
 
 const exitOf = (code: string): { readonly exitCode?: ExitCode } => {
   if (code === 'api.unauthorized' || code === 'api.forbidden') return { exitCode: exitCodes.signIn };
+  if (code === 'api.stopping') return { exitCode: exitCodes.unreachable };
   return code === 'api.not_found' ? { exitCode: exitCodes.notFound } : {};
 };
 

@@ -28,8 +28,10 @@ import {
   requestAnswerSchema,
   type ServerView,
   type SourcePage,
+  type StreamItem,
   serverSchema,
   sourcePageSchema,
+  streamItemSchema,
   type ValidationView,
   validationSchema,
   versionSchema,
@@ -54,6 +56,8 @@ export interface FakeEphd extends AsyncDisposable {
   server: ServerView;
   account: AccountView;
   logs: readonly LogLine[];
+  /** What the stream begins with. */
+  changes: readonly StreamItem[];
   /** For every environment; id and name are filled in. */
   config: Omit<ConfigView, 'id' | 'name'>;
   validation: ValidationView;
@@ -73,6 +77,10 @@ export interface FakeEphd extends AsyncDisposable {
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   /** Sends a line to everyone who follows logs. */
   log(line: LogLine): void;
+  /** Sends an item to everyone who follows the stream. */
+  change(item: StreamItem): void;
+  /** Ends all streams as ephd does, with a reason. */
+  endStreams(code: string, message: string): void;
   readonly followers: ReadonlySet<ServerResponse>;
   close(): Promise<void>;
 }
@@ -102,6 +110,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     server: fakeServer(),
     account: fakeAccount(),
     logs: [],
+    changes: [],
     config: fakeConfig(),
     validation: { valid: true, faults: [], notices: [], violations: [], problems: [], remarks: [] },
     validated,
@@ -114,6 +123,12 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     instead: undefined,
     log: (line) => {
       for (const follower of followers) follower.write(toEvent(line));
+    },
+    change: (item) => {
+      for (const follower of followers) follower.write(toData(streamItemSchema.parse(item)));
+    },
+    endStreams: (code, message) => {
+      for (const follower of followers) follower.end(`event: end\n${toData({ code, message })}`);
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -144,6 +159,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (noun === 'server') return sendJson(response, serverSchema.parse(fake.server));
     if (noun === 'auth') return sendJson(response, accountSchema.parse(fake.account));
     if (noun === 'projects') return answerProjects(part, response);
+    if (noun === 'stream') return answerStream(response);
     if (noun === 'events') return sendJson(response, eventListSchema.parse(fake.events));
     if (id === undefined && request.method === 'POST') return void answerRequest(request, response);
     if (id === undefined) return sendJson(response, environmentPageSchema.parse({ environments: fake.environments, next: null }));
@@ -156,6 +172,18 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
   function answerProjects(part: string | undefined, response: ServerResponse): void {
     if (part === 'sources') return sendJson(response, sourcePageSchema.parse({ sources: fake.sources, next: null }));
     sendJson(response, projectPageSchema.parse({ projects: fake.projects, next: null }));
+  }
+
+  function answerStream(response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': connected\n\n');
+    for (const item of fake.changes) response.write(toData(streamItemSchema.parse(item)));
+    follow(response);
+  }
+
+  function follow(response: ServerResponse): void {
+    response.flushHeaders();
+    followers.add(response);
+    response.once('close', () => followers.delete(response));
   }
 
   async function answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -186,17 +214,15 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const line of fake.logs) if (component === null || line.component === component) response.write(toEvent(line));
     if (query.get('follow') !== 'true') response.end();
-    else {
-      response.flushHeaders();
-      followers.add(response);
-      response.once('close', () => followers.delete(response));
-    }
+    else follow(response);
   }
 
   return fake;
 };
 
-const toEvent = (line: LogLine): string => `data: ${JSON.stringify(logLineSchema.parse(line))}\n\n`;
+const toData = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
+
+const toEvent = (line: LogLine): string => toData(logLineSchema.parse(line));
 
 const sendJson = (response: ServerResponse, body: unknown, status = 200): void => {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

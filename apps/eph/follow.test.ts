@@ -1,3 +1,4 @@
+import type { EventView, StreamItem } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeEphd, fakeComponent, fakeEnvironment, fakeLogLine, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -94,12 +95,102 @@ describe('logs', () => {
     expect(session.stderr.text).toContain(`The connection to ephd at ${ephd.address} was lost`);
   });
 
+  it('says why ephd ends it', async () => {
+    const session = start(['logs', 'shop', '-f']);
+    await until(() => ephd.followers.size === 1);
+    ephd.endStreams('api.forbidden', 'ephd.yaml:3 denies everything in project shop');
+    expect(await session.ended).toBe(exitCodes.failure);
+    expect(session.stderr.text).toBe('eph: ephd ended the stream: ephd.yaml:3 denies everything in project shop.\n');
+    const other = start(['logs', 'shop', '-f', '--json']);
+    await until(() => ephd.followers.size === 1);
+    ephd.endStreams('api.stopping', 'ephd is stopping');
+    expect(await other.ended).toBe(exitCodes.unreachable);
+    expect(JSON.parse(other.stderr.text)).toMatchObject({ error: { code: 'api.stopping' } });
+  });
+
   it('says when ephd ends what was to be followed', async () => {
     const session = start(['logs', 'shop', '-f']);
     await until(() => ephd.followers.size === 1);
     for (const follower of ephd.followers) follower.end();
     expect(await session.ended).toBe(exitCodes.ok);
     expect(session.stderr.text).toContain('The log ended');
+  });
+});
+
+describe('events --follow', () => {
+  const eventOf = (number: number, message: string): EventView => ({
+    id: String(number).padStart(16, '0'),
+    at: '2026-11-15T09:00:00.000Z',
+    type: 'status.changed',
+    project: 'shop',
+    environment: '0123456789abcdef',
+    message,
+    details: { name: 'shop-serene-ocean-4207' },
+  });
+  const change = (number: number, message: string, changes: Partial<EventView> = {}): StreamItem => ({
+    type: 'event',
+    event: { ...eventOf(number, message), ...changes },
+  });
+  const line = (message: string): string => `2026-11-15T09:00:00Z  shop-serene-ocean-4207  status.changed  ${message}`;
+
+  it('prints past events and goes on after them', async () => {
+    ephd.events = { events: [eventOf(1, 'one'), eventOf(2, 'two')] };
+    const session = start(['events', '--follow', '-n', '2', '--project', 'shop']);
+    await until(() => ephd.followers.size === 1);
+    expect(ephd.requests).toEqual([
+      'GET /api/v1/events?limit=2&project=shop',
+      'GET /api/v1/stream?project=shop&after=0000000000000002',
+    ]);
+    ephd.change({ type: 'status', environment: 'x', name: 'x', project: 'shop', phase: 'Ready', summary: '' });
+    ephd.change(change(3, 'three\x1b[2J'));
+    await until(() => session.stdout.text.includes('three'));
+    session.interrupt();
+    expect(await session.ended).toBe(exitCodes.ok);
+    expect(session.stdout.text.split('\n')).toEqual([line('one'), line('two'), line('three\\x1b[2J'), '']);
+    expect(session.stderr.text).toBe('');
+  });
+
+  it('prints only what matches, as JSON lines for programs', async () => {
+    const args = ['events', 'shop', '-f', '-n', '0', '--type', 'status.changed', 'ephd.started', '--text', 'NEW', '--json'];
+    const session = start(args);
+    await until(() => ephd.followers.size === 1);
+    expect(ephd.requests.at(-1)).toBe('GET /api/v1/stream?environment=0123456789abcdef');
+    ephd.change(change(1, 'old'));
+    ephd.change(change(2, 'new, of another type', { type: 'environment.wanted' }));
+    ephd.change(change(3, 'new'));
+    await until(() => session.stdout.text.includes('new'));
+    session.interrupt();
+    await session.ended;
+    expect(JSON.parse(session.stdout.text)).toEqual(eventOf(3, 'new'));
+  });
+
+  it('goes on where it was after a loss of the connection, and after a restart of ephd', async () => {
+    const session = start(['events', '-f', '-n', '0']);
+    await until(() => ephd.followers.size === 1);
+    ephd.change(change(7, 'before'));
+    ephd.change({ type: 'event', event: { ...eventOf(0, 'not stored'), id: null } });
+    await until(() => session.stdout.text.includes('not stored'));
+    for (const follower of ephd.followers) follower.destroy();
+    await until(() => ephd.requests.at(-1) === 'GET /api/v1/stream?after=0000000000000007' && ephd.followers.size === 1);
+    expect(session.stderr.text).toMatch(/^The connection to ephd at .* was lost: .*\. Trying again\.\n$/);
+    ephd.change(change(8, 'between'));
+    await until(() => session.stdout.text.includes('between'));
+    ephd.endStreams('api.stopping', 'ephd is stopping');
+    await until(() => session.stderr.text.includes('ephd ended the stream: ephd is stopping. Trying again.'));
+    await ephd.close();
+    ephd = await startFakeEphd(Number(new URL(ephd.address).port));
+    ephd.changes = [{ type: 'history', reachable: false, message: 'the disk is full' }, change(9, 'after')];
+    await until(() => session.stdout.text.includes('after'));
+    expect(ephd.requests).toEqual(['GET /api/v1/stream?after=0000000000000008']);
+    expect(session.stderr.text).toContain('History cannot be read: the disk is full');
+  });
+
+  it('ends with the reason when the caller may not go on', async () => {
+    const session = start(['events', '-f']);
+    await until(() => ephd.followers.size === 1);
+    ephd.endStreams('api.unauthorized', 'the token has expired');
+    expect(await session.ended).toBe(exitCodes.failure);
+    expect(session.stderr.text).toBe('eph: ephd ended the stream: the token has expired.\n');
   });
 });
 

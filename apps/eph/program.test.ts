@@ -137,6 +137,20 @@ describe('events, why, plan, release and open', () => {
     expect((await ask(['events'])).out).toBe('No events yet.\n');
   });
 
+  it('choose among what happened', async () => {
+    const filters = ['--type', 'status.changed', 'environment.wanted', '--text', 'a b'];
+    expect((await ask(['events', '--project', 'shop', '--since', '10m', ...filters])).out).toBe('No event matches.\n');
+    const query = 'type=status.changed&type=environment.wanted&since=2026-11-15T08%3A55%3A00.000Z&text=a+b&limit=50';
+    expect(ephd.requests.at(-1)).toBe(`GET /api/v1/events?${query}&project=shop`);
+    await ask(['events', 'v2', '--since', '2026-01-05T09:00:00+01:00']);
+    expect(ephd.requests.at(-1)).toBe(`GET /api/v1/environments/${other.id}/events?since=2026-01-05T08%3A00%3A00.000Z&limit=50`);
+    for (const since of ['yesterday', '10', '2026'])
+      expect(await ask(['events', '--since', since])).toMatchObject({
+        code: exitCodes.usage,
+        err: expect.stringContaining('10m'),
+      });
+  });
+
   it('say why', async () => {
     ephd.why = ['It is wanted because branch preview/login matches preview/*.', 'It is as it should be.'];
     const { out } = await ask(['why', 'shop-serene-ocean-4207']);

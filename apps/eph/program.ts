@@ -6,6 +6,7 @@ import type { LabelOptions } from './commands/change-labels.ts';
 import type { ExplainOptions } from './commands/config-explain.ts';
 import type { ValidateOptions } from './commands/config-validate.ts';
 import type { DownOptions } from './commands/down.ts';
+import type { EventsOptions } from './commands/events.ts';
 import type { ExecOptions } from './commands/exec.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { ListOptions } from './commands/list.ts';
@@ -135,8 +136,13 @@ class Program {
         this.#finish(async (context) => (await import('./commands/exec.ts')).exec(context, name, command, options)),
       );
     this.#add('events [environment]', 'show past events, newest last')
-      .option('-n, --limit <number>', 'how many events', parseCount, 50)
-      .action((name: string | undefined, options: { readonly limit: number }) =>
+      .option('-f, --follow', 'print new events until Ctrl-C')
+      .option('-n, --limit <number>', 'how many past events', parseCount, 50)
+      .option('--project <name>', 'only of this project')
+      .option('--type <type...>', 'only of these types, for example status.changed')
+      .option('--since <time>', 'only events since, for example 10m or 2026-01-05T09:00:00Z')
+      .option('--text <text>', 'only with this in the message')
+      .action((name: string | undefined, options: EventsOptions) =>
         this.#finish(async (context) => (await import('./commands/events.ts')).events(context, name, options)),
       );
     this.#add('why [environment]', 'explain why it exists, waits or is being removed').action((name: string | undefined) =>

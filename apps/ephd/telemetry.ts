@@ -54,6 +54,7 @@ export const createMetrics = (
   count('eph_leading', '1 if this ephd reconciles', () => (engine() === undefined ? 0 : 1));
   count('eph_event_log_buffered', 'Events not stored yet', () => events.health().buffered);
   count('eph_event_log_lost', 'Events that could not be stored', () => events.health().lost);
+  count('eph_event_log_lost_audit', 'Audit events that could not be stored', () => events.health().lostAudit);
   count(
     'eph_held_deletions',
     'Removals held until an operator releases them',

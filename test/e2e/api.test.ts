@@ -155,6 +155,7 @@ describe('the API', () => {
       'eph_actions_total',
       'eph_errors_total',
       'eph_event_log_lost',
+      'eph_event_log_lost_audit',
       'eph_environments',
     ])
       expect(body).toContain(`# TYPE ${family} `);

@@ -24,7 +24,7 @@ export const logs = async (context: Context, name: string | undefined, options: 
     if (json) await out.jsonLine(line);
     else await out.write(`${render(line)}\n`);
   }
-  if (follow && !signal.aborted) await err.lines(['The log ended: the environment is gone, or ephd is stopping.']);
+  if (follow && !signal.aborted) await err.lines(['The log ended: the environment is gone.']);
 };
 
 /** Into a pipe the lines go as the service wrote them; a terminal would obey what is in them. */

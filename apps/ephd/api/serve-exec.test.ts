@@ -48,7 +48,7 @@ const start = async (): Promise<Started> => {
     if (command[0] === 'refused-early') throw new EphError('api.forbidden', 'you may not');
     requireUpgrade(c.env);
     const terminal = c.req.query('terminal') && { type: 'xterm', columns: 80, rows: 24 };
-    const use = new LongUse(routes.exec, caller, undefined, { watch }, never);
+    const use = new LongUse(routes.exec, caller, undefined, { access: { watch }, projects: new Map(), closing: never });
     return serveExec(c.env, use, async () => {
       if (command[0] === 'refused-late') throw new EphError('isolation.missing', 'there is no sandbox');
       const session = await startFakeSession({ command, signal: use.signal, ...(terminal && { terminal }) }, never);

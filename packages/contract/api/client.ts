@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { parseJson } from '../parse-json.ts';
 import { readEventStream } from './event-stream.ts';
 import { type Problem, problemSchema } from './problem.ts';
@@ -35,6 +35,19 @@ export class ApiRefusal extends Error {
     this.problem = problem;
   }
 }
+
+/** ephd ended a stream before its time. */
+export class StreamEnd extends Error {
+  readonly code: string;
+
+  constructor({ code, message }: z.output<typeof streamEndSchema>) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The data of the event `end`, the last one of a stream that ephd ends before its time. */
+const streamEndSchema = z.object({ code: z.string(), message: z.string() });
 
 /** What answered is not an ephd that this client understands. */
 export class ApiMisunderstanding extends Error {
@@ -106,7 +119,9 @@ async function* follow(
   try {
     const reply = await send(route, input, transport, 'text/event-stream');
     if (route.answer.type !== 'stream' || !reply.contentType.startsWith('text/event-stream')) throw notEphd(reply);
-    for await (const data of readEventStream(reply.chunks())) yield parse(data, route.answer.schema, reply);
+    for await (const { name, data } of readEventStream(reply.chunks()))
+      if (name === '') yield parse(data, route.answer.schema, reply);
+      else if (name === 'end') throw new StreamEnd(parse(data, streamEndSchema, reply));
   } catch (error) {
     if (input.signal?.aborted !== true) throw translate(error);
   }
@@ -139,7 +154,7 @@ const encodeBody = (shape: NonNullable<Route['body']>, body: unknown): NonNullab
     ? { type: shape.contentType, bytes: body as Uint8Array }
     : { type: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(body)) };
 
-const parse = (text: string, schema: z.ZodType, reply: Reply): unknown => {
+const parse = <T>(text: string, schema: z.ZodType<T>, reply: Reply): T => {
   const { data, error } = schema.safeParse(parseJson(text));
   if (data !== undefined) return data;
   const issue = error?.issues[0];

@@ -2,7 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readEventStream } from './event-stream.ts';
 
-const read = async (chunks: readonly string[]): Promise<string[]> => Array.fromAsync(readEventStream(toAsync(chunks)));
+const readEvents = (chunks: readonly string[]) => Array.fromAsync(readEventStream(toAsync(chunks)));
+
+const read = async (chunks: readonly string[]): Promise<string[]> => (await readEvents(chunks)).map(({ data }) => data);
 
 async function* toAsync(chunks: readonly string[]): AsyncGenerator<string> {
   yield* chunks;
@@ -12,6 +14,14 @@ describe('a stream of server-sent events', () => {
   it('gives the data of each event and leaves comments and other fields out', async () => {
     const stream = ': hello\n\nevent: log\nid: 1\ndata: one\n\ndata:two\ndata: lines\n\n:\n\n';
     expect(await read([stream])).toStrictEqual(['one', 'two\nlines']);
+  });
+
+  it('gives the name of each event', async () => {
+    expect(await readEvents(['data: one\n\nevent: end\ndata: two\n\nevent:without data\n\ndata: three\n\n'])).toStrictEqual([
+      { name: '', data: 'one' },
+      { name: 'end', data: 'two' },
+      { name: '', data: 'three' },
+    ]);
   });
 
   it('does not care where the network cuts it or how lines end', async () => {

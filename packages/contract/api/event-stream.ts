@@ -1,7 +1,15 @@
 const longestEvent = 4 * 1024 * 1024;
 
-export async function* readEventStream(chunks: AsyncIterable<unknown>): AsyncGenerator<string> {
+export interface ServerSentEvent {
+  /** Empty where it has none. */
+  readonly name: string;
+  readonly data: string;
+}
+
+/** Leaves out comments, and what is without data. */
+export async function* readEventStream(chunks: AsyncIterable<unknown>): AsyncGenerator<ServerSentEvent, void> {
   let rest = '';
+  let name = '';
   let data: string[] = [];
   for await (const chunk of chunks) {
     // A carriage return at the very end may be the first half of a line break.
@@ -10,9 +18,13 @@ export async function* readEventStream(chunks: AsyncIterable<unknown>): AsyncGen
     if (rest.length > longestEvent) throw new Error('an event is longer than 4 MiB');
     for (const line of lines) {
       if (line === '') {
-        if (data.length > 0) yield data.join('\n');
+        if (data.length > 0) yield { name, data: data.join('\n') };
+        name = '';
         data = [];
-      } else if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+      } else if (line.startsWith('data:')) data.push(valueOf(line));
+      else if (line.startsWith('event:')) name = valueOf(line);
     }
   }
 }
+
+const valueOf = (line: string): string => line.slice(line.indexOf(':') + 1).replace(/^ /, '');
