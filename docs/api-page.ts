@@ -7,7 +7,7 @@ Everything that \`eph\` does, it does with this API. \`GET /openapi.json\` descr
 all answers. How to get in is in [ephd](ephd.md#api).
 
 - \`{id}\` is the id, the name or the alias of an environment.
-- Streams are server-sent events, one JSON value each.
+- Streams are server-sent events, one JSON value each. [Streams](ephd.md#streams) says how they resume and end.
 - Errors are \`application/problem+json\`: \`code\` is stable, \`detail\` is for people, \`hint\` says what to do, and
   \`requestId\` is in the log of ephd.
 `;

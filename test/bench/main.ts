@@ -9,6 +9,7 @@ import { measureGithubIdle, measureGroupIdle } from './forge-idle.ts';
 import { measureForgeMinute } from './forge-minute.ts';
 import { measureGateway } from './gateway.ts';
 import { measureLabelToComment, measureLabelToCommentUntuned } from './label-to-comment.ts';
+import { measureLogFollowers } from './log-followers.ts';
 import { measurePass } from './pass.ts';
 import { measurePrepare } from './prepare.ts';
 import { measurePushToPage } from './push-to-page.ts';
@@ -27,6 +28,7 @@ const measurements: readonly Measurement[] = [
     measure: measurePass,
   },
   { title: 'a thousand environments', figures: ['memory-per-environment', 'restart-recovery'], measure: measureThousand },
+  { title: 'a thousand followers of one log', figures: ['log-followers'], measure: measureLogFollowers },
   { title: 'from push to page', figures: ['push-to-page'], measure: () => measurePushToPage('push-to-page') },
   asOrdinaryUser({
     title: 'from push to page in a sandbox, with limits',

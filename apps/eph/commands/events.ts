@@ -6,13 +6,11 @@ import { exitCodes } from '../exit-codes.ts';
 import { formatTime } from '../figures.ts';
 import { findEnvironment, listEnvironments } from '../find-environment.ts';
 import { type Cell, renderTable } from '../table.ts';
+import type { EventChoice } from './follow-events.ts';
 
-export interface EventsOptions {
+export interface EventsOptions extends EventChoice {
   readonly limit: number;
-  readonly project?: string;
-  readonly type?: readonly string[];
   readonly since?: string;
-  readonly text?: string;
   readonly follow?: boolean;
 }
 

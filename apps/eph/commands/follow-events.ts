@@ -5,17 +5,22 @@ import type { Context } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { formatTime } from '../figures.ts';
 import { safeLine, safeLines } from '../safe-text.ts';
-import type { EventsOptions } from './events.ts';
 
 const retryMs = 1_000;
 
 type StreamedEvent = Extract<StreamItem, { readonly type: 'event' }>['event'];
 
+export interface EventChoice {
+  readonly project?: string;
+  readonly type?: readonly string[];
+  readonly text?: string;
+}
+
 /** Prints these events and what follows them until Ctrl-C. After a loss of the connection it goes on where it was. */
 export const followEvents = async (
   context: Context,
   environment: string | undefined,
-  { project, type, text = '' }: EventsOptions,
+  { project, type, text = '' }: EventChoice,
   past: readonly EventView[],
 ): Promise<void> => {
   const { client, out, err, json } = context;

@@ -241,8 +241,8 @@ const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | 
     case 'none':
       return c.body(null, 204);
     case 'stream':
-      if (use === undefined) throw new Error('a stream is for callers who are known');
-      return serveStream(c, answer as AsyncIterable<unknown>, use, c.env?.outgoing, options);
+      if (use === undefined || c.env.outgoing === undefined) throw new Error('a stream needs a caller and a connection');
+      return serveStream(c, answer as AsyncIterable<unknown>, use, c.env.outgoing, options);
     case 'exec':
       throw new EphError('internal', 'exec has no answer');
   }

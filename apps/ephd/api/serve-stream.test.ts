@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { EphError, routes, silentLog } from '@eph/contract';
 import { ManualClock } from '@eph/engine/time/clock.fake';
 import { type HttpBindings, serve } from '@hono/node-server';
@@ -124,6 +126,27 @@ it('releases everything when the client leaves', async () => {
   answer.socket.destroy();
   await expect.poll(() => uses[0]?.signal.aborted).toBe(true);
   expect(clock.pending).toBe(0);
+});
+
+it('keeps nothing of what it has sent', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const count = 30_000;
+  const log = { sent: 0 };
+  async function* lines(signal: AbortSignal): AsyncGenerator {
+    for (; log.sent < count; log.sent += 1) yield await Promise.resolve({ at: log.sent });
+    yield* nothing(signal);
+  }
+  const { ask } = await start(lines);
+  const measure = (): number => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = measure();
+  ask().resume();
+  await expect.poll(() => log.sent).toBe(count);
+  // A promise for each of them would be three times as much.
+  expect(measure() - before).toBeLessThan(1024 * 1024);
 });
 
 /** As fast as it is read. */

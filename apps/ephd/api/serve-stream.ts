@@ -1,4 +1,3 @@
-import type { UnderlyingSource } from 'node:stream/web';
 import { EphError, type Log, toFailure } from '@eph/contract';
 import type { Cancel, Clock } from '@eph/engine/time/clock';
 import type { HttpBindings } from '@hono/node-server';
@@ -10,123 +9,132 @@ const heartbeatMs = 15_000;
 /** How long a reader may leave what it was sent unread. */
 const patienceMs = 30_000;
 
-const heartbeat = ':\n\n';
-
 export interface StreamOptions {
   readonly clock: Clock;
   readonly log: Log;
 }
 
-const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
+type Outgoing = HttpBindings['outgoing'];
+
+const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'transfer-encoding': 'chunked' };
 
 /**
- * Sends items as server-sent events, each when the reader has taken the one before it. A stream that ephd ends has a last
- * event named `end`, which says why. One that ends by itself, such as a log that is not followed, has none.
+ * Sends items as server-sent events. A stream that ephd ends has a last event named `end`, which says why. One that ends by
+ * itself, such as a log that is not followed, has none.
  */
 export const serveStream = (
   c: Context,
   items: AsyncIterable<unknown>,
   use: LongUse,
-  outgoing: HttpBindings['outgoing'] | undefined,
+  outgoing: Outgoing,
   { clock, log }: StreamOptions,
 ): Response => {
-  const source = new EventSource(items, use, clock, {
-    failed: (reason) => log.warn({ path: c.req.path, reason }, 'a stream failed'),
-    disconnect: () => outgoing?.destroy(),
-  });
-  outgoing?.once('close', () => source.close());
-  // Without a queue, `pull` is called only for a reader that has taken everything.
-  return c.body(new ReadableStream(source, { highWaterMark: 0 }), 200, headers);
+  const failed = (reason: string): void => log.warn({ path: c.req.path, reason }, 'a stream failed');
+  const sender = new EventSender(items, use, outgoing, clock, failed);
+  // The server keeps a promise for each chunk of a body until the body ends, so items go past it. It sends the head before it
+  // asks for the body, and closes the response after it.
+  const body = new ReadableStream(
+    {
+      async pull(controller) {
+        await sender.run();
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return c.body(body, 200, headers);
 };
 
-interface Connection {
-  readonly failed: (reason: string) => void;
-  readonly disconnect: () => void;
-}
-
-class EventSource implements UnderlyingSource<Uint8Array> {
+class EventSender {
   readonly #items: AsyncIterator<unknown>;
   readonly #use: LongUse;
+  readonly #outgoing: Outgoing;
   readonly #clock: Clock;
-  readonly #connection: Connection;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  readonly #failed: (reason: string) => void;
+  readonly #ended = Promise.withResolvers<void>();
+  #isOpen = true;
   /** Of the next heartbeat while there is nothing to send, else of the end of a reader that does not read. */
   #cancelTimer: Cancel = () => undefined;
 
-  constructor(items: AsyncIterable<unknown>, use: LongUse, clock: Clock, connection: Connection) {
+  constructor(items: AsyncIterable<unknown>, use: LongUse, outgoing: Outgoing, clock: Clock, failed: (reason: string) => void) {
     this.#items = items[Symbol.asyncIterator]();
     this.#use = use;
+    this.#outgoing = outgoing;
     this.#clock = clock;
-    this.#connection = connection;
+    this.#failed = failed;
+    if (outgoing.destroyed) this.#close();
+    else outgoing.once('close', () => this.#close());
   }
 
-  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    this.#controller = controller;
+  /** Until everything is sent, or the stream is ended. */
+  run(): Promise<void> {
     const { signal } = this.#use;
     const end = (): void => this.#end(signal.reason);
-    if (signal.aborted) return end();
-    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
     this.#send(': connected\n\n');
+    void this.#sendItems();
+    return this.#ended.promise;
   }
 
-  async pull(): Promise<void> {
-    this.#beat();
+  async #sendItems(): Promise<void> {
     try {
-      const next = await this.#items.next();
-      if (next.done === true) return this.#end(undefined);
-      this.#send(encodeItem(next.value));
-      this.#setTimer(patienceMs, () => this.#end(new EphError('api.too_slow', tooSlow)));
+      while (this.#isOpen) {
+        this.#beat();
+        const next = await this.#items.next();
+        if (next.done === true) return this.#end();
+        if (!this.#send(encodeItem(next.value))) await this.#drained();
+      }
     } catch (error) {
       this.#end(error);
     }
   }
 
-  cancel(): void {
-    this.close();
+  /** False if the reader should read first. */
+  #send(text: string): boolean {
+    return this.#isOpen ? this.#outgoing.write(text) : true;
   }
 
-  /** Nobody reads any more. */
-  close(): void {
-    this.#controller = undefined;
-    this.#cancelTimer();
-    this.#release();
+  #drained(): Promise<void> {
+    this.#setTimer(patienceMs, () => this.#end(new EphError('api.too_slow', tooSlow)));
+    return new Promise((resolve) => this.#outgoing.once('drain', resolve));
   }
 
   #beat(): void {
     this.#setTimer(heartbeatMs, () => {
-      if (this.#controller?.desiredSize === 0) this.#send(heartbeat);
+      this.#send(':\n\n');
       this.#beat();
     });
   }
 
-  #send(text: string): void {
-    this.#controller?.enqueue(Buffer.from(text));
-  }
-
-  #end(reason: unknown): void {
-    const controller = this.#controller;
-    if (controller === undefined) return;
+  #end(reason?: unknown): void {
+    if (!this.#isOpen) return;
     if (reason !== undefined) {
       const { code, message } = toFailure(reason);
-      if (code === 'internal') this.#connection.failed(message);
+      if (code === 'internal') this.#failed(message);
       this.#send(`event: end\ndata: ${JSON.stringify({ code, message })}\n\n`);
     }
-    this.#controller = undefined;
-    controller.close();
     // What is left is sent if the reader takes it soon.
+    this.#setTimer(patienceMs, () => this.#outgoing.destroy());
+    this.#release();
+  }
+
+  /** Nobody reads any more. */
+  #close(): void {
     this.#cancelTimer();
-    this.#cancelTimer = this.#clock.after(patienceMs, this.#connection.disconnect);
     this.#release();
   }
 
   #release(): void {
+    this.#isOpen = false;
     this.#use[Symbol.dispose]();
     // Why it could not end concerns nobody.
     void this.#items.return?.()?.catch(() => undefined);
+    this.#ended.resolve();
   }
 
   #setTimer(ms: number, callback: () => void): void {
-    if (this.#controller === undefined) return;
+    if (!this.#isOpen) return;
     this.#cancelTimer();
     this.#cancelTimer = this.#clock.after(ms, callback);
   }

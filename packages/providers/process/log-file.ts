@@ -132,6 +132,11 @@ export class LogFile {
     return this.#times.read(from, this.#second);
   }
 
+  /** Cheap, since every follower asks ten times a second. */
+  isAtEnd(offset: number, cuts: number): boolean {
+    return cuts === this.#cuts && sizeOf(this.path) === offset;
+  }
+
   /** Where a reader that stood at `offset` before the file was cut `cuts` times goes on: in `log.1` if `older` is a number. */
   locate(
     offset: number,
@@ -164,6 +169,7 @@ export class LogReader {
 
   /** The next lines; none when there is nothing new. */
   read(): readonly TimedLine[] {
+    if (this.#file.isAtEnd(this.#offset, this.#cuts)) return [];
     const { older, offset, cuts, missed } = this.#file.locate(this.#offset, this.#cuts);
     this.#cuts = cuts;
     const bytes = readRange(this.#file.path, offset, offset + chunkBytes);
