@@ -25,7 +25,6 @@ const refused: readonly RouteName[] = [
   'resumeEnvironment',
   'releaseEnvironment',
   'scaleEnvironment',
-  'followChanges',
 ];
 
 describeWith(schemathesis, 'the API against its description', () => {
@@ -123,11 +122,6 @@ describeWith(schemathesis, 'the API against its description', () => {
     expect(succeeded(findings).filter((name) => forbidden.includes(name))).toEqual([]);
   });
 
-  it('answers somebody who is not signed in as it says', { timeout: 200_000 }, async () => {
-    const findings = await check({ examples: 2, perSecond: 9 });
-    expect(succeeded(findings).toSorted()).toEqual(['readHealth', 'readReadiness']);
-  });
-
   it('ends a token as it says', { timeout: 100_000 }, async () => {
     const token = await createToken('developer', 'write');
     const { statuses } = await check({ token, examples: 10, only: ['endSession'], without: [] });
@@ -149,5 +143,11 @@ describeWith(schemathesis, 'the API against its description', () => {
       expect(Object.keys(described.paths['/api/v1/environments/{id}/exec']?.get.responses ?? {})).toContain(String(status));
       expect(problemSchema.parse(JSON.parse(body)).status).toBe(status);
     }
+  });
+
+  // The last one: from then on, ephd answers 429 to refused requests of this address.
+  it('answers somebody who is not signed in as it says', { timeout: 200_000 }, async () => {
+    const findings = await check({ examples: 2, perSecond: 9 });
+    expect(succeeded(findings).toSorted()).toEqual(['readHealth', 'readReadiness']);
   });
 });

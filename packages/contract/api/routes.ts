@@ -275,7 +275,6 @@ export const routes = {
     summary: 'Streams what happens and what environments are. `Last-Event-ID` resumes it.',
     query: streamQuerySchema,
     answer: stream(streamItemSchema),
-    problems: [501],
   },
   listAudit: {
     method: 'GET',
