@@ -41,6 +41,7 @@ const seams = [
   'source/ref-writer',
   'provider/provider',
   'images/resolver',
+  'images/registry',
   'desired/generator',
   'report/reporter',
   'time/clock',
