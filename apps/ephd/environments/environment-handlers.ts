@@ -93,7 +93,9 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
       if (!engine().release(id)) throw new EphError('api.conflict', `${name} is not held`);
       return undefined;
     },
-    redeployEnvironment: ({ environment: { id }, body }) => ({ components: [...engine().redeploy(id, body.components)] }),
+    async redeployEnvironment({ environment: { id }, body, signal }) {
+      return { components: [...(await engine().redeploy(id, body.components, signal))] };
+    },
     scaleEnvironment({ environment: { name, observed }, body: { component } }) {
       const found = observed?.components.find((one) => one.name === component);
       if (found === undefined) throw new EphError('api.not_found', `${name} has no component ${JSON.stringify(component)}`);

@@ -206,10 +206,11 @@ export const routes = {
     path: '/api/v1/environments/{id}/redeploy',
     permission: 'environments.change',
     target: 'environment',
-    summary: 'Removes components, one after the other, and makes them again. What failed before is tried again.',
+    summary: 'Removes components one by one and makes them again. What would not be made again now is not removed.',
     body: { type: 'json', schema: redeploySchema },
     audit: 'change',
     answer: accepted(redeployAnswerSchema),
+    slow: true,
   },
   scaleEnvironment: {
     method: 'PUT',

@@ -3,6 +3,7 @@ import {
   type EnvironmentId,
   EphError,
   type Event,
+  type Policy,
   type ProjectId,
   type ProviderName,
   projectId,
@@ -85,6 +86,8 @@ export class EngineHarness {
   baseBranches: readonly string[] = [];
   readonly answers: CommandAnswer[] = [];
   variables: ServerVariables = {};
+  /** Of ephd's file. */
+  policy: Policy | undefined;
   forgeOptions: FakeForgeOptions = {};
   providerOptions: Partial<FakeProviderOptions> = {};
   /** Providers that do not answer. */
@@ -108,7 +111,7 @@ export class EngineHarness {
     this.provider = providers[0] ?? this.#createProvider({ name: 'process', type: 'process' });
     this.engine = new Engine({
       projects: this.configure(new Map(projects.map((id) => [id, this.forge]))),
-      configuration: new Configuration({ documents: [] }),
+      configuration: new Configuration({ documents: [], policy: this.policy }),
       providers: this.providers,
       retired: new Set(this.retired.map(({ name }) => providerName(name))),
       sections: [...shippedSections, extrasSection],

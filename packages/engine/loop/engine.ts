@@ -168,8 +168,12 @@ export class Engine {
   }
 
   /** Somebody asks to remove components and make them again. Returns which. */
-  redeploy(id: EnvironmentId, names: readonly string[] | undefined): readonly ComponentName[] {
-    const components = requestRedeploy(this.#loop, id, names);
+  async redeploy(
+    id: EnvironmentId,
+    names: readonly string[] | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly ComponentName[]> {
+    const components = await requestRedeploy(this.#loop, id, names, signal);
     this.#wake(environmentKey(id));
     return components;
   }

@@ -9,7 +9,7 @@ import type { Loop } from './loop.ts';
 import { findFreeName } from './names.ts';
 import { failuresOf, type Outcome, observedOutcome, unreadable, withBlockers } from './outcome.ts';
 import type { EnvironmentRecord } from './record.ts';
-import { planRedeploy, withoutRemoved } from './redeploy.ts';
+import { continueRedeploy, noteRemoved } from './redeploy.ts';
 import { removeEnvironment, writeHold } from './removal.ts';
 
 /**
@@ -42,13 +42,12 @@ export const reconcile = async (loop: Loop, record: EnvironmentRecord, signal: A
   }
 
   show(loop, record, reading, draft);
-  const again = planRedeploy(record, reading.observed, draft.actions);
-  const actions = await withoutDoubtfulRemovals(loop, record, again === undefined ? draft.actions : [again], signal);
+  const removal = await continueRedeploy(loop, record, request, reading, draft, signal);
+  const actions = await withoutDoubtfulRemovals(loop, record, removal === undefined ? draft.actions : [removal], signal);
   const unheld = reading.observed?.held === true ? await writeHold(loop, reading.observed, false, signal) : [];
   const results = await apply({ ...draft, actions, providers: context.providers }, signal);
   if (signal.aborted) return { state: 'superseded', results };
-  if (again !== undefined && record.redeploy !== undefined && results.some(({ state }) => state === 'done'))
-    loop.records.update(record, { redeploy: withoutRemoved(record.redeploy, again.component) });
+  if (removal !== undefined && results.some(({ state }) => state === 'done')) noteRemoved(loop, record, removal);
   if (results.length === 0 && reading.observed?.held !== true) return outcome;
 
   const after = await loop.observer.environment(record.id, signal);

@@ -49,12 +49,20 @@ export interface EnvironmentRecord {
   readonly lifetime: { readonly of: string; readonly expiry: Expiry | undefined } | undefined;
   /** Why it goes, if Git does not say it: it expired. */
   readonly endedBecause: string | undefined;
-  /** Somebody asked for these to be removed and made again; each waits until the one before it is ready. Lost with ephd. */
-  readonly redeploy: { readonly left: readonly ComponentName[]; readonly last?: ComponentName } | undefined;
+  /** Somebody asked for components to be removed and made again. Lost with ephd. */
+  readonly redeploy: Redeploy | undefined;
   /** The triggers known last: once it is gone, they say how to bring it back. */
   readonly triggers: readonly Trigger[];
   /** The commit of the last report; the report of its removal goes there too. */
   readonly reportedCommit: CommitSha | undefined;
+}
+
+export interface Redeploy {
+  /** All that it is about: to ask for them once more changes nothing until it has ended. */
+  readonly asked: readonly ComponentName[];
+  readonly left: readonly ComponentName[];
+  /** Removed last; the next one waits until it no longer starts. */
+  readonly last?: ComponentName;
 }
 
 export type NewRecord = Pick<EnvironmentRecord, 'id' | 'project' | 'ref' | 'name' | 'decision' | 'source' | 'head' | 'observed'>;

@@ -1,60 +1,162 @@
-import { EphError, type Event } from '@eph/contract';
+import { EphError, type Event, type SourceRef } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { branch, EngineHarness, twoServices } from './engine-harness.fake.ts';
+import { branch, EngineHarness, oneService, twoServices } from './engine-harness.fake.ts';
+import type { EnvironmentRecord } from './record.ts';
 
 const settle = 60;
+const never = new AbortController().signal;
 
-const start = async (): Promise<EngineHarness> => {
+const start = async (spec = twoServices): Promise<EngineHarness> => {
   const harness = new EngineHarness().start();
-  harness.push('preview/login', twoServices);
+  harness.push('preview/login', spec);
   await harness.live(settle);
   expect(harness.only().status?.phase).toBe('Ready');
   return harness;
 };
 
+const byLabel = (spec: string, more = ''): string =>
+  spec.replace('process:', `triggers: [{ type: pr_label, labels: [preview]${more} }]\nprocess:`);
+
+const startPullRequest = async (spec: string): Promise<{ readonly harness: EngineHarness; readonly ref: SourceRef }> => {
+  const harness = new EngineHarness().start();
+  harness.push('main', byLabel(spec));
+  const commit = harness.push('work', byLabel(spec, ', wait_for_checks: [build]'));
+  harness.repository.pullRequests.setCheck(commit, { name: 'build', state: 'success' });
+  const ref = harness.repository.pullRequests.open({ head: 'work', labels: ['preview'] });
+  await harness.live(settle);
+  expect(harness.only().status?.phase).toBe('Ready');
+  return { harness, ref };
+};
+
+const redeploy = (harness: EngineHarness, names?: readonly string[], { id }: Pick<EnvironmentRecord, 'id'> = harness.only()) =>
+  harness.engine.redeploy(id, names, never);
+
 const changes = (events: readonly Event[]): readonly string[] =>
-  events.flatMap(({ type, message }) => (type.startsWith('component.') ? [`${type} ${message}`] : []));
+  events.flatMap(({ type, message }) => (type.startsWith('component.') ? [message] : []));
+
+const brief = (events: readonly Event[]): readonly string[] => changes(events).map((line) => line.replace(/:.*/, ''));
 
 describe('a request to make components again', () => {
   it('removes and makes them one after the other, users first', async () => {
     const harness = await start();
     const { id, name } = harness.only();
     const before = harness.events.length;
-    expect(harness.engine.redeploy(id, undefined)).toEqual(['api', 'web']);
+    expect(await redeploy(harness)).toEqual(['api', 'web']);
     await harness.live(settle);
-    expect(changes(harness.events.slice(before)).map((line) => line.replace(/:.*/, ''))).toEqual([
-      'component.removed destroy web',
-      'component.applied create web',
-      'component.removed destroy api',
-      'component.applied create api',
-    ]);
+    expect(brief(harness.events.slice(before))).toEqual(['destroy web', 'create web', 'destroy api', 'create api']);
     expect(harness.only()).toMatchObject({ id, name, status: { phase: 'Ready' }, redeploy: undefined });
   });
 
   it('is about those that are named', async () => {
     const harness = await start();
-    const { id } = harness.only();
     const before = harness.events.length;
-    expect(harness.engine.redeploy(id, ['api'])).toEqual(['api']);
+    expect(await redeploy(harness, ['api'])).toEqual(['api']);
     await harness.live(settle);
     expect(changes(harness.events.slice(before))).toEqual([
-      'component.removed destroy api: somebody asked to make it again',
-      'component.applied create api: api does not exist yet',
+      'destroy api: somebody asked to make it again',
+      'create api: api does not exist yet',
     ]);
   });
 
   it('names a component that does not exist in its refusal', async () => {
     const harness = await start();
-    const { id } = harness.only();
-    expect(() => harness.engine.redeploy(id, ['db'])).toThrow(EphError);
-    expect(() => harness.engine.redeploy(id, ['db'])).toThrow('has no component "db"; it has: api, web');
+    await expect(redeploy(harness, ['db'])).rejects.toThrow(EphError);
+    await expect(redeploy(harness, ['db'])).rejects.toThrow('has no component "db"; it has: api, web');
   });
+});
 
-  it('is refused for an environment that goes', async () => {
+/** The request is refused with this reason, and nothing is removed, not even later. */
+const expectRefusal = async (harness: EngineHarness, because: string, record = harness.only()): Promise<void> => {
+  const before = harness.running();
+  const { remove } = harness.provider.calls;
+  await expect(redeploy(harness, undefined, record)).rejects.toMatchObject({
+    code: 'api.conflict',
+    message: expect.stringContaining(because),
+  });
+  await harness.live(settle);
+  expect(harness.running()).toEqual(before);
+  expect(harness.provider.calls.remove).toBe(remove);
+};
+
+describe('what could not be made again is not removed', () => {
+  it('while an environment goes', async () => {
     const harness = await start();
-    const { id } = harness.only();
+    const record = harness.only();
     harness.repository.delete(branch('preview/login'));
     await harness.live(settle);
-    expect(() => harness.engine.redeploy(id, undefined)).toThrow('nothing that could be made again');
+    await expectRefusal(harness, 'nothing of it is removed', record);
+  });
+
+  it('while a label pauses it', async () => {
+    const { harness, ref } = await startPullRequest(twoServices);
+    harness.repository.pullRequests.label(ref, 'preview:pause');
+    await harness.live(settle);
+    await expectRefusal(harness, 'a label asks to leave it as it is');
+  });
+
+  it('while eph.yaml cannot be understood and the version before keeps serving', async () => {
+    const harness = await start();
+    harness.push('preview/login', 'version: [');
+    await harness.live(settle);
+    await expectRefusal(harness, 'eph.yaml');
+  });
+
+  it('where eph.yaml is gone', async () => {
+    const harness = await start();
+    harness.repository.push(branch('preview/login'), {});
+    await harness.live(settle);
+    await expectRefusal(harness, 'there is no eph.yaml');
+  });
+
+  it('where its checks have failed since', async () => {
+    const { harness, ref } = await startPullRequest(oneService);
+    const { commit } = harness.repository.pullRequests.find(ref);
+    harness.repository.pullRequests.setCheck(commit, { name: 'build', state: 'failure' });
+    await expectRefusal(harness, 'check build failed');
+  });
+
+  it('where there is room for fewer by now', async () => {
+    const harness = await start(oneService);
+    harness.push('preview/other');
+    await harness.live(settle);
+    harness.policy = { limits: { environments: { per_project: 1 } }, setBy: 'ephd.yaml', commit: null, placeOf: () => undefined };
+    await harness.restart();
+    await harness.live(settle);
+    await expectRefusal(harness, 'environments.per_project', harness.record('preview/login'));
+  });
+
+  it('where it refers to an environment that is gone', async () => {
+    const harness = await start(oneService);
+    const { id, name } = harness.only();
+    harness.ownerOf = (label) => (label === name ? id : undefined);
+    harness.push('preview/user', oneService.replace('run web', `run web, env: { API: "${name}::outputs/web/url" }`));
+    await harness.live(settle);
+    expect(harness.record('preview/user').status?.phase).toBe('Ready');
+    harness.repository.delete(branch('preview/login'));
+    await harness.live(settle);
+    await expectRefusal(harness, name, harness.record('preview/user'));
+  });
+
+  it('where its provider does not answer', async () => {
+    const harness = await start();
+    harness.away.add('process');
+    await expectRefusal(harness, 'process does not answer');
+  });
+
+  it('once the request is under way: what is left of it waits', async () => {
+    const { harness, ref } = await startPullRequest(twoServices);
+    await redeploy(harness);
+    await harness.engine.idle();
+    harness.repository.pullRequests.label(ref, 'preview:pause');
+    await harness.live(settle);
+    const before = harness.events.length;
+    expect(harness.only()).toMatchObject({
+      status: { summary: 'a label asks to leave it as it is' },
+      redeploy: { left: ['api'] },
+    });
+    harness.repository.pullRequests.unlabel(ref, 'preview:pause');
+    await harness.live(settle);
+    expect(brief(harness.events.slice(before)).slice(-2)).toEqual(['destroy api', 'create api']);
+    expect(harness.only()).toMatchObject({ status: { phase: 'Ready' }, redeploy: undefined });
   });
 });
