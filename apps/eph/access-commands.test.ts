@@ -36,7 +36,7 @@ describe('tokens', () => {
   it('are listed without themselves', async () => {
     const { out } = await ask(['tokens', 'list']);
     expect(out).toMatch(new RegExp(`^${id}  ${person}  read +shop +2026-11-15T09:00:00Z  2026-12-15T09:00:00Z  valid$`, 'm'));
-    ephd.access.tokens = { tokens: [] };
+    ephd.access.tokens = { tokens: [], next: null };
     expect((await ask(['tokens', 'list'])).out).toBe('History remembers no tokens.\n');
   });
 

@@ -75,7 +75,7 @@ export const createFakeAccess = (): FakeAccess => ({
     faults: [],
   },
   newToken: { ...token, token: 'eph_a.b.c' },
-  tokens: { tokens: [{ ...token, state: 'valid' }] },
+  tokens: { tokens: [{ ...token, state: 'valid' }], next: null },
   revocation: { missing: null },
   audit: [],
   bodies: [],

@@ -4,6 +4,7 @@ import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { formatTime } from '../figures.ts';
+import { readPages } from '../read-pages.ts';
 import { safeLine } from '../safe-text.ts';
 import { renderTable, shrinking } from '../table.ts';
 
@@ -34,8 +35,11 @@ export const createToken = async ({ client, print, err }: Context, options: Toke
 const columns = ['ID', shrinking('PERSON'), 'SCOPE', shrinking('PROJECTS'), 'CREATED', 'EXPIRES', 'STATE'];
 
 export const listTokens = async ({ client, out, print }: Context): Promise<void> => {
-  const answer = await client.listTokens();
-  const rows = answer.tokens.map(({ id, person, scope, projects, createdAt, expiresAt, state }) => [
+  const tokens = await readPages(async (after) => {
+    const { tokens: items, next } = await client.listTokens({ query: { limit: 1000, after } });
+    return { items, next };
+  });
+  const rows = tokens.map(({ id, person, scope, projects, createdAt, expiresAt, state }) => [
     id,
     person,
     scope,
@@ -44,7 +48,7 @@ export const listTokens = async ({ client, out, print }: Context): Promise<void>
     formatTime(expiresAt),
     { text: state, style: state === 'valid' ? 'good' : 'faint' } as const,
   ]);
-  await print(answer, () => (rows.length === 0 ? ['History remembers no tokens.'] : renderTable(out, columns, rows)));
+  await print({ tokens }, () => (rows.length === 0 ? ['History remembers no tokens.'] : renderTable(out, columns, rows)));
 };
 
 export const revokeTokens = async (

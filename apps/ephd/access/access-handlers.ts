@@ -6,8 +6,6 @@ import {
   parsePerson,
   printPerson,
   type RevocationView,
-  routes,
-  scopes,
   tokenId,
 } from '@eph/contract';
 import type { RevocationAnswer } from '@eph/engine/access/revocations';
@@ -16,6 +14,7 @@ import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import { findProject, type ProjectIds } from '../api/find-project.ts';
 import type { Caller, Handlers } from '../api/handlers.ts';
 import type { Access } from './access.ts';
+import { describeMade, listMade } from './made-tokens.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface AccessHandlersOptions {
@@ -93,30 +92,14 @@ export const createAccessHandlers = (options: AccessHandlersOptions): Handlers<A
         throw new EphError('api.conflict', 'the token in the file of ephd cannot be revoked; it ends when ephd stops');
       return revoked(await access.revocations.revokeToken(token.id, token.expiresAt));
     },
-    async listTokens() {
-      const made = await events.read({ types: ['audit.changed'], text: `POST ${tokensPath}: done`, limit: 1_000 });
-      const tokens = made.toReversed().flatMap(({ at, details }) => {
-        const { madeId: id, madeFor: person, madeScope, madeProjects, madeUntil: expiresAt } = details;
-        const scope = scopes.find((one) => one === madeScope);
-        if (typeof id !== 'string' || typeof person !== 'string' || typeof expiresAt !== 'string' || !scope) return [];
-        const projects = typeof madeProjects === 'string' ? madeProjects.split(' ') : null;
-        const isRevoked = access.revocations.isRevoked({ id, issuedAt: Date.parse(at) }, readPerson(person));
-        const state = isRevoked ? 'revoked' : Date.parse(expiresAt) <= now() ? 'expired' : 'valid';
-        return [{ id, person, scope, projects, createdAt: at, expiresAt, state } as const];
-      });
-      return { tokens };
-    },
+    listTokens: ({ query }) => listMade(access.tokens, events, query),
     async createToken({ body: { person, scope, projects: patterns, for: lifetime }, addToAudit }) {
       const lifetimeMs = (parseDuration(lifetime) ?? 0) * 1000;
-      const { text, id, expiresAt } = await access.tokens.mint({
-        person: readPerson(person),
-        scope,
-        projects: patterns,
-        lifetimeMs,
-      });
-      const until = time(expiresAt);
-      addToAudit({ madeId: id, madeFor: person, madeScope: scope, madeProjects: patterns?.join(' ') ?? null, madeUntil: until });
-      return { id, token: text, person, scope, projects: patterns ?? null, createdAt: time(now()), expiresAt: until };
+      const request = { person: readPerson(person), scope, projects: patterns, lifetimeMs };
+      const minted = await access.tokens.mint(request);
+      addToAudit(describeMade(minted, request));
+      const { id, text: token, issuedAt, expiresAt } = minted;
+      return { id, token, person, scope, projects: patterns ?? null, createdAt: time(issuedAt), expiresAt: time(expiresAt) };
     },
     async revokeToken({ path, addToAudit }) {
       const id = tokenId.safeParse(path.token);
@@ -130,8 +113,6 @@ export const createAccessHandlers = (options: AccessHandlersOptions): Handlers<A
     },
   };
 };
-
-const tokensPath = routes.createToken.path;
 
 const revoked = ({ missing }: RevocationAnswer): RevocationView => ({ missing: missing ?? null });
 

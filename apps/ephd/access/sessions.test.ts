@@ -71,6 +71,7 @@ describe('a session', () => {
         scope: 'read',
         projects: [projectId('shop')],
         generation: 'one',
+        after: 0,
         issuedAt: clock.now(),
         expiresAt: clock.now() + hour,
       },

@@ -71,6 +71,7 @@ describe('a token', () => {
         scope: 'write',
         projects: ['shop', 'web-*'],
         generation: expect.any(String),
+        after: 0,
         issuedAt: clock.now(),
         expiresAt: clock.now() + hour,
       },
@@ -82,7 +83,7 @@ describe('a token', () => {
     const [one, other] = await Promise.all([tokens.mint(request), tokens.mint(request)]);
     expect(one.id).not.toBe(other.id);
     const claims = JSON.parse(Buffer.from(one.text.split('.')[1] ?? '', 'base64url').toString()) as object;
-    expect(Object.keys(claims).toSorted()).toEqual(['aud', 'exp', 'gen', 'iat', 'jti', 'scope', 'sub']);
+    expect(Object.keys(claims).toSorted()).toEqual(['after', 'aud', 'exp', 'gen', 'iat', 'jti', 'scope', 'sub']);
   });
 
   it.each<readonly [Partial<TokenRequest>, RegExp]>([
@@ -145,6 +146,20 @@ describe('a token', () => {
     expect(await reasonOf((await tokens.mint(request)).text)).toBe('valid');
   });
 
+  it('ends with all others of its person also if the clock was set back since it was made', async () => {
+    const { tokens, revocations, clock, reasonOf } = await startTokens();
+    clock.jump(120_000);
+    const ahead = await tokens.mint(request);
+    clock.jump(-120_000);
+    await revocations.revokePerson(person);
+    const next = await tokens.mint(request);
+    clock.jump(-60_000);
+    await revocations.revokePerson(person);
+    const last = await tokens.mint(request);
+    clock.advance(240_000);
+    expect(await Promise.all([ahead, next, last].map(({ text }) => reasonOf(text)))).toEqual(['revoked', 'revoked', 'valid']);
+  });
+
   it('ends with the second rotation of keys', async () => {
     const first = newKeys();
     const second = newKeys(first.text);
@@ -201,6 +216,8 @@ describe('a forged token', () => {
     [{ exp: 1 }, 'expired'],
     [{ iat: 1_767_700_000, exp: 1_767_800_000 }, 'not-yet-valid'],
     [{ iat: null }, 'malformed'],
+    [{ after: -1 }, 'malformed'],
+    [{ after: undefined }, 'malformed'],
     [{ gen: 'guessed' }, 'another-generation'],
     [{ gen: undefined }, 'malformed'],
     [{ jti: undefined }, 'malformed'],

@@ -54,10 +54,13 @@ export interface TokenRequest {
   readonly lifetimeMs: number;
 }
 
-export interface MintedToken {
+/** What decides whether a token is valid. */
+type TokenFacts = Pick<Token, 'id' | 'generation' | 'after' | 'issuedAt' | 'expiresAt'>;
+
+export interface MintedToken extends TokenFacts {
   readonly text: string;
-  readonly id: string;
-  readonly expiresAt: number;
+  /** The id of the key that signed it. */
+  readonly key: string;
 }
 
 export interface TokensOptions {
@@ -89,6 +92,7 @@ const claims = z.strictObject({
   projects: z.array(projectPattern).min(1).max(50).optional(),
   jti: tokenId,
   gen: z.string().min(1),
+  after: z.number().nonnegative(),
   iat: seconds,
   exp: seconds,
 });
@@ -140,7 +144,7 @@ export class Tokens {
   }
 
   /** Why a token that was valid is not valid any more; undefined where it is. */
-  check({ person, token }: TokenCaller): Refusal | undefined {
+  check({ person, token }: { readonly person: Person; readonly token: TokenFacts }): Refusal | undefined {
     const { revocations, now } = this.#options;
     if (token.expiresAt <= now()) return refuse('expired');
     if (token.issuedAt > now() + clockToleranceMs) return refuse('not-yet-valid');
@@ -150,6 +154,13 @@ export class Tokens {
     return revocations.isRevoked(token, person) ? refuse('revoked') : undefined;
   }
 
+  /** Why tokens of a key are refused; undefined where they are not. */
+  checkKey(id: string): Refusal | undefined {
+    const { keys } = this.#options;
+    if ('fault' in keys) return { ok: false, reason: 'not-ready', message: keys.fault };
+    return keys.verifying.has(id) ? undefined : refuse('unknown-key');
+  }
+
   async mint({ person, scope, projects, lifetimeMs }: TokenRequest): Promise<MintedToken> {
     const { keys, revocations, now } = this.#options;
     const { state } = revocations;
@@ -157,17 +168,19 @@ export class Tokens {
     if (!state.ready) throw new EphError('store.unreachable', state.message);
     if (!(lifetimeMs > 0 && lifetimeMs <= longestLifetimeMs))
       throw new EphError('api.bad_request', 'a token is valid for at most 365 days');
-    // A revocation of all tokens of the person reaches a minute ahead, for clocks that are ahead.
-    const issuedAt = Math.max(now(), revocations.revokedBefore(person));
+    const issuedAt = now();
     const expiresAt = issuedAt + Math.ceil(lifetimeMs);
     const id = randomBytes(16).toString('base64url');
+    const { generation } = state;
+    const after = revocations.revokedBefore(person);
     const given = claims.safeParse({
       aud: audience,
       sub: printPerson(person),
       scope,
       ...(projects && { projects }),
       jti: id,
-      gen: state.generation,
+      gen: generation,
+      after,
       iat: issuedAt / 1000,
       exp: expiresAt / 1000,
     });
@@ -178,7 +191,7 @@ export class Tokens {
       .sign(keys.signing.key);
     const text = `${tokenPrefix}${signed}`;
     if (text.length > longestText) throw new EphError('api.bad_request', 'the token would be too long; name fewer projects');
-    return { text, id, expiresAt };
+    return { text, key: keys.signing.id, id, generation, after, issuedAt, expiresAt };
   }
 }
 
@@ -208,10 +221,10 @@ const readClaims = (payload: unknown): Verification => {
   const given = claims.safeParse(payload);
   const person = given.success ? parsePerson(given.data.sub) : undefined;
   if (!given.success || person === undefined) return refuse('malformed');
-  const { aud, scope, projects, jti: id, gen: generation } = given.data;
+  const { aud, scope, projects, jti: id, gen: generation, after } = given.data;
   const [issuedAt = 0, expiresAt = 0] = [given.data.iat, given.data.exp].map((time) => Math.round(time * 1000));
   if (aud !== audience) return refuse('wrong-audience');
   if (expiresAt - issuedAt > longestLifetimeMs) return refuse('malformed');
-  const token = { id, scope, projects, generation, issuedAt, expiresAt };
+  const token = { id, scope, projects, generation, after, issuedAt, expiresAt };
   return { ok: true, caller: { kind: 'person', person, groups: [], repository: undefined, token } };
 };

@@ -25,6 +25,7 @@ const start = () => {
       scope: 'read',
       projects: undefined,
       generation: 'g',
+      after: 0,
       issuedAt: clock.now(),
       expiresAt: clock.now() + lifetimeMs,
     },

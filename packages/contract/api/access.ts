@@ -3,6 +3,8 @@ import { type Permission, permissions, scopes } from '../access/permissions.ts';
 import { personText } from '../access/person.ts';
 import { projectPattern } from '../access/project-pattern.ts';
 import { durationText } from '../spec/scalars.ts';
+import { eventIdText } from './history.ts';
+import { whole } from './query-values.ts';
 
 /** Who the caller is for ephd, and what limits them besides the rules. */
 export const accountSchema = z.object({
@@ -62,9 +64,21 @@ const token = z.object({
 export const newTokenSchema = token.extend({ token: z.string() });
 export type NewToken = z.output<typeof newTokenSchema>;
 
+export const tokenQuerySchema = z.strictObject({
+  after: eventIdText.optional().describe('`next` of the page before.'),
+  limit: whole(1, 1000).default(100).describe('At most so many.'),
+});
+
 export const tokenListSchema = z.object({
   /** Those that history remembers, newest first. Tokens are not stored, so one that is not here can still be valid. */
-  tokens: z.array(token.extend({ state: z.enum(['valid', 'expired', 'revoked']) })),
+  tokens: z.array(
+    token.extend({
+      /** `ended`: the key that signed it is not used any more, or the list of revoked tokens was lost. `unknown`: cannot be said now. */
+      state: z.enum(['valid', 'expired', 'revoked', 'ended', 'unknown']),
+    }),
+  ),
+  /** For `after`; null on the last page. */
+  next: z.string().nullable(),
 });
 export type TokenList = z.output<typeof tokenListSchema>;
 

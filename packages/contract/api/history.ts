@@ -4,7 +4,7 @@ import { eventTypes } from '../event.ts';
 import { whole } from './query-values.ts';
 
 const time = z.iso.datetime({ offset: true });
-const eventIdText = z.string().regex(/^[0-9]{16}$/, 'must be the id of an event');
+export const eventIdText = z.string().regex(/^[0-9]{16}$/, 'must be the id of an event');
 
 export const eventSchema = z.object({
   /** Grows in the order in which events become visible. */

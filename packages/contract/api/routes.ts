@@ -10,6 +10,7 @@ import {
   sessionRequestSchema,
   sessionSchema,
   tokenListSchema,
+  tokenQuerySchema,
   tokenRequestSchema,
 } from './access.ts';
 import { configViewSchema, validationSchema } from './config.ts';
@@ -337,7 +338,8 @@ export const routes = {
     path: '/api/v1/tokens',
     permission: 'tokens.manage',
     target: 'server',
-    summary: 'Lists the tokens that history remembers, newest first.',
+    summary: 'Lists the tokens that history remembers, newest first, a page at a time.',
+    query: tokenQuerySchema,
     answer: json(tokenListSchema),
   },
   createToken: {

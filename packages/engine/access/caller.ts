@@ -25,6 +25,8 @@ export interface Token {
   /** Patterns for names of projects; undefined for all that the person has. */
   readonly projects: readonly string[] | undefined;
   readonly generation: string;
+  /** The last revocation of all tokens of the person when it was made, as `Revocation.before`; 0 where there was none. */
+  readonly after: number;
   readonly issuedAt: number;
   readonly expiresAt: number;
 }

@@ -38,6 +38,7 @@ const tokenOf = (limits: Partial<Token>): Token => ({
   scope: 'admin',
   projects: undefined,
   generation: 'g',
+  after: 0,
   issuedAt: 0,
   expiresAt: 1,
   ...limits,

@@ -30,7 +30,10 @@ export interface Revocation {
   readonly kind: 'token' | 'person';
   /** The id of the token, or the person as `<issuer>#<subject>`. */
   readonly subject: string;
-  /** Of a person, the tokens that were issued before this time are revoked. */
+  /**
+   * Of a person, the tokens that carry an earlier one, or none, are revoked. It is about the time of the revocation, and always later
+   * than the one before it: clocks do not decide which tokens it ends.
+   */
   readonly before: number;
   /** After this time, every token it is about has expired. */
   readonly until: number;

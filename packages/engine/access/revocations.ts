@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../time/clock.ts';
 import type { Token } from './caller.ts';
 import { addRevocations, dropExpired, hasAll, keyOf, type RevocationList } from './revocation-list.ts';
 import type { Revocation, RevocationStore, StoredRevocations } from './revocation-store.ts';
-import { clockToleranceMs, longestLifetimeMs, revocationMarginMs } from './token-times.ts';
+import { longestLifetimeMs, revocationMarginMs } from './token-times.ts';
 
 export interface RevocationsOptions {
   readonly file: RevocationStore;
@@ -58,11 +58,11 @@ export class Revocations implements AsyncDisposable {
     return this.#state;
   }
 
-  isRevoked({ id, issuedAt }: Pick<Token, 'id' | 'issuedAt'>, person: Person): boolean {
-    return this.#revoked.has(keyOf({ kind: 'token', subject: id })) || issuedAt < this.revokedBefore(person);
+  isRevoked({ id, after }: Pick<Token, 'id' | 'after'>, person: Person): boolean {
+    return this.#revoked.has(keyOf({ kind: 'token', subject: id })) || after < this.revokedBefore(person);
   }
 
-  /** Tokens of the person that were issued before this time are revoked; 0 where none are. */
+  /** What a token of the person must carry to be valid; 0 where none was revoked. */
   revokedBefore(person: Person): number {
     return this.#revoked.get(keyOf({ kind: 'person', subject: printPerson(person) }))?.before ?? 0;
   }
@@ -83,9 +83,15 @@ export class Revocations implements AsyncDisposable {
   }
 
   /** Ends all tokens of a person that exist now. */
-  revokePerson(person: Person): Promise<RevocationAnswer> {
-    // A machine whose clock is ahead may have issued one that is valid here already.
-    const before = this.#options.clock.now() + clockToleranceMs;
+  async revokePerson(person: Person): Promise<RevocationAnswer> {
+    // Another ephd may have revoked them a moment ago, and may have made one since.
+    const database = this.#database;
+    if (database !== undefined && database.fault === undefined)
+      await this.#inTime(
+        database,
+        this.refresh().then(() => undefined),
+      );
+    const before = Math.max(this.#options.clock.now(), this.revokedBefore(person) + 1);
     const until = before + longestLifetimeMs + revocationMarginMs;
     return this.#revoke({ kind: 'person', subject: printPerson(person), before, until });
   }
