@@ -5,6 +5,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Sessions } from './sessions.ts';
 
 const administrator: Caller = { kind: 'administrator' };
+const ann: Caller = {
+  kind: 'person',
+  person: { issuer: 'https://id.example.com', subject: '1' },
+  groups: [],
+  repository: undefined,
+  token: undefined,
+};
 const hour = 3_600_000;
 
 let clock: ManualClock;
@@ -39,8 +46,14 @@ describe('a link', () => {
 
   it('is worth nothing after so many others', () => {
     const first = createCode();
-    for (let made = 0; made < 1_000; made += 1) createCode();
+    for (let made = 0; made < 100; made += 1) createCode();
     expect(() => sessions.create(first)).toThrow(/used already/);
+  });
+
+  it('counts however many others make', () => {
+    const first = createCode();
+    for (let made = 0; made < 2_000; made += 1) createCode(ann);
+    expect(sessions.create(first).session.caller).toBe(administrator);
   });
 });
 
@@ -62,10 +75,7 @@ describe('a session', () => {
 
   it('ends with the token that made its link', () => {
     const caller: Caller = {
-      kind: 'person',
-      person: { issuer: 'https://id.example.com', subject: '1' },
-      groups: [],
-      repository: undefined,
+      ...ann,
       token: {
         id: 'x'.repeat(22),
         scope: 'read',
@@ -82,12 +92,25 @@ describe('a session', () => {
     expect(sessions.find(token)).toBeUndefined();
   });
 
+  it('has ended where its time is over, though no timer has said so', () => {
+    const { token, session } = sessions.create(createCode());
+    clock.jump(12 * hour);
+    expect(sessions.find(token)).toBeUndefined();
+    expect(session.signal.aborted).toBe(true);
+  });
+
+  it('goes on however many others begin', () => {
+    const { token, session } = sessions.create(createCode());
+    for (let made = 0; made < 2_000; made += 1) sessions.create(createCode(ann));
+    expect(sessions.find(token)).toBe(session);
+  });
+
   it('ends when somebody ends it, when too many follow, and with ephd', () => {
     const all = Array.from({ length: 3 }, () => sessions.create(createCode()));
     const [ended, oldest, last] = all.map(({ session }) => session);
     ended?.[Symbol.dispose]();
     expect(all.map(({ token }) => sessions.find(token) !== undefined)).toEqual([false, true, true]);
-    for (let made = 0; made < 999; made += 1) sessions.create(createCode());
+    for (let made = 0; made < 99; made += 1) sessions.create(createCode());
     expect([oldest?.signal.aborted, last?.signal.aborted]).toEqual([true, false]);
     sessions[Symbol.dispose]();
     expect(last?.signal.aborted).toBe(true);

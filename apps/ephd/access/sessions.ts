@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { EphError } from '@eph/contract';
+import { EphError, printPerson } from '@eph/contract';
 import type { Caller } from '@eph/engine/access/caller';
 import type { Clock } from '@eph/engine/time/clock';
 
@@ -14,8 +14,8 @@ export interface Session extends Disposable {
 const codeMs = 10 * 60_000;
 const sessionMs = 12 * 3_600_000;
 
-/** The oldest makes room: whoever may make one could otherwise fill the memory of ephd. */
-const most = 1_000;
+/** For one person. Their oldest makes room: whoever may make one could otherwise fill the memory of ephd. */
+const most = 100;
 
 const sessionPrefix = 'ephs_';
 
@@ -34,7 +34,7 @@ export class Sessions implements Disposable {
   createLink(caller: Caller, url: string): { readonly code: string; readonly url: string; readonly expiresAt: number } {
     const code = randomBytes(24).toString('base64url');
     const expiresAt = this.#clock.now() + codeMs;
-    makeRoom(this.#codes);
+    makeRoom(this.#codes, caller);
     this.#codes.set(digestOf(code), { caller, expiresAt });
     return { code, url: `${url}/#code=${code}`, expiresAt };
   }
@@ -49,13 +49,17 @@ export class Sessions implements Disposable {
         'the link was used already, or it is older than ten minutes; `eph dashboard` makes another',
       );
     const token = `${sessionPrefix}${randomBytes(32).toString('base64url')}`;
-    for (const oldest of makeRoom(this.#sessions)) oldest[Symbol.dispose]();
+    for (const oldest of makeRoom(this.#sessions, known.caller)) oldest[Symbol.dispose]();
     const session = this.#begin(digestOf(token), known.caller);
     return { token, session };
   }
 
   find(token: string): Session | undefined {
-    return token.startsWith(sessionPrefix) ? this.#sessions.get(digestOf(token)) : undefined;
+    const session = token.startsWith(sessionPrefix) ? this.#sessions.get(digestOf(token)) : undefined;
+    if (session === undefined || session.expiresAt > this.#clock.now()) return session;
+    // Timers do not count the time for which a machine sleeps.
+    session[Symbol.dispose]();
+    return undefined;
   }
 
   [Symbol.dispose](): void {
@@ -81,9 +85,12 @@ export class Sessions implements Disposable {
 
 const digestOf = (text: string): string => hash('sha256', text, 'base64');
 
-const makeRoom = <T>(all: Map<string, T>): readonly T[] => {
-  const [oldest] = all;
-  if (oldest === undefined || all.size < most) return [];
+const makeRoom = <T extends { readonly caller: Caller }>(all: Map<string, T>, caller: Caller): readonly T[] => {
+  const own = [...all].filter(([, one]) => ownerOf(one.caller) === ownerOf(caller));
+  const [oldest] = own;
+  if (oldest === undefined || own.length < most) return [];
   all.delete(oldest[0]);
   return [oldest[1]];
 };
+
+const ownerOf = (caller: Caller): string => (caller.kind === 'person' ? printPerson(caller.person) : caller.kind);
