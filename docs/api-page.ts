@@ -16,13 +16,13 @@ all answers. How to get in is in [ephd](ephd.md#api).
 export const renderApiPage = (): string => [introduction, ...Object.values<Route>(routes).map(renderRoute)].join('\n');
 
 const renderRoute = (route: Route): string => {
-  const { method, path, summary, permission, query } = route;
+  const { method, path, summary, permission, target, query } = route;
   const parameters = Object.entries(query?.shape ?? {}).map(([name, schema]) => `- \`${name}\`: ${describe(schema)}`);
   const role = permission === null ? null : permissions[permission].role;
   const who =
     permission === null
       ? 'Needs no token.'
-      : `Needs \`${permission}\`: ${role === null ? 'everybody with a token' : `role ${role}`}.`;
+      : `Needs \`${permission}\`: ${role === null ? 'everybody with a token' : `role ${role}${target === 'all' ? ' in every project' : ''}`}.`;
   const list = parameters.length === 0 ? '' : `\n${parameters.join('\n')}\n`;
   return `## \`${method} ${path}\`\n\n${summary}\n\n${who}\n${list}`;
 };

@@ -281,6 +281,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
         events: store.events,
         providers,
         budgets: () => forges.budgets(),
+        projects: projects.all,
         registry: metrics.registry,
         version: ephd.version,
       }),

@@ -15,7 +15,11 @@ import { SampleRepository } from './sample-repository.ts';
 /** What a route takes, written by hand: this table is the specification, and the routes are compared with it. */
 type Need =
   | 'nothing'
-  | { readonly role: Role | 'anyone'; readonly scope: Scope; readonly about: 'environment' | 'project' | 'each' | 'server' };
+  | {
+      readonly role: Role | 'anyone';
+      readonly scope: Scope;
+      readonly about: 'environment' | 'project' | 'each' | 'all' | 'server';
+    };
 
 const need = (role: Role | 'anyone', scope: Scope, about: Exclude<Need, string>['about']): Need => ({ role, scope, about });
 const sees = need('viewer', 'read', 'environment');
@@ -68,7 +72,7 @@ const needs: Readonly<Record<RouteName, Need>> = {
   readServer: lists,
   readHealth: 'nothing',
   readReadiness: 'nothing',
-  readMetrics: lists,
+  readMetrics: need('viewer', 'read', 'all'),
   wake: need('viewer', 'wake', 'each'),
   readSpecSchema: isMe,
   readOpenApi: isMe,
@@ -128,6 +132,8 @@ const expectedStatus = (kind: Kind | 'refused', what: Need): number => {
     if (!isVisible) return 404;
   }
   if (about === 'server' && role !== 'anyone' && kind.isNarrow === true) return 403;
+  // All others have their role in project `shop` alone.
+  if (about === 'all' && (kind.role !== 'admin' || kind.isNarrow === true)) return 403;
   return isInScope && hasRole ? 400 : 403;
 };
 
@@ -207,6 +213,7 @@ beforeAll(async () => {
     { who: { person: `${issuer}#denied` }, role: 'admin' },
     { who: { person: `${issuer}#denied` }, deny: true },
     { who: { person: `${issuer}#teller` }, role: 'operator', projects: ['bank'] },
+    { who: { person: `${issuer}#monitor` }, role: 'viewer' },
   ];
   const projects = [
     { name: 'shop', location: harness.repository.path, trusted: true },
@@ -293,6 +300,15 @@ describe('what somebody may not see', () => {
     }
     const { body } = await ask('GET', '/api/v1/environments', token);
     expect(body).toContain(bank.name);
+  });
+
+  it('is in no metrics: they are for those who see every project', async () => {
+    expect(await ask('GET', '/metrics', await authorization())).toMatchObject({
+      status: 403,
+      body: expect.stringContaining('this is about all projects together and needs the role viewer in each of them'),
+    });
+    const metrics = await ask('GET', '/metrics', `Bearer ${(await mint('monitor', 'read')).token}`);
+    expect(metrics).toMatchObject({ status: 200, body: expect.stringContaining('eph_environments{phase="Ready"} 2') });
   });
 
   it('is not suggested, and cannot be told from what does not exist', async () => {

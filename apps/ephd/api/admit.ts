@@ -40,8 +40,11 @@ export const admit = (
 ): void => {
   if (permission === null) return;
   const rights = access.of(identity);
-  if (target !== 'each' && rights.may(permission, project)) return;
-  const decision = target === 'each' ? rights.decideAny(permission, projects.keys()) : rights.decide(permission, project);
+  const isOfMany = target === 'each' || target === 'all';
+  if (!isOfMany && rights.may(permission, project)) return;
+  const decision = isOfMany
+    ? rights[target === 'each' ? 'decideAny' : 'decideAll'](permission, projects.keys())
+    : rights.decide(permission, project);
   if (!decision.allowed) throw refused(permission, decision);
 };
 

@@ -3,7 +3,8 @@ import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { Provider } from '@eph/engine/provider/provider';
 import type { Registry } from 'prom-client';
-import type { Caller, Handlers } from '../api/handlers.ts';
+import type { Handlers } from '../api/handlers.ts';
+import type { ConfiguredForge } from '../config.ts';
 import type { Leadership } from '../leadership.ts';
 
 export interface HealthOptions {
@@ -12,6 +13,7 @@ export interface HealthOptions {
   readonly events: EventLog;
   readonly providers: ReadonlyMap<ProviderName, Provider>;
   readonly budgets: () => ServerView['budgets'];
+  readonly projects: ReadonlyMap<ProjectId, { readonly forge: Pick<ConfiguredForge, 'name'> | undefined }>;
   readonly registry: Registry;
   readonly version: string;
 }
@@ -22,6 +24,7 @@ export const createHealthHandlers = ({
   events,
   providers,
   budgets,
+  projects,
   registry,
   version,
 }: HealthOptions): Handlers<'readHealth' | 'readReadiness' | 'readServer' | 'readVersion' | 'readMetrics'> => {
@@ -42,26 +45,35 @@ export const createHealthHandlers = ({
       if (waitsFor() !== null) throw new EphError('api.starting', 'ephd is not ready yet');
       return { status: 'ready' };
     },
-    readServer: ({ caller }) => ({
-      version,
-      leadership: leadership.state,
-      waitsFor: waitsFor(engine(), (id) => caller.may('environments.read', id)),
-      history: events.health(),
-      isolation: Object.fromEntries(Array.from(providers, ([name, { isolation }]) => [name, isolation])),
-      away: Object.fromEntries(Array.from(engine()?.away() ?? [], ([name, failure]) => [name, toFault(failure)])),
-      budgets: budgets(),
-      faults: faultsOf(engine(), caller),
-    }),
+    readServer({ caller }) {
+      const isVisible = (id: ProjectId): boolean => caller.may('environments.read', id);
+      const hidden = [...projects].filter(([id]) => !isVisible(id));
+      // Its message may name environments of any project.
+      const viewAway = hidden.length === 0 ? toFault : withoutMessage;
+      return {
+        version,
+        leadership: leadership.state,
+        waitsFor: waitsFor(engine(), isVisible),
+        history: events.health(),
+        isolation: Object.fromEntries(Array.from(providers, ([name, { isolation }]) => [name, isolation])),
+        away: Object.fromEntries(Array.from(engine()?.away() ?? [], ([name, failure]) => [name, viewAway(failure)])),
+        // Accounts are those of repositories, and what is left depends on all of them.
+        budgets: budgets().filter(({ forge: name }) => !hidden.some(([, { forge }]) => forge?.name === name)),
+        faults: faultsOf(engine(), isVisible),
+      };
+    },
     readVersion: () => ({ version }),
     readMetrics: () => registry.metrics(),
   };
 };
 
-const faultsOf = (engine: Engine | undefined, caller: Caller): ServerView['faults'] =>
+const faultsOf = (engine: Engine | undefined, isVisible: (id: ProjectId) => boolean): ServerView['faults'] =>
   Object.fromEntries(
     [...(engine?.projects() ?? [])].flatMap(([id, { faults }]) =>
-      faults.length === 0 || !caller.may('environments.read', id) ? [] : [[id, faults.map(toFault)]],
+      faults.length === 0 || !isVisible(id) ? [] : [[id, faults.map(toFault)]],
     ),
   );
+
+const withoutMessage = ({ code }: Failure): ServerView['away'][string] => ({ code, message: 'not all of it could be read' });
 
 const toFault = ({ code, message }: Failure): ServerView['faults'][string][number] => ({ code, message });

@@ -18,7 +18,7 @@ export const permissions = {
   'hooks.wake': { role: 'viewer', scope: 'wake' },
   /** Lists, status, events, why, plan, sources and the stream. */
   'environments.read': { role: 'viewer', scope: 'read' },
-  /** Metrics and capabilities: the role in any project is enough. */
+  /** Capabilities, where the role in any project is enough, and metrics, which take it in every project. */
   'server.read': { role: 'viewer', scope: 'read' },
   'logs.read': { role: 'developer', scope: 'read' },
   'values.read': { role: 'developer', scope: 'read' },

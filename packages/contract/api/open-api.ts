@@ -34,7 +34,7 @@ const describeRoute = (name: string, route: Route): ZodOpenApiOperationObject =>
   return {
     operationId: name,
     summary,
-    ...(permission === null ? { security: [] } : { description: describePermission(permission) }),
+    ...(permission === null ? { security: [] } : { description: describePermission(permission, route.target) }),
     requestParams: {
       ...(names.length > 0 && { path: z.object(Object.fromEntries(names.map((one) => [one, pathValues[one] ?? anyName]))) }),
       ...(query && { query }),
@@ -90,9 +90,10 @@ const problemsOf = ({ permission, target, body, audit, slow, problems = [] }: Ro
   ...problems,
 ];
 
-const describePermission = (permission: keyof typeof permissions): string => {
+const describePermission = (permission: keyof typeof permissions, target: Route['target']): string => {
   const { role, scope } = permissions[permission];
-  return `Takes \`${permission}\`: ${role === null ? 'everybody who is signed in' : `role ${role}`}, with a token of scope ${scope}.`;
+  const who = role === null ? 'everybody who is signed in' : `role ${role}${target === 'all' ? ' in every project' : ''}`;
+  return `Takes \`${permission}\`: ${who}, with a token of scope ${scope}.`;
 };
 
 const describeAnswer = (

@@ -9,9 +9,10 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
  * - `environment`: the one that `{id}` names, by id, name or alias.
  * - `project`: the one that `{project}` names.
  * - `each`: of many projects, the answer holds those that the caller may see. At least one of them is needed.
+ * - `all`: the answer does not tell one project from another, so the permission is needed in each of them.
  * - `server`: ephd itself. Of the roles, only admin counts for it.
  */
-export type Target = 'environment' | 'project' | 'each' | 'server';
+export type Target = 'environment' | 'project' | 'each' | 'all' | 'server';
 
 export type AnswerShape =
   | { readonly type: 'json'; readonly status: 200 | 201 | 202; readonly schema: z.ZodType }

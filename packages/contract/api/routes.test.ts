@@ -32,7 +32,7 @@ describe('every route', () => {
   });
 
   it('names what its target is about', () => {
-    const places = { environment: '/environments/{id}', project: '/projects/{project}', each: '', server: '' };
+    const places = { environment: '/environments/{id}', project: '/projects/{project}', each: '', all: '', server: '' };
     expect(all.filter(([, { path, target }]) => !path.includes(places[target])).map(([name]) => name)).toEqual([]);
   });
 });

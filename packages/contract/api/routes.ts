@@ -476,8 +476,8 @@ export const routes = {
     method: 'GET',
     path: '/metrics',
     permission: 'server.read',
-    target: 'each',
-    summary: 'Metrics for Prometheus.',
+    target: 'all',
+    summary: 'Metrics for Prometheus. They are about all projects together.',
     answer: { type: 'text', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
   },
   wake: {

@@ -188,6 +188,32 @@ describe('a permission in any project', () => {
   });
 });
 
+describe('a permission in all projects', () => {
+  const all = (caller: Caller, rules: RuleSet, projects: readonly ProjectId[] = [shop, bank]) =>
+    new CallerAccess(caller, rules, labelsOf).decideAll('server.read', projects);
+
+  it('needs each of them, and does not name one that is missing', () => {
+    expect(all(ann, setOf(rule({ role: 'viewer', projects: ['bank'] })))).toEqual({
+      allowed: false,
+      because: 'this is about all projects together and needs the role viewer in each of them',
+    });
+    expect(all(ann, setOf(rule({ role: 'viewer' }))).allowed).toBe(true);
+    expect(all(ann, setOf(rule({ role: 'viewer' }), rule({ labels: ['payments'] }))).allowed).toBe(false);
+    expect(all({ kind: 'administrator' }, setOf()).allowed).toBe(true);
+  });
+
+  it('needs the role admin where there are none', () => {
+    expect(all(ann, setOf(rule({ role: 'viewer' })), []).allowed).toBe(false);
+    expect(all(ann, setOf(rule({ role: 'admin' })), []).allowed).toBe(true);
+  });
+
+  it('is limited by the token', () => {
+    const rules = setOf(rule({ role: 'admin' }));
+    expect(all(withToken({ projects: ['shop'] }), rules).allowed).toBe(false);
+    expect(all(withToken({ scope: 'wake' }), rules).because).toContain('the scope wake');
+  });
+});
+
 describe('a decision', () => {
   const first = rule({ role: 'viewer' });
   const denial = rule({ projects: ['bank'] });

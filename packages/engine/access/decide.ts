@@ -94,6 +94,18 @@ export class CallerAccess {
     };
   }
 
+  /** Whether the permission holds in every one of these projects; where there are none, on the server. */
+  decideAll(permission: Permission, projects: Iterable<ProjectId>): Decision {
+    const all = [...projects];
+    const [first] = all;
+    const onServer = this.#verdict(permission, this.#server);
+    if (onServer === 'unknown' || onServer === 'scope') return this.decide(permission);
+    if (all.every((project) => this.may(permission, project))) return this.decide(permission, first);
+    const role = permissions[permission].role ?? 'viewer';
+    // A sentence with the name of a project would say that it exists.
+    return { allowed: false, because: `this is about all projects together and needs the role ${role} in each of them` };
+  }
+
   #standing(project: ProjectId | undefined): Standing {
     if (project === undefined) return this.#server;
     const labels = this.#labelsOf(project);
