@@ -151,13 +151,20 @@ const tokens = new Map<string, string | undefined>();
 let addresses = 0;
 
 /** Each from an address of its own: those that are refused too often have to wait. */
-const ask = (method: string, path: string, token: string | undefined, body = ''): Promise<Reply> =>
+const ask = (
+  method: string,
+  path: string,
+  token: string | undefined,
+  body = '',
+  more: Readonly<Record<string, string>> = {},
+): Promise<Reply> =>
   new Promise((resolve, reject) => {
     addresses += 1;
     const localAddress = `127.9.${addresses >> 8}.${addresses & 255}`;
     const headers = {
       ...(token !== undefined && { authorization: token }),
       ...(body !== '' && { 'content-type': 'application/json' }),
+      ...more,
     };
     request({ host: '127.0.0.1', port: harness.apiPort, localAddress, method, path, headers }, (reply) => {
       let text = '';
@@ -300,6 +307,16 @@ describe('what somebody may not see', () => {
     }
     const { body } = await ask('GET', '/api/v1/environments', token);
     expect(body).toContain(bank.name);
+  });
+
+  it('is not answered by the tag of somebody who sees it', async () => {
+    for (const path of ['/api/v1/environments', '/api/v1/projects']) {
+      const { headers, body } = await admin('GET', path);
+      const known = headers.etag ?? '';
+      const other = await ask('GET', path, await authorization(), '', { 'if-none-match': known });
+      expect([other.status, known === '', other.headers.etag === known]).toEqual([200, false, false]);
+      expect([body.includes('shop'), other.body.includes('shop'), other.body.includes('bank')]).toEqual([true, false, true]);
+    }
   });
 
   it('is in no metrics: they are for those who see every project', async () => {

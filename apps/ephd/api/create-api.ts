@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { BlockList } from 'node:net';
 import {
   EphError,
@@ -25,6 +25,7 @@ import { type Attempt, type AuditOptions, recordAttempt } from './audit.ts';
 import { authenticate, RefusedToken } from './authenticate.ts';
 import { findClientAddress } from './client-address.ts';
 import type { Connections } from './connections.ts';
+import { computeEtag, isKnown } from './etag.ts';
 import type { Call, Caller, Handlers } from './handlers.ts';
 import { LongUse } from './long-use.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
@@ -251,10 +252,10 @@ const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | 
 /** The answer depends on what the caller may see, and so does its tag. */
 const sendTagged = (c: Context<Served>, answer: unknown): Response => {
   const body = JSON.stringify(answer);
-  const etag = `"${hash('sha1', body, 'base64url')}"`;
+  const etag = computeEtag(body);
   c.header('vary', 'authorization', { append: true });
   const headers = { etag, 'cache-control': 'private, no-cache' };
-  if (c.req.header('if-none-match') === etag) return c.body(null, 304, headers);
+  if (isKnown(etag, c.req.header('if-none-match'))) return c.body(null, 304, headers);
   return c.body(body, 200, { ...headers, 'content-type': 'application/json' });
 };
 

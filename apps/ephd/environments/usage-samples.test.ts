@@ -8,8 +8,11 @@ const id = environmentId('0'.repeat(16));
 const start = () => {
   const clock = new ManualClock();
   let readings = 0;
+  const faults: Error[] = [];
   const samples = new UsageSamples(clock, () => {
     readings += 1;
+    const fault = faults.pop();
+    if (fault !== undefined) return Promise.reject(fault);
     return Promise.resolve({ at: new Date(clock.now()).toISOString(), components: [] });
   });
   const live = async (seconds: number): Promise<void> => {
@@ -18,7 +21,7 @@ const start = () => {
       for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
     }
   };
-  return { clock, samples, live, readings: () => readings };
+  return { clock, samples, live, faults, readings: () => readings };
 };
 
 describe('what an environment uses', () => {
@@ -39,6 +42,25 @@ describe('what an environment uses', () => {
     await live(60);
     expect(readings()).toBe(before);
     expect(await samples.ask(id)).toHaveLength(1);
+  });
+
+  it('is measured from the first reading on that works', async () => {
+    const { samples, live, faults } = start();
+    faults.push(new Error('the provider does not answer'));
+    await expect(samples.ask(id)).rejects.toThrow('does not answer');
+    await live(20);
+    expect(await samples.ask(id)).toHaveLength(1);
+    await live(20);
+    expect(await samples.ask(id)).toHaveLength(6);
+  });
+
+  it('is measured once for all who ask at the same time', async () => {
+    const { clock, samples, live } = start();
+    const answers = await Promise.all([samples.ask(id), samples.ask(id)]);
+    expect(answers.every((answer) => answer.length > 0)).toBe(true);
+    expect(clock.pending).toBe(1);
+    await live(5);
+    expect(await samples.ask(id)).toHaveLength(3);
   });
 
   it('is kept for sixty samples', async () => {

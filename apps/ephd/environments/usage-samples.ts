@@ -26,15 +26,14 @@ export class UsageSamples {
   /** Oldest first; the last is from now. */
   async ask(id: EnvironmentId): Promise<readonly UsageSample[]> {
     const known = this.#series.get(id);
-    const series = known ?? { samples: [], askedAt: 0 };
-    series.askedAt = this.#clock.now();
-    this.#series.set(id, series);
+    if (known !== undefined) known.askedAt = this.#clock.now();
     const sample = await this.#read(id);
-    if (known === undefined) {
-      series.samples = [sample];
-      this.#goOn(id, series);
-    }
-    return known === undefined ? series.samples : [...series.samples, sample];
+    const series = this.#series.get(id);
+    if (series !== undefined) return [...series.samples, sample];
+    const begun = { samples: [sample], askedAt: this.#clock.now() };
+    this.#series.set(id, begun);
+    this.#goOn(id, begun);
+    return begun.samples;
   }
 
   #goOn(id: EnvironmentId, series: Series): void {
