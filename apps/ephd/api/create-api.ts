@@ -31,7 +31,7 @@ import { LongUse } from './long-use.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
 import { parseBody, parseQuery } from './parse-call.ts';
 import { describeProblem } from './problems.ts';
-import type { Quota, RateLimits } from './rate-limits.ts';
+import { costOf, type Quota, type RateLimits } from './rate-limits.ts';
 import { requireUpgrade, serveExec } from './serve-exec.ts';
 import { serveStream } from './serve-stream.ts';
 
@@ -133,8 +133,8 @@ const identify = async (c: Context<Served>, options: ApiOptions): Promise<Caller
 };
 
 const countRequest = (c: Context<Served>, { limits }: ApiOptions): void => {
-  const { caller, address } = c.get('attempt');
-  const { retryAfterMs } = show(c, limits.take('requests', caller, address));
+  const { caller, address, route } = c.get('attempt');
+  const { retryAfterMs } = show(c, limits.take('requests', caller, address, route && costOf(route)));
   if (retryAfterMs === undefined) return;
   const who = caller === undefined ? 'this address' : 'this token';
   throw new EphError('api.too_many', `${who} has sent too many requests`, { retryAfterMs });

@@ -4,4 +4,4 @@ export const computeEtag = (body: string): string => `"${hash('sha1', body, 'bas
 
 /** Whether a client has this already, by its `If-None-Match`. Weak tags count, since RFC 9110 compares without strength there. */
 export const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
-  ifNoneMatch?.trim() === '*' || (ifNoneMatch?.match(/"[^"]*"/g) ?? []).includes(etag);
+  ifNoneMatch?.trim() === '*' || ifNoneMatch?.match(/"[^"]*"/g)?.includes(etag) === true;

@@ -1,7 +1,8 @@
+import { routes } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { administrator } from './authenticate.ts';
 import type { Caller } from './handlers.ts';
-import { RateLimits } from './rate-limits.ts';
+import { costOf, RateLimits } from './rate-limits.ts';
 
 const may = (): boolean => true;
 const admin: Caller = { identity: administrator, how: 'file', session: undefined, may };
@@ -25,6 +26,18 @@ describe('rate limits', () => {
     expect(count(10, take)).toBe(0);
     now += 60_000;
     expect(count(3_000, take)).toBe(2_000);
+  });
+
+  it('let 100 requests through at once that read Git, and five a second from then on', () => {
+    const limits = create();
+    const take = () => limits.take('requests', admin, '::1', costOf(routes.readPlan));
+    expect(count(200, take)).toBe(100);
+    expect(take().retryAfterMs).toBeCloseTo(200);
+    now += 1_000;
+    expect(count(200, take)).toBe(5);
+    now += 10_000;
+    expect(count(200, () => limits.take('requests', admin, '::1', costOf(routes.listEnvironments)))).toBe(200);
+    expect(count(200, take)).toBe(40);
   });
 
   it('let 200 refusals of one address through at once and 20 a minute from then on', () => {

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import type { Route } from '@eph/contract';
 import { type Rate, TokenBucket } from '@eph/engine/time/token-bucket';
 import type { Caller } from './handlers.ts';
 
@@ -10,6 +11,9 @@ const rates = {
   requests: { perSecond: 100, burst: 2_000 },
   refusals: { perSecond: 1 / 3, burst: 200 },
 } as const satisfies Readonly<Record<string, Rate>>;
+
+/** What a request counts for. One that reads Git or providers before it answers costs them more than ephd itself. */
+export const costOf = ({ slow }: Route): number => (slow === true ? 20 : 1);
 
 const mostKeys = 10_000;
 
@@ -37,14 +41,14 @@ export class RateLimits {
     this.#now = now;
   }
 
-  take(limit: keyof typeof rates, caller: Caller | undefined, address: string): Quota {
+  take(limit: keyof typeof rates, caller: Caller | undefined, address: string, cost = 1): Quota {
     const bucket = this.#find(limit, caller === undefined ? `address ${networkOf(address)}` : keyOf(caller));
     const { perSecond, burst } = bucket.rate;
-    const isWithin = bucket.left >= 1;
-    if (isWithin) bucket.take();
+    const isWithin = bucket.left >= cost;
+    if (isWithin) bucket.take(cost);
     const remaining = bucket.left;
     return {
-      retryAfterMs: isWithin ? undefined : ((1 - remaining) / perSecond) * 1_000,
+      retryAfterMs: isWithin ? undefined : ((cost - remaining) / perSecond) * 1_000,
       headers: {
         'ratelimit-policy': policy,
         ratelimit: `"${limit}";r=${Math.floor(remaining)};t=${Math.ceil((burst - remaining) / perSecond)}`,

@@ -26,9 +26,9 @@ export class TokenBucket {
     return this.#left;
   }
 
-  /** Takes one, on credit if there is none. Returns how many seconds pass until it is there. */
-  take(): number {
-    this.#left = this.left - 1;
+  /** Takes so many, on credit if they are not there. Returns how many seconds pass until they are. */
+  take(count = 1): number {
+    this.#left = this.left - count;
     return Math.max(0, -this.#left / this.rate.perSecond);
   }
 }
