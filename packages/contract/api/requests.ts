@@ -39,7 +39,7 @@ export const scaleSchema = z.strictObject({
 });
 
 export const redeploySchema = z.strictObject({
-  /** Only these components; all without it. */
+  /** Only these components; without it, all that hold no data. */
   components: z.array(z.string().min(1).max(63)).min(1).max(100).optional(),
 });
 

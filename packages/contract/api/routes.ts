@@ -207,7 +207,8 @@ export const routes = {
     path: '/api/v1/environments/{id}/redeploy',
     permission: 'environments.change',
     target: 'environment',
-    summary: 'Removes components one by one and makes them again. What would not be made again now is not removed.',
+    summary:
+      'Removes components one by one and makes them again; what holds data, only if it is named. Refused where it could not.',
     body: { type: 'json', schema: redeploySchema },
     audit: 'change',
     answer: accepted(redeployAnswerSchema),

@@ -55,7 +55,7 @@ const deployment = {
 
 export const componentKinds = {
   Deployment: deployment,
-  Database: { name: 'Database', schema: databaseValues },
+  Database: { name: 'Database', schema: databaseValues, holdsData: true },
   Network: { name: 'Network', schema: networkValues },
 } as const satisfies { readonly [name: string]: ComponentKind };
 export type DeploymentValues = z.output<typeof deploymentValues>;

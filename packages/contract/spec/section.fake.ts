@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { section } from './section.ts';
+import { type ComponentKind, section } from './section.ts';
 
-const extra = z.strictObject({ env: z.record(z.string(), z.string()).optional() });
+const extra = z.strictObject({ env: z.record(z.string(), z.string()).optional(), data: z.literal(true).optional() });
+const kindOf = ({ data }: z.output<typeof extra>): ComponentKind =>
+  data === true ? { name: 'Chest', holdsData: true } : { name: 'Toy' };
 
 /** A section beside those that ship: a provider of type `toy` makes its components, in every environment that names some. */
 export const extrasSection = section({
@@ -11,5 +13,5 @@ export const extrasSection = section({
   verbatim: ['*.env'],
   provider: 'toy',
   components: (extras) =>
-    Object.entries(extras).map(([name, { env = {} }]) => ({ name, kind: { name: 'Toy' }, values: { env }, path: [name] })),
+    Object.entries(extras).map(([name, one]) => ({ name, kind: kindOf(one), values: { env: one.env ?? {} }, path: [name] })),
 });

@@ -50,6 +50,8 @@ export interface ComponentKind {
   readonly schema?: z.ZodType;
   /** The bottom layer. */
   readonly builtIn?: JsonMap;
+  /** What it was given is lost when it is removed: nobody removes it to make it again without naming it. */
+  readonly holdsData?: true;
   /** It takes `environment.env` and `environment.resources`. */
   readonly common?: true;
   /** Keys of which only one can hold, by the map they are in: that of the highest layer. */

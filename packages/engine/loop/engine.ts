@@ -167,7 +167,7 @@ export class Engine {
     return result !== undefined;
   }
 
-  /** Somebody asks to remove components and make them again. Returns which. */
+  /** Somebody asks to remove components and make them again; without names, all that hold no data. Returns which. */
   async redeploy(
     id: EnvironmentId,
     names: readonly string[] | undefined,

@@ -58,6 +58,36 @@ describe('a request to make components again', () => {
     ]);
   });
 
+  it('leaves what holds data alone unless it is named', async () => {
+    const harness = new EngineHarness();
+    harness.configured = [...harness.configured, { name: 'toy', type: 'toy' }];
+    harness.start();
+    harness.push('preview/login', `${oneService}extras: { db: { data: true }, cache: {} }\n`);
+    await harness.live(settle);
+    const before = harness.events.length;
+    expect((await redeploy(harness)).toSorted()).toEqual(['cache', 'web']);
+    await harness.live(settle);
+    expect(brief(harness.events.slice(before)).filter((line) => line.startsWith('destroy'))).toEqual(
+      expect.arrayContaining(['destroy web', 'destroy cache']),
+    );
+    expect(brief(harness.events.slice(before))).not.toContain('destroy db');
+    expect(await redeploy(harness, ['db'])).toEqual(['db']);
+    await harness.live(settle);
+    expect(brief(harness.events).slice(-2)).toEqual(['destroy db', 'create db']);
+  });
+
+  it('is refused where all that there is holds data', async () => {
+    const harness = new EngineHarness();
+    harness.configured = [...harness.configured, { name: 'toy', type: 'toy' }];
+    harness.behaviourOf = () => 'never ready';
+    harness.start();
+    const waiting = oneService.replace('run web', 'run web, env: { DB: outputs/db/url }');
+    harness.push('preview/login', `${waiting}extras: { db: { data: true } }\n`);
+    await harness.live(settle);
+    await expect(redeploy(harness)).rejects.toThrow('all of it holds data; name what to make again');
+    expect(await redeploy(harness, ['db'])).toEqual(['db']);
+  });
+
   it('names a component that does not exist in its refusal', async () => {
     const harness = await start();
     await expect(redeploy(harness, ['db'])).rejects.toThrow(EphError);

@@ -1,4 +1,5 @@
 import { type Action, type ComponentName, type EnvironmentId, EphError } from '@eph/contract';
+import { type Decision, soundSpecOf } from '../desired/decisions.ts';
 import { planDestroy } from '../plan/diff.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import { type Draft, draftEnvironment, type Request } from './draft.ts';
@@ -8,7 +9,7 @@ import type { EnvironmentRecord } from './record.ts';
 
 type Removal = Action & { readonly type: 'destroy' };
 
-/** Notes that these are to be removed and made again; without names, all of them. Returns which. */
+/** Notes that these are to be removed and made again; without names, all that hold no data. Returns which. */
 export const requestRedeploy = async (
   loop: Loop,
   id: EnvironmentId,
@@ -25,9 +26,10 @@ export const requestRedeploy = async (
   const unknown = names?.find((asked) => !present.some((one) => one === asked));
   if (unknown !== undefined)
     throw new EphError('api.not_found', `${name} has no component ${JSON.stringify(unknown)}; it has: ${present.join(', ')}`);
-  const wanted = names === undefined ? present : present.filter((one) => names.includes(one));
+  const wanted = present.filter((one) => names?.includes(one) ?? !holdsData(one, decision));
   const added = wanted.filter((one) => !underWay.asked.includes(one));
-  if (wanted.length === 0) throw refused(name, 'it has no components yet');
+  if (wanted.length === 0)
+    throw refused(name, present.length === 0 ? 'it has no components yet' : 'all of it holds data; name what to make again');
   if (added.length === 0) return wanted;
   const reading = await observer.environment(id, signal);
   const unread = unreadable(record, reading)?.failures[0];
@@ -39,6 +41,9 @@ export const requestRedeploy = async (
   });
   return wanted;
 };
+
+const holdsData = (component: ComponentName, decision: Decision): boolean =>
+  soundSpecOf(decision)?.components.some(({ name, kind }) => name === component && kind.holdsData === true) === true;
 
 const refused = (name: string, because = 'it is not known'): EphError =>
   new EphError('api.conflict', `${name} would not be made again, so nothing of it is removed: ${because}`);
