@@ -190,3 +190,111 @@ describe('what could not be made again is not removed', () => {
     expect(harness.only()).toMatchObject({ status: { phase: 'Ready' }, redeploy: undefined });
   });
 });
+
+describe('a request that is under way', () => {
+  it('is not begun again by the same request', async () => {
+    const harness = await start();
+    const before = harness.events.length;
+    await redeploy(harness);
+    await harness.engine.idle();
+    expect(harness.only().redeploy).toMatchObject({ left: ['api'], last: 'web' });
+    for (const names of [undefined, ['web'], ['api']]) expect(await redeploy(harness, names)).toEqual(names ?? ['api', 'web']);
+    await harness.live(settle);
+    expect(brief(harness.events.slice(before))).toEqual(['destroy web', 'create web', 'destroy api', 'create api']);
+    await redeploy(harness, ['web']);
+    await harness.live(settle);
+    expect(brief(harness.events.slice(before)).slice(4)).toEqual(['destroy web', 'create web']);
+  });
+
+  it('is not begun again while all that there was is being made', async () => {
+    const harness = await start(oneService);
+    const before = harness.events.length;
+    await redeploy(harness);
+    await harness.engine.idle();
+    expect(await redeploy(harness)).toEqual(['web']);
+    await harness.live(settle);
+    expect(brief(harness.events.slice(before))).toEqual(['destroy web', 'create web']);
+    expect(harness.only().redeploy).toBeUndefined();
+  });
+
+  it('takes what another request adds', async () => {
+    const harness = await start();
+    const before = harness.events.length;
+    await redeploy(harness, ['web']);
+    await harness.engine.idle();
+    await redeploy(harness, ['api']);
+    await harness.live(settle);
+    expect(brief(harness.events.slice(before))).toEqual(['destroy web', 'create web', 'destroy api', 'create api']);
+  });
+
+  it('goes on with the commit that is pushed meanwhile', async () => {
+    const harness = await start();
+    await redeploy(harness);
+    await harness.engine.idle();
+    const commit = harness.push('preview/login', twoServices.replace('run api', 'run api --fast'));
+    await harness.live(2 * settle);
+    expect(harness.running()).toEqual({ 'preview/login/web': commit, 'preview/login/api': commit });
+    expect(harness.only()).toMatchObject({ status: { phase: 'Ready' }, redeploy: undefined });
+  });
+
+  it('forgets a component that a push takes away', async () => {
+    const harness = await start();
+    await redeploy(harness);
+    await harness.engine.idle();
+    const commit = harness.push('preview/login', oneService);
+    await harness.live(2 * settle);
+    expect(harness.running()).toEqual({ 'preview/login/web': commit });
+    expect(harness.only()).toMatchObject({ status: { phase: 'Ready' }, redeploy: undefined });
+  });
+
+  it.each(['before', 'during', 'after'] as const)('goes on after a removal that failed %s its effect', async (when) => {
+    const harness = await start();
+    let failures = 2;
+    harness.providerOptions = {
+      disturb: (operation, moment) => {
+        if (operation !== 'remove' || moment !== when || failures === 0) return Promise.resolve();
+        failures -= 1;
+        return Promise.reject(new EphError('provider.unreachable', 'the provider does not answer'));
+      },
+    };
+    await redeploy(harness);
+    await harness.live(5 * settle);
+    expect(failures).toBe(0);
+    expect(Object.keys(harness.running()).toSorted()).toEqual(['preview/login/api', 'preview/login/web']);
+    expect(harness.only()).toMatchObject({ status: { phase: 'Ready' }, redeploy: undefined });
+  });
+
+  it('does not keep a push from what is not removed, however often the removal fails', async () => {
+    const harness = await start();
+    harness.providerOptions = {
+      disturb: (operation, moment) =>
+        operation === 'remove' && moment === 'before'
+          ? Promise.reject(new EphError('provider.unreachable', 'the provider does not answer'))
+          : Promise.resolve(),
+    };
+    await redeploy(harness, ['web']);
+    await harness.live(settle);
+    expect(harness.only().status?.summary).toContain('the provider does not answer');
+    const commit = harness.push('preview/login', twoServices.replace('run api', 'run api --fast'));
+    await harness.live(settle);
+    expect(harness.running()['preview/login/api']).toBe(commit);
+  });
+
+  it('waits for a removal that takes its time', async () => {
+    const harness = await start();
+    const before = harness.events.length;
+    const endsAt = harness.clock.now() + 20_000;
+    harness.providerOptions = {
+      disturb: (operation, moment) =>
+        operation === 'remove' && moment === 'during' && harness.clock.now() < endsAt
+          ? Promise.reject(new EphError('component.removing', 'web is being removed: it waits for its volume'))
+          : Promise.resolve(),
+    };
+    await redeploy(harness);
+    await harness.live(5);
+    expect(harness.only().actions).toContainEqual(expect.objectContaining({ type: 'wait', code: 'component.removing' }));
+    await harness.live(3 * settle);
+    expect(brief(harness.events.slice(before))).toEqual(['destroy web', 'create web', 'destroy api', 'create api']);
+    expect(harness.only()).toMatchObject({ status: { phase: 'Ready' }, redeploy: undefined });
+  });
+});

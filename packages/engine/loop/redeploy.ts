@@ -21,13 +21,13 @@ export const requestRedeploy = async (
   if (record?.source === undefined || record.decision.state !== 'wanted')
     throw refused(record?.name ?? id, record?.decision.because);
   const { name, source, decision } = record;
-  const underWay = record.redeploy ?? { asked: [], left: [] };
-  const present = [...new Set([...(record.observed?.components ?? []).map((one) => one.name), ...underWay.asked])];
-  const unknown = names?.find((asked) => !present.some((one) => one === asked));
+  const asked = record.redeploy?.asked ?? [];
+  const present = union(record.observed?.components.map((one) => one.name) ?? [], asked);
+  const unknown = names?.find((named) => !present.some((one) => one === named));
   if (unknown !== undefined)
     throw new EphError('api.not_found', `${name} has no component ${JSON.stringify(unknown)}; it has: ${present.join(', ')}`);
   const wanted = present.filter((one) => names?.includes(one) ?? !holdsData(one, decision));
-  const added = wanted.filter((one) => !underWay.asked.includes(one));
+  const added = wanted.filter((one) => !asked.includes(one));
   if (wanted.length === 0)
     throw refused(name, present.length === 0 ? 'it has no components yet' : 'all of it holds data; name what to make again');
   if (added.length === 0) return wanted;
@@ -36,11 +36,15 @@ export const requestRedeploy = async (
   if (unread !== undefined) throw refused(name, unread.message);
   const next = await planNext(loop, { name, source, decision }, reading, added, signal);
   if (next.obstacle !== undefined) throw refused(name, next.obstacle);
+  // The loop, or another request, may have gone on meanwhile.
+  const underWay = record.redeploy ?? { asked: [], left: [] };
   records.update(record, {
-    redeploy: { ...underWay, asked: [...underWay.asked, ...added], left: [...underWay.left, ...added] },
+    redeploy: { ...underWay, asked: union(underWay.asked, added), left: union(underWay.left, added) },
   });
   return wanted;
 };
+
+const union = <T>(some: readonly T[], others: readonly T[]): readonly T[] => [...new Set([...some, ...others])];
 
 const holdsData = (component: ComponentName, decision: Decision): boolean =>
   soundSpecOf(decision)?.components.some(({ name, kind }) => name === component && kind.holdsData === true) === true;
@@ -88,18 +92,27 @@ const planNext = async (
   reading: EnvironmentReading,
   left: readonly ComponentName[],
   signal: AbortSignal,
-): Promise<
-  { readonly removal: Removal; readonly obstacle?: never } | { readonly removal?: never; readonly obstacle: string }
-> => {
-  const { observed } = reading;
+): Promise<{ readonly removal?: Removal; readonly obstacle?: string }> => {
   const obstacles: string[] = [];
-  for (const removal of observed === undefined ? [] : planDestroy(observed, 'somebody asked to make it again')) {
-    if (removal.type !== 'destroy' || !left.includes(removal.component)) continue;
+  for (const removal of planRemovals(reading, left)) {
     const obstacle = await findObstacle(loop, request, reading, removal, signal);
     if (obstacle === undefined) return { removal };
     obstacles.push(obstacle);
   }
   return { obstacle: obstacles[0] ?? 'it has no components' };
+};
+
+/** In their order; what is left of a removal that failed or takes its time is finished first. */
+const planRemovals = ({ observed }: EnvironmentReading, left: readonly ComponentName[]): readonly Removal[] => {
+  if (observed === undefined) return [];
+  const removals = planDestroy(observed, 'somebody asked to make it again').flatMap((action) =>
+    action.type === 'destroy' && left.includes(action.component) ? [action] : [],
+  );
+  const isEmpty = ({ component, provider }: Removal): boolean =>
+    observed.components.some(
+      (one) => one.name === component && one.provider === provider && one.current === null && one.next === null,
+    );
+  return [...removals.filter(isEmpty), ...removals.filter((removal) => !isEmpty(removal))];
 };
 
 /** Undefined where the component would be made again at once. */
