@@ -1,3 +1,4 @@
+import { heldSchema } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
@@ -40,8 +41,20 @@ describe('many branches deleted at once', () => {
     );
     expect(harness.services()).toHaveLength(15);
 
-    for (const { id } of held)
-      expect((await harness.api(`/api/v1/environments/${id}/release`, { method: 'POST' })).status).toBe(204);
+    const listed = (await harness.read('/api/v1/held', heldSchema)).environments;
+    expect(listed.map(({ id }) => id).toSorted()).toEqual(held.map(({ id }) => id).toSorted());
+    expect(listed.map(({ name }) => name)).toEqual(listed.map(({ name }) => name).toSorted());
+    expect(listed[0]).toMatchObject({
+      project: 'shop',
+      because: expect.stringMatching(/^removal is held: branch preview\/b\d+ is gone$/),
+      createdAt: expect.stringMatching(/Z$/),
+    });
+    for (const { id } of held) {
+      const release = async () => (await harness.api(`/api/v1/environments/${id}/release`, { method: 'POST' })).status;
+      expect(await release()).toBe(204);
+      // It may be gone by now.
+      expect([204, 404]).toContain(await release());
+    }
     await eventually('nothing is left', async () => (await harness.environments()).length === 0);
     expect(harness.services()).toEqual([]);
   }, 120_000);

@@ -200,12 +200,32 @@ describe('the deletion guard', () => {
     const held = harness.engine.environments();
     expect(held.every((one) => one.held)).toBe(true);
     expect(held[0]?.status?.conditions.find((one) => one.type === 'Held')).toMatchObject({ status: 'True' });
-    expect(harness.engine.release(held[0]?.id as EnvironmentId)).toBe(true);
+    for (let time = 0; time < 2; time += 1) expect(harness.engine.release(held[0]?.id as EnvironmentId)).toBe(true);
+    expect(harness.events.filter(({ type }) => type === 'deletion.released')).toHaveLength(1);
     await harness.live(settle);
     expect(harness.infrastructure.environments.size).toBe(14);
     for (const one of held) harness.engine.release(one.id);
     await harness.live(settle);
     expect(harness.infrastructure.environments.size).toBe(0);
+  });
+
+  it('may be told twice to let go, also once the removal is under way', async () => {
+    const harness = await many();
+    await harness.live(3600);
+    const [first] = harness.engine.environments();
+    const id = first?.id as EnvironmentId;
+    harness.providerOptions = {
+      disturb: (operation) =>
+        operation === 'remove' ? Promise.reject(new EphError('provider.unreachable', 'it is away')) : Promise.resolve(),
+    };
+    expect(harness.engine.release(id)).toBe(true);
+    await harness.live(settle);
+    expect(harness.engine.environment(id)).toMatchObject({ held: false, status: { phase: 'Removing' } });
+    expect(harness.engine.release(id)).toBe(true);
+    expect(harness.events.filter(({ type }) => type === 'deletion.released')).toHaveLength(1);
+    harness.providerOptions = {};
+    await harness.live(settle);
+    expect(harness.engine.release(id)).toBe(false);
   });
 
   it('removes nothing when nothing at all is left of a project', async () => {

@@ -160,7 +160,7 @@ export class Engine {
     return explainWhy(this.#loop, id);
   }
 
-  /** An operator lets go of what is held; false if nothing is. */
+  /** An operator lets go of what is held; false if nothing is, nor was until now. */
   release(id: EnvironmentId): boolean {
     const result = release(this.#loop, id);
     if (result !== undefined) this.#queue.follow(result);

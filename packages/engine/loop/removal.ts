@@ -166,13 +166,20 @@ const findDoubt = async (
   return failure('plan.superseded', `${printSource(record.ref)} is back`);
 };
 
-/** An operator lets go of what is held: by the guard, or on a provider that is no longer configured. Undefined if nothing is. */
+/**
+ * An operator lets go of what is held: by the guard, or on a provider that is no longer configured. Undefined if nothing is, and nothing
+ * was released that is still to go.
+ */
 export const release = (loop: Loop, id: EnvironmentId): Result | undefined => {
   const { context, records } = loop;
   const record = records.get(id);
-  if (record === undefined || !(record.held || isOn(record.observed, context.retired))) return undefined;
-  recordEvent(loop, 'deletion.released', record, `the removal of ${record.name} was released`);
+  if (record === undefined) return undefined;
   const project = records.project(record.project);
+  const isReleased = project.released.has(id);
+  const isGoing = isReleased && record.decision.state === 'unwanted';
+  if (!record.held && !isOn(record.observed, context.retired) && !isGoing) return undefined;
+  if (isReleased) return {};
+  recordEvent(loop, 'deletion.released', record, `the removal of ${record.name} was released`);
   project.released.add(id);
   project.wokenAt = context.clock.now();
   if (context.projects.has(record.project)) return { wake: [projectKey(record.project), environmentKey(id)] };
