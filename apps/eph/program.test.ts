@@ -171,6 +171,13 @@ describe('events, why, plan, release and open', () => {
             { type: 'wait', component: 'web', code: 'reference.waiting', reason: 'outputs/db/url is not known yet' },
           ],
         },
+        {
+          environment: 'x',
+          name: 'shop-calm-lake-1',
+          wanted: null,
+          because: 'eph.yaml could not be read',
+          actions: [{ type: 'wait', code: 'spec.unreadable', reason: 'eph.yaml could not be read' }],
+        },
       ],
       faults: [{ code: 'forge.unreachable', message: 'Git does not answer' }],
     };
@@ -178,7 +185,8 @@ describe('events, why, plan, release and open', () => {
     expect(out).toContain('shop-quiet-river-1188  wanted: tag v2 matches v*\n');
     expect(out).toMatch(/^ {2}create +db +process +it does not exist$/m);
     expect(out).toMatch(/^ {2}wait +web +outputs\/db\/url is not known yet$/m);
-    expect(out).toContain('The next pass: 1 to create, 1 waiting, in 1 environment.\n');
+    expect(out).toContain('shop-calm-lake-1  undecided: eph.yaml could not be read\n');
+    expect(out).toContain('The next pass: 1 to create, 2 waiting, in 2 environments.\n');
     expect(out).toContain('  forge.unreachable: Git does not answer\n');
   });
 

@@ -30,8 +30,9 @@ export type Action =
 export interface Plan {
   readonly environment: EnvironmentId;
   readonly name: EnvironmentName;
-  /** Why the environment is wanted, or why it is not. */
+  /** Why the environment is wanted, or why it is not, or why that is unknown. */
   readonly because: string;
-  readonly wanted: boolean;
+  /** Null where that could not be found out. */
+  readonly wanted: boolean | null;
   readonly actions: readonly Action[];
 }

@@ -35,7 +35,7 @@ const renderEntry = (out: Output, { name, wanted, because, actions }: PlanEntry)
   ]);
   const columns = ['ACTION', 'COMPONENT', 'PROVIDER', 'REASON'];
   return [
-    `${out.paint('strong', safeLine(name))}  ${wanted ? 'wanted' : 'not wanted'}: ${safeLine(because)}`,
+    `${out.paint('strong', safeLine(name))}  ${wanted === null ? 'undecided' : wanted ? 'wanted' : 'not wanted'}: ${safeLine(because)}`,
     ...renderTable(out, columns, rows).map((line) => `  ${line}`),
   ];
 };

@@ -8,6 +8,7 @@ import {
   defaultTriggers,
   type EnvironmentRequest,
   EphError,
+  type PlanRequest,
   type ProjectId,
   parseSpec,
   projectId,
@@ -85,6 +86,10 @@ class RequestClient {
     return await answerOf(() => this.#requests.changeLabels({ project: shop, ref }, change, never));
   }
 
+  async readPlanned(ref: SourceRef, changes: Partial<PlanRequest>): Promise<Source | string> {
+    return await this.#requests.readPlanned(shop, { source: ref, ...changes }, never).catch((error: Error) => error.message);
+  }
+
   async down(ref: SourceRef, query = ''): Promise<Answer> {
     return await answerOf(() => this.#requests.takeDown({ project: shop, ref }, query === '?force=true', never));
   }
@@ -130,6 +135,23 @@ describe('a request about a pull request', () => {
     expect(labels()).toEqual(['preview:72h']);
     expect(client.woken).toEqual([shop]);
     expect(await client.changeLabels(pull, change)).toMatchObject({ status: 202, body: { changes: [] } });
+  });
+
+  it('plans for it as it would be, with labels or a commit that it has not, and changes nothing', async () => {
+    const { commit, client, pull, labels, repository } = start();
+    repository.pullRequests.label(pull, 'bug');
+    const other = 'c'.repeat(40);
+    expect(await client.readPlanned(pull, {})).toMatchObject({ commit, pull: { labels: ['bug'] } });
+    expect(await client.readPlanned(pull, { labels: ['preview', 'demo'] })).toMatchObject({
+      commit,
+      pull: { labels: ['demo', 'preview'] },
+    });
+    expect(await client.readPlanned(pull, { labels: [] })).toMatchObject({ pull: { labels: [] } });
+    expect(await client.readPlanned(pull, { commit: other })).toMatchObject({ commit: other, pull: { labels: ['bug'] } });
+    expect(await client.readPlanned(branch('feature'), { labels: ['preview'] })).toBe('branch feature has no labels');
+    repository.pullRequests.close(pull);
+    expect(await client.readPlanned(pull, { labels: ['preview'] })).toBe('shop has no pull request 1');
+    expect([labels(), client.woken]).toEqual([['bug'], []]);
   });
 
   it('changes no labels of what has none', async () => {

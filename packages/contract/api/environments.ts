@@ -133,7 +133,8 @@ export type WhyView = z.output<typeof whySchema>;
 export const environmentPlanSchema = z.object({
   environment: z.string(),
   name: z.string(),
-  wanted: z.boolean(),
+  /** Null where that could not be found out; `because` says why. */
+  wanted: z.boolean().nullable(),
   because: z.string(),
   actions: z.array(
     z.object({

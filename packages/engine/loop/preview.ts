@@ -41,7 +41,7 @@ const previewProject = async (loop: Loop, id: ProjectId, signal: AbortSignal): P
     const actions: readonly Action[] = isLeftAlone
       ? [{ type: 'wait', code: 'spec.unreadable', reason: because }]
       : await planRequest(loop, { name, source, decision }, reading, signal);
-    plans.push({ environment, name, wanted: true, because, actions });
+    plans.push({ environment, name, wanted: decision.state === 'unknown' ? null : true, because, actions });
   }
   plans.push(...surplus.map((one) => planRemoval(one, guard)));
   return { plans, faults: [...sources.faults, ...observed.incomplete.values()] };
@@ -61,10 +61,12 @@ export const previewSource = async (
   const known = reading.observed?.identity.name ?? loop.records.get(environment)?.name;
   const name = known ?? chooseNewName(loop, environment, source, decision);
   const { because } = decision;
-  const plan = (wanted: boolean, actions: readonly Action[]): Plan => ({ environment, name, wanted, because, actions });
-  if (decision.state === 'unknown') return plan(true, [{ type: 'wait', code: 'spec.unreadable', reason: because }]);
-  if (decision.state === 'unwanted')
-    return plan(false, reading.observed === undefined ? [] : planDestroy(reading.observed, because));
+  const plan = (wanted: Plan['wanted'], actions: readonly Action[]): Plan => ({ environment, name, wanted, because, actions });
+  if (decision.state === 'unknown') return plan(null, [{ type: 'wait', code: decision.fault.code, reason: because }]);
+  if (decision.state === 'unwanted') {
+    const removals = reading.observed === undefined ? [] : planDestroy(reading.observed, because);
+    return plan(false, [...[...reading.incomplete.values()].map(toWait), ...removals]);
+  }
   return plan(true, await planRequest(loop, { name, source, decision }, reading, signal));
 };
 
@@ -75,9 +77,10 @@ const planRequest = async (
   signal: AbortSignal,
 ): Promise<readonly Action[]> => {
   const { specFaults, failures, actions } = await draftEnvironment(loop, request, reading, signal);
-  const faults = [...specFaults, ...failures].map((one): Action => ({ type: 'wait', code: one.code, reason: one.message }));
-  return [...faults, ...actions];
+  return [...[...specFaults, ...failures].map(toWait), ...actions];
 };
+
+const toWait = ({ code, message }: Failure): Action => ({ type: 'wait', code, reason: message });
 
 const planRemoval = ({ observed, decision: { because } }: Surplus, guard: ReturnType<typeof findSurplus>['guard']): Plan => {
   const { id: environment, name } = observed.identity;
