@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -17,6 +17,7 @@ import { describeWith } from '../parts/describe-with.ts';
 import { tmux } from '../parts/tmux.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
+import { openTerminal } from './open-terminal.ts';
 import type { RunningEphd } from './running-ephd.ts';
 import { app, twoServices } from './sample-app.ts';
 import { readProcessesNaming } from './service-processes.ts';
@@ -197,27 +198,11 @@ describe.skipIf(isRoot)('exec in the sandbox of a component', () => {
 });
 
 describeWith(tmux, 'exec on a terminal', () => {
-  /** A shell on a terminal of its own. */
-  const openTerminal = () => {
-    const socket = join(harness.folder, 'tmux');
-    const run = (...args: string[]): string =>
-      spawnSync('tmux', ['-f', '/dev/null', '-S', socket, ...args], { env: { ...variables(), TERM: 'xterm' }, encoding: 'utf8' })
-        .stdout;
-    run('new-session', '-d', '-x', '90', '-y', '20', 'PS1="outside> " sh');
-    onTestFinished(() => void run('kill-server'));
-    return {
-      type: (keys: string) => run('send-keys', '-l', keys),
-      press: (key: string) => run('send-keys', key),
-      resize: (columns: number, rows: number) => run('resize-window', '-x', String(columns), '-y', String(rows)),
-      screen: () => run('capture-pane', '-p'),
-    };
-  };
-
   it.skipIf(isRoot)(
     'is a shell, with its size and its keys, and leaves the terminal as it was',
     { timeout: 120_000 },
     async () => {
-      const terminal = openTerminal();
+      using terminal = openTerminal(harness.folder, variables(), 'PS1="outside> " sh');
       const command = `${process.execPath} ${main} exec ${environment.name} -- sh -c 'PS1="inside> " exec sh'`;
       await expect.poll(terminal.screen).toMatch(/outside>/);
       terminal.type(`stty -g > ~/before; ${command}\n`);
