@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { eventListSchema, problemSchema } from '@eph/contract';
+import { eventListSchema, execProtocol, problemSchema, tokenProtocol } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../parts/describe-with.ts';
 import { makeCertificate, openssl } from '../parts/openssl.ts';
@@ -77,6 +77,36 @@ describe('ephd', () => {
     expect(head.split('\r\n')[0]).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head).not.toMatch(/x-evil|of-an-attacker/i);
     expect(body).not.toContain('"private"');
+  });
+
+  it.each([
+    [{ host: 'rebound.example' }, 'ephd answers only requests to localhost'],
+    [{ host: 'localhost.evil.example' }, 'ephd answers only requests to localhost'],
+    [{ origin: 'http://evil.example' }, 'ephd does not answer requests from other sites'],
+    [{ origin: 'null' }, 'ephd does not answer requests from other sites'],
+    [{ origin: 'http://shop-x-1.localhost', 'sec-fetch-site': 'same-site' }, 'ephd does not answer requests from other sites'],
+    [{ 'sec-fetch-site': 'cross-site' }, 'ephd does not answer requests from other sites'],
+    [{ 'sec-fetch-site': 'same-site' }, 'ephd does not answer requests from other sites'],
+    [{ 'sec-fetch-site': 'same-origin' }, undefined],
+    [{ 'sec-fetch-site': 'none' }, undefined],
+    [{}, undefined],
+  ])('checks where an upgrade comes from: %j', async (more, because) => {
+    const token = harness.authorization().authorization?.replace('Bearer ', '') ?? '';
+    const headers = {
+      host: `127.0.0.1:${harness.apiPort}`,
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-protocol': `${execProtocol}, ${tokenProtocol}${token}`,
+      ...more,
+    };
+    const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const line = 'GET /api/v1/environments/none/exec?command=true HTTP/1.1\r\n';
+    const answer = await exchange(harness.apiPort, `${line}${head.join('')}\r\n`);
+    // Whoever passes learns that there is no such environment.
+    expect(answer).toMatch(because === undefined ? /^HTTP\/1.1 404 / : /^HTTP\/1.1 403 /);
+    expect(answer).toContain(because ?? 'there is no environment');
   });
 
   it.each([

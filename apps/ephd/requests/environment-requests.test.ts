@@ -87,7 +87,11 @@ class RequestClient {
   }
 
   async readPlanned(ref: SourceRef, changes: Partial<PlanRequest>): Promise<Source | string> {
-    return await this.#requests.readPlanned(shop, { source: ref, ...changes }, never).catch((error: Error) => error.message);
+    try {
+      return await this.#requests.readPlanned(shop, { source: ref, ...changes }, never);
+    } catch (error) {
+      return toFailure(error).message;
+    }
   }
 
   async down(ref: SourceRef, query = ''): Promise<Answer> {
