@@ -6,10 +6,12 @@ import type { Handlers } from '../api/handlers.ts';
 import type { ConfiguredProject } from '../config.ts';
 import { webUrlOf } from '../forge-types.ts';
 
+type ListedProject = Pick<ConfiguredProject, 'id' | 'location' | 'forge'>;
+
 export interface ProjectHandlersOptions {
   /** Throws while another ephd leads. */
   readonly engine: () => Engine;
-  readonly projects: ReadonlyMap<ProjectId, ConfiguredProject>;
+  readonly projects: ReadonlyMap<ProjectId, ListedProject>;
   /** Without those that are configured no more. */
   readonly providers: () => readonly Pick<Provider, 'name' | 'type' | 'isolation' | 'holdsSecrets'>[];
 }
@@ -24,7 +26,7 @@ export const createProjectHandlers = ({
     const polling = engine().polling();
     const visible = [...projects.values()].filter(({ id }) => caller.may('environments.read', id));
     const { items, next } = takePage(visible, ({ id }) => id, query);
-    const view = ({ id, location, forge }: ConfiguredProject): ProjectView => {
+    const view = ({ id, location, forge }: ListedProject): ProjectView => {
       const record = known.get(id);
       const state = polling.get(id);
       return {
