@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseKeys } from '../../apps/ephd/access/keys.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
-import { app, oneService } from './sample-app.ts';
+import { app, oneService, spec } from './sample-app.ts';
 import { SampleRepository } from './sample-repository.ts';
 
 /** What a route takes, written by hand: this table is the specification, and the routes are compared with it. */
@@ -319,6 +319,23 @@ describe('what somebody may not see', () => {
     }
     expect(JSON.parse((await ask('POST', '/hooks/git', token)).body)).toEqual({ woken: ['bank'] });
     expect((await ask('POST', '/hooks/git?project=shop', token)).status).toBe(404);
+  });
+
+  it('cannot be found by a plan for a file that refers to it', async () => {
+    const token = await authorization();
+    const planFor = async (reference: string): Promise<string> => {
+      const file = spec({ web: { command: 'node server.mjs', env: { X: reference } } }, { name: 'bank' });
+      const asked = { project: 'bank', source: { kind: 'branch', name: 'preview/two' }, file };
+      const { status, body } = await ask('POST', '/api/v1/plan', token, JSON.stringify(asked));
+      expect({ status, body }).toMatchObject({ status: 200 });
+      return body;
+    };
+    for (const output of ['web/url', 'web/zzz', 'zzz/k']) {
+      const hidden = await planFor(`${environment.name}::outputs/${output}`);
+      expect(hidden).toContain(`there is no environment with the name or alias ${environment.name}`);
+      expect(hidden.replaceAll(environment.name, 'shop-none')).toBe(await planFor(`shop-none::outputs/${output}`));
+    }
+    expect(await planFor(`${bank.name}::outputs/web/url`)).toContain('names this very environment');
   });
 
   it('is in the audit history, with who asked', async () => {

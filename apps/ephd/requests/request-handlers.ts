@@ -28,7 +28,7 @@ export const createRequestHandlers = (
     const project = chooseProject(body.project, 'environments.read', projects, caller);
     const source = await requests.readPlanned(project, body, signal);
     const file = body.file === undefined ? undefined : parseSpec(new TextEncoder().encode(body.file), 'eph.yaml');
-    const plan = await planSource(source, file, signal);
+    const plan = await planSource(source, file, (one) => caller.may('environments.read', one), signal);
     return { ...plan, actions: [...plan.actions] };
   },
   createEnvironment: ({ body, caller, signal }) =>
