@@ -1,7 +1,7 @@
 import { type Event, type Log, printPerson, type Route } from '@eph/contract';
 import { type AuditRecord, createAuditEvent } from '@eph/engine/history/audit-event';
-import type { Located } from './admit.ts';
 import type { Caller } from './handlers.ts';
+import type { Located } from './located-refusal.ts';
 
 /** What is known of a request so far, for the audit history. */
 export interface Attempt extends Located {
