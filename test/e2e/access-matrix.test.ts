@@ -398,7 +398,7 @@ describe('what somebody may not see', () => {
     const { token } = await mint('clerk', 'write');
     const { status, headers, body } = await ask('POST', '/api/v1/environments', `Bearer ${token}`, JSON.stringify(wanted));
     expect({ status, body }).toMatchObject({ status: 403, body: expect.stringContaining('in project shop') });
-    expect(await refusalOf(headers)).toMatchObject({ project: 'shop' });
+    expect(await refusalOf(headers)).toMatchObject({ project: 'shop', details: { source: 'branch preview/one' } });
   });
 
   it('is never answered with the limit of refusals, however often somebody asks', async () => {

@@ -18,12 +18,12 @@ import { type Context, Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { Logger } from 'pino';
 import type { Access } from '../access/access.ts';
-import type { Sessions } from '../access/sessions.ts';
+import type { Session, Sessions } from '../access/sessions.ts';
 import { page, pageHeaders } from '../page/page.ts';
 import { type Admission, admit, locate } from './admit.ts';
 import type { ApiToken } from './api-token.ts';
 import { type Attempt, type AuditOptions, recordAttempt } from './audit.ts';
-import { authenticate, RefusedToken } from './authenticate.ts';
+import { authenticate, callerOf, RefusedToken } from './authenticate.ts';
 import { findClientAddress } from './client-address.ts';
 import type { Connections } from './connections.ts';
 import type { Call, Caller, Handlers } from './handlers.ts';
@@ -36,7 +36,7 @@ import type { Quota, RateLimits } from './rate-limits.ts';
 import { requireUpgrade, serveExec } from './serve-exec.ts';
 import { serveStream } from './serve-stream.ts';
 
-export interface ApiOptions extends Omit<Admission, 'access'>, Omit<AuditOptions, 'log'> {
+export interface ApiOptions extends Omit<Admission, 'access'>, AuditOptions {
   readonly handlers: Handlers;
   readonly access: Access;
   readonly sessions: Sessions;
@@ -170,7 +170,9 @@ const show = (c: Context<Served>, quota: Quota): Quota => {
   return quota;
 };
 
-const isRefused = ({ code }: EphError): boolean => code === 'api.unauthorized' || code === 'api.forbidden';
+/** A token that ephd cannot judge yet is refused, too. */
+const isRefused = (error: EphError): boolean =>
+  error.code === 'api.unauthorized' || error.code === 'api.forbidden' || error instanceof RefusedToken;
 
 const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: ApiOptions): void => {
   const handle = options.handlers[name] as (call: unknown) => unknown;
@@ -195,12 +197,16 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
       caller,
       lastEventId: readLastEventId(c.req.header('last-event-id')),
       addToAudit: (details: Attempt['details'] & {}) => learn(c, { details }),
+      signIn: (session: Session) => learn(c, { caller: callerOf(session.caller, 'session', session, options.access) }),
     };
     const { answer: shape } = route;
     if (shape.type === 'exec') requireUpgrade(c.env);
     const use = isLong(route) && caller !== undefined ? new LongUse(route, caller, project, options) : undefined;
     const run = async (): Promise<unknown> => {
-      const narrowTo = (only: ProjectId): void => use?.narrowTo(only);
+      const narrowTo = (only: ProjectId): void => {
+        learn(c, { project: only });
+        use?.narrowTo(only);
+      };
       const answer = await handle({ ...call, narrowTo, signal: use?.signal ?? c.req.raw.signal });
       if (route.audit !== undefined) recordAttempt(c.get('attempt'), 'done', null, options);
       return answer;

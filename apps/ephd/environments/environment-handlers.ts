@@ -94,8 +94,12 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
       if (!engine().release(id)) throw new EphError('api.conflict', `${name} is not held`);
       return undefined;
     },
-    redeployEnvironment: ({ environment: { id }, body }) => ({ components: [...engine().redeploy(id, body.components)] }),
-    scaleEnvironment({ environment: { name, observed }, body: { component } }) {
+    redeployEnvironment({ environment: { id }, body, addToAudit }) {
+      addToAudit({ components: body.components?.join(' ') ?? 'all' });
+      return { components: [...engine().redeploy(id, body.components)] };
+    },
+    scaleEnvironment({ environment: { name, observed }, body: { component, replicas }, addToAudit }) {
+      addToAudit({ component, replicas });
       const found = observed?.components.find((one) => one.name === component);
       if (found === undefined) throw new EphError('api.not_found', `${name} has no component ${JSON.stringify(component)}`);
       throw new EphError('feature.unavailable', `provider ${found.provider} runs one copy of each component and cannot scale`);

@@ -63,6 +63,7 @@ const call = {
   environment: undefined,
   lastEventId: undefined,
   addToAudit: () => undefined,
+  signIn: () => undefined,
   narrowTo: () => undefined,
 };
 const never = new AbortController().signal;
