@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { EmulatedRepository } from '../parts/github/control/emulated-repository.ts';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
@@ -7,6 +9,7 @@ import { EphdHarness } from './ephd-harness.ts';
 import { expectFullLifecycle, type ForgeHarness, wakingAfterEachStep } from './forge-lifecycle.ts';
 import { labelledApp, plainApp, textsOf } from './labelled-app.ts';
 import { reservePort } from './reserved-ports.ts';
+import { type Outcome, runEph } from './run-eph.ts';
 import { oneService, spec } from './sample-app.ts';
 
 const hookSecret = 'a secret of webhooks';
@@ -85,6 +88,51 @@ describe('branches and tags on GitHub', () => {
     await harness.untilGone('preview/one');
     await harness.untilGone('v1');
     expect(harness.services()).toEqual([]);
+  });
+});
+
+describe('eph up in a checkout', () => {
+  it('finds the pull request of the branch, labels it, and follows its environment', { timeout: 120_000 }, async () => {
+    await using github = await GithubEmulator.start();
+    await using harness = await EphdHarness.create();
+    github.createUser('alice');
+    github.createOrganization('acme');
+    github.setMember('acme', 'alice', 'admin');
+    const repository = github.createRepository('acme/shop', { files: { 'README.md': 'a shop' }, by: 'alice' });
+    const config = join(harness.folder, 'ephd.yaml');
+    const { env, forge } = registerApp(github);
+    await writeFile(
+      config,
+      JSON.stringify({
+        forges: { work: { type: 'github', url: github.url, ...forge } },
+        projects: [
+          { name: 'shop', trusted: true, forge: 'work', location: 'acme/shop' },
+          { name: 'other', trusted: true, location: harness.repository.path },
+        ],
+      }),
+    );
+    await harness.start({ projects: [], args: ['--config', config], env });
+    const commit = repository.push('work', textsOf(labelledApp()));
+    const pull = repository.openPullRequest({ head: 'work', base: 'main', title: 'Work' });
+    await promisify(execFile)('git', ['clone', '--quiet', '--branch', 'work', `${github.url}/acme/shop.git`, 'checkout'], {
+      cwd: harness.folder,
+    });
+    const eph = (...args: readonly string[]): Promise<Outcome> =>
+      runEph(harness, args, undefined, {}, '', join(harness.folder, 'checkout'));
+
+    const up = await eph('up');
+    const environment = await harness.untilReady(String(pull.number), commit);
+    expect(up).toMatchObject({ code: 0, err: '' });
+    expect(up.out).toContain('preview');
+    expect(up.out.trimEnd().split('\n').at(-1)).toBe(environment.url);
+    expect(environment).toMatchObject({ project: 'shop', source: { kind: 'pr' } });
+    expect(pull.labels).toEqual(['preview']);
+    expect(JSON.parse((await harness.visit(environment.name)).body)).toMatchObject({ commit });
+
+    expect(await eph('up', '--quiet')).toEqual({ code: 0, out: `${environment.url}\n`, err: '' });
+    expect(await eph('down', '--wait')).toMatchObject({ code: 0 });
+    expect(pull.labels).toEqual([]);
+    expect(await harness.environments()).toEqual([]);
   });
 });
 
