@@ -205,6 +205,7 @@ const forge = (token: string, claims: object, key: string, algorithm?: 'none'): 
 beforeAll(async () => {
   harness = await EphdHarness.create();
   const other = await SampleRepository.create(harness.folder, 'bank');
+  const vault = await SampleRepository.create(harness.folder, 'bank-vault');
   const config = join(harness.folder, 'ephd.yaml');
   const rules = [
     ...(['viewer', 'developer', 'operator'] as const).map((role) => ({
@@ -222,6 +223,7 @@ beforeAll(async () => {
   const projects = [
     { name: 'shop', location: harness.repository.path, trusted: true },
     { name: 'bank', location: other.path, trusted: true },
+    { name: 'bank-vault', location: vault.path, trusted: true },
   ];
   await writeFile(config, JSON.stringify({ projects, access: { rules } }));
   const former = await harness.start({ projects: [], args: ['--config', config] });
@@ -230,6 +232,7 @@ beforeAll(async () => {
   await harness.start({ projects: [], args: ['--config', config] });
   environment = await harness.untilReady('preview/one', await harness.repository.push('preview/one', app(oneService)));
   bank = await harness.untilReady('preview/two', await other.push('preview/two', app(oneService)));
+  await other.push('feature/three', app(oneService));
 
   const sample = await mint('admin', 'admin');
   const { keys } = JSON.parse(readFileSync(join(harness.dataFolder, 'access', 'keys.json'), 'utf8')) as {
@@ -356,6 +359,23 @@ describe('what somebody may not see', () => {
       expect(hidden.replaceAll(environment.name, 'shop-none')).toBe(await planFor(`shop-none::outputs/${output}`));
     }
     expect(await planFor(`${bank.name}::outputs/web/url`)).toContain('names this very environment');
+  });
+
+  it.each([
+    ['the name of a hidden environment', () => environment.name],
+    ['the alias of a hidden environment', () => 'shop-preview-one'],
+    ['a name that belongs to a hidden project', () => 'bank-vault-login'],
+    ['a name that nobody has', () => 'bank-gate-login'],
+  ])('is no conflict for whoever asks for %s', async (_, nameOf) => {
+    const name = nameOf();
+    const triggers = [{ type: 'git_branch', patterns: ['feature/*'] }];
+    const file = spec(oneService, { name: 'bank', triggers, environment: { name_template: name } });
+    const asked = { project: 'bank', source: { kind: 'branch', name: 'feature/three' }, file };
+    const { status, body } = await ask('POST', '/api/v1/plan', await authorization(), JSON.stringify(asked));
+    expect({ status, ...(JSON.parse(body) as object) }).toMatchObject({
+      status: 200,
+      name: name.startsWith('bank-') ? name : `bank-${name}`,
+    });
   });
 
   it.each<readonly [name: RouteName, about: 'environment' | 'project', path: () => string, body: object | null]>([
