@@ -21,9 +21,7 @@ describe('the lifecycle of an environment on GitHub', () => {
   ])('is triggered by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, asApp) => {
     await using github = await GithubEmulator.start();
     await using harness = await EphdHarness.create();
-    github.createUser('alice');
-    github.createOrganization('acme');
-    github.setMember('acme', 'alice', 'admin');
+    createOrganisation(github);
     const repository = github.createRepository('acme/shop', { files: { 'README.md': 'a shop' }, by: 'alice' });
     const config = join(harness.folder, 'ephd.yaml');
     const hookPort = await reservePort();
@@ -95,9 +93,7 @@ describe('eph up in a checkout', () => {
   it('finds the pull request of the branch, labels it, and follows its environment', { timeout: 120_000 }, async () => {
     await using github = await GithubEmulator.start();
     await using harness = await EphdHarness.create();
-    github.createUser('alice');
-    github.createOrganization('acme');
-    github.setMember('acme', 'alice', 'admin');
+    createOrganisation(github);
     const repository = github.createRepository('acme/shop', { files: { 'README.md': 'a shop' }, by: 'alice' });
     const config = join(harness.folder, 'ephd.yaml');
     const { env, forge } = registerApp(github);
@@ -140,9 +136,7 @@ describe('a whole organisation', () => {
   it('is watched, with all repositories that match the patterns', { timeout: 120_000 }, async () => {
     await using github = await GithubEmulator.start();
     await using harness = await EphdHarness.create();
-    github.createUser('alice');
-    github.createOrganization('acme');
-    github.setMember('acme', 'alice', 'admin');
+    createOrganisation(github);
     const [shop, secret] = ['acme/shop', 'acme/secret-plans'].map((name) =>
       github.createRepository(name, { files: { 'README.md': name }, by: 'alice' }),
     );
@@ -167,6 +161,13 @@ describe('a whole organisation', () => {
     expect(await harness.environments()).toHaveLength(1);
   });
 });
+
+/** `acme`, which alice administers. */
+const createOrganisation = (github: GithubEmulator): void => {
+  github.createUser('alice');
+  github.createOrganization('acme');
+  github.setMember('acme', 'alice', 'admin');
+};
 
 /** An App that is installed for the repository `shop`. */
 const registerApp = (github: GithubEmulator) => {
