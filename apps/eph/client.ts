@@ -10,6 +10,7 @@ import {
   ExecFailure,
   type ExecInput,
   type Reply,
+  routes,
   StreamEnd,
 } from '@eph/contract';
 import { CommandFailure } from './command-failure.ts';
@@ -21,6 +22,8 @@ import { AnswerTimeout, readBody, send } from './transport.ts';
 export interface Client extends Api {
   /** Runs a command, which ends with `use` at the latest. */
   readonly exec: <T>(input: ExecInput, use: (connection: ExecConnection) => Promise<T>) => Promise<T>;
+  /** The time of an answer that everybody gets; undefined where it has none. */
+  readonly readDate: () => Promise<string | undefined>;
 }
 
 /** For requests that ephd answers only after it has read or written Git. */
@@ -32,7 +35,7 @@ export const createApiClient = (connection: Connection, answerTimeoutMs = 10_000
     (exchange) => ephd.send(exchange),
     (error) => ephd.explain(error),
   );
-  return { ...api, exec: (input, use) => ephd.exec(input, use) };
+  return { ...api, exec: (input, use) => ephd.exec(input, use), readDate: () => ephd.readDate() };
 };
 
 class Ephd {
@@ -59,6 +62,18 @@ class Ephd {
         text: () => this.#text(response),
         chunks: () => response,
       };
+    } catch (error) {
+      throw this.#absent(error);
+    }
+  }
+
+  async readDate(): Promise<string | undefined> {
+    const url = new URL(routes.readHealth.path.slice(1), this.#connection.server);
+    const timeoutMs = this.#answerTimeoutMs;
+    try {
+      const response = await send({ url, method: 'GET', accept: '*/*', token: undefined, timeoutMs });
+      response.destroy();
+      return response.headers.date;
     } catch (error) {
       throw this.#absent(error);
     }

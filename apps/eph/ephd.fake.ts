@@ -2,8 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import {
-  type AccountView,
-  accountSchema,
   type ConfigView,
   configViewSchema,
   type EnvironmentDetailView,
@@ -54,7 +52,8 @@ export interface FakeEphd extends AsyncDisposable {
   /** Of every project. */
   sources: SourcePage['sources'];
   server: ServerView;
-  account: AccountView;
+  /** The header of every answer. */
+  date: string;
   logs: readonly LogLine[];
   /** What the stream begins with. */
   changes: readonly StreamItem[];
@@ -108,7 +107,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     projects: [],
     sources: [],
     server: fakeServer(),
-    account: fakeAccount(),
+    date: 'Sun, 15 Nov 2026 09:05:00 GMT',
     logs: [],
     changes: [],
     config: fakeConfig(),
@@ -145,6 +144,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
     requests.push(`${request.method} ${request.url}`);
+    response.setHeader('date', fake.date);
     if (fake.instead !== undefined) return fake.instead(request, response);
     if (request.url === '/healthz') return sendJson(response, healthSchema.parse({ status: 'ok' }));
     const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
@@ -157,7 +157,6 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (noun === 'config') return void answerValidation(request, response);
     if (noun === 'plan') return sendJson(response, planSchema.parse(fake.plan));
     if (noun === 'server') return sendJson(response, serverSchema.parse(fake.server));
-    if (noun === 'auth') return sendJson(response, accountSchema.parse(fake.account));
     if (noun === 'projects') return answerProjects(part, response);
     if (noun === 'stream') return answerStream(response);
     if (noun === 'events') return sendJson(response, eventListSchema.parse(fake.events));
@@ -309,17 +308,6 @@ export const fakeServer = (changes: Partial<ServerView> = {}): ServerView => ({
   away: {},
   budgets: [{ forge: 'work', account: '', remaining: 4321 }],
   faults: {},
-  ...changes,
-});
-
-export const fakeAccount = (changes: Partial<AccountView> = {}): AccountView => ({
-  how: 'file',
-  person: null,
-  tokenId: null,
-  scope: 'admin',
-  projects: null,
-  expiresAt: null,
-  now: '2026-11-15T09:05:00.000Z',
   ...changes,
 });
 

@@ -75,6 +75,8 @@ describe('exec', () => {
       out: 'half',
       err: expect.stringContaining('was revoked\\x07'),
     });
+    answerWith(output('half'), { type: 'failure', code: 'api.stopping', message: 'ephd is stopping' });
+    expect(await exec(['shop'])).toEqual({ code: exitCodes.unreachable, out: 'half', err: 'eph: ephd is stopping\n' });
     answerWith(output('half'));
     const lost = { code: exitCodes.unreachable, out: 'half', err: expect.stringContaining('was lost') };
     expect(await exec(['shop'])).toEqual(lost);

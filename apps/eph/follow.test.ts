@@ -99,7 +99,7 @@ describe('logs', () => {
     const session = start(['logs', 'shop', '-f']);
     await until(() => ephd.followers.size === 1);
     ephd.endStreams('api.forbidden', 'ephd.yaml:3 denies everything in project shop');
-    expect(await session.ended).toBe(exitCodes.failure);
+    expect(await session.ended).toBe(exitCodes.signIn);
     expect(session.stderr.text).toBe('eph: ephd ended the stream: ephd.yaml:3 denies everything in project shop.\n');
     const other = start(['logs', 'shop', '-f', '--json']);
     await until(() => ephd.followers.size === 1);
@@ -189,7 +189,7 @@ describe('events --follow', () => {
     const session = start(['events', '-f']);
     await until(() => ephd.followers.size === 1);
     ephd.endStreams('api.unauthorized', 'the token has expired');
-    expect(await session.ended).toBe(exitCodes.failure);
+    expect(await session.ended).toBe(exitCodes.signIn);
     expect(session.stderr.text).toBe('eph: ephd ended the stream: the token has expired.\n');
   });
 });

@@ -1,6 +1,6 @@
 import { registerSecret } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
-import { createLog } from './log.ts';
+import { createAuditLog, createLog } from './log.ts';
 
 const secret = 'lines of "a"\nsecret for the log';
 registerSecret(secret);
@@ -30,6 +30,21 @@ describe('a line of the log', () => {
       err: { type: 'Error', message: expect.stringMatching(/^outer \*\*\*/), stack: expect.stringContaining('log.test') },
     });
     expect(printed((log) => log.error(error))).toMatchObject({ msg: 'outer ***', err: { type: 'Error' } });
+  });
+
+  it('of the audit log is printed at every level but silent, without secrets', () => {
+    const lines: string[] = [];
+    for (const level of ['info', 'error', 'silent']) {
+      const log = createLog(level, { write: (line) => void lines.push(line) });
+      createAuditLog(log).info({ by: secret }, level);
+      log.info({}, `not at ${level}`);
+    }
+    const printed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(printed.map(({ msg, by }) => [msg, by])).toEqual([
+      ['info', '***'],
+      ['not at info', undefined],
+      ['error', '***'],
+    ]);
   });
 
   it('may be a message alone', () => {

@@ -23,6 +23,9 @@ export const createLog = (level: string, destination: DestinationStream = pino.d
     destination,
   );
 
+/** For what must not depend on `log_level`; `silent` means nothing at all. */
+export const createAuditLog = (log: Logger): Logger => (log.level === 'silent' ? log : log.child({}, { level: 'info' }));
+
 const redactArgument = (argument: unknown): unknown => {
   if (typeof argument === 'string') return redact(argument);
   const isWithError = typeof argument === 'object' && argument !== null && 'err' in argument && argument.err instanceof Error;

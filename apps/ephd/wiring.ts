@@ -49,6 +49,7 @@ import { createHistoryHandlers } from './history/history-handlers.ts';
 import { StatusChanges } from './history/status-changes.ts';
 import { createHookHandlers } from './hooks.ts';
 import { Leadership } from './leadership.ts';
+import { createAuditLog } from './log.ts';
 import { Organisations } from './organisations.ts';
 import ephd from './package.json' with { type: 'json' };
 import { createProjectHandlers } from './projects/project-handlers.ts';
@@ -293,6 +294,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     access,
     sessions,
     record: (event) => store.events.append(event),
+    auditLog: createAuditLog(log),
     now: () => systemClock.now(),
     token,
     origins: createOriginRules(config.api),

@@ -4,12 +4,21 @@ import { writeFile } from 'node:fs/promises';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fillPath, newTokenSchema, type Role, type RouteName, routes, type Scope } from '@eph/contract';
+import {
+  type EventView,
+  eventListSchema,
+  fillPath,
+  newTokenSchema,
+  type Role,
+  type RouteName,
+  routes,
+  type Scope,
+} from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseKeys } from '../../apps/ephd/access/keys.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
-import { app, oneService } from './sample-app.ts';
+import { app, oneService, spec } from './sample-app.ts';
 import { SampleRepository } from './sample-repository.ts';
 
 /** What a route takes, written by hand: this table is the specification, and the routes are compared with it. */
@@ -209,6 +218,7 @@ const forge = (token: string, claims: object, key: string, algorithm?: 'none'): 
 beforeAll(async () => {
   harness = await EphdHarness.create();
   const other = await SampleRepository.create(harness.folder, 'bank');
+  const vault = await SampleRepository.create(harness.folder, 'bank-vault');
   const config = join(harness.folder, 'ephd.yaml');
   const rules = [
     ...(['viewer', 'developer', 'operator'] as const).map((role) => ({
@@ -221,10 +231,13 @@ beforeAll(async () => {
     { who: { person: `${issuer}#denied` }, deny: true },
     { who: { person: `${issuer}#teller` }, role: 'operator', projects: ['bank'] },
     { who: { person: `${issuer}#monitor` }, role: 'viewer' },
+    { who: { person: `${issuer}#clerk` }, role: 'developer', projects: ['bank'] },
+    { who: { person: `${issuer}#clerk` }, role: 'viewer', projects: ['shop'] },
   ];
   const projects = [
     { name: 'shop', location: harness.repository.path, trusted: true },
     { name: 'bank', location: other.path, trusted: true },
+    { name: 'bank-vault', location: vault.path, trusted: true },
   ];
   await writeFile(config, JSON.stringify({ projects, access: { rules } }));
   const former = await harness.start({ projects: [], args: ['--config', config] });
@@ -233,6 +246,7 @@ beforeAll(async () => {
   await harness.start({ projects: [], args: ['--config', config] });
   environment = await harness.untilReady('preview/one', await harness.repository.push('preview/one', app(oneService)));
   bank = await harness.untilReady('preview/two', await other.push('preview/two', app(oneService)));
+  await other.push('feature/three', app(oneService));
 
   const sample = await mint('admin', 'admin');
   const { keys } = JSON.parse(readFileSync(join(harness.dataFolder, 'access', 'keys.json'), 'utf8')) as {
@@ -287,7 +301,16 @@ describe('every route, with every kind of token', () => {
   });
 });
 
+/** What the audit history says about an answer. */
+const refusalOf = ({ 'x-request-id': id }: IncomingHttpHeaders): Promise<EventView> =>
+  eventually('the refusal is stored', async () => {
+    const { body } = await admin('GET', '/api/v1/audit?type=audit.refused&limit=1000');
+    expect(body).not.toContain('eph_');
+    return eventListSchema.parse(JSON.parse(body)).events.find(({ details }) => details['requestId'] === id);
+  });
+
 describe('what somebody may not see', () => {
+  const wanted = { project: 'shop', source: { kind: 'branch', name: 'preview/one' } };
   const authorization = async (): Promise<string> => `Bearer ${(await mint('teller', 'write')).token}`;
 
   it('is in no list, count, plan or history', async () => {
@@ -339,8 +362,8 @@ describe('what somebody may not see', () => {
     }
     for (const [method, path, body] of [
       ['GET', '/api/v1/projects/shop/sources', ''],
-      ['POST', '/api/v1/environments', JSON.stringify({ project: 'shop', source: { kind: 'branch', name: 'preview/one' } })],
-      ['POST', '/api/v1/plan', JSON.stringify({ project: 'shop', source: { kind: 'branch', name: 'preview/one' } })],
+      ['POST', '/api/v1/environments', JSON.stringify(wanted)],
+      ['POST', '/api/v1/plan', JSON.stringify(wanted)],
       ['GET', '/api/v1/auth/why?permission=logs.read&project=shop', ''],
     ] as const) {
       const answer = await ask(method, path, token, body);
@@ -354,23 +377,87 @@ describe('what somebody may not see', () => {
     expect((await ask('POST', '/hooks/git?project=shop', token)).status).toBe(404);
   });
 
-  it('is in the audit history, with who asked', async () => {
+  it('cannot be found by a plan for a file that refers to it', async () => {
     const token = await authorization();
-    await ask('GET', `/api/v1/environments/${environment.name}/status`, token);
-    const asked = await eventually('it is stored', async () => {
-      const { body } = await admin('GET', '/api/v1/audit?type=audit.refused&limit=1000');
-      expect(body).not.toContain(token.slice(-20));
-      const { events } = JSON.parse(body) as { readonly events: readonly { readonly details: Record<string, unknown> }[] };
-      return events.find(
-        ({ details }) => details['person'] === `${issuer}#teller` && details['route'] === routes.readStatus.path,
-      );
+    const planFor = async (reference: string): Promise<string> => {
+      const file = spec({ web: { command: 'node server.mjs', env: { X: reference } } }, { name: 'bank' });
+      const asked = { project: 'bank', source: { kind: 'branch', name: 'preview/two' }, file };
+      const { status, body } = await ask('POST', '/api/v1/plan', token, JSON.stringify(asked));
+      expect({ status, body }).toMatchObject({ status: 200 });
+      return body;
+    };
+    for (const output of ['web/url', 'web/zzz', 'zzz/k']) {
+      const hidden = await planFor(`${environment.name}::outputs/${output}`);
+      expect(hidden).toContain(`there is no environment with the name or alias ${environment.name}`);
+      expect(hidden.replaceAll(environment.name, 'shop-none')).toBe(await planFor(`shop-none::outputs/${output}`));
+    }
+    expect(await planFor(`${bank.name}::outputs/web/url`)).toContain('names this very environment');
+  });
+
+  it.each([
+    ['the name of a hidden environment', () => environment.name],
+    ['the alias of a hidden environment', () => 'shop-preview-one'],
+    ['a name that belongs to a hidden project', () => 'bank-vault-login'],
+    ['a name that nobody has', () => 'bank-gate-login'],
+  ])('is no conflict for whoever asks for %s', async (_, nameOf) => {
+    const name = nameOf();
+    const triggers = [{ type: 'git_branch', patterns: ['feature/*'] }];
+    const file = spec(oneService, { name: 'bank', triggers, environment: { name_template: name } });
+    const asked = { project: 'bank', source: { kind: 'branch', name: 'feature/three' }, file };
+    const { status, body } = await ask('POST', '/api/v1/plan', await authorization(), JSON.stringify(asked));
+    expect({ status, ...(JSON.parse(body) as object) }).toMatchObject({
+      status: 200,
+      name: name.startsWith('bank-') ? name : `bank-${name}`,
     });
-    expect(asked.details).toMatchObject({
-      what: 'read',
-      how: 'token',
-      outcome: 'refused',
-      permission: 'environments.read',
-      address: expect.stringContaining('127.9.'),
+  });
+
+  it.each<readonly [name: RouteName, about: 'environment' | 'project', path: () => string, body: object | null]>([
+    ['readStatus', 'environment', () => `/api/v1/environments/${environment.name}/status`, null],
+    ['readEnvironment', 'environment', () => '/api/v1/environments/shop-preview-one', null],
+    ['listEventsOfEnvironment', 'environment', () => `/api/v1/environments/${environment.name}/events`, null],
+    ['followChanges', 'environment', () => `/api/v1/stream?environment=${environment.name}`, null],
+    ['followChanges', 'project', () => '/api/v1/stream?project=shop', null],
+    ['explainAccess', 'environment', () => `/api/v1/auth/why?permission=logs.read&environment=${environment.name}`, null],
+    ['explainAccess', 'project', () => '/api/v1/auth/why?permission=logs.read&project=shop', null],
+    ['listSources', 'project', () => '/api/v1/projects/shop/sources', null],
+    ['wake', 'project', () => '/hooks/git?project=shop', null],
+    ['planSource', 'project', () => '/api/v1/plan', wanted],
+    ['createEnvironment', 'project', () => '/api/v1/environments', wanted],
+  ])('is a refusal in the audit history, and not in the answer: %s by its %s', async (name, about, path, body) => {
+    const token = await authorization();
+    const { method, path: route, permission } = routes[name];
+    const { status, headers } = await ask(method, path(), token, body === null ? '' : JSON.stringify(body));
+    expect(status).toBe(404);
+    // Else the limit of refusals would tell what is hidden from what does not exist.
+    expect(headers['ratelimit']).toMatch(/^"requests"/);
+    const isOfEnvironment = about === 'environment';
+    expect(await refusalOf(headers)).toMatchObject({
+      project: 'shop',
+      environment: isOfEnvironment ? environment.id : null,
+      message: expect.stringContaining(` for ${isOfEnvironment ? environment.name : 'shop'}: refused, hidden from the caller`),
+      details: {
+        person: `${issuer}#teller`,
+        how: 'token',
+        outcome: 'refused',
+        route,
+        permission,
+        name: isOfEnvironment ? environment.name : null,
+        address: expect.stringContaining('127.9.'),
+      },
     });
+  });
+
+  it('is told from what they may only see, which the audit history names, too', async () => {
+    const { token } = await mint('clerk', 'write');
+    const { status, headers, body } = await ask('POST', '/api/v1/environments', `Bearer ${token}`, JSON.stringify(wanted));
+    expect({ status, body }).toMatchObject({ status: 403, body: expect.stringContaining('in project shop') });
+    expect(await refusalOf(headers)).toMatchObject({ project: 'shop', details: { source: 'branch preview/one' } });
+  });
+
+  it('is never answered with the limit of refusals, however often somebody asks', async () => {
+    const { token } = await mint('viewer', 'read');
+    const statusOf = async (path: string): Promise<number> => (await ask('GET', path, `Bearer ${token}`)).status;
+    for (let count = 0; count < 210; count += 1) expect(await statusOf(`/api/v1/environments/${bank.name}`)).toBe(404);
+    expect(await statusOf('/api/v1/tokens')).toBe(403);
   });
 });

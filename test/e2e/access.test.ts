@@ -80,6 +80,12 @@ describe('people with tokens', () => {
       code: 8,
       out: expect.stringContaining('may not use environments.change'),
     });
+    // The same as for one that does not exist.
+    expect(await eph(['auth', 'why', 'me', 'list', news.name])).toEqual({
+      code: 3,
+      out: '',
+      err: (await eph(['auth', 'why', 'me', 'list', 'news-absent'])).err.replace('news-absent', news.name),
+    });
     expect(await eph(['auth', 'why', 'eph#somebody', 'list'])).toMatchObject({ code: 8, err: expect.stringContaining('admin') });
     expect(await admin('auth', 'why', person, 'logs', shop.name)).toMatchObject({
       code: 8,

@@ -39,11 +39,12 @@ describe('the audit history', () => {
       headers: { 'content-type': 'application/json', ...headers },
     });
 
-  /** The newest event of a route. */
-  const recorded = (route: string, outcome: string): Promise<EventView> =>
+  /** The newest event of a route, with these details. */
+  const recorded = (route: string, outcome: string, more: EventView['details'] = {}): Promise<EventView> =>
     eventually(`${route} is ${outcome}`, async () => {
       const { events } = await harness.read('/api/v1/audit?limit=1000', eventListSchema);
-      return events.findLast(({ details }) => details['route'] === route && details['outcome'] === outcome);
+      const wanted = Object.entries({ route, outcome, ...more });
+      return events.findLast(({ details }) => wanted.every(([name, value]) => details[name] === value));
     });
 
   const mint = async (scope = 'read') =>
@@ -52,11 +53,18 @@ describe('the audit history', () => {
   it('has every token that was made, and whether it still counts', async () => {
     const [kept, revoked] = [await mint(), await mint()];
     expect((await harness.api(`/api/v1/tokens/${revoked.id}`, { method: 'DELETE' })).status).toBe(200);
-    expect(await recorded(routes.createToken.path, 'done')).toMatchObject({
+    expect(await recorded(routes.createToken.path, 'done', { madeId: revoked.id })).toMatchObject({
       type: 'audit.changed',
-      details: { how: 'file', person: null, madeId: revoked.id, madeFor: person, madeScope: 'read', address: '127.0.0.1' },
+      details: {
+        how: 'file',
+        person: 'administrator',
+        madeId: revoked.id,
+        madeFor: person,
+        madeScope: 'read',
+        address: '127.0.0.1',
+      },
     });
-    expect((await recorded(routes.revokeToken.path, 'done')).details).toMatchObject({ revokedId: revoked.id });
+    expect((await recorded(routes.revokeToken.path, 'done', { revokedId: revoked.id })).type).toBe('audit.changed');
     const { tokens } = await harness.read('/api/v1/tokens', tokenListSchema);
     expect(tokens.map(({ id, state }) => [id, state])).toEqual([
       [revoked.id, 'revoked'],
@@ -65,7 +73,7 @@ describe('the audit history', () => {
   });
 
   it('has who signed in with a link, and who tried its code again', async () => {
-    const { token } = await mint();
+    const { token, id } = await mint();
     const link = sessionCodeSchema.parse(
       JSON.parse((await post('/api/v1/auth/codes', {}, { authorization: `Bearer ${token}` })).body),
     );
@@ -76,7 +84,13 @@ describe('the audit history', () => {
         headers: { 'content-type': 'application/json' },
       });
     const session = sessionSchema.parse(JSON.parse((await signIn()).body));
-    expect(await recorded(routes.createSession.path, 'done')).toMatchObject({ type: 'audit.signed_in', details: { person } });
+    expect(await recorded(routes.createSession.path, 'done', { tokenId: id })).toMatchObject({
+      type: 'audit.signed_in',
+      message: `${person}: POST /api/v1/auth/login: done`,
+      details: { person, how: 'session', tokenId: id },
+    });
+    const { events } = await harness.read(`/api/v1/audit?text=${encodeURIComponent(person)}&limit=1000`, eventListSchema);
+    expect(events.map(({ type }) => type)).toContain('audit.signed_in');
     expect(await signIn()).toMatchObject({ status: 401, body: expect.stringContaining('used already') });
     expect(await recorded(routes.createSession.path, 'refused')).toMatchObject({ type: 'audit.refused' });
     // The session may do what the token may do, and ends when somebody ends it.
@@ -89,15 +103,66 @@ describe('the audit history', () => {
     expect(JSON.stringify(ephd.lines)).not.toContain(link.code);
   });
 
+  it('calls whoever has the token file administrator, also in the browser', async () => {
+    const { code } = sessionCodeSchema.parse(JSON.parse((await post('/api/v1/auth/codes', {})).body));
+    expect((await post('/api/v1/auth/login', { code })).status).toBe(201);
+    const found = await eventually('it is stored', async () => {
+      const { events } = await harness.read('/api/v1/audit?type=audit.signed_in&text=administrator', eventListSchema);
+      return events[0];
+    });
+    expect(found).toMatchObject({
+      message: 'administrator: POST /api/v1/auth/login: done',
+      details: { person: 'administrator', how: 'session', tokenId: null },
+    });
+  });
+
   it('has changes with their environment, and their failures', async () => {
-    await post(`/api/v1/environments/${environment.name}/redeploy`, {});
+    const path = `/api/v1/environments/${environment.name}`;
+    await post(`${path}/redeploy`, {});
     expect(await recorded(routes.redeployEnvironment.path, 'done')).toMatchObject({
       project: 'shop',
       environment: environment.id,
-      details: { name: environment.name, permission: 'environments.change' },
+      details: { name: environment.name, permission: 'environments.change', components: 'all' },
     });
+    await post(`${path}/redeploy`, { components: ['web', 'nothing'] });
+    expect((await recorded(routes.redeployEnvironment.path, 'failed')).details['components']).toBe('web nothing');
+    await post(`${path}/extend`, { for: '72h' });
+    expect((await recorded(routes.extendEnvironment.path, 'failed')).details['for']).toBe('72h');
+    const headers = { 'content-type': 'application/json' };
+    await harness.api(`${path}/scale`, { method: 'PUT', headers, body: JSON.stringify({ component: 'web', replicas: 3 }) });
+    expect((await recorded(routes.scaleEnvironment.path, 'failed')).details).toMatchObject({ component: 'web', replicas: 3 });
     await post(`/api/v1/environments/${environment.name}/release`, {});
     expect((await recorded(routes.releaseEnvironment.path, 'failed')).details['reason']).toContain('is not held');
+  });
+
+  it('has what somebody asked an environment for, and of which project', async () => {
+    await harness.repository.push('feature/new', app(oneService));
+    const source = { kind: 'branch', name: 'feature/new' };
+    const answer = await post('/api/v1/environments', { source });
+    expect(answer).toMatchObject({ status: 202, body: expect.stringContaining('preview/feature/new') });
+    expect(await recorded(routes.createEnvironment.path, 'done')).toMatchObject({
+      project: 'shop',
+      message: 'administrator: POST /api/v1/environments for shop: done',
+      details: { source: 'branch feature/new' },
+    });
+    const { id } = await harness.until('preview/feature/new', 'is noticed', () => true);
+    const removal = await harness.api(`/api/v1/environments/${id}?force=true`, { method: 'DELETE' });
+    expect(removal.status).toBe(202);
+    expect((await recorded(routes.removeEnvironment.path, 'done')).details['force']).toBe(true);
+  });
+
+  it('has requests of other sites, with their route', async () => {
+    const headers = { origin: 'http://evil.example' };
+    const path = `/api/v1/environments/${environment.name}/release`;
+    expect((await harness.api(path, { method: 'POST', headers })).status).toBe(403);
+    expect(await recorded(routes.releaseEnvironment.path, 'refused')).toMatchObject({
+      message: `somebody: POST ${routes.releaseEnvironment.path}: refused, ephd does not answer requests from other sites`,
+      details: { what: 'change', how: 'none', permission: 'environments.operate' },
+    });
+    expect((await harness.api('/api/v1/events', { headers: { host: 'evil.example' } })).status).toBe(403);
+    expect((await recorded(routes.listEvents.path, 'refused')).message).toContain('ephd answers only requests to');
+    expect((await harness.api('/nothing', { headers })).status).toBe(403);
+    expect((await recorded('unknown', 'refused')).message).toContain('somebody: GET unknown: refused');
   });
 
   it('is a log line too, with the request it was, and without secrets', async () => {
@@ -118,6 +183,40 @@ describe('the audit history', () => {
     const { events } = await harness.read('/api/v1/events?limit=1000', eventListSchema);
     expect(events.length).toBeGreaterThan(0);
     expect(events.filter(({ type }) => type.startsWith('audit.'))).toEqual([]);
+  });
+});
+
+describe('a token that ephd cannot judge', () => {
+  it('is refused, which is an event and a log line at every level', async () => {
+    await using harness = await EphdHarness.create();
+    const former = await harness.start();
+    const body = JSON.stringify({ person, scope: 'read', for: '1h' });
+    const headers = { 'content-type': 'application/json' };
+    const made = await eventually('the revoked tokens are read', async () => {
+      const answer = await harness.api('/api/v1/tokens', { method: 'POST', body, headers });
+      return answer.status === 201 ? answer.body : undefined;
+    });
+    const { id, token } = newTokenSchema.parse(JSON.parse(made));
+    await former.stop();
+    await writeFile(join(harness.dataFolder, 'access', 'revocations.json'), 'broken');
+    const ephd = harness.launch({ args: ['--log-level', 'error'] });
+    // At this level, ephd does not say that it is up.
+    await eventually('ephd answers', () =>
+      harness.anonymousApi('/healthz').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+    const answer = await harness.anonymousApi('/api/v1/environments', { headers: { authorization: `Bearer ${token}` } });
+    expect(answer).toMatchObject({ status: 503, body: expect.stringContaining('api.starting') });
+    const expected = { person, how: 'token', tokenId: id, outcome: 'refused', route: routes.listEnvironments.path };
+    const line = await eventually('it is logged', () => ephd.lines.find(({ audit }) => audit === 'audit.refused'));
+    expect(line).toMatchObject(expected);
+    const stored = await eventually('it is stored', async () => {
+      const { events } = await harness.read('/api/v1/audit?type=audit.refused', eventListSchema);
+      return events.length > 0 ? events : undefined;
+    });
+    expect(stored).toMatchObject([{ details: expected }]);
   });
 });
 

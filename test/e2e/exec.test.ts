@@ -13,6 +13,7 @@ import {
   type Transport,
 } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { exitCodes } from '../../apps/eph/exit-codes.ts';
 import { describeWith } from '../parts/describe-with.ts';
 import { tmux } from '../parts/tmux.ts';
 import { EphdHarness } from './ephd-harness.ts';
@@ -233,7 +234,7 @@ describe.skipIf(isRoot)('exec while ephd stops', () => {
     const child = startEph([environment.name, ...script(`trap "" TERM HUP; echo ready; while :; do sleep ${word}; done`)]);
     await once(child.stdout, 'data');
     const [[code], err] = await Promise.all([once(child, 'close'), text(child.stderr), ephd.stop()]);
-    expect([code, err]).toEqual([1, 'eph: ephd is stopping\n']);
+    expect([code, err]).toEqual([exitCodes.unreachable, 'eph: ephd is stopping\n']);
     await untilNothingRuns(word);
   });
 });

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { EmulatedRepository } from '../parts/github/control/emulated-repository.ts';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
@@ -7,6 +9,7 @@ import { EphdHarness } from './ephd-harness.ts';
 import { expectFullLifecycle, type ForgeHarness, wakingAfterEachStep } from './forge-lifecycle.ts';
 import { labelledApp, plainApp, textsOf } from './labelled-app.ts';
 import { reservePort } from './reserved-ports.ts';
+import { type Outcome, runEph } from './run-eph.ts';
 import { oneService, spec } from './sample-app.ts';
 
 const hookSecret = 'a secret of webhooks';
@@ -18,9 +21,7 @@ describe('the lifecycle of an environment on GitHub', () => {
   ])('is triggered by a label and reported in one comment, %s', { timeout: 180_000 }, async (_, asApp) => {
     await using github = await GithubEmulator.start();
     await using harness = await EphdHarness.create();
-    github.createUser('alice');
-    github.createOrganization('acme');
-    github.setMember('acme', 'alice', 'admin');
+    createOrganisation(github);
     const repository = github.createRepository('acme/shop', { files: { 'README.md': 'a shop' }, by: 'alice' });
     const config = join(harness.folder, 'ephd.yaml');
     const hookPort = await reservePort();
@@ -88,13 +89,54 @@ describe('branches and tags on GitHub', () => {
   });
 });
 
+describe('eph up in a checkout', () => {
+  it('finds the pull request of the branch, labels it, and follows its environment', { timeout: 120_000 }, async () => {
+    await using github = await GithubEmulator.start();
+    await using harness = await EphdHarness.create();
+    createOrganisation(github);
+    const repository = github.createRepository('acme/shop', { files: { 'README.md': 'a shop' }, by: 'alice' });
+    const config = join(harness.folder, 'ephd.yaml');
+    const { env, forge } = registerApp(github);
+    await writeFile(
+      config,
+      JSON.stringify({
+        forges: { work: { type: 'github', url: github.url, ...forge } },
+        projects: [
+          { name: 'shop', trusted: true, forge: 'work', location: 'acme/shop' },
+          { name: 'other', trusted: true, location: harness.repository.path },
+        ],
+      }),
+    );
+    await harness.start({ projects: [], args: ['--config', config], env });
+    const commit = repository.push('work', textsOf(labelledApp()));
+    const pull = repository.openPullRequest({ head: 'work', base: 'main', title: 'Work' });
+    await promisify(execFile)('git', ['clone', '--quiet', '--branch', 'work', `${github.url}/acme/shop.git`, 'checkout'], {
+      cwd: harness.folder,
+    });
+    const eph = (...args: readonly string[]): Promise<Outcome> =>
+      runEph(harness, args, undefined, {}, '', join(harness.folder, 'checkout'));
+
+    const up = await eph('up');
+    const environment = await harness.untilReady(String(pull.number), commit);
+    expect(up).toMatchObject({ code: 0, err: '' });
+    expect(up.out).toContain('preview');
+    expect(up.out.trimEnd().split('\n').at(-1)).toBe(environment.url);
+    expect(environment).toMatchObject({ project: 'shop', source: { kind: 'pr' } });
+    expect(pull.labels).toEqual(['preview']);
+    expect(JSON.parse((await harness.visit(environment.name)).body)).toMatchObject({ commit });
+
+    expect(await eph('up', '--quiet')).toEqual({ code: 0, out: `${environment.url}\n`, err: '' });
+    expect(await eph('down', '--wait')).toMatchObject({ code: 0 });
+    expect(pull.labels).toEqual([]);
+    expect(await harness.environments()).toEqual([]);
+  });
+});
+
 describe('a whole organisation', () => {
   it('is watched, with all repositories that match the patterns', { timeout: 120_000 }, async () => {
     await using github = await GithubEmulator.start();
     await using harness = await EphdHarness.create();
-    github.createUser('alice');
-    github.createOrganization('acme');
-    github.setMember('acme', 'alice', 'admin');
+    createOrganisation(github);
     const [shop, secret] = ['acme/shop', 'acme/secret-plans'].map((name) =>
       github.createRepository(name, { files: { 'README.md': name }, by: 'alice' }),
     );
@@ -119,6 +161,13 @@ describe('a whole organisation', () => {
     expect(await harness.environments()).toHaveLength(1);
   });
 });
+
+/** `acme`, which alice administers. */
+const createOrganisation = (github: GithubEmulator): void => {
+  github.createUser('alice');
+  github.createOrganization('acme');
+  github.setMember('acme', 'alice', 'admin');
+};
 
 /** An App that is installed for the repository `shop`. */
 const registerApp = (github: GithubEmulator) => {

@@ -83,7 +83,7 @@ describeWith(schemathesis, 'the API against its description', () => {
   const succeeded = ({ statuses }: Findings): readonly RouteName[] =>
     [...statuses].flatMap(([name, seen]) => ([...seen].some((status) => status < 300) ? [name] : []));
 
-  /** ephd allows 50 requests a second with a token, and 10 without one. */
+  /** In the long run, ephd allows a token or an address 100 requests a second. */
   const check = async (given: Partial<RunOptions> & Pick<RunOptions, 'examples'>): Promise<Findings> => {
     const findings = await runSchemathesis({ ...target, phases: ['fuzzing'], perSecond: 45, without: undriven, ...given });
     const { complete, failures, errors, operations } = findings.report;

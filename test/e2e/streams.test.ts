@@ -20,6 +20,7 @@ import { SampleRepository } from './sample-repository.ts';
 let harness: EphdHarness;
 let ephd: RunningEphd;
 let platform: SampleRepository;
+let news: SampleRepository;
 let environment: EnvironmentView;
 
 const developer = (name: string): object => ({ who: [{ person: `team#${name}` }], role: 'developer', projects: ['shop'] });
@@ -30,7 +31,7 @@ const setRules = (...names: readonly string[]): Promise<string> =>
 beforeAll(async () => {
   harness = await EphdHarness.create();
   platform = await SampleRepository.create(harness.folder, 'platform');
-  const news = await SampleRepository.create(harness.folder, 'news');
+  news = await SampleRepository.create(harness.folder, 'news');
   await setRules('ann', 'bob');
   const config = join(harness.folder, 'ephd.yaml');
   const projects = ['shop', 'news'].map((name) => ({ name, trusted: true, location: `${name}.git` }));
@@ -38,8 +39,6 @@ beforeAll(async () => {
   await writeFile(config, JSON.stringify({ projects, configuration }));
   ephd = await harness.start({ projects: [], args: ['--config', config] });
   environment = await harness.untilReady('preview/one', await harness.repository.push('preview/one', app()));
-  await news.push('preview/hidden', app());
-  await harness.until('preview/hidden', 'exists', ({ phase }) => phase === 'Ready');
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 
@@ -104,6 +103,10 @@ it('shows what happens and what environments are, and resumes where a client lef
   const { headers } = await createToken('ann', '1h');
   const stream = new Stream('/api/v1/stream', headers);
   await stream.connected();
+  // Of a project that the caller may not see; what happens after it is shown after it.
+  await harness.untilReady('preview/hidden', await news.push('preview/hidden', app()));
+  await news.delete('preview/hidden');
+  await harness.untilGone('preview/hidden');
   await harness.repository.push('preview/two', app());
   await eventually('it is ready', () => stream.items.some((item) => item.type === 'status' && item.phase === 'Ready'));
   await eventually('and history says so', () => stream.has('status.changed'));

@@ -32,7 +32,8 @@ export const login = async (context: LoginContext, { withToken = false }: { read
     ...renderFacts(out, [['profile', profile], ['token in', place], ...accountFacts(account)]),
   ]);
   if (because !== undefined) await err.lines([safeLine(`The token is in a file that only you can read. ${because}`)]);
-  if (variables['EPH_TOKEN']) await err.lines(['EPH_TOKEN is set, and wins over the token that is stored now.']);
+  if (variables['EPH_TOKEN'])
+    await err.lines(['EPH_TOKEN is set: eph uses it instead of this token, and only for a server that you name.']);
 };
 
 const chooseTarget = ({ named, variables }: LoginContext, profiles: Profiles): { server: URL; profile: string } => {

@@ -1,7 +1,7 @@
 import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
 import { checkCertificate, checkName } from '../diagnosis/address-checks.ts';
-import { attempt, type Check, createCheck } from '../diagnosis/check.ts';
+import { attempt, type Check, createCheck, splitMessage } from '../diagnosis/check.ts';
 import { checkEnvironment } from '../diagnosis/environment-checks.ts';
 import {
   checkBudgets,
@@ -10,9 +10,11 @@ import {
   checkLeadership,
   checkProjects,
   checkProviders,
+  checkReadiness,
   checkSandboxes,
   checkToken,
   checkVersions,
+  checkWebhooks,
 } from '../diagnosis/server-checks.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { count } from '../figures.ts';
@@ -45,8 +47,7 @@ const checkConnection = async ({ client, connection: { name } }: Context): Promi
     await client.readHealth();
     return connection.ok(`ephd answers at ${name} in ${Math.ceil(performance.now() - began)} ms`);
   } catch (error) {
-    const [message = '', ...advice] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return connection.failing(message, advice.join(' ') || undefined);
+    return connection.failing(...splitMessage(error, 'Check the address (--server), and that ephd runs there.'));
   }
 };
 
@@ -55,8 +56,10 @@ const needEphd = [
   'token',
   'versions',
   'leadership',
+  'readiness',
   'sandbox',
   'projects',
+  'webhooks',
   'forge budget',
   'providers',
   'history',
@@ -65,31 +68,37 @@ const needEphd = [
 
 const skipOthers = ({ name }: WtfOptions): readonly Check[] =>
   [...needEphd, ...(name === undefined ? [] : ['environment'])].map((one) =>
-    createCheck(one).unknown('not checked: that needs an answer of ephd'),
+    createCheck(one).unknown('not checked: that needs an answer of ephd', 'Mend the connection first.'),
   );
 
 const checkOthers = async (context: Context, { version, name }: WtfOptions): Promise<readonly Check[]> => {
   const { client, now } = context;
-  const began = now();
-  const account = client.readAccount().then((view) => ({ view, at: (began + now()) / 2 }));
+  const account = client.readAccount();
   const status = client.readServer();
   const projects = listProjects(client);
   const url = findUrl(context, name);
   // Each is awaited several times below; a rejection must not end the process before that.
   for (const one of [account, status, projects, url]) one.catch(() => undefined);
   const groups = await Promise.all([
-    attempt('clock', async () => checkClock((await account).view, (await account).at)),
-    attempt('token', () => account.then(({ view }) => checkToken(view), explainRefusal)),
+    attempt('clock', async () => {
+      const began = now();
+      const date = await client.readDate();
+      return checkClock(date, (began + now()) / 2);
+    }),
+    attempt('token', () => account.then(checkToken, explainRefusal)),
     attempt('versions', async () => checkVersions(version, await status)),
     attempt('leadership', async () => checkLeadership(await status)),
+    attempt('readiness', async () => checkReadiness(await status)),
     attempt('sandbox', async () => checkSandboxes(await status)),
     attempt('projects', async () => checkProjects(await projects)),
+    attempt('webhooks', async () => checkWebhooks(await projects)),
     attempt('forge budget', async () => checkBudgets(await status, await projects)),
     attempt('providers', async () => checkProviders(await status)),
     attempt('history', async () => checkHistory(await status)),
     attempt('DNS', async () => {
       const found = await url;
-      return found === undefined ? createCheck('DNS').unknown('not checked: there is no environment yet') : checkName(found);
+      if (found !== undefined) return checkName(found);
+      return createCheck('DNS').unknown('not checked: there is no environment yet', 'Try again when there is one.');
     }),
     attempt('TLS', async () => {
       const found = URL.parse((await url) ?? '');
@@ -101,8 +110,8 @@ const checkOthers = async (context: Context, { version, name }: WtfOptions): Pro
 };
 
 const explainRefusal = (error: unknown): Check => {
-  if (error instanceof CommandFailure && error.code === 'api.unauthorized') return createCheck('token').failing(error.message);
-  throw error;
+  if (!(error instanceof CommandFailure) || error.code !== 'api.unauthorized') throw error;
+  return createCheck('token').failing(...splitMessage(error, 'Ask an admin for a token, and sign in with `eph auth login`.'));
 };
 
 const findUrl = async ({ client }: Context, name: string | undefined): Promise<string | undefined> =>
@@ -119,9 +128,9 @@ const render = (out: Output, checks: readonly Check[]): readonly string[] => {
   return [
     out.paint('strong', 'What the eph?'),
     '',
-    ...checks.flatMap(({ name, state, message, advice }) => [
-      `${out.paint(styles[state], state.padEnd(widestState))}  ${name.padEnd(width)}  ${safeLine(message)}`,
-      ...(advice === undefined ? [] : [`${indent}${out.paint('faint', safeLine(advice))}`]),
+    ...checks.flatMap((check) => [
+      `${out.paint(styles[check.state], check.state.padEnd(widestState))}  ${check.name.padEnd(width)}  ${safeLine(check.message)}`,
+      ...(check.state === 'ok' ? [] : [`${indent}${out.paint('faint', safeLine(check.advice))}`]),
     ]),
     '',
     summarize(checks),

@@ -66,12 +66,19 @@ describe('the server and its token', () => {
   });
 
   it('may come from EPH_TOKEN, which wins', async () => {
-    expect(await connect({}, { EPH_TOKEN: 'eph_ci' })).toEqual({ ...home2, token: 'eph_ci' });
+    expect(await connect({}, { EPH_TOKEN: 'eph_ci', EPH_PROFILE: 'home' })).toEqual({ ...home2, token: 'eph_ci' });
+    expect(await connect({ profile: 'work' }, { EPH_TOKEN: 'eph_ci' })).toEqual({ ...work, token: 'eph_ci' });
     const server = 'https://ci.example.com';
     expect(await connect({ server }, { EPH_TOKEN: 'eph_ci' })).toMatchObject({ name: server, token: 'eph_ci' });
     await expect(connect({ server }, { EPH_TOKEN: 'a\nb' })).rejects.toThrow('EPH_TOKEN does not contain a token');
     await expect(connect({ server: 'http://ci.example.com' }, { EPH_TOKEN: 'eph_ci' })).rejects.toThrow(
       'loopback addresses only',
+    );
+  });
+
+  it('in EPH_TOKEN is not sent to the profile in use, which may be of another server', async () => {
+    await expect(connect({}, { EPH_TOKEN: 'eph_ci' })).rejects.toThrow(
+      'Set EPH_SERVER too, for example to https://home.example.com/eph.',
     );
   });
 

@@ -37,7 +37,7 @@ export interface Connection {
 export interface ChosenServer {
   readonly server: URL;
   readonly profile: string | undefined;
-  /** Somebody named it. Otherwise it is the default. */
+  /** Somebody named it now. Otherwise it is the profile in use, or the default. */
   readonly named: boolean;
 }
 
@@ -64,7 +64,7 @@ export const chooseServer = (options: ServerOptions, variables: Variables, profi
   if (options.profile !== undefined) return of(options.profile);
   if (variables['EPH_SERVER']) return at(variables['EPH_SERVER']);
   if (variables['EPH_PROFILE']) return of(variables['EPH_PROFILE']);
-  if (profiles.current !== undefined && profiles.all.has(profiles.current)) return of(profiles.current);
+  if (profiles.current !== undefined && profiles.all.has(profiles.current)) return { ...of(profiles.current), named: false };
   return { ...at(defaultServer), named: false };
 };
 
@@ -125,10 +125,10 @@ export const connectWith = (server: URL, token: string): Connection => ({
 });
 
 const readVariable = (token: string, { server, named }: ChosenServer): TokenReading => {
-  // Without a name the server is whoever listens on the default port.
+  // It was made for one server, and may not be for the one in use, or for whoever listens on the default port.
   if (!named)
     throw usage(
-      `EPH_TOKEN is set, and eph sends it only to a server that you name. Set EPH_SERVER too, for example to ${defaultServer}.`,
+      `EPH_TOKEN is set, and eph sends it only to a server that you name. Set EPH_SERVER too, for example to ${printServer(server)}.`,
     );
   if (!/^[\x21-\x7e]+$/.test(token)) throw usage('EPH_TOKEN does not contain a token.');
   return {

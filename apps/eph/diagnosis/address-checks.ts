@@ -32,7 +32,10 @@ export const checkCertificate = async (what: string, { hostname, port, protocol 
   if (protocol !== 'https:')
     return isLoopback(hostname)
       ? tls.ok(`${what} is on this machine, without TLS`)
-      : tls.attention(`${what} is reached without TLS`, 'Everybody on the way can read what is sent.');
+      : tls.attention(
+          `${what} is reached without TLS`,
+          'Everybody on the way can read what is sent. Use https://, or a tunnel with `ssh -L`.',
+        );
   const { certificate, fault } = await readCertificate(hostname.replace(/^\[|\]$/g, ''), Number(port || 443));
   if (fault !== undefined) return tls.failing(`the certificate of ${what} is not valid: ${fault}`, 'Renew or correct it.');
   const until = Date.parse(certificate.valid_to);

@@ -3,22 +3,31 @@
  * - `attention`: it works, but somebody should know.
  * - `unknown`: it could not be checked. That is never ok.
  */
-export interface Check {
-  readonly name: string;
-  readonly state: 'ok' | 'attention' | 'failing' | 'unknown';
-  readonly message: string;
-  /** What to do. */
-  readonly advice?: string;
-}
+export type Check =
+  | { readonly name: string; readonly state: 'ok'; readonly message: string }
+  | { readonly name: string; readonly state: Remark; readonly message: string /** What to do. */; readonly advice: string };
 
-type Named = (message: string, advice?: string) => Check;
+type Remark = 'attention' | 'failing' | 'unknown';
 
 /** Ways to end a check of this name. */
-export const createCheck = (name: string): Readonly<Record<Check['state'], Named>> => {
-  const state =
-    (one: Check['state']): Named =>
-    (message, advice) => ({ name, state: one, message, ...(advice === undefined ? {} : { advice }) });
-  return { ok: state('ok'), attention: state('attention'), failing: state('failing'), unknown: state('unknown') };
+type Named = { readonly ok: (message: string) => Check } & {
+  readonly [state in Remark]: (message: string, advice: string) => Check;
+};
+
+export const createCheck = (name: string): Named => {
+  const remark = (state: Remark) => (message: string, advice: string) => ({ name, state, message, advice });
+  return {
+    ok: (message) => ({ name, state: 'ok', message }),
+    attention: remark('attention'),
+    failing: remark('failing'),
+    unknown: remark('unknown'),
+  };
+};
+
+/** The first line of an error says what is wrong, and the others what to do, where it has any. */
+export const splitMessage = (error: unknown, otherwise: string): readonly [message: string, advice: string] => {
+  const [message = '', ...advice] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return [message, advice.join(' ') || otherwise];
 };
 
 /** What goes wrong while something is checked says nothing about it. */
@@ -26,6 +35,7 @@ export const attempt = async (name: string, check: () => Promise<readonly Check[
   try {
     return [await check()].flat();
   } catch (error) {
-    return [createCheck(name).unknown(`not checked: ${error instanceof Error ? error.message : String(error)}`)];
+    const [message, advice] = splitMessage(error, 'Mend that, and run `eph wtf` again.');
+    return [createCheck(name).unknown(`not checked: ${message}`, advice)];
   }
 };

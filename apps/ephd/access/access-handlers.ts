@@ -76,10 +76,9 @@ export const createAccessHandlers = (options: AccessHandlersOptions): Handlers<A
       const { expiresAt, ...link } = sessions.createLink(caller.identity, url());
       return { ...link, expiresAt: time(expiresAt) };
     },
-    createSession({ body: { code }, addToAudit }) {
+    createSession({ body: { code }, signIn }) {
       const { token, session } = sessions.create(code);
-      const { caller } = session;
-      addToAudit({ person: caller.kind === 'person' ? printPerson(caller.person) : null, how: 'session' });
+      signIn(session);
       return { token, expiresAt: time(session.expiresAt) };
     },
     async endSession({ caller: { identity, session } }) {

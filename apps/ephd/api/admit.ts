@@ -1,15 +1,10 @@
-import { EphError, type Permission, type ProjectId, type Route } from '@eph/contract';
+import { EphError, type Permission, type Route } from '@eph/contract';
 import type { Decision } from '@eph/engine/access/decide';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { Access } from '../access/access.ts';
 import { findProject, type ProjectIds } from './find-project.ts';
 import type { Caller } from './handlers.ts';
-
-/** What a request is about, as far as its path says it. */
-export interface Located {
-  readonly environment?: EnvironmentRecord;
-  readonly project?: ProjectId;
-}
+import type { Located } from './located-refusal.ts';
 
 export interface Admission {
   /** By id, name or alias, among those that the caller may see. Throws when there is none. */

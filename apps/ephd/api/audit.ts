@@ -1,7 +1,7 @@
 import { type Event, type Log, printPerson, type Route } from '@eph/contract';
 import { type AuditRecord, createAuditEvent } from '@eph/engine/history/audit-event';
-import type { Located } from './admit.ts';
 import type { Caller } from './handlers.ts';
+import type { Located } from './located-refusal.ts';
 
 /** What is known of a request so far, for the audit history. */
 export interface Attempt extends Located {
@@ -11,13 +11,13 @@ export interface Attempt extends Located {
   /** Undefined for a path that no route has. */
   readonly route?: Route;
   readonly caller?: Caller;
-  readonly details?: Readonly<Record<string, string | null>>;
+  readonly details?: Event['details'];
 }
 
 export interface AuditOptions {
   readonly record: (event: Event) => void;
   readonly now: () => number;
-  readonly log: Log;
+  readonly auditLog: Pick<Log, 'info'>;
 }
 
 /** Every change and sign-in, and what was refused, is an event and a line in the log. */
@@ -25,14 +25,14 @@ export const recordAttempt = (
   attempt: Attempt,
   outcome: AuditRecord['outcome'],
   reason: string | null,
-  { record, now, log }: AuditOptions,
+  { record, now, auditLog }: AuditOptions,
 ): void => {
   const { requestId, method, address, route, caller, environment, project = null, details } = attempt;
   const identity = caller?.identity;
   const event = createAuditEvent({
     at: new Date(now()).toISOString(),
     what: route?.audit ?? 'read',
-    person: identity?.kind === 'person' ? printPerson(identity.person) : null,
+    person: identity === undefined ? null : identity.kind === 'person' ? printPerson(identity.person) : identity.kind,
     how: caller?.how ?? 'none',
     tokenId: (identity?.kind === 'person' && identity.token?.id) || null,
     permission: route?.permission ?? 'none',
@@ -48,5 +48,5 @@ export const recordAttempt = (
   });
   const full = { ...event, details: { ...event.details, ...details } };
   record(full);
-  log.info({ audit: event.type, project, ...full.details }, event.message);
+  auditLog.info({ audit: event.type, project, ...full.details }, event.message);
 };

@@ -19,25 +19,26 @@ export const administrator: Administrator = { kind: 'administrator' };
 export const authenticate = async (headers: Headers, { token, sessions, access }: Credentials): Promise<Caller> => {
   const text = readToken(headers);
   if (text === undefined) throw new EphError('api.unauthorized', 'this needs `Authorization: Bearer` with a token');
-  const callerOf = (identity: Caller['identity'], how: Caller['how'], session?: Caller['session']): Caller => ({
-    identity,
-    how,
-    session,
-    may: (permission, project) => access.of(identity).may(permission, project),
-  });
-  if (token.accepts(text)) return callerOf(administrator, 'file');
+  if (token.accepts(text)) return callerOf(administrator, 'file', undefined, access);
   const session = sessions.find(text);
   if (session !== undefined) {
     const { caller } = session;
     const refusal = caller.kind === 'person' && caller.token && access.tokens.check({ ...caller, token: caller.token });
-    if (refusal) throw new RefusedToken(refusal, callerOf(caller, 'session', session));
-    return callerOf(caller, 'session', session);
+    if (refusal) throw new RefusedToken(refusal, callerOf(caller, 'session', session, access));
+    return callerOf(caller, 'session', session, access);
   }
   const verification = await access.tokens.verify(text);
   const { caller } = verification;
-  if (!verification.ok) throw new RefusedToken(verification, caller && callerOf(caller, 'token'));
-  return callerOf(verification.caller, 'token');
+  if (!verification.ok) throw new RefusedToken(verification, caller && callerOf(caller, 'token', undefined, access));
+  return callerOf(verification.caller, 'token', undefined, access);
 };
+
+export const callerOf = (
+  identity: Caller['identity'],
+  how: Caller['how'],
+  session: Caller['session'],
+  access: Pick<Access, 'of'>,
+): Caller => ({ identity, how, session, may: (permission, project) => access.of(identity).may(permission, project) });
 
 /** A token that is not valid, such as one that was revoked. */
 export class RefusedToken extends EphError {

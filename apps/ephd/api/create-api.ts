@@ -15,18 +15,20 @@ import type { ExecSession } from '@eph/engine/provider/provider';
 import type { Clock } from '@eph/engine/time/clock';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
+import { matchedRoutes } from 'hono/route';
 import type { Logger } from 'pino';
 import type { Access } from '../access/access.ts';
-import type { Sessions } from '../access/sessions.ts';
+import type { Session, Sessions } from '../access/sessions.ts';
 import { page, pageHeaders } from '../page/page.ts';
 import { type Admission, admit, locate } from './admit.ts';
 import type { ApiToken } from './api-token.ts';
 import { type Attempt, type AuditOptions, recordAttempt } from './audit.ts';
-import { authenticate, RefusedToken } from './authenticate.ts';
+import { authenticate, callerOf, RefusedToken } from './authenticate.ts';
 import { findClientAddress } from './client-address.ts';
 import type { Connections } from './connections.ts';
 import { computeEtag, isKnown } from './etag.ts';
 import type { Call, Caller, Handlers } from './handlers.ts';
+import { LocatedRefusal } from './located-refusal.ts';
 import { LongUse } from './long-use.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
 import { parseBody, parseQuery } from './parse-call.ts';
@@ -35,7 +37,7 @@ import { costOf, type Quota, type RateLimits } from './rate-limits.ts';
 import { requireUpgrade, serveExec } from './serve-exec.ts';
 import { serveStream } from './serve-stream.ts';
 
-export interface ApiOptions extends Omit<Admission, 'access'>, Omit<AuditOptions, 'log'> {
+export interface ApiOptions extends Omit<Admission, 'access'>, AuditOptions {
   readonly handlers: Handlers;
   readonly access: Access;
   readonly sessions: Sessions;
@@ -70,7 +72,10 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
     c.header('referrer-policy', 'no-referrer');
     const { host, origin, 'sec-fetch-site': site } = c.req.header();
     const check = checkOrigin({ host, origin, site }, options.origins);
-    if (!check.ok) throw new EphError('api.forbidden', check.because);
+    if (!check.ok) {
+      learn(c, findRoute(c));
+      throw new EphError('api.forbidden', check.because);
+    }
     if (options.origins.allowed.length > 0) c.header('vary', 'origin', { append: true });
     if (check.origin === undefined) return await next();
     c.header('access-control-allow-origin', check.origin);
@@ -104,8 +109,13 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
 };
 
 const recordFailure = (thrown: unknown, c: Context<Served>, options: ApiOptions): ReturnType<typeof describeProblem> => {
+  if (thrown instanceof LocatedRefusal) learn(c, thrown.located);
   const attempt = c.get('attempt');
-  const isRefusal = isEphError(thrown) && (isRefused(thrown) || isHidden(thrown, c, options));
+  if (thrown instanceof LocatedRefusal && thrown.code === 'api.not_found') {
+    recordProbe(thrown, attempt, options);
+    return describeProblem(thrown, attempt.requestId);
+  }
+  const isRefusal = isEphError(thrown) && isRefused(thrown);
   const isFailedSignIn = attempt.caller === undefined && attempt.route?.audit !== undefined;
   const error = isEphError(thrown) && (isRefusal || isFailedSignIn) ? countRefusal(thrown, c, options) : thrown;
   const described = describeProblem(error, attempt.requestId);
@@ -119,6 +129,12 @@ const recordFailure = (thrown: unknown, c: Context<Served>, options: ApiOptions)
   else if (isRefusal || attempt.route?.audit !== undefined)
     recordAttempt(attempt, isRefusal ? 'refused' : 'failed', problem.detail, options);
   return described;
+};
+
+/** Somebody asked for what they may not see. Neither the answer nor its headers tell it from what does not exist. */
+const recordProbe = ({ message }: LocatedRefusal, attempt: Attempt, options: ApiOptions): void => {
+  const { retryAfterMs } = options.limits.take('probes', attempt.caller, attempt.address);
+  if (retryAfterMs === undefined) recordAttempt(attempt, 'refused', `hidden from the caller: ${message}`, options);
 };
 
 const learn = (c: Context<Served>, more: Partial<Attempt>): void => c.set('attempt', { ...c.get('attempt'), ...more });
@@ -155,7 +171,9 @@ const show = (c: Context<Served>, quota: Quota): Quota => {
   return quota;
 };
 
-const isRefused = ({ code }: EphError): boolean => code === 'api.unauthorized' || code === 'api.forbidden';
+/** A token that ephd cannot judge yet is refused, too. */
+const isRefused = (error: EphError): boolean =>
+  error.code === 'api.unauthorized' || error.code === 'api.forbidden' || error instanceof RefusedToken;
 
 const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: ApiOptions): void => {
   const handle = options.handlers[name] as (call: unknown) => unknown;
@@ -180,12 +198,16 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
       caller,
       lastEventId: readLastEventId(c.req.header('last-event-id')),
       addToAudit: (details: Attempt['details'] & {}) => learn(c, { details }),
+      signIn: (session: Session) => learn(c, { caller: callerOf(session.caller, 'session', session, options.access) }),
     };
     const { answer: shape } = route;
     if (shape.type === 'exec') requireUpgrade(c.env);
     const use = isLong(route) && caller !== undefined ? new LongUse(route, caller, project, options) : undefined;
     const run = async (): Promise<unknown> => {
-      const narrowTo = (only: ProjectId): void => use?.narrowTo(only);
+      const narrowTo = (only: ProjectId): void => {
+        learn(c, { project: only });
+        use?.narrowTo(only);
+      };
       const answer = await handle({ ...call, narrowTo, signal: use?.signal ?? c.req.raw.signal });
       if (route.audit !== undefined) recordAttempt(c.get('attempt'), 'done', null, options);
       return answer;
@@ -212,6 +234,13 @@ const startExec = async (
     if (!use.isClientGone) recordFailure(error, c, options);
     throw error;
   }
+};
+
+/** As far as a request got that was refused before its route was served. */
+const findRoute = (c: Context<Served>): Pick<Attempt, 'route'> => {
+  const matched = matchedRoutes(c).map(({ method, path }) => `${method} ${path}`);
+  const route = Object.values<Route>(routes).find(({ method, path }) => matched.includes(`${method} ${pathForHono(path)}`));
+  return route === undefined ? {} : { route };
 };
 
 const pathForHono = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
@@ -263,17 +292,4 @@ const readLastEventId = (text: string | undefined): Call['lastEventId'] => {
   if (text === undefined || text === '') return undefined;
   if (!/^\d{16}$/.test(text)) throw new EphError('api.bad_request', 'Last-Event-ID is not the id of an event');
   return eventId(text);
-};
-
-/** For the caller it does not exist; the audit history says what they asked for. */
-const isHidden = ({ code }: EphError, c: Context<Served>, { find }: ApiOptions): boolean => {
-  const { route, caller, environment } = c.get('attempt');
-  if (route?.target !== 'environment' || caller === undefined || environment !== undefined) return false;
-  if (code !== 'api.not_found') return false;
-  try {
-    find(c.req.param('id') ?? '', { may: () => true });
-    return true;
-  } catch {
-    return false;
-  }
 };

@@ -1,5 +1,6 @@
 import { EphError, type Permission, type ProjectId } from '@eph/contract';
 import type { Caller } from './handlers.ts';
+import { LocatedRefusal, notFound } from './located-refusal.ts';
 
 export interface ProjectIds {
   readonly keys: () => Iterable<ProjectId>;
@@ -15,7 +16,8 @@ export const findProject = (name: string, projects: ProjectIds, caller: Looking)
   const visible = visibleTo(caller, projects);
   const found = visible.find((one) => one === name);
   if (found !== undefined) return found;
-  throw new EphError('api.not_found', `there is no project ${JSON.stringify(name)}${listed(visible)}`);
+  const hidden = [...projects.keys()].find((one) => one === name);
+  throw notFound(`there is no project ${JSON.stringify(name)}${listed(visible)}`, hidden && { project: hidden });
 };
 
 /** The one that is named, or the only one that the caller may see. */
@@ -31,7 +33,7 @@ export const chooseProject = (
     throw new EphError('api.bad_request', `name the project${listed(visible)}`);
   const project = name === undefined && only !== undefined ? only : findProject(name ?? '', projects, caller);
   if (caller.may(permission, project)) return project;
-  throw new EphError('api.forbidden', `you may not use ${permission} in project ${project}`);
+  throw new LocatedRefusal('api.forbidden', `you may not use ${permission} in project ${project}`, { project });
 };
 
 const listed = (visible: readonly ProjectId[]): string => (visible.length === 0 ? '' : `: ephd watches ${visible.join(', ')}`);

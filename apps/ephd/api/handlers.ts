@@ -1,4 +1,16 @@
-import type { AnswerOf, BodyOf, EventId, PathOf, Permission, ProjectId, QueryOf, Route, RouteName, Routes } from '@eph/contract';
+import type {
+  AnswerOf,
+  BodyOf,
+  Event,
+  EventId,
+  PathOf,
+  Permission,
+  ProjectId,
+  QueryOf,
+  Route,
+  RouteName,
+  Routes,
+} from '@eph/contract';
 import type { Caller as Identity } from '@eph/engine/access/caller';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { ExecSession } from '@eph/engine/provider/provider';
@@ -25,8 +37,10 @@ export interface Call<R extends Route = Route> {
   /** Where a client wants to go on with a stream. */
   readonly lastEventId: EventId | undefined;
   /** Adds to the event of this call in the audit history. */
-  readonly addToAudit: (details: Readonly<Record<string, string | null>>) => void;
-  /** A stream is about this project alone: it ends when the caller may not see that one any more. */
+  readonly addToAudit: (details: Event['details']) => void;
+  /** The body proved who the caller is. */
+  readonly signIn: (session: Session) => void;
+  /** It is about this project alone: so says its event, and a stream ends when the caller may not see that one any more. */
   readonly narrowTo: (project: ProjectId) => void;
   /** Aborts when the client has gone, or may not go on. */
   readonly signal: AbortSignal;

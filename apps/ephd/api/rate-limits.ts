@@ -5,11 +5,13 @@ import type { Caller } from './handlers.ts';
 
 /**
  * `requests` is far more than a dashboard in several tabs, the CI of a large team or `eph list` in a loop need. `refusals` is less,
- * because the audit history keeps each of them and drops the oldest: a flood would push out what matters.
+ * because the audit history keeps each of them and drops the oldest: a flood would push out what matters. `probes` are requests
+ * for what the caller may not see. They are counted apart, and no answer shows it, since that would tell what exists.
  */
 const rates = {
   requests: { perSecond: 100, burst: 2_000 },
   refusals: { perSecond: 1 / 3, burst: 200 },
+  probes: { perSecond: 1 / 3, burst: 200 },
 } as const satisfies Readonly<Record<string, Rate>>;
 
 /** What a request counts for. One that reads Git or providers before it answers costs them more than ephd itself. */
@@ -18,6 +20,7 @@ export const costOf = ({ slow }: Route): number => (slow === true ? 20 : 1);
 const mostKeys = 10_000;
 
 const policy = Object.entries(rates)
+  .filter(([name]) => name !== 'probes')
   .map(([name, { perSecond, burst }]) => `"${name}";q=${burst};w=${Math.round(burst / perSecond)}`)
   .join(', ');
 
@@ -35,7 +38,11 @@ export interface Quota {
  */
 export class RateLimits {
   readonly #now: () => number;
-  readonly #buckets = { requests: new Map<string, TokenBucket>(), refusals: new Map<string, TokenBucket>() };
+  readonly #buckets = {
+    requests: new Map<string, TokenBucket>(),
+    refusals: new Map<string, TokenBucket>(),
+    probes: new Map<string, TokenBucket>(),
+  };
 
   constructor(now: () => number) {
     this.#now = now;

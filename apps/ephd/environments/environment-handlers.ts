@@ -14,6 +14,7 @@ import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { LogEntry, Provider } from '@eph/engine/provider/provider';
 import type { Clock } from '@eph/engine/time/clock';
 import type { Caller, Handlers } from '../api/handlers.ts';
+import { notFound } from '../api/located-refusal.ts';
 import { type Addresses, viewDetail, viewEnvironment } from './environment-view.ts';
 import { listEnvironments } from './list-environments.ts';
 import { mergeStreams } from './merge-streams.ts';
@@ -93,10 +94,12 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
       if (!engine().release(id)) throw new EphError('api.conflict', `${name} is not held`);
       return undefined;
     },
-    async redeployEnvironment({ environment: { id }, body, signal }) {
+    async redeployEnvironment({ environment: { id }, body, signal, addToAudit }) {
+      addToAudit({ components: body.components?.join(' ') ?? 'all' });
       return { components: [...(await engine().redeploy(id, body.components, signal))] };
     },
-    scaleEnvironment({ environment: { name, observed }, body: { component } }) {
+    scaleEnvironment({ environment: { name, observed }, body: { component, replicas }, addToAudit }) {
+      addToAudit({ component, replicas });
       const found = observed?.components.find((one) => one.name === component);
       if (found === undefined) throw new EphError('api.not_found', `${name} has no component ${JSON.stringify(component)}`);
       throw new EphError('feature.unavailable', `provider ${found.provider} runs one copy of each component and cannot scale`);
@@ -163,14 +166,17 @@ export const findEnvironment = (
   caller: Pick<Caller, 'may'>,
 ): EnvironmentRecord => {
   const all = visibleTo(caller, known);
-  const found = all.find(({ id, name }) => id === text || name === text) ?? all.find((one) => aliasOf(one) === text);
+  const findIn = (some: readonly EnvironmentRecord[]): EnvironmentRecord | undefined =>
+    some.find(({ id, name }) => id === text || name === text) ?? some.find((one) => aliasOf(one) === text);
+  const found = findIn(all);
   if (found !== undefined) return found;
   const near = closest(
     text,
     all.map((known) => known.name),
   );
-  throw new EphError(
-    'api.not_found',
+  const hidden = findIn(known);
+  throw notFound(
     `there is no environment ${JSON.stringify(text)}${near === undefined ? '' : `; did you mean ${near}?`}`,
+    hidden && { environment: hidden, project: hidden.project },
   );
 };

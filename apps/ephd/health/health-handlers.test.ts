@@ -47,6 +47,7 @@ const readServer = async (...visible: readonly ProjectId[]): Promise<ServerView>
     },
     lastEventId: undefined,
     addToAudit: () => undefined,
+    signIn: () => undefined,
     narrowTo: () => undefined,
     signal: new AbortController().signal,
   });

@@ -32,6 +32,9 @@ const admin = callerWho(() => true);
 /** Sees one project. */
 const viewer = callerWho((permission, project) => permission === 'environments.read' && project === shop);
 
+/** An admin, with a rule that denies two projects. */
+const denied = callerWho((_, project) => project !== bank && project !== former);
+
 const eventOf = (type: EventType, environment: EnvironmentRecord | null, message: string, at = '09:00'): Event => ({
   at: `2026-01-05T${at}:00.000Z`,
   type,
@@ -60,6 +63,7 @@ const call = {
   environment: undefined,
   lastEventId: undefined,
   addToAudit: () => undefined,
+  signIn: () => undefined,
   narrowTo: () => undefined,
 };
 const never = new AbortController().signal;
@@ -105,12 +109,30 @@ describe('a list of events', () => {
     expect(await list({ text: 'two' }, viewer)).toEqual([]);
   });
 
-  it('is read page by page without gaps', async () => {
+  it('leaves out what a rule denies to an admin, and still fills the page', async () => {
+    const { events, handlers, list } = startWithHistory();
+    expect(await list({}, denied)).toEqual(['ephd started', 'one is wanted', 'one is Ready']);
+    for (const project of ['bank', 'former']) expect(await list({ project }, denied)).toEqual([]);
+    expect(await list({ limit: '2' }, denied)).toEqual(['one is wanted', 'one is Ready']);
+    expect(await list({ limit: '1', after: '0000000000000002' }, denied)).toEqual(['one is Ready']);
+    expect(await list({ limit: '1', before: '0000000000000005' }, denied)).toEqual(['one is wanted']);
+    const path = { id: inBank.id };
+    const asked = { ...call, caller: denied, signal: never };
+    expect(await handlers.listEventsOfEnvironment({ ...asked, path, query: { limit: 10 } })).toEqual({ events: [] });
+    for (let count = 0; count < 3_000; count += 1) events.append(eventOf('audit.refused', inBank, 'somebody was refused'));
+    const { events: audited } = await handlers.listAudit({ ...asked, path: {}, query: { limit: 2 } });
+    expect(audited.map(({ message }) => message)).toEqual(['somebody pinned it']);
+  });
+
+  it.each([
+    ['that sees one project', viewer],
+    ['that is denied some', denied],
+  ])('is read page by page without gaps by a caller %s', async (_, caller) => {
     const { handlers } = startWithHistory();
     const seen: string[] = [];
     for (let after: string | undefined = '0'.repeat(16); after !== undefined; ) {
       const query = eventQuerySchema.parse({ after, limit: '2' });
-      const { events } = await handlers.listEvents({ ...call, path: {}, query, caller: viewer, signal: never });
+      const { events } = await handlers.listEvents({ ...call, path: {}, query, caller, signal: never });
       seen.push(...events.map(({ message }) => message));
       after = events.at(-1)?.id;
     }

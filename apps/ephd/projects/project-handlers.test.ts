@@ -13,6 +13,7 @@ const call = {
   environment: undefined,
   lastEventId: undefined,
   addToAudit: () => undefined,
+  signIn: () => undefined,
   narrowTo: () => undefined,
   signal: new AbortController().signal,
 } as const;

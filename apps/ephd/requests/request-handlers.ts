@@ -1,4 +1,4 @@
-import { parseSpec } from '@eph/contract';
+import { describeSource, parseSpec } from '@eph/contract';
 import { isTimeLabel, keepLabel, pauseLabel, timeLabel } from '@eph/engine/desired/labels';
 import type { Engine } from '@eph/engine/loop/engine';
 import { chooseProject, type ProjectIds } from '../api/find-project.ts';
@@ -28,17 +28,27 @@ export const createRequestHandlers = (
     const project = chooseProject(body.project, 'environments.read', projects, caller);
     const source = await requests.readPlanned(project, body, signal);
     const file = body.file === undefined ? undefined : parseSpec(new TextEncoder().encode(body.file), 'eph.yaml');
-    const plan = await planSource(source, file, signal);
+    const plan = await planSource(source, file, (one) => caller.may('environments.read', one), signal);
     return { ...plan, actions: [...plan.actions] };
   },
-  createEnvironment: ({ body, caller, signal }) =>
-    requests.bringUp(chooseProject(body.project, 'environments.change', projects, caller), body.source, signal),
-  removeEnvironment: ({ environment, query: { force = false }, signal }) => requests.takeDown(environment, force, signal),
+  createEnvironment({ body, caller, narrowTo, addToAudit, signal }) {
+    addToAudit({ source: describeSource(body.source) });
+    const project = chooseProject(body.project, 'environments.change', projects, caller);
+    narrowTo(project);
+    return requests.bringUp(project, body.source, signal);
+  },
+  removeEnvironment({ environment, query: { force = false }, addToAudit, signal }) {
+    addToAudit({ force });
+    return requests.takeDown(environment, force, signal);
+  },
   pinEnvironment: ({ environment, signal }) => requests.changeLabels(environment, { add: keepLabel, instead: lasting }, signal),
   unpinEnvironment: ({ environment, signal }) =>
     requests.changeLabels(environment, { removes: (label) => label === keepLabel, instead: lasting }, signal),
-  extendEnvironment: ({ environment, body, signal }) =>
-    requests.changeLabels(environment, { add: timeLabel(body.for), removes: isTimeLabel, instead: lasting }, signal),
+  extendEnvironment({ environment, body, addToAudit, signal }) {
+    addToAudit({ for: body.for });
+    const change = { add: timeLabel(body.for), removes: isTimeLabel, instead: lasting };
+    return requests.changeLabels(environment, change, signal);
+  },
   pauseEnvironment: ({ environment, signal }) =>
     requests.changeLabels(environment, { add: pauseLabel, instead: following }, signal),
   resumeEnvironment: ({ environment, signal }) =>

@@ -4,7 +4,7 @@ import type { EnvironmentId, Event, ProjectId } from '@eph/contract';
 export interface AuditRecord {
   readonly at: string;
   readonly what: 'change' | 'sign-in' | 'read';
-  /** Issuer and subject. Null if the request did not prove who sent it. */
+  /** Issuer and subject, or `administrator`. Null if the request did not prove who sent it. */
   readonly person: string | null;
   readonly how: 'file' | 'token' | 'session' | 'none';
   /** The id of the token, never the token. */

@@ -183,9 +183,14 @@ export class Engine {
     return previewAll(this.#loop, isAsked, signal);
   }
 
-  /** What would be done for a source as it is, or as it would be. */
-  planSource(source: Source, file: ParsedSpec | undefined, signal: AbortSignal): Promise<Plan> {
-    return previewSource(this.#loop, source, file, signal);
+  /** What would be done for a source as it is, or as it would be, if there were only the visible projects. */
+  planSource(
+    source: Source,
+    file: ParsedSpec | undefined,
+    isVisible: (project: ProjectId) => boolean,
+    signal: AbortSignal,
+  ): Promise<Plan> {
+    return previewSource(this.#loop, source, file, isVisible, signal);
   }
 
   async idle(): Promise<void> {

@@ -1,4 +1,13 @@
-import type { EnvironmentId, EnvironmentName, Identity, ObservedEnvironment, ProviderName, Source } from '@eph/contract';
+import {
+  type EnvironmentId,
+  type EnvironmentName,
+  type Identity,
+  type ObservedEnvironment,
+  type ProjectId,
+  type ProviderName,
+  projectId,
+  type Source,
+} from '@eph/contract';
 import { type Decision, soundSpecOf } from '../desired/decisions.ts';
 import { chooseName, identify, nameParts, type ProjectIds } from '../desired/identity.ts';
 import { chooseProviders } from '../values/providers.ts';
@@ -7,12 +16,17 @@ import { availableProviders, type EngineContext, nowOf } from './context.ts';
 import type { Loop } from './loop.ts';
 import type { EnvironmentRecord } from './record.ts';
 
-/** A name for a new environment that no other one has. */
+/**
+ * A name for a new environment that no other one has.
+ *
+ * @param isVisible a preview shows no conflict with other projects than these
+ */
 export const chooseNewName = (
   { context, records }: Loop,
   id: EnvironmentId,
   source: Source,
   decision: Decision,
+  isVisible: (project: ProjectId) => boolean = () => true,
 ): EnvironmentName => {
   const { project, ref } = source;
   const { name, environment } = soundSpecOf(decision)?.spec ?? {};
@@ -21,14 +35,16 @@ export const chooseNewName = (
   // A template that this source cannot fill is a fault of its file, and is reported there.
   const isFillable = asked !== undefined && missingVariables(asked, { ...values, words: '', number: '' }).length === 0;
   const configured: ProjectIds = context.projects;
+  const isAnother = (owner: Pick<Identity, 'id' | 'project'> | undefined): boolean =>
+    owner !== undefined && owner.id !== id && isVisible(owner.project);
   return chooseName({
     project,
     ref,
-    projects: { has: (one) => configured.has(one) || records.isKnown(one) },
+    projects: { has: (one) => (configured.has(one) || records.isKnown(one)) && isVisible(projectId(one)) },
     render: ({ words, number }) =>
       isFillable ? renderTemplate(asked, { ...values, words, number }, 'dns-label') : `${project}-${words}-${number}`,
     parts: (attempt) => nameParts(context.serverKey, project, ref, attempt),
-    isTaken: (one) => records.isNameTaken(one, id) || (context.ownerOf(one) ?? id) !== id,
+    isTaken: (one) => isAnother(records.ownerOf(one)) || isAnother(records.get(context.ownerOf(one) ?? id)),
   });
 };
 

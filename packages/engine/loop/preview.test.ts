@@ -20,7 +20,7 @@ const start = async (labels: readonly string[] = []) => {
     const source = answer.state === 'present' ? answer.source : expect.fail(`${ref.name} is ${answer.state}`);
     const parsed = file === undefined ? undefined : parseSpec(new TextEncoder().encode(file), 'eph.yaml');
     const [events, calls] = [harness.events.length, { ...harness.provider.calls }];
-    const plan = await harness.engine.planSource({ ...source, ...change(source) }, parsed, never);
+    const plan = await harness.engine.planSource({ ...source, ...change(source) }, parsed, () => true, never);
     const { list: _, ...effects } = harness.provider.calls;
     expect([harness.events.length, effects]).toEqual([events, { ensure: calls.ensure, remove: calls.remove, hold: calls.hold }]);
     return plan;

@@ -2,6 +2,7 @@ import type { Action, Failure, ParsedSpec, Plan, ProjectId, Source } from '@eph/
 import { identify } from '../desired/identity.ts';
 import { planDestroy } from '../plan/diff.ts';
 import { projectOf } from './context.ts';
+import { CrossReferences } from './cross-references.ts';
 import { considerSource, decideSources } from './decide.ts';
 import { draftEnvironment, type Request } from './draft.ts';
 import type { Loop } from './loop.ts';
@@ -47,19 +48,24 @@ const previewProject = async (loop: Loop, id: ProjectId, signal: AbortSignal): P
   return { plans, faults: [...sources.faults, ...observed.incomplete.values()] };
 };
 
-/** What would be done for one source as it is, or as it would be with other labels, another commit or another file. */
+/**
+ * What would be done for one source as it is, or as it would be with other labels, another commit or another file. Whoever asks
+ * may have written that file, so environments and names of other projects than the visible ones do not exist for it.
+ */
 export const previewSource = async (
-  loop: Loop,
+  whole: Loop,
   asked: Source,
   file: ParsedSpec | undefined,
+  isVisible: (project: ProjectId) => boolean,
   signal: AbortSignal,
 ): Promise<Plan> => {
+  const loop = { ...whole, references: visibleReferences(whole, isVisible) };
   const { decision, at } = await considerSource(loop, asked, signal, file);
   const source = at === undefined ? asked : { ...asked, commit: at };
   const environment = identify(asked.project, asked.ref);
   const reading = await loop.observer.environment(environment, signal);
   const known = reading.observed?.identity.name ?? loop.records.get(environment)?.name;
-  const name = known ?? chooseNewName(loop, environment, source, decision);
+  const name = known ?? chooseNewName(loop, environment, source, decision, isVisible);
   const { because } = decision;
   const plan = (wanted: Plan['wanted'], actions: readonly Action[]): Plan => ({ environment, name, wanted, because, actions });
   if (decision.state === 'unknown') return plan(null, [{ type: 'wait', code: decision.fault.code, reason: because }]);
@@ -69,6 +75,13 @@ export const previewSource = async (
   }
   return plan(true, await planRequest(loop, { name, source, decision }, reading, signal));
 };
+
+const visibleReferences = ({ context, records }: Loop, isVisible: (project: ProjectId) => boolean): CrossReferences =>
+  new CrossReferences(records, (label) => {
+    const id = context.ownerOf(label);
+    const project = id && records.get(id)?.project;
+    return project !== undefined && isVisible(project) ? id : undefined;
+  });
 
 const planRequest = async (
   loop: Loop,

@@ -1,4 +1,4 @@
-import type { EnvironmentId, EnvironmentName, Failure, ProjectId, ProviderName } from '@eph/contract';
+import type { EnvironmentId, EnvironmentName, Failure, Identity, ProjectId, ProviderName } from '@eph/contract';
 import type { Observation } from '../provider/observe.ts';
 import { createProjectRecord, createRecord, type EnvironmentRecord, type NewRecord, type ProjectRecord } from './record.ts';
 
@@ -16,9 +16,9 @@ export class Records {
   readonly #projects = new Map<ProjectId, ProjectRecord>();
   readonly #environments = new Map<EnvironmentId, EnvironmentRecord>();
   #sorted: readonly EnvironmentRecord[] | undefined;
-  readonly #names = new Map<EnvironmentName, EnvironmentId>();
+  readonly #names = new Map<EnvironmentName, EnvironmentRecord>();
   /** Of environments that the last listing of everything showed and that have no record with that name yet. */
-  #otherNames: ReadonlyMap<EnvironmentName, EnvironmentId> = new Map();
+  #otherNames: ReadonlyMap<EnvironmentName, Identity> = new Map();
   readonly #listings = new Map<ProjectId, Observation>();
   /** Providers that have been read completely since the start. */
   readonly #read = new Set<ProviderName>();
@@ -61,7 +61,7 @@ export class Records {
     this.#sorted = undefined;
     this.#environments.set(record.id, record);
     this.project(record.project).environments.set(record.id, record);
-    if (!this.isNameTaken(record.name, record.id)) this.#names.set(record.name, record.id);
+    if (!this.isNameTaken(record.name, record.id)) this.#names.set(record.name, record);
     return record;
   }
 
@@ -73,10 +73,10 @@ export class Records {
   }
 
   rename(record: EnvironmentRecord, name: EnvironmentName): void {
-    if (this.#names.get(record.name) === record.id) this.#names.delete(record.name);
+    if (this.#names.get(record.name)?.id === record.id) this.#names.delete(record.name);
     Object.assign(record, { name });
     this.#sorted = undefined;
-    this.#names.set(name, record.id);
+    this.#names.set(name, record);
   }
 
   forget(record: EnvironmentRecord): void {
@@ -85,7 +85,7 @@ export class Records {
     const project = this.project(record.project);
     project.environments.delete(record.id);
     project.released.delete(record.id);
-    if (this.#names.get(record.name) === record.id) this.#names.delete(record.name);
+    if (this.#names.get(record.name)?.id === record.id) this.#names.delete(record.name);
   }
 
   /** Forgets a project, except for its environments, which it returns. */
@@ -118,7 +118,7 @@ export class Records {
     // A provider that is away now may have shown its names before.
     this.#otherNames = new Map([
       ...(incomplete.size > 0 ? this.#otherNames : []),
-      ...others.map(({ identity }) => [identity.name, identity.id] as const),
+      ...others.map(({ identity }) => [identity.name, identity] as const),
     ]);
   }
 
@@ -127,9 +127,12 @@ export class Records {
     return [...providers].every((name) => this.#read.has(name));
   }
 
+  ownerOf(name: EnvironmentName): Pick<Identity, 'id' | 'project'> | undefined {
+    return this.#names.get(name) ?? this.#otherNames.get(name);
+  }
+
   isNameTaken(name: EnvironmentName, by: EnvironmentId): boolean {
-    const owner = this.#names.get(name) ?? this.#otherNames.get(name);
-    return owner !== undefined && owner !== by;
+    return (this.ownerOf(name)?.id ?? by) !== by;
   }
 
   /** Hands a project its share of a listing of everything; the reading of the project that follows takes it, once. */
