@@ -121,7 +121,7 @@ const createPullsHarness = async (harness: GiteaHarness): Promise<PullsHarness> 
       await repository.as(users[by]).addComment(number(ref), text);
     },
     approve: (ref, by) => repository.as(users[by]).addReview(number(ref), 'APPROVED'),
-    setCheck: (commit, { name, state }) => repository.as(bob).setStatus(commit, state satisfies StatusState, name),
+    setCheck: (commit, { name, state, text }) => repository.as(bob).setStatus(commit, state satisfies StatusState, name, text),
     close: async (ref) => void (await repository.closePullRequest(number(ref))),
     reopen: async (ref) => void (await repository.reopenPullRequest(number(ref))),
     async countReactions(_ref, { id }) {

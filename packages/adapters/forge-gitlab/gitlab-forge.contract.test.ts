@@ -78,8 +78,9 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
         if (by !== 'outsider') throw error;
       }
     },
-    async setCheck(sha, { name, state }) {
-      const body = JSON.stringify({ name, state: state === 'failure' ? 'failed' : state, ref: 'feature' });
+    async setCheck(sha, { name, state, text }) {
+      const description = text === '' ? {} : { description: text };
+      const body = JSON.stringify({ name, state: state === 'failure' ? 'failed' : state, ref: 'feature', ...description });
       const headers = { 'private-token': gitlab.personalToken(bob), 'content-type': 'application/json' };
       const address = `${gitlab.url}/api/v4/projects/${encodeURIComponent(path)}/statuses/${sha}`;
       const answer = await fetch(address, { method: 'POST', headers, body });
