@@ -40,6 +40,11 @@ const createForgeHarness = async (harness: GiteaHarness): Promise<ForgeHarness> 
       await origin.annotate(tag, commit);
       await push(`refs/tags/${tag}:refs/tags/${tag}`);
     },
+    async writeNotes(notes, texts, fanOut) {
+      await origin.writeNotes(notes, texts, fanOut);
+      await push(`refs/notes/${notes}:refs/notes/${notes}`);
+    },
+    deleteNotes: (notes) => push(`:refs/notes/${notes}`),
     async delete(ref) {
       await push(`:${fullName(ref)}`).catch(async () => {
         // Gitea does not let go of the branch that it shows first.

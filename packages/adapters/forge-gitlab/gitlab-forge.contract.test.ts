@@ -27,6 +27,12 @@ const createForgeHarness = async (): Promise<ForgeHarness> => {
       await push(`refs/tags/${tag}:refs/tags/${tag}`);
     },
     delete: (ref) => push(`:${fullName(ref)}`),
+    async writeNotes(notes, texts, fanOut) {
+      await origin.writeNotes(notes, texts, fanOut);
+      await push(`refs/notes/${notes}:refs/notes/${notes}`);
+    },
+    deleteNotes: (notes) => push(`:refs/notes/${notes}`),
+    countRequests: () => harness.gitlab.requests.total.requests,
     ...connectionsTo(gitlab),
     async [Symbol.asyncDispose]() {
       await harness[Symbol.asyncDispose]();
