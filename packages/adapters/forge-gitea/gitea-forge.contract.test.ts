@@ -45,6 +45,7 @@ const createForgeHarness = async (harness: GiteaHarness): Promise<ForgeHarness> 
       await push(`refs/notes/${notes}:refs/notes/${notes}`);
     },
     deleteNotes: (notes) => push(`:refs/notes/${notes}`),
+    countRequests: () => fixture.proxy.requests.length,
     async delete(ref) {
       await push(`:${fullName(ref)}`).catch(async () => {
         // Gitea does not let go of the branch that it shows first.
