@@ -42,7 +42,30 @@ export const isFromFork = ({ pull }: Source): boolean => (pull?.fork ?? null) !=
 export interface Check {
   readonly name: string;
   readonly state: 'pending' | 'success' | 'failure';
+  /**
+   * Untrusted: of a check run its summary and text, of a commit status its description, '' where there is none. As
+   * `cutCheckText` returns it.
+   */
+  readonly text: string;
 }
+
+const checkTextLimit = 64 * 1024;
+
+/** At most 64 Ki characters. Ends with a whole line if it is longer, because part of a line may mean something else. */
+export const cutCheckText = (text: string): string =>
+  text.length <= checkTextLimit ? text : text.slice(0, text.lastIndexOf('\n', checkTextLimit - 1) + 1);
+
+/** Larger Git notes are refused. */
+export const noteLimitBytes = 64 * 1024;
+
+const notesNameLimit = 200;
+
+/** Whether `refs/notes/<name>` is legal by the rules of `git check-ref-format`, and not too long. */
+export const isNotesName = (name: string): boolean =>
+  name.length <= notesNameLimit &&
+  name.isWellFormed() &&
+  !/[\0-\x20\x7f~^:?*[\\]|\.\.|@\{|\.$/.test(name) &&
+  name.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
 
 /** A comment on a pull request that begins with `/`. */
 export interface Command {

@@ -149,8 +149,8 @@ export class GiteaRepository {
     await this.send('DELETE', `/issues/comments/${id}`);
   }
 
-  async setStatus(commit: string, state: StatusState, context: string): Promise<void> {
-    await this.send('POST', `/statuses/${commit}`, { state, context });
+  async setStatus(commit: string, state: StatusState, context: string, description = ''): Promise<void> {
+    await this.send('POST', `/statuses/${commit}`, { state, context, description });
   }
 
   /** Authors cannot approve their own pull requests. */

@@ -1,7 +1,17 @@
 import { isEphError } from '@eph/contract';
 import { digestText, mix } from './random.ts';
 
-export type Operation = 'list' | 'ensure' | 'remove' | 'hold' | 'sources' | 'source' | 'readFile' | 'deliver';
+export type Operation =
+  | 'list'
+  | 'ensure'
+  | 'remove'
+  | 'hold'
+  | 'sources'
+  | 'source'
+  | 'readFile'
+  | 'committedAt'
+  | 'readNote'
+  | 'deliver';
 export type Moment = 'before' | 'during' | 'after';
 
 /** What a reading loses. A lying one is called complete nevertheless. */

@@ -54,8 +54,10 @@ const faultsOf = (harness: SimulationHarness, waiting: Waiting): readonly ('fail
 /** Only failures that are retried: after one that needs a person, nothing would converge when faults stop. */
 const errorOf = (operation: Operation, random: Random): Error => {
   if (random.chance(0.2)) return new Error('nobody foresaw this');
-  if (operation === 'sources' || operation === 'source') return new EphError('forge.unreachable', 'no answer');
-  if (operation === 'readFile') return new EphError('source.commit_missing', 'the commit is not there yet');
+  if (operation === 'sources' || operation === 'source' || operation === 'readNote')
+    return new EphError('forge.unreachable', 'no answer');
+  if (operation === 'readFile' || operation === 'committedAt')
+    return new EphError('source.commit_missing', 'the commit is not there yet');
   return new EphError('provider.unreachable', 'no answer');
 };
 

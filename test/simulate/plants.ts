@@ -33,6 +33,8 @@ const answerFromListing = (forge: Forge): Forge => {
     },
     readFile: (...args) => forge.readFile(...args),
     exportTree: (...args) => forge.exportTree(...args),
+    committedAt: (...args) => forge.committedAt(...args),
+    readNote: (...args) => forge.readNote(...args),
     watch: (...args) => forge.watch(...args),
   };
 };

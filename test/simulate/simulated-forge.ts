@@ -62,6 +62,15 @@ export class SimulatedForge implements Forge {
     return Promise.reject(new Error('no simulated provider needs a checkout'));
   }
 
+  /** No invariant concerns this and `readNote`: several runs may ask about one commit at once. */
+  committedAt(commit: CommitSha): Promise<string> {
+    return this.#fake(this.#callOf('committedAt', `commit:${commit}`, commit.slice(0, 7))).committedAt(commit);
+  }
+
+  readNote(commit: CommitSha, notes: string): Promise<string | undefined> {
+    return this.#fake(this.#callOf('readNote', `commit:${commit}`, `${notes} ${commit.slice(0, 7)}`)).readNote(commit, notes);
+  }
+
   watch(wake: () => void): void {
     this.nudge = wake;
   }
@@ -75,14 +84,18 @@ export class SimulatedForge implements Forge {
   }
 
   async #ask<T>(operation: Operation, key: string, detail: string, act: (call: Call) => Promise<T>): Promise<T> {
-    const about = `${this.project} ${detail}`.trimEnd();
-    const call: Call = { operation, key, about, party: this.project, signal: undefined, loss: undefined };
+    const call = this.#callOf(operation, key, detail);
     this.#invariants.callBegins(call);
     try {
       return await act(call);
     } finally {
       this.#invariants.callEnds(call);
     }
+  }
+
+  #callOf(operation: Operation, key: string, detail: string): Call {
+    const about = `${this.project} ${detail}`.trimEnd();
+    return { operation, key, about, party: this.project, signal: undefined, loss: undefined };
   }
 }
 

@@ -29,6 +29,8 @@ const start = async () => {
     push: origin.push.bind(origin),
     annotate: origin.annotate.bind(origin),
     delete: origin.delete.bind(origin),
+    writeNotes: origin.writeNotes.bind(origin),
+    deleteNotes: origin.deleteNotes.bind(origin),
     disconnect: origin.hide.bind(origin),
     reconnect: origin.unhide.bind(origin),
     async [Symbol.asyncDispose]() {

@@ -14,6 +14,8 @@ const overOrigin = (origin: Origin, location: string): ForgeHarness => {
     push: (ref, files) => origin.push(ref, files),
     annotate: (tag, commit) => origin.annotate(tag, commit),
     delete: (ref) => origin.delete(ref),
+    writeNotes: (notes, texts, fanOut) => origin.writeNotes(notes, texts, fanOut),
+    deleteNotes: (notes) => origin.deleteNotes(notes),
     disconnect: () => origin.hide(),
     reconnect: () => origin.unhide(),
     async [Symbol.asyncDispose]() {
@@ -51,6 +53,7 @@ describe('a repository behind HTTP', () => {
     const harness = overOrigin(origin, served.url('eph:a%25secret'));
     return {
       ...harness,
+      countRequests: () => served.requests.length,
       disconnect: () => {
         served.outage = 503;
         return Promise.resolve();

@@ -15,12 +15,13 @@ import { createGit } from './git-command.ts';
 import { readingFault } from './git-errors.ts';
 import { createLocalRepository } from './local-repository.ts';
 import { type Authorization, parseLocation } from './location.ts';
+import { createNoteReader } from './note-reader.ts';
 import type { NotesStore } from './notes-store.ts';
 import { createRefWriter } from './ref-writer.ts';
 import { createRemoteRepository } from './remote-repository.ts';
 import type { Repository } from './repository.ts';
 import { exportLimits, exportTree } from './tree-export.ts';
-import { readFileAt } from './trees.ts';
+import { readCommittedAt, readFileAt } from './trees.ts';
 
 export interface GitForgeOptions {
   readonly project: ProjectId;
@@ -49,6 +50,7 @@ export const createGitForge = (options: GitForgeOptions): GitForge => {
   const { project } = options;
   const closing = new AbortController();
   const repository = createRepository(options, closing.signal);
+  const readNote = createNoteReader(repository, options.now ?? Date.now);
   const exporting = new Set<string>();
 
   return {
@@ -89,6 +91,11 @@ export const createGitForge = (options: GitForgeOptions): GitForge => {
         exporting.delete(folder);
       }
     },
+
+    committedAt: async (commit, signal) =>
+      await repository.withCommit(commit, ({ objects }) => readCommittedAt(objects, commit, signal), signal),
+
+    readNote,
 
     watch: (wake, signal) => repository.watch(wake, AbortSignal.any([signal, closing.signal])),
 

@@ -3,7 +3,7 @@ import { access, chmod, mkdir, readdir, readFile, rm, truncate, writeFile } from
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type CommitSha, projectId, type Source, type SourceRef, sourceKey } from '@eph/contract';
+import { type CommitSha, commitSha, projectId, type Source, type SourceRef, sourceKey } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGitForge, type GitForgeOptions } from './git-forge.ts';
 import { Origin, type OriginOptions } from './origin.fake.ts';
@@ -228,7 +228,11 @@ describe('a path', () => {
     const { origin } = await start();
     await origin.push(branch('main'), { a: '1' });
     await origin.push(branch('secret/x'), { a: '2' });
-    expect(await readHumbly(origin)).toEqual({ complete: true, names: ['main', 'secret/x'] });
+    await origin.writeNotes('secret/x', new Map());
+    expect(await readHumbly(origin)).toEqual({ complete: true, names: ['main', 'secret/x'], note: 'none' });
+    await chmod(join(origin.gitFolder, 'refs/notes/secret'), 0);
+    expect(await readHumbly(origin)).toMatchObject({ complete: true, note: 'forge.incomplete' });
+    await chmod(join(origin.gitFolder, 'refs/notes/secret'), 0o755);
     await chmod(join(origin.gitFolder, 'refs/heads/secret'), 0);
     expect(await readHumbly(origin)).toMatchObject({ complete: false });
     await chmod(join(origin.gitFolder, 'refs/heads/secret'), 0o755);
@@ -244,7 +248,8 @@ const readHumbly = async (origin: Origin): Promise<unknown> => {
     const { createGitForge } = await import(${JSON.stringify(fileURLToPath(new URL('git-forge.ts', import.meta.url)))});
     const forge = createGitForge({ project: 'shop', location: ${JSON.stringify(origin.path)}, folder: ${JSON.stringify(join(origin.folder, 'humble'))} });
     const reading = await forge.sources(new AbortController().signal);
-    console.log(JSON.stringify({ complete: reading.complete, names: reading.items.map(({ ref }) => ref.name) }));
+    const note = await forge.readNote('0'.repeat(40), 'other', new AbortController().signal).then((text) => text ?? 'none', ({ code }) => code);
+    console.log(JSON.stringify({ complete: reading.complete, names: reading.items.map(({ ref }) => ref.name), note }));
     await forge[Symbol.asyncDispose]();`;
   const command = [process.execPath, '--input-type=module', '-e', script];
   const [program = '', ...args] =
@@ -312,6 +317,36 @@ describe('files of a commit', () => {
   });
 });
 
+describe('the date of a commit', () => {
+  it.each([
+    ['1700000001 +0000', '2023-11-14T22:13:21.000Z'],
+    ['1700000001 -1200', '2023-11-14T22:13:21.000Z'],
+    ['0 +0000', '1970-01-01T00:00:00.000Z'],
+    ['4102444800 +0000', '2100-01-01T00:00:00.000Z'],
+    ['8640000000000 +0000', '+275760-09-13T00:00:00.000Z'],
+    ['8640000000001 +0000', '1970-01-01T00:00:00.000Z'],
+    [`${'9'.repeat(1_000)} +0000`, '1970-01-01T00:00:00.000Z'],
+    ['-1 +0000', '1970-01-01T00:00:00.000Z'],
+    ['yesterday', '1970-01-01T00:00:00.000Z'],
+    ['', '1970-01-01T00:00:00.000Z'],
+  ])('%s is %s', async (written, expected) => {
+    const { origin, forge } = await start();
+    const tree = await origin.git('rev-parse', `${await origin.push(branch('main'), { a: 'a' })}^{tree}`);
+    const text = [
+      `tree ${tree}`,
+      'author T > 1 +0000 <t@localhost> 1600000000 +0000',
+      `committer T\r > 2 +0000 <t@localhost> ${written}`,
+      'gpgsig -----BEGIN',
+      ' committer T <t@localhost> 3 +0000',
+      '',
+      'committer T <t@localhost> 4 +0000',
+      '',
+    ].join('\n');
+    const commit = commitSha(await origin.gitWith(text, 'hash-object', '-t', 'commit', '-w', '--stdin', '--literally'));
+    expect(await forge.committedAt(commit, signal)).toBe(expected);
+  });
+});
+
 describe('what a repository wants to run', () => {
   it('is never run', async () => {
     const { origin, forge, readText } = await start({ bare: false });
@@ -319,6 +354,7 @@ describe('what a repository wants to run', () => {
     const commit = await origin.push(branch('main'), { a: 'text' });
     await origin.annotate('v1', commit);
     const missing = await origin.push(branch('partial'), { a: 'lazily fetched' });
+    await origin.writeNotes('images', new Map([[commit, 'note']]));
     for (const [key, value] of [
       ['core.fsmonitor', `touch ${canary}`],
       ['core.sshCommand', `touch ${canary}`],
@@ -347,6 +383,8 @@ describe('what a repository wants to run', () => {
     await expect(readText(missing, 'a')).rejects.toMatchObject({ code: 'source.commit_missing' });
     await forge.exportTree(commit, join(origin.folder, 'checkout'), signal);
     expect(await readFile(join(origin.folder, 'checkout', 'a'), 'utf8')).toBe('text');
+    expect(await forge.readNote(commit, 'images', signal)).toBe('note');
+    expect(await forge.committedAt(commit, signal)).toMatch(/^2023-/);
     await expect(access(canary)).rejects.toThrow('ENOENT');
   });
 });

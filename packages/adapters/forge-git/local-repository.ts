@@ -30,7 +30,9 @@ import {
   fullName,
   isPossibleName,
   type ListedRef,
+  notesFolder,
   parseForEachRef,
+  parseNotesRefs,
   type RefReading,
 } from './refs.ts';
 import type { Repository } from './repository.ts';
@@ -45,6 +47,8 @@ export interface LocalRepositoryOptions {
 
 const faultLimit = 20;
 
+const sourceFolders = ['refs/heads', 'refs/tags'];
+
 const tagLimitBytes = 1024 * 1024;
 const maxTagDepth = 10;
 
@@ -55,13 +59,13 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   /** Peeled objects; `null` if not a commit. They never change. Holds those of the last full reading. */
   let peeled: ReadonlyMap<string, CommitSha | null> = new Map();
 
-  const listRefs = async (patterns: readonly string[], signal: AbortSignal) => {
+  const listRefs = async (folders: readonly string[], patterns: readonly string[], signal: AbortSignal) => {
     const layout = await readLayout(path);
-    await checkRefFolders(layout, shown);
+    await checkRefFolders(layout, folders, shown);
     const output = await git.run([`--git-dir=${layout.gitFolder}`, 'for-each-ref', forEachRefFormat, ...patterns], { signal });
     if (output.exitCode !== 0) throw gitError(output, shown);
     await checkUnchanged(path, layout);
-    return { refs: parseForEachRef(output.stdout), faults: parseWarnings(output.stderr, shown) };
+    return { output: output.stdout, faults: parseWarnings(output.stderr, shown) };
   };
 
   /** Null only if the object was read and is not a commit; a missing object makes the reading incomplete. */
@@ -78,7 +82,8 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   };
 
   const readRefs = async (signal: AbortSignal): Promise<RefReading> => {
-    const listing = await listRefs(['refs/heads', 'refs/tags'], signal);
+    const listing = await listRefs(sourceFolders, sourceFolders, signal);
+    const listed = parseForEachRef(listing.output);
     const faults = [...listing.faults];
     const next = new Map<string, CommitSha | null>();
     const peelListed = async ({ ref, object }: ListedRef): Promise<void> => {
@@ -90,10 +95,10 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
         faults.push(refFault(ref, error, shown));
       }
     };
-    await Promise.all(listing.refs.map(peelListed));
+    await Promise.all(listed.map(peelListed));
     peeled = next;
     return {
-      refs: listing.refs.flatMap(({ ref, object }) => toCommitRef(ref, next.get(object))),
+      refs: listed.flatMap(({ ref, object }) => toCommitRef(ref, next.get(object))),
       faults: faults.slice(0, faultLimit),
     };
   };
@@ -101,8 +106,8 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   const readRef = async (ref: SourceRef, signal: AbortSignal): Promise<CommitRef | undefined> => {
     // An invalid name exists nowhere, but the repository must still answer.
     const patterns = isPossibleName(ref.name) ? [fullName(ref)] : ['--count=1'];
-    const { refs, faults } = await listRefs(patterns, signal);
-    const listed = refs.find((candidate) => sourceKey(candidate.ref) === sourceKey(ref));
+    const { output, faults } = await listRefs(sourceFolders, patterns, signal);
+    const listed = parseForEachRef(output).find((candidate) => sourceKey(candidate.ref) === sourceKey(ref));
     if (listed !== undefined) return toCommitRef(ref, await peel(listed.object, signal))[0];
     const [fault] = faults;
     if (fault !== undefined) throw new EphError(fault.code, fault.message);
@@ -127,6 +132,10 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   return {
     readRefs,
     readRef,
+    async readNotesRefs(signal) {
+      const { output, faults } = await listRefs([notesFolder], [notesFolder], signal);
+      return { tips: parseNotesRefs(output, ' ').tips, faults };
+    },
     withCommit: async (_commit, use) =>
       await use({
         objects,

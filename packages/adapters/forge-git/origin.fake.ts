@@ -86,6 +86,20 @@ export class Origin implements AsyncDisposable {
     await this.git('update-ref', '-d', fullName(ref));
   }
 
+  /** As `ForgeHarness.writeNotes`. */
+  async writeNotes(name: string, texts: ReadonlyMap<CommitSha, string>, fanOut = 0): Promise<void> {
+    const stream = [
+      Buffer.from(`commit refs/notes/${name}\ncommitter T <t@localhost> 1700000000 +0000\ndata 5\nnotes\ndeleteall\n`),
+      ...[...texts].flatMap(([commit, text]) => importLines(notePath(commit, fanOut), text)),
+      Buffer.from('done\n'),
+    ];
+    await this.gitWith(Buffer.concat(stream), 'fast-import', '--quiet', '--force', '--done');
+  }
+
+  async deleteNotes(name: string): Promise<void> {
+    await this.git('update-ref', '-d', `refs/notes/${name}`);
+  }
+
   /** A commit of a tree that Git itself would not write, from raw `mode name\0id` entries. */
   async commitRawTree(entries: readonly (readonly [mode: string, name: string, id: string])[]): Promise<CommitSha> {
     const tree = Buffer.concat(
@@ -119,6 +133,10 @@ export class Origin implements AsyncDisposable {
     return (await running).stdout;
   }
 }
+
+/** The path of the note on a commit, below so many folders. */
+export const notePath = (commit: CommitSha, fanOut: number): string =>
+  commit.replace(new RegExp(`^((?:..){0,${fanOut}})`), (digits) => digits.replace(/../g, '$&/'));
 
 const isolatedEnvironment = (home: string): Record<string, string | undefined> => ({
   PATH: process.env.PATH,

@@ -18,6 +18,13 @@ export interface RefReading {
   readonly faults: readonly Failure[];
 }
 
+/** What the refs in `refs/notes/` point to, by the rest of their names. */
+export interface NotesRefs {
+  readonly tips: ReadonlyMap<string, string>;
+  /** What could not be read. If empty, there are no other refs than those in `tips`. */
+  readonly faults: readonly Failure[];
+}
+
 const folders: Readonly<Record<SourceKind, string>> = { branch: 'refs/heads/', tag: 'refs/tags/', pr: 'refs/pull/' };
 
 export const fullName = (ref: SourceRef): string => folders[ref.kind] + ref.name;
@@ -80,6 +87,24 @@ export const parseLsRemote = (output: Buffer): { readonly refs: readonly CommitR
     else refs.push({ ref, commit: commitSha(peeled.get(name.toString('latin1')) ?? object) });
   }
   return { refs, broken };
+};
+
+export const notesFolder = 'refs/notes/';
+
+/** Parses either output. A ref may point to something that is not a commit; whoever opens it finds out. */
+export const parseNotesRefs = (
+  output: Buffer,
+  separator: ' ' | '\t',
+): { readonly tips: ReadonlyMap<string, string>; readonly broken: readonly string[] } => {
+  const tips = new Map<string, string>();
+  const broken: string[] = [];
+  for (const [object, bytes] of parseLines(output, separator)) {
+    const name = isUtf8(bytes) ? bytes.toString('utf8') : '';
+    if (!name.startsWith(notesFolder) || name.endsWith('^{}')) continue;
+    if (/^0+$/.test(object)) broken.push(name);
+    else tips.set(name.slice(notesFolder.length), object);
+  }
+  return { tips, broken };
 };
 
 const peelMark = Buffer.from('^{}');

@@ -1,4 +1,4 @@
-import { type CommitSha, EphError, failure, isEphError, type Log, type SourceRef, sourceKey } from '@eph/contract';
+import { type CommitSha, EphError, type Failure, failure, isEphError, type Log, type SourceRef, sourceKey } from '@eph/contract';
 import { createBatchQueue } from './batch-queue.ts';
 import { writeBlobTo } from './blob-file.ts';
 import type { Git } from './git-command.ts';
@@ -6,7 +6,7 @@ import { gitError, printable } from './git-errors.ts';
 import type { UrlLocation } from './location.ts';
 import { createMirror, type ObjectFormat } from './mirror.ts';
 import { createRemoteChange } from './ref-writer.ts';
-import { type CommitRef, parseLsRemote, type RefReading } from './refs.ts';
+import { type CommitRef, type NotesRefs, notesFolder, parseLsRemote, parseNotesRefs, type RefReading } from './refs.ts';
 import { createRemoteNotes } from './remote-notes.ts';
 import type { Repository } from './repository.ts';
 import { createSmartHttp } from './smart-http.ts';
@@ -32,14 +32,15 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
   const { url, shown } = location;
   const listBySmartHttp = createSmartHttp(options);
   let tips: ReadonlySet<CommitSha> = new Set();
+  let notesTips: ReadonlySet<string> = new Set();
   let format: ObjectFormat = 'sha1';
   /** Tagged objects that are not commits. The list of refs does not show that. */
   const nonCommits = new Set<string>();
   let extraTipLimit = maxExtraTips;
   const mirror = createMirror({ git, folder, url, shown, log, format: () => format });
 
-  const listByGit = async (signal: AbortSignal): Promise<Buffer> => {
-    const args = ['ls-remote', ...(await git.serverArgs('upload-pack')), '--heads', '--tags', '--', url];
+  const listByGit = async (options: readonly string[], patterns: readonly string[], signal: AbortSignal): Promise<Buffer> => {
+    const args = ['ls-remote', ...(await git.serverArgs('upload-pack')), ...options, '--', url, ...patterns];
     const output = await git.run(args, { signal, network: true });
     if (output.exitCode !== 0) throw gitError(output, shown);
     return output.stdout;
@@ -47,16 +48,23 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
 
   /** Full listings, shared by all concurrent callers: filtering on the server is not cheaper. */
   const list = createBatchQueue<null, RefReading>(async (_items, signal) => {
-    const { refs, broken } = parseLsRemote((await listBySmartHttp(signal)) ?? (await listByGit(signal)));
+    const output = await listBySmartHttp(['refs/heads/', 'refs/tags/'], signal);
+    const { refs, broken } = parseLsRemote(output ?? (await listByGit(['--heads', '--tags'], [], signal)));
     const sources = refs.filter(({ commit }) => !nonCommits.has(commit));
     tips = new Set(sources.map(({ commit }) => commit));
     const [tip] = tips;
     if (tip !== undefined) format = tip.length === 64 ? 'sha256' : 'sha1';
-    const faults = broken.map(({ kind, name }) =>
-      failure('forge.incomplete', `The ${kind} "${printable(name)}" of ${shown} cannot be read by its server.`),
-    );
-    return { refs: sources, faults };
+    return { refs: sources, faults: broken.map(({ kind, name }) => brokenRef(`${kind} "${printable(name)}"`)) };
   });
+
+  const brokenRef = (ref: string): Failure => failure('forge.incomplete', `The ${ref} of ${shown} cannot be read by its server.`);
+
+  const readNotesRefs = async (signal: AbortSignal): Promise<NotesRefs> => {
+    const output = await listBySmartHttp([notesFolder], signal);
+    const { tips: found, broken } = parseNotesRefs(output ?? (await listByGit([], [`${notesFolder}*`], signal)), '\t');
+    notesTips = new Set(found.values());
+    return { tips: found, faults: broken.map((name) => brokenRef(`ref "${printable(name)}"`)) };
+  };
 
   const fetchBatch = createBatchQueue<CommitSha, ReadonlySet<string>>(async (asked, signal) => {
     const wanted = [...new Set(asked)].filter((commit) => !mirror.has(commit));
@@ -122,7 +130,7 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
   return {
     async readRefs(signal) {
       const reading = await list(null, signal);
-      if (reading.faults.length === 0) void prune(tips);
+      if (reading.faults.length === 0) void prune(new Set([...tips, ...notesTips]));
       return reading;
     },
     async readRef(ref: SourceRef, signal: AbortSignal): Promise<CommitRef | undefined> {
@@ -132,6 +140,7 @@ export const createRemoteRepository = (options: RemoteRepositoryOptions): Reposi
       if (found === undefined && fault !== undefined) throw new EphError(fault.code, fault.message);
       return found;
     },
+    readNotesRefs,
     withCommit,
     /** Nothing to watch: the loop polls, and `POST /hooks/git` wakes the project. */
     watch: () => undefined,

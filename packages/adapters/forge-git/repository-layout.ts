@@ -42,10 +42,10 @@ const readCommonFolder = async (gitFolder: string): Promise<string> => {
 };
 
 /** Throws if a folder of refs cannot be read. Git skips such a folder silently, and its refs would look deleted. */
-export const checkRefFolders = async ({ commonFolder }: Layout, shown: string): Promise<void> => {
-  for (const kind of ['heads', 'tags']) {
+export const checkRefFolders = async ({ commonFolder }: Layout, folders: readonly string[], shown: string): Promise<void> => {
+  for (const folder of folders) {
     try {
-      await readdir(join(commonFolder, 'refs', kind), { recursive: true });
+      await readdir(join(commonFolder, folder), { recursive: true });
     } catch (error) {
       // Absent without loose refs; a file in a repository with reftables.
       if (isMissing(error)) continue;

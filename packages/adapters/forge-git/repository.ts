@@ -1,6 +1,6 @@
 import type { CommitSha, SourceRef } from '@eph/contract';
 import type { NotesStore } from './notes-store.ts';
-import type { CommitRef, RefReading } from './refs.ts';
+import type { CommitRef, NotesRefs, RefReading } from './refs.ts';
 import type { TreeSource } from './tree-export.ts';
 
 export interface Repository extends AsyncDisposable {
@@ -8,6 +8,8 @@ export interface Repository extends AsyncDisposable {
   readRefs(signal: AbortSignal): Promise<RefReading>;
   /** One branch or tag; `undefined` only if the repository answers and has no such ref. */
   readRef(ref: SourceRef, signal: AbortSignal): Promise<CommitRef | undefined>;
+  /** All refs of notes. Throws if none could be read. */
+  readNotesRefs(signal: AbortSignal): Promise<NotesRefs>;
   /** Calls `use` with the objects of a commit, fetched if necessary. */
   withCommit<T>(commit: CommitSha, use: (source: TreeSource) => Promise<T>, signal: AbortSignal): Promise<T>;
   watch(wake: () => void, signal: AbortSignal): void;

@@ -16,7 +16,7 @@ const locate = (url: string): UrlLocation => {
 };
 
 const listAt = (url: string, environment: Readonly<Record<string, string>> = {}): Promise<Buffer | undefined> =>
-  createSmartHttp({ location: locate(url), environment })(signal);
+  createSmartHttp({ location: locate(url), environment })(['refs/heads/', 'refs/tags/'], signal);
 
 const startOrigin = async (options: OriginOptions = {}, credentials?: string) => {
   const origin = await Origin.create(options);
@@ -135,6 +135,8 @@ describe('Git itself is left to ask', () => {
   it('but not when nobody wants to know any more', async () => {
     const stopping = new AbortController();
     const { url } = await startServer(() => stopping.abort(new Error('enough')));
-    await expect(createSmartHttp({ location: locate(url), environment: {} })(stopping.signal)).rejects.toThrow('enough');
+    await expect(createSmartHttp({ location: locate(url), environment: {} })(['refs/heads/'], stopping.signal)).rejects.toThrow(
+      'enough',
+    );
   });
 });

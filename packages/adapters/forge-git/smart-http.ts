@@ -7,13 +7,13 @@ export interface SmartHttpOptions {
 }
 
 /**
- * Lists branches and tags over HTTP in one request of Git's protocol version 2, in the format of `git ls-remote`. A Git
+ * Lists refs with these prefixes over HTTP in one request of Git's protocol version 2, in the format of `git ls-remote`. A Git
  * process costs more than the whole request, and a pass lists every repository.
  *
  * Returns `undefined` for everything but a complete and valid list. The caller then uses Git, which follows redirects,
  * supports older servers and explains errors best.
  */
-export type ListBySmartHttp = (signal: AbortSignal) => Promise<Buffer | undefined>;
+export type ListBySmartHttp = (prefixes: readonly string[], signal: AbortSignal) => Promise<Buffer | undefined>;
 
 /** With one of these set, only Git can reach the server. */
 const proxyVariables = 'http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR'.split(' ');
@@ -32,11 +32,15 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
     'user-agent': 'eph',
   };
 
-  const postListRequest = async (authorized: Record<string, string>, signal: AbortSignal): Promise<Buffer | undefined> => {
+  const postListRequest = async (
+    prefixes: readonly string[],
+    authorized: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<Buffer | undefined> => {
     const response = await fetch(address, {
       method: 'POST',
       headers: { ...headers, ...authorized },
-      body: request,
+      body: listRequest(prefixes),
       redirect: 'manual',
       signal,
     });
@@ -46,11 +50,11 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
     return answer === undefined ? undefined : toLsRemote(answer);
   };
 
-  return async (signal) => {
+  return async (prefixes, signal) => {
     if (!isSupported) return undefined;
     const authorized = authorization === undefined ? undefined : { authorization: await authorization() };
     try {
-      return await postListRequest({ ...authorized }, AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
+      return await postListRequest(prefixes, { ...authorized }, AbortSignal.any([signal, AbortSignal.timeout(timeLimitMs)]));
     } catch {
       signal.throwIfAborted();
       // Git tries next and reports the error.
@@ -62,7 +66,8 @@ export const createSmartHttp = ({ location, environment }: SmartHttpOptions): Li
 const resultType = 'application/x-git-upload-pack-result';
 
 const packet = (text: string): string => (text.length + 4).toString(16).padStart(4, '0') + text;
-const request = `${packet('command=ls-refs\n')}0001${packet('peel\n')}${packet('ref-prefix refs/heads/\n')}${packet('ref-prefix refs/tags/\n')}0000`;
+const listRequest = (prefixes: readonly string[]): string =>
+  `${packet('command=ls-refs\n')}0001${packet('peel\n')}${prefixes.map((prefix) => packet(`ref-prefix ${prefix}\n`)).join('')}0000`;
 
 const readWhole = async (response: Response): Promise<Buffer | undefined> => {
   const chunks: Uint8Array[] = [];

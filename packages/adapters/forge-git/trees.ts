@@ -31,27 +31,58 @@ export class NotACommit extends EphError {
   }
 }
 
-export const damaged = (message: string): EphError => new EphError('source.commit_missing', message);
+/** The commit is there, and what it consists of is not. */
+export class Damaged extends EphError {
+  constructor(message: string) {
+    super('source.commit_missing', message);
+  }
+}
 
-/** The id of the root tree; throws `source.commit_missing` if there is no such commit. */
-export const readRootTree = async (objects: ObjectReader, commit: CommitSha, signal: AbortSignal): Promise<string> => {
+export const damaged = (message: string): EphError => new Damaged(message);
+
+/** The content of a commit; throws `source.commit_missing` if there is no such commit. */
+const readCommit = async (objects: ObjectReader, commit: CommitSha, signal: AbortSignal): Promise<Buffer> => {
   const object = await objects.read(commit, commitLimitBytes, signal);
   if (object === undefined) throw new EphError('source.commit_missing', `The repository has no commit ${commit} (yet).`);
   if (object.type !== 'commit') throw new NotACommit(commit, object.type);
-  const tree = /^tree ([0-9a-f]+)\n/.exec(object.content?.toString('latin1', 0, 80) ?? '')?.[1];
+  if (object.content === undefined)
+    throw damaged(`Commit ${commit} is larger than ${commitLimitBytes} bytes; the repository is damaged.`);
+  return object.content;
+};
+
+/** The id of the root tree. Throws as `readCommit`. */
+export const readRootTree = async (objects: ObjectReader, commit: CommitSha, signal: AbortSignal): Promise<string> => {
+  const content = await readCommit(objects, commit, signal);
+  const tree = /^tree ([0-9a-f]+)\n/.exec(content.toString('latin1', 0, 80))?.[1];
   if (tree === undefined) throw damaged(`Commit ${commit} names no tree; the repository is damaged.`);
   return tree;
 };
 
-export const readTree = async (objects: ObjectReader, id: string, signal: AbortSignal): Promise<readonly TreeEntry[]> => {
-  const object = await objects.read(id, treeLimitBytes, signal);
-  if (object === undefined) throw damaged(`Tree ${id} is missing; the repository is incomplete.`);
-  return parseTree(object);
+/** As `Forge.committedAt`. */
+export const readCommittedAt = async (objects: ObjectReader, commit: CommitSha, signal: AbortSignal): Promise<string> => {
+  const content = await readCommit(objects, commit, signal);
+  const [header = ''] = content.toString('latin1').split('\n\n', 1);
+  const ms = 1000 * Number(/^committer [^\n]*> (\d+) [+-]\d+$/m.exec(header)?.[1] ?? 0);
+  return new Date(ms <= latestMs ? ms : 0).toISOString();
 };
 
-const parseTree = ({ id, type, content }: GitObject): readonly TreeEntry[] => {
+/** The last time that a `Date` can hold. */
+const latestMs = 8.64e15;
+
+export const readTree = async (
+  objects: ObjectReader,
+  id: string,
+  signal: AbortSignal,
+  limitBytes: number = treeLimitBytes,
+): Promise<readonly TreeEntry[]> => {
+  const object = await objects.read(id, limitBytes, signal);
+  if (object === undefined) throw damaged(`Tree ${id} is missing; the repository is incomplete.`);
+  return parseTree(object, limitBytes);
+};
+
+const parseTree = ({ id, type, content }: GitObject, limitBytes: number): readonly TreeEntry[] => {
   if (type !== 'tree') throw damaged(`${id} is a ${type} where a tree belongs; the repository is damaged.`);
-  if (content === undefined) throw new EphError('checkout.refused', `Tree ${id} is larger than ${treeLimitBytes} bytes.`);
+  if (content === undefined) throw new EphError('checkout.refused', `Tree ${id} is larger than ${limitBytes} bytes.`);
   const entries: TreeEntry[] = [];
   const idBytes = id.length / 2;
   for (let at = 0; at < content.length; ) {

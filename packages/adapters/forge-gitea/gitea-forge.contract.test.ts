@@ -40,6 +40,12 @@ const createForgeHarness = async (harness: GiteaHarness): Promise<ForgeHarness> 
       await origin.annotate(tag, commit);
       await push(`refs/tags/${tag}:refs/tags/${tag}`);
     },
+    async writeNotes(notes, texts, fanOut) {
+      await origin.writeNotes(notes, texts, fanOut);
+      await push(`refs/notes/${notes}:refs/notes/${notes}`);
+    },
+    deleteNotes: (notes) => push(`:refs/notes/${notes}`),
+    countRequests: () => fixture.proxy.requests.length,
     async delete(ref) {
       await push(`:${fullName(ref)}`).catch(async () => {
         // Gitea does not let go of the branch that it shows first.
@@ -121,7 +127,7 @@ const createPullsHarness = async (harness: GiteaHarness): Promise<PullsHarness> 
       await repository.as(users[by]).addComment(number(ref), text);
     },
     approve: (ref, by) => repository.as(users[by]).addReview(number(ref), 'APPROVED'),
-    setCheck: (commit, { name, state }) => repository.as(bob).setStatus(commit, state satisfies StatusState, name),
+    setCheck: (commit, { name, state, text }) => repository.as(bob).setStatus(commit, state satisfies StatusState, name, text),
     close: async (ref) => void (await repository.closePullRequest(number(ref))),
     reopen: async (ref) => void (await repository.reopenPullRequest(number(ref))),
     async countReactions(_ref, { id }) {

@@ -213,10 +213,13 @@ describeWith(gitea, 'a pull request of Gitea', () => {
   it('has checks on every page', async () => {
     const { repository, pulls, commit } = await start();
     for (let number = 0; number < 60; number += 1) await repository.setStatus(commit, 'success', `check ${number}`);
-    await repository.setStatus(commit, 'warning', 'check 7');
+    const text = `${'a line\n'.repeat(9_000)}and half of`;
+    await repository.setStatus(commit, 'warning', 'check 7', `${text} one that is too long${' '.repeat(10_000)}.`);
     const { items, complete } = await pulls.checks(commit, signal);
     expect({ complete, count: items.length }).toEqual({ complete: true, count: 60 });
-    expect(items.filter(({ state }) => state !== 'success')).toEqual([{ name: 'check 7', state: 'failure' }]);
+    expect(items.filter(({ state }) => state !== 'success')).toEqual([
+      { name: 'check 7', state: 'failure', text: 'a line\n'.repeat(9_000) },
+    ]);
   });
 
   it('gets a label that nobody knew, once, by many at the same time', async () => {

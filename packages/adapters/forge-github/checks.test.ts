@@ -3,6 +3,30 @@ import { describe, expect, it } from 'vitest';
 import { startGithubHarness } from './github-harness.fake.ts';
 
 describe('the checks of a commit', () => {
+  it('have the summary and the text of a run, cut after a whole line', async () => {
+    const { github, repository, forge, signal } = await startGithubHarness();
+    const sha = repository.push('feature', {});
+    const actions = github.createApp({ slug: 'actions' });
+    const line = 'eph-image: ghcr.io/acme/shop:größe\n';
+    repository.addCheckRun(actions, sha, 'both', 'success', { summary: 'Built.', text: line });
+    repository.addCheckRun(actions, sha, 'summary', 'success', { summary: line });
+    repository.addCheckRun(actions, sha, 'text', null, { summary: '', text: line });
+    repository.addCheckRun(actions, sha, 'neither', 'failure');
+    repository.addCheckRun(actions, sha, 'long', 'success', { summary: line.repeat(1_500), text: line.repeat(1_500) });
+    repository.setStatus(sha, 'success', { context: 'status', description: 'in 3 s' });
+    repository.setStatus(sha, 'pending', { context: 'silent' });
+    const { items } = await forge.pulls.checks(commitSha(sha), signal);
+    expect(Object.fromEntries(items.map(({ name, text }) => [name, text]))).toEqual({
+      both: `Built.\n${line}`,
+      summary: line,
+      text: line,
+      neither: '',
+      long: `${line.repeat(1_500)}\n${line.repeat(372)}`,
+      status: 'in 3 s',
+      silent: '',
+    });
+  });
+
   it('are the newest check run of each name and App, and statuses; of one name the worst counts', async () => {
     const { github, repository, forge, signal } = await startGithubHarness();
     const sha = repository.push('feature', {});

@@ -24,9 +24,9 @@ export const readChecks = async (client: GithubClient, commit: CommitSha, signal
 
 const passing = new Set(['success', 'neutral', 'skipped']);
 
-const runToCheck = ({ name, status, conclusion }: CheckRunShape): Check => {
-  if (status !== 'completed' || conclusion === null) return { name, state: 'pending' };
-  return { name, state: passing.has(conclusion) ? 'success' : 'failure' };
+const runToCheck = ({ name, status, conclusion, text }: CheckRunShape): Check => {
+  if (status !== 'completed' || conclusion === null) return { name, state: 'pending', text };
+  return { name, state: passing.has(conclusion) ? 'success' : 'failure', text };
 };
 
 const severity: readonly Check['state'][] = ['success', 'pending', 'failure'];

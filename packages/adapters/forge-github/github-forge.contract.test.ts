@@ -5,6 +5,7 @@ import { commitSha, projectId, silentLog } from '@eph/contract';
 import { describeForge, type ForgeHarness } from '@eph/engine/source/forge.contract';
 import { describe } from 'vitest';
 import { GithubEmulator } from '../../../test/parts/github/github-emulator.ts';
+import { notePath } from '../forge-git/origin.fake.ts';
 import { shippedComments } from '../forge-http/comments.fake.ts';
 import type { GithubAuth } from './github-identity.ts';
 import { createGithubServer } from './github-server.ts';
@@ -46,6 +47,12 @@ const createHarness = async (
       else repository.deleteBranch(ref.name);
       return Promise.resolve();
     },
+    writeNotes: (notes, texts, fanOut = 0) => {
+      const files = [...texts].map(([commit, text]) => [notePath(commit, fanOut), text]);
+      return Promise.resolve(repository.pushNotes(notes, Object.fromEntries(files)));
+    },
+    deleteNotes: (notes) => Promise.resolve(repository.pushNotes(notes, undefined)),
+    countRequests: () => github.requests.total.requests,
     disconnect: () => {
       github.failures.add({ failure: { kind: 'reset' } });
       return Promise.resolve();

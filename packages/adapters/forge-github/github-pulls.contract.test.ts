@@ -56,7 +56,8 @@ const createHarness = async (): Promise<PullsHarness> => {
     unlabel: (name, label) => act(() => pull(name).unlabel(label)),
     comment: (name, by, text) => act(() => void pull(name).comment(text, { by: people[by] })),
     approve: (name, by) => act(() => pull(name).review('APPROVED', { by: people[by] })),
-    setCheck: (commit, { name: context, state }) => act(() => repository.setStatus(commit, state, { context })),
+    setCheck: (commit, { name: context, state, text }) =>
+      act(() => repository.setStatus(commit, state, { context, ...(text === '' ? {} : { description: text }) })),
     close: (name) => act(() => pull(name).close()),
     reopen: (name) => act(() => pull(name).reopen()),
     countReactions: (name, { id }) =>

@@ -1,3 +1,4 @@
+import { cutCheckText } from '@eph/contract';
 import { z } from 'zod';
 import { person } from '../forge-http/github-api.ts';
 
@@ -49,12 +50,21 @@ export type ActivityShape = z.output<typeof activityShape>;
 
 export const labelledShape = pullShape.pick({ labels: true });
 
-export const checkRunShape = z.object({
-  id: z.int(),
-  name: z.string(),
-  status: z.string(),
-  conclusion: z.string().nullable(),
-});
+const reported = z.string().nullish();
+
+export const checkRunShape = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    status: z.string(),
+    conclusion: z.string().nullable(),
+    output: z.object({ summary: reported, text: reported }).nullish(),
+  })
+  // Cut here, because answers are cached.
+  .transform(({ output, ...run }) => ({
+    ...run,
+    text: cutCheckText([output?.summary, output?.text].filter((part) => part).join('\n')),
+  }));
 export type CheckRunShape = z.output<typeof checkRunShape>;
 export const checkRunsShape = z.object({ check_runs: z.array(checkRunShape) });
 

@@ -27,6 +27,12 @@ const createForgeHarness = async (): Promise<ForgeHarness> => {
       await push(`refs/tags/${tag}:refs/tags/${tag}`);
     },
     delete: (ref) => push(`:${fullName(ref)}`),
+    async writeNotes(notes, texts, fanOut) {
+      await origin.writeNotes(notes, texts, fanOut);
+      await push(`refs/notes/${notes}:refs/notes/${notes}`);
+    },
+    deleteNotes: (notes) => push(`:refs/notes/${notes}`),
+    countRequests: () => harness.gitlab.requests.total.requests,
     ...connectionsTo(gitlab),
     async [Symbol.asyncDispose]() {
       await harness[Symbol.asyncDispose]();
@@ -78,8 +84,9 @@ const createPullsHarness = async (): Promise<PullsHarness> => {
         if (by !== 'outsider') throw error;
       }
     },
-    async setCheck(sha, { name, state }) {
-      const body = JSON.stringify({ name, state: state === 'failure' ? 'failed' : state, ref: 'feature' });
+    async setCheck(sha, { name, state, text }) {
+      const description = text === '' ? {} : { description: text };
+      const body = JSON.stringify({ name, state: state === 'failure' ? 'failed' : state, ref: 'feature', ...description });
       const headers = { 'private-token': gitlab.personalToken(bob), 'content-type': 'application/json' };
       const address = `${gitlab.url}/api/v4/projects/${encodeURIComponent(path)}/statuses/${sha}`;
       const answer = await fetch(address, { method: 'POST', headers, body });

@@ -136,10 +136,10 @@ describe('checks of a commit', () => {
     ['of the future', 'pending'],
   ])('%s is %s', async (status, state) => {
     await using harness = await createGitlabHarness();
-    const rest = { ref: 'feature', description: null, target_url: null, author: null };
+    const rest = { ref: 'feature', description: 'in 3 s', target_url: null, author: null };
     answerWith(harness, /\/statuses/, [{ id: 1, name: 'build', status, ...rest }]);
     const { items } = await harness.forge.pulls.checks(commitSha('1'.repeat(40)), signal);
-    expect(items).toEqual([{ name: 'build', state }]);
+    expect(items).toEqual([{ name: 'build', state, text: 'in 3 s' }]);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { CommitSha } from '@eph/contract';
+import { type CommitSha, cutCheckText } from '@eph/contract';
 import type { Check } from '@eph/engine/source/pulls';
 import { listOf } from '../forge-http/forge-http.ts';
 import type { Listing } from '../forge-http/read-pages.ts';
@@ -18,9 +18,10 @@ export const readStatuses = async (
 };
 
 export const computeChecks = (items: readonly StatusShape[]): readonly Check[] =>
-  [...new Map(items.map((status) => [status.name, status])).values()].map(({ name, status }) => ({
+  [...new Map(items.map((status) => [status.name, status])).values()].map(({ name, status, description }) => ({
     name,
     state: checkStates[status] ?? 'pending',
+    text: cutCheckText(description ?? ''),
   }));
 
 /** All other states are pending. A job is skipped when an earlier one failed. */

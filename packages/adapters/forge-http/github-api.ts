@@ -1,4 +1,12 @@
-import { type Approval, type Check, type CommitSha, completeReading, incompleteReading, type Reading } from '@eph/contract';
+import {
+  type Approval,
+  type Check,
+  type CommitSha,
+  completeReading,
+  cutCheckText,
+  incompleteReading,
+  type Reading,
+} from '@eph/contract';
 import type { Report } from '@eph/engine/report/reporter';
 import { z } from 'zod';
 import { type Answer, invalidAnswer, toError, unwrap } from './answer.ts';
@@ -154,6 +162,7 @@ const checkStates: Readonly<Record<string, Check['state']>> = { success: 'succes
 export const toCheck = (status: StatusShape): Check => ({
   name: status.context,
   state: checkStates[stateOf(status)] ?? 'failure',
+  text: cutCheckText(status.description ?? ''),
 });
 
 /** Ensures one status per commit and environment. Throws `EphError`. `inactive` is the state of an environment that is not there. */

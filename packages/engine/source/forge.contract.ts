@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type CommitSha, commitSha, type Source, type SourceRef, sourceKey } from '@eph/contract';
+import { type CommitSha, commitSha, isNotesName, noteLimitBytes, type Source, type SourceRef, sourceKey } from '@eph/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Forge } from './forge.ts';
 
@@ -13,6 +14,11 @@ export interface ForgeHarness extends AsyncDisposable {
   /** A tag that is an object of its own, where the forge knows such a thing. */
   annotate(tag: string, commit: CommitSha): Promise<void>;
   delete(ref: SourceRef): Promise<void>;
+  /** Makes these the notes in `refs/notes/<notes>`, and no others, each below so many folders. */
+  writeNotes(notes: string, texts: ReadonlyMap<CommitSha, string>, fanOut?: number): Promise<void>;
+  deleteNotes(notes: string): Promise<void>;
+  /** How many requests the forge has made so far, where that can be counted. */
+  readonly countRequests?: () => number;
   /** The repository cannot be reached from now on. */
   disconnect(): Promise<void>;
   reconnect(): Promise<void>;
@@ -42,6 +48,48 @@ const hostileNames = [
   '%2e%2e%2f',
   `${'long/'.repeat(20)}${'n'.repeat(150)}`,
 ];
+
+/** Not legal in a ref. */
+const illegalNotes = [
+  '',
+  '/',
+  '/a',
+  'a/',
+  'a//b',
+  '.',
+  '..',
+  '../x',
+  'a/../../heads/main',
+  '.a',
+  'a/.b',
+  'a.lock',
+  'a.lock/b',
+  'a.',
+  'a b',
+  'a\tb',
+  'a\nb',
+  'a\0b',
+  'a\x7f',
+  'a~1',
+  'a^{tree}',
+  'a:b',
+  'a?',
+  '*',
+  'a[b',
+  'a\\b',
+  'a@{0}',
+  '\ud800',
+  'x'.repeat(10_000),
+];
+
+/** Other commits that have notes. */
+const manyNotes = (count: number): ReadonlyMap<CommitSha, string> =>
+  new Map(
+    Array.from({ length: count }, (_, index) => {
+      const commit = createHash('sha1').update(`${index}`).digest('hex');
+      return [commitSha(commit), `note ${index}\n`];
+    }),
+  );
 
 export const describeForge = (traits: ForgeTraits, create: () => Promise<ForgeHarness>): void => {
   const start = async () => {
@@ -247,6 +295,143 @@ export const describeForge = (traits: ForgeTraits, create: () => Promise<ForgeHa
     await writeFile(join(checkout, 'a.txt'), 'mine');
     await expect(forge.exportTree(commit, checkout, signal)).rejects.toThrow(/exist/);
     expect(await readFile(join(checkout, 'a.txt'), 'utf8')).toBe('mine');
+  });
+
+  it('knows when a commit was made', async () => {
+    const { harness, forge, signal } = await start();
+    const before = await harness.push(branch('main'), { 'a.txt': 'a' });
+    const after = await harness.push(branch('main'), { 'a.txt': 'b' });
+    const times = [await forge.committedAt(before, signal), await forge.committedAt(after, signal)];
+    expect(times.map((time) => new Date(time).toISOString())).toEqual(times);
+    expect(times).toEqual(times.toSorted());
+    await expect(forge.committedAt(nowhere, signal)).rejects.toMatchObject({ code: 'source.commit_missing' });
+  });
+
+  it('reads the note on a commit as it is', async () => {
+    const { harness, forge, signal } = await start();
+    const commit = await harness.push(branch('main'), { 'a.txt': 'a' });
+    const other = await harness.push(branch('other'), { 'a.txt': 'b' });
+    expect(await forge.readNote(commit, 'images', signal)).toBeUndefined();
+    const text = 'eph-image: größe:日本語\r\n\n\0\x1b[31m\u202e "$(id)" `x`\nwithout an end';
+    await harness.writeNotes('images', new Map([[commit, text]]));
+    expect(await forge.readNote(commit, 'images', signal)).toBe(text);
+    expect(await forge.readNote(other, 'images', signal)).toBeUndefined();
+    expect(await forge.readNote(nowhere, 'images', signal)).toBeUndefined();
+    for (const notes of ['image', 'images/x', 'IMAGES', 'commits'])
+      expect(await forge.readNote(commit, notes, signal), notes).toBeUndefined();
+    await harness.writeNotes('team/ci', new Map([[commit, '']]));
+    expect(await forge.readNote(commit, 'team/ci', signal)).toBe('');
+  });
+
+  it('reads notes that are written, changed and removed, and refs that are gone', async () => {
+    const { harness, forge, signal } = await start();
+    const [one, two] = [await harness.push(branch('one'), { a: '1' }), await harness.push(branch('two'), { a: '2' })];
+    const read = async () => [await forge.readNote(one, 'images', signal), await forge.readNote(two, 'images', signal)];
+    expect(await read()).toEqual([undefined, undefined]);
+    await harness.writeNotes('images', new Map([[one, 'first\n']]));
+    expect(await read()).toEqual(['first\n', undefined]);
+    await harness.writeNotes(
+      'images',
+      new Map([
+        [one, 'first, again\n'],
+        [two, 'second\n'],
+      ]),
+    );
+    expect(await read()).toEqual(['first, again\n', 'second\n']);
+    await harness.writeNotes('images', new Map([[two, 'second\n']]));
+    expect(await read()).toEqual([undefined, 'second\n']);
+    await harness.deleteNotes('images');
+    expect(await read()).toEqual([undefined, undefined]);
+    await harness.writeNotes('images', new Map([[one, 'back\n']]));
+    expect(await read()).toEqual(['back\n', undefined]);
+  });
+
+  it('finds a note among many, however Git spreads them over folders', async () => {
+    const { harness, forge, signal } = await start();
+    const commit = await harness.push(branch('main'), { 'a.txt': 'a' });
+    const others = manyNotes(500);
+    const asked = [...others].slice(0, 50);
+    for (const fanOut of [0, 1, 2]) {
+      await harness.writeNotes('images', new Map([...others, [commit, `${fanOut}\n`]]), fanOut);
+      const texts = await Promise.all(
+        [commit, ...asked.map(([other]) => other)].map((one) => forge.readNote(one, 'images', signal)),
+      );
+      expect(texts).toEqual([`${fanOut}\n`, ...asked.map(([, text]) => text)]);
+    }
+  });
+
+  it('refuses a note that is too large, and reads the others', async () => {
+    const { harness, forge, signal } = await start();
+    const commits: CommitSha[] = [];
+    for (const name of ['full', 'over', 'huge']) commits.push(await harness.push(branch(name), { name }));
+    const sizes = [noteLimitBytes, noteLimitBytes + 1, 10 * 1024 * 1024];
+    await harness.writeNotes('images', new Map(commits.map((commit, index) => [commit, 'x'.repeat(sizes[index] ?? 0)])));
+    const answers = await Promise.allSettled(commits.map((commit) => forge.readNote(commit, 'images', signal)));
+    const tooLarge = { status: 'rejected', reason: { code: 'spec.invalid', message: expect.stringMatching(/65536/) } };
+    expect(answers).toMatchObject([{ status: 'fulfilled', value: 'x'.repeat(noteLimitBytes) }, tooLarge, tooLarge]);
+  });
+
+  it('refuses names of notes that are not legal', async () => {
+    const { harness, forge, signal } = await start();
+    const commit = await harness.push(branch('main'), { 'a.txt': 'a' });
+    const refused = { code: 'spec.invalid', message: expect.stringMatching(/is not a name of/) };
+    for (const name of illegalNotes)
+      await expect(forge.readNote(commit, name, signal), JSON.stringify(name)).rejects.toMatchObject(refused);
+  });
+
+  it('reads notes by their whole name, and no branch in their place', async () => {
+    const { harness, forge, signal } = await start();
+    const commit = await harness.push(branch('main'), { 'a.txt': 'a' });
+    await harness.push(branch('refs/notes/images'), { [commit]: 'of a branch' });
+    expect(await forge.readNote(commit, 'images', signal)).toBeUndefined();
+    for (const name of hostileNames.filter(isNotesName)) {
+      await harness.writeNotes(name, new Map([[commit, `${name}\n`]]));
+      expect(await forge.readNote(commit, name, signal)).toBe(`${name}\n`);
+    }
+  });
+
+  it('knows nothing of notes while the repository is silent', async () => {
+    const { harness, forge, signal } = await start();
+    const commit = await harness.push(branch('main'), { 'a.txt': 'a' });
+    await harness.writeNotes('images', new Map([[commit, 'text\n']]));
+    expect(await forge.readNote(commit, 'images', signal)).toBe('text\n');
+    await harness.disconnect();
+    for (const notes of ['images', 'never'])
+      await expect(forge.readNote(commit, notes, signal)).rejects.toMatchObject({ code: 'forge.unreachable' });
+    await harness.reconnect();
+    expect(await forge.readNote(commit, 'images', signal)).toBe('text\n');
+    expect(await forge.readNote(commit, 'never', signal)).toBeUndefined();
+  });
+
+  it('looks at notes as of a time, once for all', async () => {
+    const { harness, forge, signal } = await start();
+    const commits: CommitSha[] = [];
+    for (const name of ['one', 'two', 'three']) commits.push(await harness.push(branch(name), { name }));
+    const [one = nowhere] = commits;
+    const readAll = (asOf?: number) =>
+      Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          forge.readNote(commits[index % 3] ?? one, index % 2 ? 'images' : 'commits', signal, asOf),
+        ),
+      );
+    const countDuring = async (act: () => Promise<unknown>): Promise<number | undefined> => {
+      const before = harness.countRequests?.();
+      await act();
+      return before === undefined ? undefined : (harness.countRequests?.() ?? 0) - before;
+    };
+    const orUncounted = (count: number): number | undefined => (harness.countRequests === undefined ? undefined : count);
+    const began = Date.now();
+    await harness.writeNotes('images', new Map([[one, 'old\n']]));
+    await readAll(Date.now());
+    // Nothing moved: a look and no more, or none at all if there was one since.
+    expect(await countDuring(() => readAll(Date.now()))).toBe(orUncounted(1));
+    expect(await countDuring(() => readAll(began))).toBe(orUncounted(0));
+    await harness.writeNotes('images', new Map([[one, 'new\n']]));
+    expect(await countDuring(() => forge.readNote(one, 'images', signal, began))).toBe(orUncounted(0));
+    expect(await forge.readNote(one, 'images', signal, Date.now())).toBe('new\n');
+    await harness.disconnect();
+    await expect(forge.readNote(one, 'images', signal, Date.now())).rejects.toMatchObject({ code: 'forge.unreachable' });
+    await harness.reconnect();
   });
 
   if (!traits.notices) return;

@@ -7,7 +7,9 @@ import {
   completeReading,
   EphError,
   incompleteReading,
+  isNotesName,
   markSources,
+  noteLimitBytes,
   type ProjectId,
   type Reading,
   type Source,
@@ -25,6 +27,9 @@ export class FakeRepository {
   /** Branches, tags and open pull requests. */
   readonly refs = new Map<string, Source>();
   readonly commits = new Map<CommitSha, ReadonlyMap<string, string>>();
+  readonly committedAt = new Map<CommitSha, string>();
+  /** By name and commit. */
+  readonly notes = new Map<string, ReadonlyMap<CommitSha, string>>();
   readonly pullRequests: FakePullRequests;
   readonly now: () => number;
   readonly #forks = new Map<string, CommitSha>();
@@ -76,13 +81,16 @@ export class FakeRepository {
         .digest('hex'),
     );
     this.commits.set(commit, new Map(Object.entries(files)));
+    this.committedAt.set(commit, new Date(this.now()).toISOString());
     return commit;
   }
 }
 
+type FakeOperation = 'sources' | 'source' | 'readFile' | 'exportTree' | 'committedAt' | 'readNote' | 'pulls';
+
 export interface FakeForgeOptions {
   /** Awaited before every operation; may delay it or throw. */
-  readonly disturb?: (operation: 'sources' | 'source' | 'readFile' | 'exportTree' | 'pulls') => Promise<void>;
+  readonly disturb?: (operation: FakeOperation) => Promise<void>;
   /** Drops part of a listing. The reading is then incomplete, unless the forge does not admit it. */
   readonly lose?: (sources: readonly Source[]) => { readonly sources: readonly Source[]; readonly admitted: boolean };
 }
@@ -145,6 +153,22 @@ export class FakeForge implements Forge {
     }
   }
 
+  async committedAt(commit: CommitSha): Promise<string> {
+    await this.#options.disturb?.('committedAt');
+    const at = this.#repository.committedAt.get(commit);
+    if (at === undefined) throw missing(commit);
+    return at;
+  }
+
+  async readNote(commit: CommitSha, notes: string): Promise<string | undefined> {
+    if (!isNotesName(notes)) throw new EphError('spec.invalid', `${JSON.stringify(notes)} is not a name of notes`);
+    await this.#options.disturb?.('readNote');
+    const text = this.#repository.notes.get(notes)?.get(commit);
+    if (text !== undefined && Buffer.byteLength(text) > noteLimitBytes)
+      throw new EphError('spec.invalid', `the note on ${commit} is larger than ${noteLimitBytes} bytes`);
+    return text;
+  }
+
   watch(wake: () => void, signal: AbortSignal): void {
     this.#watchers.add(wake);
     signal.addEventListener('abort', () => this.#watchers.delete(wake), { once: true });
@@ -157,7 +181,9 @@ export class FakeForge implements Forge {
 
   #filesAt(commit: CommitSha): ReadonlyMap<string, string> {
     const files = this.#repository.commits.get(commit);
-    if (files === undefined) throw new EphError('source.commit_missing', `commit ${commit} is not there`);
+    if (files === undefined) throw missing(commit);
     return files;
   }
 }
+
+const missing = (commit: CommitSha): EphError => new EphError('source.commit_missing', `commit ${commit} is not there`);

@@ -20,6 +20,8 @@ describe('the fake forge', () => {
       push: (ref, files) => nudged(repository.push(ref, files)),
       annotate: (tag, commit) => nudged(repository.point({ kind: 'tag', name: tag }, commit)),
       delete: (ref) => nudged(repository.delete(ref)),
+      writeNotes: (notes, texts) => Promise.resolve(void repository.notes.set(notes, new Map(texts))),
+      deleteNotes: (notes) => Promise.resolve(void repository.notes.delete(notes)),
       disconnect: () => {
         connected = false;
         return Promise.resolve();

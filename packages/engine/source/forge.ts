@@ -10,8 +10,9 @@ import type { Pulls } from './pulls.ts';
  *   said so; an empty list from a repository that could not be opened is incomplete.
  * - `source` bypasses every cache. `gone` requires that the forge said there is no such ref; no answer, a refusal and an
  *   implausible answer are `unknown`.
- * - `readFile` and `exportTree` read a commit, which never changes, so callers may cache. They throw `EphError`:
- *   `source.commit_missing` if the commit is not there (yet), `forge.unreachable` if the forge does not answer.
+ * - `readFile`, `exportTree` and `committedAt` read a commit, which never changes, so callers may cache. They throw
+ *   `EphError`: `source.commit_missing` if the commit is not there (yet), `forge.unreachable` if the forge does not answer.
+ * - `readNote` throws `EphError` unless it is known what the note is, or that there is none.
  * - Nothing from the repository is ever executed: no hooks, no filters, no configuration.
  */
 export interface Forge {
@@ -41,6 +42,22 @@ export interface Forge {
    * complete. Throws `checkout.refused` for symbolic links that leave the tree.
    */
   exportTree(commit: CommitSha, folder: string, signal: AbortSignal): Promise<void>;
+
+  /**
+   * The committer date in ISO 8601, in UTC. Whoever made the commit chose it: it may be in 1970, in the future or absurd.
+   * A date that cannot be represented is 1970-01-01T00:00:00.000Z, as in Git.
+   */
+  committedAt(commit: CommitSha, signal: AbortSignal): Promise<string>;
+
+  /**
+   * The text of the Git note on a commit in `refs/notes/<notes>`; `undefined` if there is no such ref, or no note on this
+   * commit. Whoever may push wrote it: it may contain any character. With `asOf`, a time of the clock, a look at the notes
+   * from that time or later is enough; one look serves all commits and all refs. Nothing looks at notes without this call.
+   *
+   * Throws `spec.invalid` if `notes` is not a name (`isNotesName`), if the ref does not hold notes, or if the note is larger
+   * than `noteLimitBytes`: part of a note may mean something else.
+   */
+  readNote(commit: CommitSha, notes: string, signal: AbortSignal, asOf?: number): Promise<string | undefined>;
 
   /**
    * Calls `wake` soon after something may have changed, until the signal aborts. Only a hint: it may be late, early,

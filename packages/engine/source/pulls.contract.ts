@@ -45,6 +45,7 @@ export interface PullsHarness extends AsyncDisposable {
   comment(ref: SourceRef, by: Person, text: string): Promise<void>;
   /** A forge may refuse an outsider; that is no failure of the harness. */
   approve(ref: SourceRef, by: Person): Promise<void>;
+  /** A commit status; '' is no description. */
   setCheck(commit: CommitSha, check: Check): Promise<void>;
   close(ref: SourceRef): Promise<void>;
   reopen(ref: SourceRef): Promise<void>;
@@ -238,19 +239,22 @@ export const describePulls = (create: () => Promise<PullsHarness>): void => {
   });
 
   describe('what is known of a pull request', perTest, () => {
-    it('is which checks its commit has, the newest of each name', async () => {
+    it('is which checks its commit has, the newest of each name, with its text', async () => {
       const { harness, pulls, signal, open } = await start();
       const { commit } = await open();
       const read = async () => {
         const { items, complete } = await pulls.checks(commit, signal);
-        return { complete, checks: items.map(({ name, state }) => `${name}: ${state}`).toSorted() };
+        return { complete, checks: items.map(({ name, state, text }) => `${name}: ${state} (${text})`).toSorted() };
       };
       await expect.poll(read, patience).toEqual({ complete: true, checks: [] });
-      await harness.setCheck(commit, { name: 'build', state: 'pending' });
-      await harness.setCheck(commit, { name: 'lint / größe', state: 'failure' });
-      await expect.poll(read, patience).toEqual({ complete: true, checks: ['build: pending', 'lint / größe: failure'] });
-      await harness.setCheck(commit, { name: 'build', state: 'success' });
-      await expect.poll(read, patience).toEqual({ complete: true, checks: ['build: success', 'lint / größe: failure'] });
+      await harness.setCheck(commit, { name: 'build', state: 'pending', text: 'waits for <b>größe</b> & "日本語"' });
+      await harness.setCheck(commit, { name: 'lint / größe', state: 'failure', text: '' });
+      const lint = 'lint / größe: failure ()';
+      const waiting = 'build: pending (waits for <b>größe</b> & "日本語")';
+      await expect.poll(read, patience).toEqual({ complete: true, checks: [waiting, lint] });
+      await harness.setCheck(commit, { name: 'build', state: 'success', text: 'eph-image: ghcr.io/acme/shop:1' });
+      const built = 'build: success (eph-image: ghcr.io/acme/shop:1)';
+      await expect.poll(read, patience).toEqual({ complete: true, checks: [built, lint] });
       const other = await harness.commit('feature', { 'b.txt': 'b' });
       expect(await pulls.checks(other, signal)).toMatchObject({ complete: true, items: [] });
     });

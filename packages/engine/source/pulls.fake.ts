@@ -4,6 +4,7 @@ import {
   type Command,
   type CommitSha,
   completeReading,
+  cutCheckText,
   EphError,
   incompleteReading,
   type ProjectId,
@@ -26,6 +27,8 @@ interface Repository {
 }
 
 type NewPullRequest = Pick<PullRequest, 'head'> & Partial<Omit<PullRequest, 'head' | 'page' | 'touched'>>;
+
+type NewCheck = Omit<Check, 'text'> & Partial<Pick<Check, 'text'>>;
 
 interface State {
   readonly ref: SourceRef;
@@ -117,9 +120,9 @@ export class FakePullRequests {
   }
 
   /** Does not touch the pull request, as on real forges. */
-  setCheck(commit: CommitSha, check: Check): void {
+  setCheck(commit: CommitSha, { name, state, text = '' }: NewCheck): void {
     const checks = this.checks.get(commit) ?? new Map<string, Check>();
-    this.checks.set(commit, checks.set(check.name, check));
+    this.checks.set(commit, checks.set(name, { name, state, text: cutCheckText(text) }));
   }
 
   /** Moves the pull requests of a branch, or closes them if the branch was deleted. */

@@ -1,7 +1,7 @@
 import { writeGitFolder } from '../git/git-folder.ts';
 import type { FileContent } from '../git/git-objects.ts';
 import { signatureOf } from '../state/account.ts';
-import type { CheckConclusion, DeploymentState, StatusState } from '../state/commit-report.ts';
+import type { CheckConclusion, CheckOutput, DeploymentState, StatusState } from '../state/commit-report.ts';
 import { addCheckRun, addStatus, deploymentState, latestStatuses } from '../state/commit-report-mutations.ts';
 import type { GithubState } from '../state/github-state.ts';
 import { openIssue, openPullRequest } from '../state/issue-mutations.ts';
@@ -27,6 +27,11 @@ export interface PullRequestOptions extends By {
   readonly body?: string;
   readonly draft?: boolean;
   readonly labels?: readonly string[];
+}
+
+export interface StatusOptions extends By {
+  readonly context?: string;
+  readonly description?: string | null;
 }
 
 export interface SeenStatus {
@@ -171,16 +176,30 @@ export class EmulatedRepository {
   }
 
   /** A commit status set by another program. */
-  setStatus(sha: string, state: StatusState, { by, context = 'ci' }: By & { readonly context?: string } = {}): void {
+  setStatus(sha: string, state: StatusState, { by, context = 'ci', description = null }: StatusOptions = {}): void {
     const creator = person(this.#github, by);
-    addStatus(this.#github, this.#repository, { sha, state, context, description: null, targetUrl: null, creator });
+    addStatus(this.#github, this.#repository, { sha, state, context, description, targetUrl: null, creator });
   }
 
   /** A check run of another program, which runs without a conclusion. */
-  addCheckRun({ id }: EmulatedApp, sha: string, name: string, conclusion: CheckConclusion | null = null): void {
+  addCheckRun(
+    { id }: EmulatedApp,
+    sha: string,
+    name: string,
+    conclusion: CheckConclusion | null = null,
+    { summary = null, text = null }: Partial<CheckOutput> = {},
+  ): void {
     const app = this.#github.apps.get(id);
     if (app === undefined) throw new Error(`There is no App ${id}.`);
-    addCheckRun(this.#github, this.#repository, { sha, app, name, conclusion });
+    addCheckRun(this.#github, this.#repository, { sha, app, name, conclusion, output: { summary, text } });
+  }
+
+  /** Replaces `refs/notes/<name>` with a commit of these files, or deletes it. GitHub announces that to nobody. */
+  pushNotes(name: string, files: Readonly<Record<string, FileContent>> | undefined, { by }: By = {}): void {
+    const ref = `refs/notes/${name}`;
+    if (files === undefined) return void this.#repository.refs.delete(ref);
+    const author = signatureOf(person(this.#github, by), this.#github.now());
+    this.#repository.refs.set(ref, this.#repository.network.commit({ parents: [], files, author, message: 'Notes' }).sha);
   }
 
   /** Delays the listing of branch activities from now on; `Infinity` for never. */

@@ -16,6 +16,11 @@ export interface CommitStatus {
 
 export type CheckConclusion = 'success' | 'failure' | 'neutral' | 'cancelled' | 'skipped' | 'timed_out' | 'action_required';
 
+export interface CheckOutput {
+  readonly summary: string | null;
+  readonly text: string | null;
+}
+
 export interface CheckRun {
   readonly id: number;
   readonly sha: string;
@@ -23,6 +28,7 @@ export interface CheckRun {
   readonly name: string;
   /** Null while it runs. */
   readonly conclusion: CheckConclusion | null;
+  readonly output: CheckOutput;
   readonly at: number;
 }
 

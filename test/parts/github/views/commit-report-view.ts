@@ -67,7 +67,7 @@ export const checkRunView = (github: GithubState, repository: Repository, run: C
     conclusion: run.conclusion,
     started_at: iso(run.at),
     completed_at: run.conclusion === null ? null : iso(run.at),
-    output: { title: null, summary: null, text: null, annotations_count: 0, annotations_url: `${url}/annotations` },
+    output: { title: null, ...run.output, annotations_count: 0, annotations_url: `${url}/annotations` },
     check_suite: { id: run.app.id },
     app: appView(github, run.app),
     pull_requests: pullsAt(github, repository, run.sha),
