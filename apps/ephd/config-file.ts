@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import {
   accessRules,
   closest,
   dnsLabel,
+  duration,
   environmentConfigSchema,
   labelValue,
   labelValueMessage,
@@ -29,6 +30,7 @@ import { type CreateServer, isMap, type ReadSecret, secret } from './forge-types
 import { type ForgeTypeName, forgeSchema, forgeTypes } from './forge-types.ts';
 import { faultOfLink } from './links.ts';
 import { providerSchema } from './provider-types.ts';
+import { type ConfiguredRegistry, readRegistries, registriesSchema } from './registries.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -195,6 +197,15 @@ const fileSchema = z.strictObject({
   forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forgeSchema).default({}),
   projects: z.array(project).default([]),
   organisations: z.array(organisation).default([]),
+  registries: registriesSchema.default({}),
+  registry_credentials: text.optional(),
+  images: z
+    .strictObject({
+      fallback_after: duration('7d').optional(),
+      give_up_after: duration('7d').optional(),
+      fresh_for: duration('1h').optional(),
+    })
+    .optional(),
 });
 
 const form = {
@@ -212,13 +223,17 @@ type Resolved<T> = Omit<T, 'variables' | 'forge'> & {
 
 /** What the file says, with everything that its variables stand for. */
 export interface ConfigFile
-  extends Omit<z.output<typeof fileSchema>, 'access' | 'configuration' | 'policy' | 'forges' | 'projects' | 'organisations'> {
+  extends Omit<
+    z.output<typeof fileSchema>,
+    'access' | 'configuration' | 'policy' | 'forges' | 'projects' | 'organisations' | 'registries'
+  > {
   readonly access: { readonly keys: ServerVariables[string] | undefined; readonly rules: readonly PlacedRule[] };
   readonly configuration: Omit<z.output<typeof configuration>, 'documents'> | undefined;
   readonly documents: readonly PlacedConfig[];
   readonly policy: Policy | undefined;
   readonly projects: readonly Resolved<z.output<typeof project>>[];
   readonly organisations: readonly Resolved<z.output<typeof organisation>>[];
+  readonly registries: ReadonlyMap<string, ConfiguredRegistry>;
 }
 
 /** A server that repositories live on. */
@@ -237,6 +252,7 @@ export const noFile: ConfigFile = {
   policy: undefined,
   projects: [],
   organisations: [],
+  registries: new Map(),
 };
 
 /** Reads the file that `shown` names to people; what is wrong with it goes to `faults`, every fault with its place. */
@@ -258,7 +274,7 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
     const place = places.at(at) ?? { line: 1, column: 1 };
     faults.push(printFault({ file: shown, ...place, path: at.join('.'), message }));
   };
-  const { access, configuration: settings, policy, forges, projects, organisations, ...rest } = value;
+  const { access, configuration: settings, policy, forges, projects, organisations, registries, ...rest } = value;
   const { documents: configs = [], ...repository } = settings ?? {};
   const documents = configs.map((config, index) => ({
     config,
@@ -291,6 +307,11 @@ export const readConfigFile = (path: string, shown: string, environment: Environ
       forge: findForge(forge, known, within(blame, 'organisations', index)),
       variables: readVariables(variables, environment, within(blame, 'organisations', index, 'variables')),
     })),
+    registries: readRegistries(registries, {
+      folder: dirname(path),
+      readSecret: (name) => secretReader(environment, within(blame, 'registries', name)),
+      blame: within(blame, 'registries'),
+    }),
   };
 };
 
@@ -380,16 +401,20 @@ const readForges = (
 ): ReadonlyMap<string, ConfiguredForge> => {
   return new Map(
     Object.entries(forges).map(([name, { type, url, readCredentials, webhook_secret: webhook }]) => {
-      const read: ReadSecret = (key, { from }) => {
-        const value = environment[from] ?? '';
-        if (value === '') blame([name, key], `ephd was started without a value for the variable ${from}; set it`);
-        return new SecretVariable(value);
-      };
+      const read = secretReader(environment, within(blame, name));
       const createServer = readCredentials(read);
       return [name, { name, type, url, createServer, webhookSecret: webhook && read('webhook_secret', webhook) }];
     }),
   );
 };
+
+const secretReader =
+  (environment: Environment, blame: Blame): ReadSecret =>
+  (key, { from }) => {
+    const value = environment[from] ?? '';
+    if (value === '') blame([key], `ephd was started without a value for the variable ${from}; set it`);
+    return new SecretVariable(value);
+  };
 
 const readAccessKeys = (name: string, environment: Environment, blame: Blame): SecretVariable => {
   const value = environment[name] ?? '';

@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { inspect } from 'node:util';
-import { parseAccessFile, parseEnvironmentConfig, redact } from '@eph/contract';
+import { parseAccessFile, parseEnvironmentConfig, projectId, redact } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Config, folderOfProvider, readConfig } from './config.ts';
 
@@ -412,6 +413,110 @@ organisations:
       'ephd.yaml:1:59: projects.0.variables.A: ephd was started without a value for the variable SHOP_A; set it, or use value instead of from',
       'ephd.yaml:1:80: projects.0.variables.B: ephd was started without a value for the variable SHOP_B; set it, or use value instead of from',
     ]);
+  });
+});
+
+describe('registries', () => {
+  const shop = projectId('shop');
+
+  it('are not configured unless told', () => {
+    expect(readFile(project)).toMatchObject({ registries: new Map(), registryCredentials: undefined });
+  });
+
+  it('have credentials in variables of ephd, an authority, and projects', () => {
+    write('authority.pem', rootCertificates[0] ?? '');
+    const text = `registries:
+  ghcr.io: { username: robot, password: { from: GHCR_TOKEN }, webhook_secret: { from: GHCR_HOOK }, projects: [shop, web-*] }
+  registry.example.com:5000: { ca: authority.pem }
+  "[fd00::7]:5000": { plain_http: true }
+  docker.io: {}
+registry_credentials: docker/config.json
+${project}`;
+    const config = readFile(text, { GHCR_TOKEN: 'topsecret-token', GHCR_HOOK: 'topsecret-hook' });
+    const plain = { username: undefined, password: undefined, plainHttp: false, ca: undefined, webhookSecret: undefined };
+    const isFor = expect.any(Function);
+    expect(Object.fromEntries(config.registries)).toEqual({
+      'ghcr.io': {
+        ...plain,
+        username: 'robot',
+        password: expect.objectContaining({ secret: true }),
+        webhookSecret: expect.objectContaining({ secret: true }),
+        isFor,
+      },
+      'registry.example.com:5000': { ...plain, ca: expect.stringContaining('BEGIN CERTIFICATE'), isFor },
+      '[fd00::7]:5000': { ...plain, plainHttp: true, isFor },
+      'docker.io': { ...plain, isFor },
+    });
+    const ghcr = config.registries.get('ghcr.io');
+    expect([ghcr?.password?.value, ghcr?.webhookSecret?.value]).toEqual(['topsecret-token', 'topsecret-hook']);
+    expect(['shop', 'web-1', 'blog'].map((id) => ghcr?.isFor(projectId(id)))).toEqual([true, true, false]);
+    expect(config.registries.get('docker.io')?.isFor(shop)).toBe(true);
+    expect(config.registryCredentials).toBe(join(folder, 'docker/config.json'));
+    expect(inspect(config, { depth: 9 })).not.toContain('topsecret');
+  });
+
+  it('are refused with the line and what would be right', () => {
+    const content = `registries:
+  https://ghcr.io: {}
+  GHCR.io: {}
+  registry.example.com:443: {}
+  ghcr.io/acme: {}
+  index.docker.io: {}
+  a.example: { usrname: x }
+  b.example: { username: x }
+  c.example: { password: { from: NOBODY } }
+  d.example: { username: x, password: plain }
+  e.example: { plain_http: true, ca: x.pem }
+  f.example: { projects: [Shop] }
+${project}`;
+    const form = 'must be a host as in the names of images, such as ghcr.io or registry.example.com:5000';
+    expect(faultsIn(content)).toEqual([
+      `ephd.yaml:2:3: registries.https://ghcr.io: ${form}`,
+      `ephd.yaml:3:3: registries.GHCR.io: ${form}`,
+      `ephd.yaml:4:3: registries.registry.example.com:443: ${form}`,
+      `ephd.yaml:5:3: registries.ghcr.io/acme: ${form}`,
+      'ephd.yaml:6:3: registries.index.docker.io: is Docker Hub, which is called docker.io in the names of images',
+      'ephd.yaml:7:16: registries.a.example.usrname: unknown key; did you mean "username"?',
+      'ephd.yaml:8:16: registries.b.example.username: needs a password beside it',
+      'ephd.yaml:9:16: registries.c.example.password: needs a username beside it',
+      'ephd.yaml:10:29: registries.d.example.password: must be a map of keys and values',
+      'ephd.yaml:11:34: registries.e.example.ca: has no effect with plain_http; keep one of them',
+      'ephd.yaml:12:27: registries.f.example.projects.0: must be the name of a project; * stands for anything, and ? for one character',
+    ]);
+  });
+
+  it('are refused where something that they name is missing', () => {
+    write('no.pem', 'nothing');
+    const content = `registries:
+  a.example: { username: x, password: { from: NOBODY } }
+  b.example: { ca: none.pem }
+  c.example: { ca: no.pem }
+${project}`;
+    expect(faultsIn(content)).toEqual([
+      'ephd.yaml:2:29: registries.a.example.password: ephd was started without a value for the variable NOBODY; set it',
+      `ephd.yaml:3:16: registries.b.example.ca: ${join(folder, 'none.pem')} cannot be used: there is no such file`,
+      `ephd.yaml:4:16: registries.c.example.ca: ${join(folder, 'no.pem')} cannot be used: it is not a certificate in PEM`,
+    ]);
+  });
+});
+
+describe('images', () => {
+  it('are waited for as long as the file says', () => {
+    expect(readFile(project).images).toEqual({ fallbackAfterMs: 600_000, giveUpAfterMs: 1_800_000, freshForMs: 30_000 });
+    expect(readFile(`images: { fallback_after: 90s, give_up_after: 1h30m, fresh_for: 500ms }\n${project}`).images).toEqual({
+      fallbackAfterMs: 90_000,
+      giveUpAfterMs: 5_400_000,
+      freshForMs: 500,
+    });
+  });
+
+  it.each([
+    ['fallback_after: 10', 'images.fallback_after: must be a duration such as 30s, 5m, 72h or 7d'],
+    ['give_up_after: 8d', 'images.give_up_after: must be at most 7d'],
+    ['fresh_for: 0s', 'images.fresh_for: must be longer than zero'],
+    ['fresh: 1s', 'images.fresh: unknown key'],
+  ])('are refused with %s', (setting, fault) => {
+    expect(faultsIn(`images: { ${setting} }\n${project}`)).toEqual([expect.stringContaining(fault)]);
   });
 });
 

@@ -35,6 +35,7 @@ import {
 } from './config-file.ts';
 import type { LinkTemplates } from './links.ts';
 import { type ProviderSettings, providerTypes } from './provider-types.ts';
+import type { ConfiguredRegistry } from './registries.ts';
 
 export type { ConfiguredForge, Environment } from './config-file.ts';
 
@@ -64,6 +65,19 @@ export interface Config {
   readonly projects: readonly ConfiguredProject[];
   /** Whose repositories are projects too, as soon as they are known. */
   readonly organisations: readonly ConfiguredOrganisation[];
+  /** Where images are, by host. */
+  readonly registries: ReadonlyMap<string, ConfiguredRegistry>;
+  /** A configuration file of Docker, with credentials for other registries. */
+  readonly registryCredentials: string | undefined;
+  readonly images: ImageSettings;
+}
+
+/** How long an image is waited for. */
+export interface ImageSettings {
+  readonly fallbackAfterMs: number;
+  readonly giveUpAfterMs: number;
+  /** A tag is not asked for again within this time. */
+  readonly freshForMs: number;
 }
 
 export interface ApiSettings {
@@ -153,6 +167,9 @@ const noProviders = { process: providerTypes.process.schema.parse({ type: 'proce
 /** Where the file names none. */
 export const defaultProviders = configureProviders(noProviders);
 
+/** Where the file says nothing else. */
+export const defaultImages: ImageSettings = { fallbackAfterMs: 10 * 60_000, giveUpAfterMs: 30 * 60_000, freshForMs: 30_000 };
+
 /** The one called `process` was there before providers had names. */
 export const folderOfProvider = (dataFolder: string, name: string): string =>
   name === 'process' ? join(dataFolder, name) : join(dataFolder, 'providers', name);
@@ -231,6 +248,13 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     providers: configureProviders(file.providers ?? noProviders),
     projects,
     organisations: collectOrganisations(file),
+    registries: file.registries,
+    registryCredentials: resolveIn(base, file.registry_credentials),
+    images: {
+      fallbackAfterMs: toMs(file.images?.fallback_after) ?? defaultImages.fallbackAfterMs,
+      giveUpAfterMs: toMs(file.images?.give_up_after) ?? defaultImages.giveUpAfterMs,
+      freshForMs: toMs(file.images?.fresh_for) ?? defaultImages.freshForMs,
+    },
   };
   // The projects of organisations are not known yet, and documents may be about them.
   if (faults.length === 0 && config.organisations.length === 0) faults.push(...findStrangers(file.documents, projects));
@@ -243,6 +267,9 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     );
   return Object.freeze(config);
 };
+
+const toMs = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : Math.round(seconds * 1_000);
 
 const portText = z
   .string()

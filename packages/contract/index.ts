@@ -45,6 +45,7 @@ export * from './spec/json-schema.ts';
 export * from './spec/parse.ts';
 export * from './spec/quantity.ts';
 export * from './spec/sanitize.ts';
+export { duration } from './spec/scalars.ts';
 export * from './spec/schema.ts';
 export * from './spec/section.ts';
 export { defaultTriggers } from './spec/sections/triggers.ts';

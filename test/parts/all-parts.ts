@@ -9,8 +9,10 @@ import type { Program } from './part.ts';
 import { passt } from './passt.ts';
 import { postgres } from './postgres.ts';
 import { python } from './python.ts';
+import { registry } from './registry.ts';
 import { schemathesis } from './schemathesis.ts';
 import { secretService } from './secret-service.ts';
+import { skopeo } from './skopeo.ts';
 import { tmux } from './tmux.ts';
 import { zsh } from './zsh.ts';
 
@@ -29,4 +31,6 @@ export const allParts: readonly Program[] = [
   schemathesis,
   zsh,
   fish,
+  registry,
+  skopeo,
 ];

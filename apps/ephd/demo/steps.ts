@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type EnvironmentView, environmentListSchema } from '@eph/contract';
-import { type Config, defaultProviders } from '../config.ts';
+import { type Config, defaultImages, defaultProviders } from '../config.ts';
 import { createLog } from '../log.ts';
 import { type Ephd, startEphd } from '../wiring.ts';
 
@@ -36,6 +36,9 @@ export const startDemoEphd = (
       policy: undefined,
       providers: defaultProviders,
       organisations: [],
+      registries: new Map(),
+      registryCredentials: undefined,
+      images: defaultImages,
     },
     process.env,
     createLog('silent'),

@@ -1,6 +1,7 @@
 import { EphError } from '@eph/contract';
 import type { ReceivedAnswer } from './answer.ts';
 import type { Gate } from './gate.ts';
+import { networkCode } from './network-code.ts';
 
 export type Exchange = (request: Request, signal: AbortSignal) => Promise<ReceivedAnswer>;
 
@@ -84,12 +85,4 @@ const toNetworkError = (error: unknown, { url }: Request, isLate: boolean): EphE
   const silence = `could not be reached${code === undefined ? '' : ` (${code})`}`;
   const why = isLate ? `did not answer within ${timeoutMs / 1_000} s` : silence;
   return new EphError('forge.unreachable', `${host} ${why}.`, { cause: error });
-};
-
-/** Only the code: the message contains ports and times, so every failure would look like a new one. */
-const networkCode = (error: unknown): string | undefined => {
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    if ('code' in at && typeof at.code === 'string') return at.code;
-  }
-  return undefined;
 };

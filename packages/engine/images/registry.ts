@@ -7,8 +7,8 @@ import type { ProjectId } from '@eph/contract';
  * - Repositories and tags come from strangers. A registry answers for a project: credentials are used only for projects that the
  *   operator lets use them, and a host that nobody configured must be a public one.
  * - `missing` requires that the registry said so. No answer throws `registry.unreachable`, with the time to wait where the registry
- *   named one. A refusal, an answer that is not an image, a digest that does not match its bytes, and a host that must not be asked
- *   throw `registry.refused`. Nothing is guessed.
+ *   named one. A refusal, an answer that is not an image, a digest that does not match its bytes, a host that must not be asked and
+ *   a reference that is neither a tag nor a digest throw `registry.refused`. Nothing is guessed.
  * - Every digest is that of bytes: one that was computed from them, or that the registry named for a tag and computed itself.
  * - What a digest names never changes, so callers may keep it. What a tag names is asked for on every call.
  * - Answers are bounded, in bytes and in time. Effects stop soon after the signal aborts.
@@ -18,7 +18,8 @@ export interface Registry {
   find(image: ImageLocation, signal: AbortSignal): Promise<FindAnswer>;
 
   /**
-   * What an image says of itself. Of an index, the image for the platform; without a platform, its first image.
+   * What an image says of itself. Of an index, the image for the platform; without a platform, its first image. An image that
+   * says it is for another platform is missing.
    *
    * @param image by digest
    */
