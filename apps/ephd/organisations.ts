@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type ListedRepository, type Log, type ProjectId, projectId, type Reading, toDnsLabel, toFailure } from '@eph/contract';
-import { compileGlob } from '@eph/engine/desired/glob';
+import {
+  compileGlob,
+  type ListedRepository,
+  type Log,
+  type ProjectId,
+  projectId,
+  type Reading,
+  toDnsLabel,
+  toFailure,
+} from '@eph/contract';
 import type { Cancel, Clock } from '@eph/engine/time/clock';
 import type { ConfiguredForge, ConfiguredOrganisation, ConfiguredProject } from './config.ts';
 

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type ProjectId, projectPattern, type ServerVariables } from '@eph/contract';
-import { findGlob } from '@eph/engine/desired/glob';
+import { findGlob, type ProjectId, projectPattern, type ServerVariables } from '@eph/contract';
+
 import { z } from 'zod';
 import { isMap, type ReadSecret, secret } from './forge-types/forge-type.ts';
 

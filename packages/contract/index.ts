@@ -27,6 +27,7 @@ export * from './environment.ts';
 export * from './errors.ts';
 export * from './event.ts';
 export * from './event-filter.ts';
+export * from './glob.ts';
 export * from './ids.ts';
 export * from './isolation.ts';
 export * from './layers.ts';

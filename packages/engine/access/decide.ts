@@ -1,4 +1,5 @@
 import {
+  findGlob,
   type Permission,
   type PlacedRule,
   type ProjectId,
@@ -8,7 +9,6 @@ import {
   roleIncludes,
   scopeIncludes,
 } from '@eph/contract';
-import { findGlob } from '../desired/glob.ts';
 import type { Caller, SignedIn } from './caller.ts';
 
 export interface RuleSet {

@@ -1,6 +1,5 @@
-import { failure, type Source, type Trigger } from '@eph/contract';
+import { compilePathGlob, failure, type Source, stepsOf, type Trigger } from '@eph/contract';
 import type { Answer, SourceFacts } from './generator.ts';
-import { compilePathGlob, stepsOf } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
 /** Characters of paths times steps of patterns; a part of a second, in which nothing else happens. */

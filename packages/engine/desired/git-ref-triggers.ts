@@ -1,7 +1,6 @@
-import type { SourceKind } from '@eph/contract';
+import { findGlob, type SourceKind } from '@eph/contract';
 import { filterByPaths } from './changed-paths.ts';
 import type { Generator } from './generator.ts';
-import { findGlob } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
 const refTrigger = (type: 'git_branch' | 'git_tag', kind: SourceKind): Generator => ({

@@ -1,8 +1,7 @@
-import { type Command, failure, type Source, type Trigger } from '@eph/contract';
+import { type Command, failure, findGlob, type Source, type Trigger } from '@eph/contract';
 import { filterByPaths } from './changed-paths.ts';
 import { appliesTo, beginsWith, findShortCommand } from './commands.ts';
 import type { Answer, Generator, SourceFacts } from './generator.ts';
-import { findGlob } from './glob.ts';
 import { printName, printNames, printSource } from './printed-names.ts';
 
 type TriggerOf<Type extends Trigger['type']> = Extract<Trigger, { readonly type: Type }>;
