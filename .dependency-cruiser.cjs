@@ -20,6 +20,8 @@ const wholeLoop = [
   'cross-references',
   'decide',
   'draft',
+  'find-images',
+  'image-waits',
   'names',
   'lifetime',
   'redeploy',
@@ -59,7 +61,6 @@ const entries = [
   '^apps/eph/build\\.ts$',
   '^apps/ephd/demo/main\\.ts$',
   // Nothing resolves images yet.
-  '^packages/adapters/registry-oci/oci-registry\\.ts$',
 ];
 
 /** The same for tests: what vitest, npm or an app starts, and `*.program.ts`, which tests start as processes of their own. */

@@ -46,6 +46,17 @@ publishes \`url\`, \`host\` and \`port\` once it is ready. It gets nothing else 
 new version is started beside the old one and gets the traffic when it is ready. The old one is stopped once nothing
 uses it. If the new version never gets ready, the old one keeps serving.
 
+**Images** are built by CI, never by Eph. A component names an entry of \`environment.images\`, or an image with its tag
+or digest, such as \`redis:7\`. Eph finds out which digest that is and runs exactly this one. An entry is looked for in
+this order: \`--image=[name=]reference\` in the comment that asked for the environment, a Git note on the commit
+(\`tag_source\`), the text of a check that the trigger waits for, the tag of \`tag_template\`, the newest tag that matches
+\`tag_pattern\`. Comments, notes and checks do not count for pull requests from forks. A tag that does not name the
+commit, such as \`pr-7\`, counts only if the image says that it was built from this commit (label \`eph.io/commit\` or
+\`org.opencontainers.image.revision\`) or, without a label, if it is younger than the commit. While an image is missing
+its component waits; the others do not. What was found stays until there is a new commit, unless \`follow_tag\` is set.
+[CI](guides/ci.md) describes how a build and Eph work together. A service of \`process\` finds the image, with its digest,
+in \`EPH_IMAGE\`, for commands that start a container themselves.
+
 **Providers.** A section such as \`process\` describes what runs, and a provider of the server runs it. \`provider\` is the
 name of a provider or a type; of several providers with one type, the first in ephd's file is used. An environment stays
 on its provider until this key changes, even on a fallback whose primary provider is configured again.

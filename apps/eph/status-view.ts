@@ -59,12 +59,13 @@ const renderFacts = (out: Output, environment: EnvironmentView, now: number): st
 };
 
 const figureColumns = ['RESTARTS', 'CPU', 'MEMORY'].map(right);
-const componentColumns = ['COMPONENT', 'PROVIDER', 'HEALTH', right('FOR'), 'COMMIT', ...figureColumns, shrinking('NOTE')];
+const versionColumns = ['COMPONENT', 'PROVIDER', 'HEALTH', right('FOR'), 'COMMIT'];
 
-const renderComponents = (out: Output, components: readonly ComponentDetail[], now: number): string[] =>
-  renderTable(
+const renderComponents = (out: Output, components: readonly ComponentDetail[], now: number): string[] => {
+  const hasImages = components.some(({ current, next }) => (current?.images ?? next?.images) !== undefined);
+  return renderTable(
     out,
-    componentColumns,
+    [...versionColumns, ...(hasImages ? [shrinking('IMAGE')] : []), ...figureColumns, shrinking('NOTE')],
     components.flatMap((component) =>
       versionsOf(component).map(({ label, version, note }, row) => [
         label,
@@ -72,11 +73,22 @@ const renderComponents = (out: Output, components: readonly ComponentDetail[], n
         healthCell(version?.health),
         formatAge(version?.since ?? null, now),
         shortCommit(version?.commit),
+        ...(hasImages ? [describeImages(version)] : []),
         ...(row === 0 ? figureCells(component) : ['', '', '']),
         note || (component.next === null ? describeParts(component) : ''),
       ]),
     ),
   );
+};
+
+/** The tag that people know, or else the digest. */
+const describeImages = (version: VersionRow['version']): string =>
+  Object.entries(version?.images ?? {})
+    .map(([name, { reference, tag, fallback }]) => {
+      const shown = tag === null ? reference.split('@')[1]?.slice(0, 'sha256:'.length + 12) : tag;
+      return `${name === tag || name.endsWith(`:${tag}`) ? name : `${name} ${shown}`}${fallback === true ? ' (fall-back)' : ''}`;
+    })
+    .join(', ');
 
 interface VersionRow {
   readonly label: string;

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Log, ProjectId } from '@eph/contract';
-import { commitTreeResolver } from '@eph/engine/images/commit-tree';
 import type { EngineContext } from '@eph/engine/loop/context';
 import type { Engine } from '@eph/engine/loop/engine';
 import type { ConfigurationReader } from '@eph/engine/source/read-configuration';
@@ -58,7 +57,7 @@ export class Projects {
       Array.from(projects, (project) => {
         const { id, forge: server } = project;
         const limit = server && { account: server.name, readingsPerMinute: forgeTypes[server.type].readingsPerMinute };
-        return [id, { ...project, forge: forges.get(id).forge, resolver: commitTreeResolver, limit }];
+        return [id, { ...project, forge: forges.get(id).forge, limit }];
       }),
     );
   }

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge';
+import { createOciRegistry } from '@eph/adapters/registry-oci/oci-registry';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
 import {
@@ -17,6 +18,7 @@ import {
 import { createOpenApi } from '@eph/contract/open-api';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
+import { ImageResolver } from '@eph/engine/images/image-resolver';
 import { Engine } from '@eph/engine/loop/engine';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import { guardDeletions } from '@eph/engine/plan/guard';
@@ -112,6 +114,24 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       log,
     }),
   );
+  const registry = stack.use(
+    createOciRegistry({
+      registries: config.registries,
+      credentialsFile: config.registryCredentials,
+      environment,
+      clock: systemClock,
+      random: Math.random,
+      log,
+    }),
+  );
+  const resolver = stack.use(
+    new ImageResolver({
+      registry,
+      readNote: ({ project, commit }, notes, asOf, signal) => forges.get(project).forge.readNote(commit, notes, signal, asOf),
+      now: () => systemClock.now(),
+      times: config.images,
+    }),
+  );
   const sessions = stack.use(new Sessions(backgroundClock));
   let engine: Engine | undefined;
   const projects = new Projects({ forges, reader, engine: () => engine, log });
@@ -174,6 +194,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       retired: retiredNames,
       sections: shippedSections,
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
+      resolver,
       clock: systemClock,
       random: Math.random,
       workers: config.workers,

@@ -23,6 +23,11 @@ export const conditionTypes = [
   'Progressing',
   /** A person or a new commit must act. */
   'Stalled',
+  /**
+   * Every image that a component names was found. Absent where none names one. Reasons: Resolved, WaitingForImage,
+   * UsingFallbackImage, ImageNotFound, RegistryUnreachable, RegistryRefused.
+   */
+  'ImagesResolved',
   /** Removal is due and the deletion guard waits for an operator. */
   'Held',
   /** `eph.yaml` asks for something that this version of Eph does not support yet. */

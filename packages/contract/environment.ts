@@ -2,6 +2,7 @@ import type { Condition, Phase } from './condition.ts';
 import { digest } from './digest.ts';
 import type { ErrorCode } from './errors.ts';
 import type { CommitSha, ComponentName, EnvironmentId, EnvironmentName, ProjectId, ProviderName, Revision } from './ids.ts';
+import type { PinnedImages } from './image.ts';
 import type { SourceRef } from './source.ts';
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
@@ -21,9 +22,12 @@ export interface Identity {
 export interface ResolvedComponent {
   readonly name: ComponentName;
   readonly provider: ProviderName;
+  /** No part of the revision: what a new commit does not change goes on as it is. */
   readonly commit: CommitSha;
-  /** What it runs, for instance `tree:<commit>` or `image@sha256:…`. */
-  readonly artifact: string;
+  /** `tree:<commit>` where it runs files of its commit; null where it runs images alone. */
+  readonly artifact: string | null;
+  /** Absent where it names none. Only their references are part of the revision. */
+  readonly images?: PinnedImages;
   /** The gateway sends the environment's traffic here. */
   readonly entry: boolean;
   /** Components whose outputs or readiness it relies on; written on the infrastructure so that removal can run backwards. */
@@ -33,7 +37,7 @@ export interface ResolvedComponent {
   readonly network?: { readonly reaches: readonly number[] };
   /** Its source is a pull request from another repository: what it writes is given to nobody else. */
   readonly fromFork?: true;
-  /** Digest of everything above. Equal revisions mean nothing to do. */
+  /** Digest of what is above, except as said there. Equal revisions mean nothing to do. */
   readonly revision: Revision;
   /** The most that its environment may use, in cores and bytes: held from its next start on. */
   readonly budget?: { readonly cpu?: number; readonly memoryBytes?: number };
@@ -48,6 +52,8 @@ export type DesiredComponent =
       readonly provider: ProviderName;
       readonly code: ErrorCode;
       readonly reason: string;
+      /** When to check again at the latest, if only time has to pass. */
+      readonly until?: string;
     };
 
 export type Health = 'starting' | 'ready' | 'failing';
@@ -56,6 +62,8 @@ export type Health = 'starting' | 'ready' | 'failing';
 export interface ComponentVersion {
   readonly revision: Revision;
   readonly commit: CommitSha;
+  /** As they were resolved; absent where it runs none. */
+  readonly images?: PinnedImages;
   readonly health: Health;
   /** Why it is not ready; empty when it is. */
   readonly message: string;

@@ -1,6 +1,7 @@
 import type { Phase } from './condition.ts';
 import type { Health } from './environment.ts';
 import type { CommitSha, ComponentName, EnvironmentId, EnvironmentName } from './ids.ts';
+import type { PinnedImage } from './image.ts';
 import type { Command } from './source.ts';
 
 /** The report about an environment, as data. Each forge shows what it can. It has no relative times, which would always change. */
@@ -33,8 +34,7 @@ export interface ReportedComponent {
   readonly commit: CommitSha;
   /** The commit of the version that answers, perhaps an older one; null when none does. */
   readonly serving: CommitSha | null;
-  /** Such as `tree:<commit>` or an image with its digest; null when unknown. */
-  readonly artifact: string | null;
+  readonly images: readonly Pick<PinnedImage, 'reference' | 'tag'>[];
   readonly entry: boolean;
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@eph/contract';
 import type { Generator } from '@eph/engine/desired/generator';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
-import { commitTreeResolver } from '@eph/engine/images/commit-tree';
+import { FakeResolver } from '@eph/engine/images/resolver.fake';
 import { Engine } from '@eph/engine/loop/engine';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
@@ -86,7 +86,6 @@ export const createBenchEngine = (
         forge.project,
         {
           forge,
-          resolver: commitTreeResolver,
           forks: 'deny',
           trusted: false,
           network: 'shared',
@@ -102,6 +101,7 @@ export const createBenchEngine = (
     retired: new Set(),
     sections: [...shippedSections, extrasSection],
     generators,
+    resolver: new FakeResolver(),
     clock,
     random: Math.random,
     workers: 8,

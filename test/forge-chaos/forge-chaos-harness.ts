@@ -2,7 +2,7 @@ import { shippedComments } from '@eph/adapters/forge-http/comments.fake';
 import { type EnvironmentId, projectId, shippedSections, silentLog } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
-import { commitTreeResolver } from '@eph/engine/images/commit-tree';
+import { FakeResolver } from '@eph/engine/images/resolver.fake';
 import { Engine } from '@eph/engine/loop/engine';
 import { letTimePass } from '@eph/engine/loop/passing-time.fake';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
@@ -51,7 +51,6 @@ export class ForgeChaosHarness implements AsyncDisposable {
     });
     const project = {
       forge,
-      resolver: commitTreeResolver,
       forks: 'deny',
       trusted: false,
       network: 'shared',
@@ -66,6 +65,7 @@ export class ForgeChaosHarness implements AsyncDisposable {
       retired: new Set(),
       sections: shippedSections,
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
+      resolver: new FakeResolver(),
       clock,
       random: () => random.next(),
       workers: 4,

@@ -18,7 +18,7 @@ const bodyOf = async (file: string, name: string): Promise<string> => {
 const calls: Readonly<Record<string, RegExp>> = {
   source: /\.sources\(/,
   desired: /\bdecideSources\(/,
-  artifacts: /\bresolver\.resolve\(/,
+  artifacts: /\bfindImages\(/,
   values: /\bcomputeEnvironment\(/,
   plan: /\bplanUpdate\(/,
   apply: /\bawait apply\(/,

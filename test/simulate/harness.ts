@@ -17,7 +17,7 @@ import {
 } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { identify } from '@eph/engine/desired/identity';
-import { commitTreeResolver } from '@eph/engine/images/commit-tree';
+import { FakeResolver } from '@eph/engine/images/resolver.fake';
 import type { ConfiguredProject } from '@eph/engine/loop/context';
 import { Engine } from '@eph/engine/loop/engine';
 import type { Telemetry } from '@eph/engine/loop/telemetry';
@@ -394,7 +394,6 @@ export class SimulationHarness implements Truth {
   #configureProjects(ids: readonly ProjectId[]): ReadonlyMap<ProjectId, ConfiguredProject> {
     const { calls, invariants, profile } = this;
     const shared = {
-      resolver: commitTreeResolver,
       forks: 'deny',
       trusted: false,
       network: 'shared',
@@ -424,6 +423,7 @@ export class SimulationHarness implements Truth {
       retired: this.retired,
       sections,
       generators: [gitBranchGenerator, gitTagGenerator],
+      resolver: new FakeResolver(),
       clock: this.clock,
       random: () => random.next(),
       workers: this.profile.workers,

@@ -178,6 +178,7 @@ const observeVersion = ({ component, startedAt }: Version): ComponentVersion => 
   return {
     revision: component.revision,
     commit: component.commit,
+    ...(component.images && { images: component.images }),
     health: isReady ? 'ready' : 'failing',
     message: isReady ? '' : 'It does not get ready.',
     since: new Date(startedAt).toISOString(),

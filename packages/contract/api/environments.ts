@@ -15,9 +15,24 @@ const condition = z.object({
   observedGeneration: z.string(),
 });
 
+const image = z.object({
+  /** With its digest. */
+  reference: z.string(),
+  /** The tag that named it; null where its digest was named. */
+  tag: z.string().nullable(),
+  /** The commit that it was found for; null where it is the same for every commit. */
+  commit: z.string().nullable(),
+  /** Digest of what was asked for. */
+  request: z.string(),
+  /** It is used until the right one is there. */
+  fallback: z.literal(true).exactOptional(),
+});
+
 const version = z.object({
   revision: z.string(),
   commit: z.string(),
+  /** By the names that `eph.yaml` has for them; absent where it runs none. */
+  images: z.record(z.string(), image).exactOptional(),
   health: z.enum(['starting', 'ready', 'failing']),
   message: z.string(),
   since: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, text, variables } from './scalars.ts';
 import type { ComponentKind } from './section.ts';
-import { autoscaling, command, directory, ready, replicas, resources } from './workload.ts';
+import { autoscaling, command, directory, image, ready, replicas, resources } from './workload.ts';
 
 /** The values of components, by their kind. All layers are written like this, and each may leave out anything. */
 
@@ -10,6 +10,7 @@ export const deploymentValues = z
     command: command.optional(),
     directory: directory.optional(),
     env: variables.optional(),
+    image: image.optional(),
     ready: ready.optional(),
     replicas: replicas.optional(),
     resources: resources.optional(),
@@ -43,7 +44,6 @@ const deployment = {
       EPH_PROJECT: '${project}',
       EPH_ENVIRONMENT: '${environment_name}',
       EPH_URL: '${environment_url}',
-      EPH_COMMIT: '${commit_sha}',
       EPH_REF: '${ref_name}',
     },
     ready: { tcp: true, timeout: '60s' },

@@ -55,7 +55,6 @@ describe('the complete file', () => {
       '39 environment.wake_on_access',
       '43 environment.resources.cpu_request',
       '45 environment.resources.memory_request',
-      '54 environment.images',
       '96 kubernetes',
       '139 docker-compose',
       '159 database.enabled',

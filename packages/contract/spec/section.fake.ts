@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { type ComponentKind, section } from './section.ts';
 
-const extra = z.strictObject({ env: z.record(z.string(), z.string()).optional(), data: z.literal(true).optional() });
+const extra = z.strictObject({
+  env: z.record(z.string(), z.string()).optional(),
+  data: z.literal(true).optional(),
+  image: z.string().optional(),
+});
 const kindOf = ({ data }: z.output<typeof extra>): ComponentKind =>
   data === true ? { name: 'Chest', holdsData: true } : { name: 'Toy' };
 
@@ -13,5 +17,10 @@ export const extrasSection = section({
   verbatim: ['*.env'],
   provider: 'toy',
   components: (extras) =>
-    Object.entries(extras).map(([name, one]) => ({ name, kind: kindOf(one), values: { env: one.env ?? {} }, path: [name] })),
+    Object.entries(extras).map(([name, one]) => ({
+      name,
+      kind: kindOf(one),
+      values: { env: one.env ?? {}, ...(one.image !== undefined && { image: one.image }) },
+      path: [name],
+    })),
 });

@@ -32,8 +32,8 @@ export interface SectionComponent {
   readonly values: JsonMap;
   /** Where its values are in the file. */
   readonly path: readonly (string | number)[];
-  /** The image that the file names for it; without one it runs what its commit holds. */
-  readonly artifact?: string;
+  /** It runs files of its commit, so every commit is a new version of it. */
+  readonly tree?: true;
   /** Components that must be ready first. References imply this. */
   readonly needs?: readonly string[];
   /** The gateway sends the environment's traffic here. */

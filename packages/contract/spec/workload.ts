@@ -22,6 +22,15 @@ export const command = z
 
 export const directory = z.string().describe('Where to run it, relative to the root of the repository.');
 
+export const image = z
+  .string()
+  .min(1)
+  .max(500)
+  .regex(/^\S*$/, 'must be an image such as redis:7-alpine, or the name of an entry of `environment.images`')
+  .describe(
+    'The image it runs: the name of an entry of `environment.images`, or an image with its tag or digest, such as `redis:7-alpine`.',
+  );
+
 export const replicas = count(1000).describe('How many copies run.');
 
 export const ready = z

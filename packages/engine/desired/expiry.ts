@@ -1,4 +1,5 @@
-import { printDuration, type Source, type SourceRef, type Trigger } from '@eph/contract';
+import { printDuration, type Source, type Trigger } from '@eph/contract';
+import { findRequestTime, type LabelledAt, requestingLabels } from './request-time.ts';
 
 /** When an environment has lived long enough, and what then makes it go. */
 export interface Expiry {
@@ -7,9 +8,6 @@ export interface Expiry {
   /** Without these nobody asks for it any more. */
   readonly labels: readonly string[];
 }
-
-/** Who can say since when a label is there. */
-type LabelledAt = (ref: SourceRef, label: string) => Promise<string | undefined>;
 
 /**
  * Counts from the moment the newest of its labels was put there, which the forge remembers: taking the label off and on again starts
@@ -21,14 +19,10 @@ export const findExpiry = async (
   ttlSeconds: number | undefined,
   labelledAt: LabelledAt,
 ): Promise<Expiry | undefined> => {
-  const own = new Set(source.pull?.labels ?? []);
-  const labels = triggers
-    .flatMap((trigger) => (trigger.type === 'pr_label' ? trigger.labels : []))
-    .filter((label) => own.has(label));
+  const labels = requestingLabels(source, triggers);
   if (ttlSeconds === undefined || labels.length === 0) return undefined;
-  const times = await Promise.all(labels.map((label) => labelledAt(source.ref, label)));
-  const since = Math.max(...times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)])));
-  return Number.isFinite(since) ? { at: since + ttlSeconds * 1000, ttlSeconds, labels } : undefined;
+  const since = await findRequestTime(source, labels, labelledAt);
+  return since === undefined ? undefined : { at: since + ttlSeconds * 1000, ttlSeconds, labels };
 };
 
 /** What people are told when it goes. */

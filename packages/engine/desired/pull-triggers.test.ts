@@ -80,7 +80,7 @@ describe('a command', () => {
 
   it('is remarked on when it asks for more than can be followed', () => {
     expect(noteUnsupportedOptions(command('/eph deploy --image=shop:1 --fast please'))).toEqual([
-      '--image=shop:1, --fast was ignored: commands take no options',
+      '--fast was ignored: commands take no option but --image',
     ]);
     expect(noteUnsupportedOptions(command('/deploy please - now'))).toEqual([]);
   });

@@ -79,10 +79,10 @@ const decideByCommands = (source: Source, { patterns }: TriggerOf<'pr_comment'>,
 const describe = (command: Command, source: Source): string =>
   `${printName(command.author)} wrote ${printName(command.text)} on ${printSource(source.ref)}`;
 
-/** Options of a command are not supported; its author is told so. */
+/** Commands take no options but `--image`; their authors are told so. */
 export const noteUnsupportedOptions = ({ text }: Command): readonly string[] => {
-  const options = text.split(/\s+/).filter((word) => word.startsWith('--'));
-  return options.length === 0 ? [] : [`${printNames(options)} was ignored: commands take no options`];
+  const options = text.split(/\s+/).filter((word) => word.startsWith('--') && !word.startsWith('--image='));
+  return options.length === 0 ? [] : [`${printNames(options)} was ignored: commands take no option but --image`];
 };
 
 const explainRefusal = (last: Command | undefined, source: Source, patterns: readonly string[]): string => {

@@ -24,7 +24,6 @@ import type { Telemetry } from './telemetry.ts';
 /** A project as its operator configured it. */
 export interface ConfiguredProject {
   readonly forge: Forge;
-  readonly resolver: Resolver;
   /** What happens with pull requests from other repositories. */
   readonly forks: ForkMode;
   /** In mode `base`: the target branches, besides the default branch, whose file a fork may get. */
@@ -54,6 +53,7 @@ export interface EngineContext {
   /** The sections of `eph.yaml`. */
   readonly sections: readonly Section[];
   readonly generators: readonly Generator[];
+  readonly resolver: Resolver;
   readonly clock: Clock;
   readonly random: () => number;
   readonly telemetry: Telemetry;

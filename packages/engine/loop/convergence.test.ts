@@ -71,7 +71,7 @@ class Fixture {
       source,
       identity: this.identity,
       url: '',
-      artifact: `tree:${commit}`,
+      images: new Map(),
       observed: observed?.components ?? [],
     });
     const actions = planUpdate(desired, observed, { now: this.clock.now(), retired: new Set() });

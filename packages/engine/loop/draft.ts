@@ -1,6 +1,8 @@
 import {
   type Action,
+  type Check,
   type ConfigurationView,
+  completeReading,
   type EnvironmentName,
   type Failure,
   failure,
@@ -10,6 +12,7 @@ import {
   type ParsedSpec,
   type ProviderName,
   printFault,
+  type Reading,
   type ResolvedComponent,
   type Source,
 } from '@eph/contract';
@@ -18,20 +21,23 @@ import { planUpdate } from '../plan/diff.ts';
 import { refuseUntrusted } from '../plan/isolation.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import type { Findings } from '../status/summarize.ts';
-import { computeEnvironment, type EnvironmentInput } from '../values/environment.ts';
+import { computeEnvironment, type EnvironmentInput, findAskedImages } from '../values/environment.ts';
 import { availableProviders, type EngineContext, projectOf } from './context.ts';
+import { findImages, once } from './find-images.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
 
 /** What one wanted environment should be, and the difference to what is. */
 export interface Draft
-  extends Pick<Findings, 'actions' | 'specFaults' | 'failures' | 'notices' | 'remarks' | 'staleConfiguration'> {
+  extends Pick<Findings, 'actions' | 'specFaults' | 'failures' | 'notices' | 'remarks' | 'staleConfiguration' | 'images'> {
   readonly identity: Identity;
   readonly components: readonly ResolvedComponent[];
   readonly configuration: ConfigurationView;
   readonly namespaces: readonly string[];
   /** The component that should get the traffic, as `provider/name`. */
   readonly entry: string | undefined;
+  /** When to look for its images again, in milliseconds. */
+  readonly lookAgainAt: number | undefined;
 }
 
 /** A source that wants an environment. */
@@ -65,27 +71,32 @@ export const draftEnvironment = async (
     configuration,
     namespaces: [],
     entry: undefined,
+    images: undefined,
+    lookAgainAt: undefined,
   };
   if (spec === 'missing') return { ...draft, specFaults: [withoutSpec(source)] };
   if (!spec.ok) return { ...draft, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
   if (!('layers' in configuration)) return { ...draft, failures: configuration.faults };
-  const pause = await findPause(context, source, terms, observed, signal);
-  if (pause !== undefined) return { ...draft, ...pause };
-  const artifact = await projectOf(context, source.project).resolver.resolve(source, signal);
-  signal.throwIfAborted();
-  if (artifact.state === 'missing') {
-    const { code, message } = artifact.fault;
-    return { ...draft, actions: [{ type: 'wait', code, reason: message }] };
-  }
-  const values = computeEnvironment({
+  if (terms?.paused === true) return { ...draft, actions: [paused] };
+  const input = {
     ...environmentInput(loop, spec, source, identity, observed),
     ...(terms?.isolated === true ? { variables: {} } : {}),
     configuration,
-    artifact: artifact.artifact,
-  });
-  const { faults, obstacles, namespaces, remarks } = values;
-  const drafted = { ...draft, namespaces, remarks };
+  };
+  const checks = readChecksOnce(context, source, terms, signal);
+  const search = { environment: identity.id, source, terms, triggers: spec.triggers, configuration };
+  const asked = findAskedImages(input);
+  const images = await findImages(
+    loop,
+    { ...search, asked, observed: input.observed, checks: async () => (await checks()).items },
+    signal,
+  );
+  const values = computeEnvironment({ ...input, images: images.byComponent });
+  const { faults, obstacles, namespaces } = values;
+  const remarks = [...values.remarks, ...images.remarks];
+  const drafted = { ...draft, namespaces, remarks, images: images.fact, lookAgainAt: images.lookAgainAt };
   if (faults.length > 0) return { ...drafted, specFaults: faults };
+  if (images.failures.length > 0) return { ...drafted, failures: images.failures };
   const away = values.providers.flatMap((provider) => incomplete.get(provider) ?? []);
   if (away.length > 0) return { ...drafted, failures: away };
   const used = values.providers.flatMap((name) => context.providers.get(name) ?? []);
@@ -95,16 +106,14 @@ export const draftEnvironment = async (
     if (observed === undefined) admission.queue(identity.id);
     return { ...drafted, actions: obstacles.map(({ code, message }) => ({ type: 'wait', code, reason: message })) };
   }
+  const retired = isReleased(loop, identity) ? none : context.retired;
+  const actions = planUpdate(values.components, observed, { now: context.clock.now(), retired });
+  const pause = actions.some(isHeldBack) ? await findPause(terms, checks) : undefined;
+  if (pause !== undefined) return { ...drafted, ...pause };
   admission.admit(identity.id);
   const components = values.components.flatMap((one) => (one.state === 'resolved' ? [one.component] : []));
   const entry = components.find((one) => one.entry);
-  const retired = isReleased(loop, identity) ? none : context.retired;
-  return {
-    ...drafted,
-    components,
-    entry: entry && `${entry.provider}/${entry.name}`,
-    actions: planUpdate(values.components, observed, { now: context.clock.now(), retired }),
-  };
+  return { ...drafted, components, entry: entry && `${entry.provider}/${entry.name}`, actions };
 };
 
 const none: ReadonlySet<ProviderName> = new Set();
@@ -114,22 +123,33 @@ const isReleased = ({ records }: Loop, { project, id }: Identity): boolean => re
 const withoutSpec = ({ commit }: Source): Failure =>
   failure('spec.missing', `there is no eph.yaml at commit ${commit.slice(0, 12)}; add one`);
 
-/** What people or their checks ask to wait for; undefined when it can go on. */
-const findPause = async (
-  context: EngineContext,
-  source: Source,
-  terms: Terms | undefined,
-  observed: ObservedEnvironment | undefined,
-  signal: AbortSignal,
-): Promise<Pick<Draft, 'actions' | 'failures'> | undefined> => {
-  if (terms?.paused === true)
-    return { failures: [], actions: [{ type: 'wait', code: 'plan.paused', reason: 'a label asks to leave it as it is' }] };
+const paused: Action = { type: 'wait', code: 'plan.paused', reason: 'a label asks to leave it as it is' };
+
+/** Checks hold back what would change something, and not what is as it should be. */
+const isHeldBack = (action: Action): boolean =>
+  action.type === 'create' || action.type === 'update' || (action.type === 'wait' && action.code.startsWith('artifact.'));
+
+type ReadChecks = () => Promise<Reading<Check>>;
+
+/** The checks that its trigger waits for, read when first asked for. */
+const readChecksOnce = (context: EngineContext, source: Source, terms: Terms | undefined, signal: AbortSignal): ReadChecks => {
   const { pulls } = projectOf(context, source.project).forge;
-  // Checks are not asked again about what already runs.
-  const runs = observed?.components.some(({ current, next }) => (next ?? current)?.commit === source.commit) === true;
-  if (terms === undefined || terms.checks.length === 0 || pulls === undefined || runs) return undefined;
-  const { items, complete, faults } = await pulls.checks(source.commit, signal);
-  signal.throwIfAborted();
+  const names = pulls === undefined ? [] : (terms?.checks ?? []);
+  return once(async () => {
+    if (pulls === undefined || names.length === 0) return completeReading([]);
+    const reading = await pulls.checks(source.commit, signal);
+    signal.throwIfAborted();
+    return { ...reading, items: reading.items.filter(({ name }) => names.includes(name)) };
+  });
+};
+
+/** What people's checks ask to wait for; undefined when it can go on. */
+const findPause = async (
+  terms: Terms | undefined,
+  checks: ReadChecks,
+): Promise<Pick<Draft, 'actions' | 'failures'> | undefined> => {
+  if (terms === undefined || terms.checks.length === 0) return undefined;
+  const { items, complete, faults } = await checks();
   const actions = terms.checks.flatMap((name): readonly Action[] => {
     const state = items.find((check) => check.name === name)?.state;
     if (state === 'success') return [];
@@ -139,14 +159,14 @@ const findPause = async (
   return actions.length === 0 ? undefined : { failures: complete ? [] : faults, actions };
 };
 
-/** What the values of an environment are computed from, apart from the configuration in force and its artifact. */
+/** What the values of an environment are computed from, apart from the configuration in force and its images. */
 export const environmentInput = (
   { context, references, admission, values }: Loop,
   parsed: ParsedSpec & { ok: true },
   source: Source,
   identity: Identity,
   observed: ObservedEnvironment | undefined,
-): Omit<EnvironmentInput, 'artifact' | 'configuration'> => ({
+): Omit<EnvironmentInput, 'configuration'> => ({
   parsed,
   source,
   identity,
@@ -159,6 +179,7 @@ export const environmentInput = (
   outputsOf: (namespace) => references.published(namespace, identity.id),
   countOthers: () => (observed === undefined ? admission.countOthers(identity.id, source.project) : undefined),
   shared: values,
+  images: new Map(),
 });
 
 const hasOwnNetwork = (context: EngineContext, source: Source, provider: ProviderName): boolean => {

@@ -19,7 +19,8 @@ import { extrasSection } from '../../contract/spec/section.fake.ts';
 import type { ForkMode } from '../desired/forks.ts';
 import { gitBranchGenerator, gitTagGenerator } from '../desired/git-ref-triggers.ts';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '../desired/pull-triggers.ts';
-import { commitTreeResolver } from '../images/commit-tree.ts';
+import { FakeResolver } from '../images/resolver.fake.ts';
+import type { Resolver } from '../images/resolver.ts';
 import { defaultDeletionBound, guardDeletions } from '../plan/guard.ts';
 import {
   type Behaviour,
@@ -92,6 +93,7 @@ export class EngineHarness {
   providerOptions: Partial<FakeProviderOptions> = {};
   /** Providers that do not answer. */
   readonly away = new Set<string>();
+  resolver: Resolver = new FakeResolver();
   behaviourOf: (component: ResolvedComponent) => Behaviour = () => 'gets ready';
   onChange: (id: EnvironmentId) => void = () => {};
   onReport: ((report: Report) => Promise<void>) | undefined;
@@ -116,6 +118,7 @@ export class EngineHarness {
       retired: new Set(this.retired.map(({ name }) => providerName(name))),
       sections: [...shippedSections, extrasSection],
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
+      resolver: { resolve: (request, signal) => this.resolver.resolve(request, signal) },
       clock: this.clock,
       random: () => 0.5,
       workers: 4,
@@ -147,7 +150,6 @@ export class EngineHarness {
   configure(forges: ReadonlyMap<ProjectId, Forge>): ReadonlyMap<ProjectId, ConfiguredProject> {
     const { forks, baseBranches, variables } = this;
     const shared = {
-      resolver: commitTreeResolver,
       forks,
       baseBranches,
       trusted: false,

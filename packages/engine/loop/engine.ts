@@ -102,6 +102,11 @@ export class Engine {
     this.wakeProject(id);
   }
 
+  /** A registry says that images of a repository may have changed. */
+  announceImages(repository: string): void {
+    for (const id of this.#loop.imageWaits.waitingFor(repository)) this.#wake(environmentKey(id));
+  }
+
   polling(): ReadonlyMap<ProjectId, PollingState> {
     return this.#loop.polling.states();
   }

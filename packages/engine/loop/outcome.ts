@@ -108,7 +108,7 @@ export const conclude = (loop: Loop, record: EnvironmentRecord, outcome: Outcome
   context.changed(record.id);
   const isUnfinished = failures.length > 0 || actions.some((action) => action.type !== 'wait' || isRemoving(action));
   const retryAfterMs = Math.max(0, ...failures.map((one) => one.retryAfterMs ?? 0));
-  return { wake, lookAt: nextLook(record), ...(isUnfinished && !isStalled && { retryAfterMs }) };
+  return { wake, lookAt: nextLook(record, draft?.lookAgainAt), ...(isUnfinished && !isStalled && { retryAfterMs }) };
 };
 
 const findingsOf = ({ decision, held, source }: EnvironmentRecord, { draft, ...outcome }: ObservedOutcome): Findings => ({
@@ -116,6 +116,8 @@ const findingsOf = ({ decision, held, source }: EnvironmentRecord, { draft, ...o
   notices: draft?.notices ?? [],
   remarks: draft?.remarks ?? [],
   staleConfiguration: draft?.staleConfiguration,
+  images: draft?.images,
+  components: draft?.components ?? [],
   wanted: decision.state !== 'unwanted',
   because: decision.because,
   held,
@@ -123,12 +125,12 @@ const findingsOf = ({ decision, held, source }: EnvironmentRecord, { draft, ...o
 });
 
 /** Time alone ends some waits, and the life of an environment. */
-const nextLook = ({ actions, decision, lifetime }: EnvironmentRecord): number | undefined => {
+const nextLook = ({ actions, decision, lifetime }: EnvironmentRecord, lookAgainAt: number | undefined): number | undefined => {
   const untils = actions.flatMap((action) =>
     action.type === 'wait' && action.until !== undefined ? [Date.parse(action.until)] : [],
   );
   const end = decision.state === 'wanted' ? lifetime?.expiry?.at : undefined;
-  const times = end === undefined ? untils : [...untils, end];
+  const times = [...untils, end, lookAgainAt].filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
 };
 
@@ -151,6 +153,7 @@ const finishRemoval = (loop: Loop, record: EnvironmentRecord): Result => {
   const { context, records, references, admission } = loop;
   const wake = [...references.referrersOf(record).map(({ id }) => id), ...admission.leave(record.id)].map(environmentKey);
   references.refer(record, []);
+  loop.imageWaits.note(record.id, []);
   records.forget(record);
   if (record.observed !== undefined)
     recordEvent(loop, 'environment.removed', record, `${record.name} was removed: ${record.decision.because}`);

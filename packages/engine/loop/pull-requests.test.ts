@@ -144,7 +144,9 @@ describe('a pull request', () => {
     pullRequests.comment(ref, 'alice', '/deploy --image=shop:1');
     await harness.live(settle);
     expect(harness.running()).toEqual({ '1/web': second });
-    expect(harness.views.at(-1)?.notes).toEqual(['--image=shop:1 was ignored: commands take no options']);
+    expect(harness.views.at(-1)?.notes).toEqual([
+      '--image=shop:1 was ignored: no component runs an entry of environment.images that it means',
+    ]);
 
     pullRequests.find(ref).comments.splice(0);
     pullRequests.edit(ref, { title: 'Not now' });

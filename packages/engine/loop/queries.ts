@@ -4,7 +4,6 @@ import { printSource } from '../desired/printed-names.ts';
 import { explain } from '../plan/explain.ts';
 import { explainPolling } from '../polling/polling-state.ts';
 import { explainEnvironment } from '../values/environment.ts';
-import { projectOf } from './context.ts';
 import { environmentInput } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
@@ -60,12 +59,10 @@ export const explainValues = async (loop: Loop, id: EnvironmentId, signal: Abort
   const configuration = { state, commit, fault: faults[0]?.message ?? null };
   const notices = [...parsed.notices];
   if (!('layers' in inForce)) return { configuration, notices, components: [], violations: [], problems: [], remarks: [] };
-  const artifact = await projectOf(context, project).resolver.resolve(source, signal);
   const identity = observed?.identity ?? newIdentity(context, name, source);
   const explained = explainEnvironment({
     ...environmentInput(loop, parsed, source, identity, observed),
     configuration: inForce,
-    artifact: artifact.state === 'missing' ? '' : artifact.artifact,
   });
   return { configuration, notices, ...explained };
 };

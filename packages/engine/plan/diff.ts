@@ -41,7 +41,7 @@ export const planUpdate = (
   const inUse = new Set([...serving, ...surplus].flatMap((user) => user?.dependsOn ?? []));
   const actions = desired.flatMap((one): readonly Action[] =>
     one.state === 'waiting'
-      ? [{ type: 'wait', component: one.name, code: one.code, reason: one.reason }]
+      ? [{ type: 'wait', component: one.name, code: one.code, reason: one.reason, ...(one.until && { until: one.until }) }]
       : planComponent(one.component, desiredOf(one), allInUse || inUse.has(one.component.name), options.now),
   );
   // What is no longer desired may still be used by a version that is about to be replaced: it goes last.

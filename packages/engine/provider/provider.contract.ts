@@ -107,6 +107,21 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     expect(component?.next?.health).not.toBe('ready');
   });
 
+  it('remembers the images of a version and what they were found for', async () => {
+    const fixture = await start();
+    const reference = `registry.example/acme/api@sha256:${'a'.repeat(64)}`;
+    const found = { reference, tag: 'pr-7', commit: fixture.version(web, 1).commit, request: 'r1' };
+    const images = { api: found, 'redis:7': { ...found, tag: null, commit: null, fallback: true as const } };
+    await fixture.ensure(shop, { ...fixture.version(web, 1), images });
+    const versions = async () => {
+      const component = await fixture.component(shop, web);
+      return (component?.current ?? component?.next)?.images;
+    };
+    expect(await versions()).toEqual(images);
+    await fixture.harness.restart();
+    expect(await versions()).toEqual(images);
+  });
+
   it('starts nothing a second time for a revision that is next or current', async () => {
     const fixture = await start();
     const slow = fixture.version(web, 1, { behaviour: 'never ready' });

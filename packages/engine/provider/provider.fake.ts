@@ -267,11 +267,12 @@ export class FakeProvider implements Provider {
   }
 
   #observeVersion({ component, since, isReady }: Version): ComponentVersion {
-    const { revision, commit } = component;
-    if (isReady) return { revision, commit, health: 'ready', message: '', since };
+    const { revision, commit, images } = component;
+    const version = { revision, commit, ...(images && { images }), since };
+    if (isReady) return { ...version, health: 'ready', message: '' };
     const failing = this.#behaviour({ component }) !== 'gets ready';
     const message = failing ? 'it does not answer' : 'it has just been started';
-    return { revision, commit, health: failing ? 'failing' : 'starting', message, since };
+    return { ...version, health: failing ? 'failing' : 'starting', message };
   }
 
   #time(): string {

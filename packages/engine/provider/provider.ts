@@ -23,6 +23,7 @@ import type {
  *   not wait for readiness (a slow component must not hold a worker). Observed, a new version is `next` until it is ready and
  *   then becomes `current` by itself; if it never gets ready, `current` keeps serving. The superseded version stays
  *   as `retiring` until `ensure` is called again with the revision that is now current.
+ * - The images of a version are written with it and listed with it, so that they need not be looked for again.
  * - `ensure` of a revision that is already `current` or `next` starts nothing a second time.
  * - If the infrastructure already carries an identity for this environment, its name wins over the one passed in.
  * - `remove` succeeds if the component never existed. Removing the last component removes everything that belongs to the
@@ -47,6 +48,8 @@ export interface Provider {
   readonly type: string;
   /** Whether it hands private values to components itself, so that a reference to one can be passed on by name. */
   readonly holdsSecrets: boolean;
+  /** What images have to be made for, such as `linux/amd64`. Absent where it runs none itself, or any. */
+  readonly platform?: string;
   /** Whether components are kept apart from the provider, from each other and from the machine. */
   readonly isolation: Isolation;
   /** Everything this provider holds, or the part of it in scope. */

@@ -27,7 +27,7 @@ const part = (changes: Partial<ReportedComponent>): ReportedComponent => ({
   message: '',
   commit: next,
   serving: next,
-  artifact: `ghcr.io/acme/shop@sha256:${'ab'.repeat(32)}`,
+  images: [{ reference: `ghcr.io/acme/shop@sha256:${'ab'.repeat(32)}`, tag: null }],
   entry: true,
   ...changes,
 });
@@ -78,7 +78,7 @@ Waiting:
       phase: 'Degraded',
       commit: next,
       summary: 'web does not get ready: it exited with 1; the version before keeps serving',
-      components: [part({ health: 'failing', message, serving: old, artifact: null })],
+      components: [part({ health: 'failing', message, serving: old, images: [] })],
       faults: [`web is not ready: ${message}`],
       notes: ['the label preview:soon is not understood'],
     });
@@ -228,7 +228,7 @@ const hostileView: fc.Arbitrary<ReportView> = fc.record({
       message: text,
       commit: fc.constantFrom(old, next),
       serving: fc.constantFrom(old, next, null),
-      artifact: fc.oneof(fc.constant(null), text),
+      images: fc.array(fc.record({ reference: text, tag: fc.option(text) }), { maxLength: 3 }),
       entry: fc.boolean(),
     }),
     { maxLength: 4 },
@@ -299,7 +299,7 @@ describe('a comment full of untrusted text', () => {
         health: 'failing',
         message: much,
         serving: old,
-        artifact: much,
+        images: [{ reference: much, tag: much }],
       });
       const comment = renderMarkdown(
         createView({

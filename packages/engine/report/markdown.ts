@@ -146,7 +146,7 @@ const renderComponents = ({ view, words }: CommentContext, limit: number): strin
     ['column_status', status],
     ['column_address', ({ entry }) => (entry && hasAddress(view) ? linkedAddress(view.url) : '')],
     ['column_commit', commit],
-    ['column_image', ({ artifact }) => shownArtifact(artifact)],
+    ['column_image', ({ images }) => images.map(shownImage).join(', ')],
   ];
   const filled = columns.filter(([, cell]) => view.components.some((component) => cell(component) !== ''));
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
@@ -211,11 +211,10 @@ const code = (text: string): string => `\`${text.replaceAll(/[^\w.:-]/g, '')}\``
 
 const shownCommit = (commit: CommitSha): string => code(commit.slice(0, 12));
 
-/** A commit tree adds nothing to the commit. */
-const shownArtifact = (artifact: string | null): string => {
-  if (artifact === null || artifact.startsWith('tree:')) return '';
-  const digest = /@(sha\d{3}:[0-9a-f]{12})[0-9a-f]+$/.exec(artifact)?.[1];
-  return digest === undefined ? inlineText(artifact, 300) : code(digest);
+const shownImage = ({ reference, tag }: ReportedComponent['images'][number]): string => {
+  const digest = /@(sha\d{3}:[0-9a-f]{12})[0-9a-f]+$/.exec(reference)?.[1];
+  const pinned = digest === undefined ? inlineText(reference, 300) : code(digest);
+  return tag === null ? pinned : `${inlineText(tag, 128)} ${pinned}`;
 };
 
 const shownTime = (at: string): string | undefined => {

@@ -11,7 +11,7 @@ const part = (name: string, digit: string, health: Health): ReportedComponent =>
   message: '',
   commit: commitSha(digit.repeat(40)),
   serving: null,
-  artifact: null,
+  images: [],
   entry: false,
 });
 

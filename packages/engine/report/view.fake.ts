@@ -13,7 +13,7 @@ export const createView = (changes: Partial<ReportView> = {}): ReportView => ({
       message: '',
       commit: commitSha('1'.repeat(40)),
       serving: commitSha('1'.repeat(40)),
-      artifact: `tree:${'1'.repeat(40)}`,
+      images: [],
       entry: true,
     },
   ],

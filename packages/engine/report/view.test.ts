@@ -62,11 +62,11 @@ const seen = (...components: ObservedComponent[]): ObservedEnvironment => ({
   mark: '',
 });
 
-const resolvedComponent = (name: string, digit: string, artifact: string): ResolvedComponent => ({
+const resolvedComponent = (name: string, digit: string, of = digit): ResolvedComponent => ({
   name: componentName(name),
   provider: providerName('process'),
-  commit: commitSha(digit.repeat(40)),
-  artifact,
+  commit: commitSha(of.repeat(40)),
+  artifact: null,
   entry: true,
   dependsOn: [],
   values: {},
@@ -94,15 +94,16 @@ const view = (changes: Partial<ReportSubject>): ReportView => composeView(subjec
 
 describe('the view of an environment', () => {
   it('of a component is its newest version, what it runs, and which version answers meanwhile', () => {
+    const reference = `shop@sha256:${'a'.repeat(64)}`;
+    const image = { reference, tag: 'pr-7', commit: null, request: '1' };
     const observed = seen(
-      part('web', at('1', 'ready'), at('2', 'failing', 'it exited')),
+      part('web', at('1', 'ready'), { ...at('2', 'failing', 'it exited'), images: { shop: image } }),
       part('api', at('1', 'failing')),
       part('db', null),
     );
-    const image = `shop@sha256:${'a'.repeat(64)}`;
     const { components } = view({
       observed,
-      resolved: [resolvedComponent('web', '2', image), resolvedComponent('api', '2', image)],
+      resolved: [resolvedComponent('web', '2'), resolvedComponent('api', '2')],
     });
     expect(components).toEqual([
       {
@@ -111,11 +112,17 @@ describe('the view of an environment', () => {
         message: 'it exited',
         commit: '2'.repeat(40),
         serving: '1'.repeat(40),
-        artifact: image,
+        images: [{ reference, tag: 'pr-7' }],
         entry: true,
       },
-      { name: 'api', health: 'failing', message: '', commit: '1'.repeat(40), serving: null, artifact: null, entry: false },
+      { name: 'api', health: 'failing', message: '', commit: '1'.repeat(40), serving: null, images: [], entry: false },
     ]);
+  });
+
+  it('of a component that a newer commit does not change shows the newer commit', () => {
+    const observed = seen(part('web', at('1', 'ready'), null));
+    const { components } = view({ observed, resolved: [resolvedComponent('web', '1', '2')] });
+    expect(components).toMatchObject([{ commit: '2'.repeat(40), serving: '2'.repeat(40) }]);
   });
 
   it('gives the times that the infrastructure knows', () => {

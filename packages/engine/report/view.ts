@@ -1,6 +1,7 @@
 import {
   type Action,
   type CommitSha,
+  type ComponentVersion,
   type EnvironmentName,
   type EnvironmentStatus,
   type Failure,
@@ -76,12 +77,14 @@ const toReported = (component: ObservedComponent, resolved: readonly ResolvedCom
   const { name, entry, current, next } = component;
   const version = next ?? current;
   if (version === null) return [];
-  const resolvedComponent = resolved.find((one) => one.name === name && one.revision === version.revision);
-  const serving = current?.health === 'ready' ? current.commit : null;
-  const { health, commit } = version;
-  return [
-    { name, health, message: quote(version.message), commit, serving, artifact: resolvedComponent?.artifact ?? null, entry },
-  ];
+  // A version that a newer commit does not change is that of the newer commit, too.
+  const commitOf = ({ revision, commit }: ComponentVersion): CommitSha =>
+    resolved.find((one) => one.name === name && one.provider === component.provider && one.revision === revision)?.commit ??
+    commit;
+  const serving = current?.health === 'ready' ? commitOf(current) : null;
+  const { health, message } = version;
+  const images = Object.values(version.images ?? {}).map(({ reference, tag }) => ({ reference, tag }));
+  return [{ name, health, message: quote(message), commit: commitOf(version), serving, images, entry }];
 };
 
 /** A failing component is listed as a fault, and a draining version concerns nobody. */

@@ -70,6 +70,7 @@ const found = (changes: Partial<Findings>): Findings => ({
   notices: [],
   remarks: [],
   staleConfiguration: undefined,
+  components: [],
   generation: wanted,
   ...changes,
 });

@@ -1,4 +1,13 @@
-import type { Action, Condition, EnvironmentStatus, Failure, ObservedComponent, ObservedEnvironment, Phase } from '@eph/contract';
+import type {
+  Action,
+  Condition,
+  EnvironmentStatus,
+  Failure,
+  ObservedComponent,
+  ObservedEnvironment,
+  Phase,
+  ResolvedComponent,
+} from '@eph/contract';
 import { type Fact, transition } from './conditions.ts';
 
 export interface Findings {
@@ -17,6 +26,10 @@ export interface Findings {
   readonly remarks: readonly string[];
   /** Why the platform's configuration in force is not the newest; absent when it is. */
   readonly staleConfiguration: Failure | undefined;
+  /** What is known about the images of the wanted version; absent where it names none. */
+  readonly images?: Pick<Condition, 'status' | 'reason' | 'message'> | undefined;
+  /** The components as they should be; empty while that is not known. */
+  readonly components: readonly Pick<ResolvedComponent, 'name' | 'provider' | 'revision'>[];
   /** The commit these findings speak of. */
   readonly generation: string;
 }
@@ -35,7 +48,7 @@ const computeFacts = (findings: Findings): readonly Fact[] => {
   const answers = isAnswering(findings.observed);
   const stall = firstStall(findings);
   const broken = findings.specFaults[0];
-  const ready = findings.wanted && isQuiet(findings) && answers;
+  const ready = findings.wanted && isQuiet(findings) && answers && !usesFallback(findings);
   const facts: Fact[] = [
     fact('Ready', ready, ready ? 'Answering' : 'NotReady', ready ? 'the wanted version answers' : computeSummary(findings)),
     fact('Available', answers, answers ? 'Answering' : 'NothingAnswers', answers ? 'a version answers' : 'nothing answers yet'),
@@ -48,6 +61,7 @@ const computeFacts = (findings: Findings): readonly Fact[] => {
     ),
     fact('Stalled', stall !== undefined, stall === undefined ? 'NotStalled' : reasonOf(stall), stall?.message ?? ''),
   ];
+  if (findings.images !== undefined) facts.push({ type: 'ImagesResolved', ...findings.images });
   const kept = findings.wanted ? findings.actions.find(isHeld)?.reason : undefined;
   if (findings.held) facts.push(fact('Held', true, 'TooManyDeletions', tooMany));
   else if (kept !== undefined) facts.push(fact('Held', true, 'ProviderNotConfigured', kept));
@@ -72,8 +86,8 @@ const computePhase = (findings: Findings, facts: readonly Fact[]): Phase => {
   const holds = (type: Condition['type']): boolean => facts.some((one) => one.type === type && one.status === 'True');
   if (!findings.wanted) return findings.held ? 'Held' : 'Removing';
   if (holds('Ready')) return 'Ready';
-  const troubled = holds('Stalled') || isFailing(findings.observed);
-  if (holds('Available')) return troubled || findings.failures.length > 0 ? 'Degraded' : 'Progressing';
+  const troubled = holds('Stalled') || isFailing(findings.observed) || findings.actions.some(isGivenUp);
+  if (holds('Available')) return troubled || findings.failures.length > 0 || usesFallback(findings) ? 'Degraded' : 'Progressing';
   if (troubled) return 'Failed';
   return findings.observed === undefined ? 'Pending' : 'Progressing';
 };
@@ -87,9 +101,9 @@ const computeSummary = (findings: Findings): string => {
   const serving = servesAnother(findings) ? '; the version before keeps serving' : '';
   const trouble = findings.specFaults[0] ?? findings.failures[0];
   if (trouble !== undefined) return `${trouble.message}${serving}`;
-  if (isQuiet(findings)) return '';
+  if (isQuiet(findings)) return usesFallback(findings) ? (findings.images?.message ?? '') : '';
   const waiting = findings.actions.find((action) => action.type === 'wait' && !isHousekeeping(action));
-  if (waiting !== undefined) return `${waiting.reason}${isFailing(findings.observed) ? serving : ''}`;
+  if (waiting !== undefined) return `${waiting.reason}${isFailing(findings.observed) || isForImage(waiting) ? serving : ''}`;
   const next = findings.actions[0];
   return next === undefined ? '' : next.reason;
 };
@@ -102,6 +116,14 @@ const isHousekeeping = (action: Action): boolean =>
   action.type === 'destroy' || (action.type === 'wait' && housekeeping.includes(action.code));
 
 const housekeeping: readonly string[] = ['component.draining', 'component.removing', 'plan.held'];
+
+const isForImage = (action: Action): boolean => action.type === 'wait' && action.code.startsWith('artifact.');
+
+/** It still may come, but nobody should wait for it. */
+const isGivenUp = (action: Action): boolean => action.type === 'wait' && action.code === 'artifact.not_found';
+
+/** What answers was not built from the wanted commit. */
+const usesFallback = ({ images }: Findings): boolean => images?.reason === 'UsingFallbackImage';
 
 const isHeld = (action: Action): boolean => action.type === 'wait' && action.code === 'plan.held';
 
@@ -129,8 +151,14 @@ const answering = (observed: ObservedEnvironment | undefined): readonly Observed
 const isAnswering = (observed: ObservedEnvironment | undefined): boolean => answering(observed).length > 0;
 
 /** What answers is not what Git asks for. */
-const servesAnother = ({ observed, generation }: Findings): boolean =>
-  isAnswering(observed) && generation !== '' && answering(observed).every(({ current }) => current?.commit !== generation);
+const servesAnother = (findings: Findings): boolean =>
+  isAnswering(findings.observed) && answering(findings.observed).every((component) => isAnother(component, findings));
+
+const isAnother = ({ name, provider, current }: ObservedComponent, { components, generation }: Findings): boolean => {
+  const wanted = components.find((one) => one.name === name && one.provider === provider);
+  if (wanted !== undefined) return current?.revision !== wanted.revision;
+  return generation !== '' && current?.commit !== generation;
+};
 
 const isFailing = (observed: ObservedEnvironment | undefined): boolean =>
   observed?.components.some((component) => component.next?.health === 'failing' || component.current?.health === 'failing') ??

@@ -1,27 +1,9 @@
+import { parseImageReference } from '@eph/contract';
+
 /** Images and hosts may be any text: what cannot be understood is not allowed, and matching reads the text once. */
 
-/** `redis:7` is `docker.io/library/redis`: tag and digest are left out, what Docker leaves out is put in. */
-export const imageRepository = (image: string): string | undefined => {
-  const [named = '', digest, ...more] = image.split('@');
-  if (more.length > 0 || (digest !== undefined && !/^[a-z0-9+._-]+:[0-9a-f]{32,128}$/i.test(digest))) return undefined;
-  const [, untagged] = /^(.*?)(?::\w[\w.-]{0,127})?$/.exec(tailAfterSlash(named)) ?? [];
-  if (untagged === undefined) return undefined;
-  const segments = (headToSlash(named) + untagged).split('/');
-  const [first = '', ...rest] = segments;
-  const hasRegistry = rest.length > 0 && /^localhost$|[.:]/.test(first);
-  const path = hasRegistry ? rest : segments;
-  if (!path.every((segment) => imageSegment.test(segment))) return undefined;
-  if (!hasRegistry) return ['docker.io', ...(path.length === 1 ? ['library'] : []), ...path].join('/');
-  return registryHost.test(first)
-    ? [first === 'index.docker.io' ? 'docker.io' : first, ...path].join('/').toLowerCase()
-    : undefined;
-};
-
-const imageSegment = /^[a-z0-9]+(?:(?:[.]|__?|-+)[a-z0-9]+)*$/;
-const registryHost = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i;
-
-const headToSlash = (text: string): string => text.slice(0, text.lastIndexOf('/') + 1);
-const tailAfterSlash = (text: string): string => text.slice(text.lastIndexOf('/') + 1);
+/** Without tag and digest. */
+export const imageRepository = (image: string): string | undefined => parseImageReference(image)?.repository;
 
 /** By whole segments: `ghcr.io/org` allows `ghcr.io/org/api` and not `ghcr.io/organ/api`. */
 export const isInRegistry = (image: string, registry: string): boolean => {

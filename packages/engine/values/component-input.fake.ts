@@ -40,7 +40,7 @@ export const createComponentInput = (
     createdAt: '2026-01-05T09:00:00.000Z',
   },
   url: 'http://shop-calm-bay-1234.localhost',
-  artifact: `tree:${commit}`,
+  images: new Map(),
   observed: [],
   layers: noConfiguration,
   variables: {},

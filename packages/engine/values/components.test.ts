@@ -312,6 +312,11 @@ describe('a revision', () => {
     resolved(compute(input({ ...services, ...changes }, more)), 'web').revision;
   const web = services['web'] ?? {};
   const { source, identity } = input(services);
+  const withImage = (digit: string, commit = source.commit): Partial<ComponentInput> => {
+    const reference = `docker.io/library/redis@sha256:${digit.repeat(64)}`;
+    const images = { 'redis:7': { reference, tag: '7', commit, request: digit } };
+    return { images: new Map([[componentName('web'), { state: 'found', images }]]) };
+  };
 
   it('is the same for the same values, whatever else is in the file', () => {
     expect(revisionOf()).toBe(revisionOf());
@@ -345,10 +350,16 @@ describe('a revision', () => {
     ['the directory', revisionOf({ web: { ...web, directory: 'other' } })],
     ['the entry', revisionOf({ web: { ...web, entry: false }, api: { command: 'run', entry: true } })],
     ['the commit', revisionOf({}, { source: { ...source, commit: commitSha('2'.repeat(40)) } })],
-    ['the artifact', revisionOf({}, { artifact: 'image@sha256:1' })],
+    ['an image', revisionOf({ web: { ...web, image: 'redis:7' } }, withImage('1'))],
     ['the name', revisionOf({}, { identity: { ...identity, name: environmentName('other') } })],
   ])('changes with %s', (_, changed) => {
     expect(changed).not.toBe(revisionOf());
+  });
+
+  it('changes with the digest of an image, and not with its tag or the commit that it was found for', () => {
+    const asked = { web: { ...web, image: 'redis:7' } };
+    expect(revisionOf(asked, withImage('2'))).not.toBe(revisionOf(asked, withImage('1')));
+    expect(revisionOf(asked, withImage('1', commitSha('3'.repeat(40))))).toBe(revisionOf(asked, withImage('1')));
   });
 
   it('does not change with the address of the environment, which is filled in at each start', () => {

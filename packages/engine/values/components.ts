@@ -3,11 +3,13 @@ import {
   type ConfigurationLayers,
   type DesiredComponent,
   type Failure,
+  failure,
   type Identity,
   isFromFork,
   type JsonMap,
   type JsonValue,
   type ObservedComponent,
+  type PinnedImages,
   type ProviderName,
   type ResolvedComponent,
   type ServerVariables,
@@ -30,7 +32,8 @@ export interface ComponentInput {
   /** Other names that lead to this environment. */
   readonly aliases?: readonly string[];
   readonly url: string;
-  readonly artifact: string;
+  /** What was found for the images that components name. */
+  readonly images: ReadonlyMap<ComponentName, ComponentImages>;
   /** Of all providers: a component that moves is there twice. */
   readonly observed: readonly ObservedComponent[];
   readonly layers: ConfigurationLayers;
@@ -46,6 +49,11 @@ export interface ComponentInput {
   /** What policy lets the environment use. */
   readonly budget?: NonNullable<ResolvedComponent['budget']> | undefined;
 }
+
+/** The images of one component, or why it has to wait for one. */
+export type ComponentImages =
+  | { readonly state: 'found'; readonly images: PinnedImages }
+  | { readonly state: 'missing'; readonly fault: Failure; readonly until?: string };
 
 export interface ComputedComponents {
   /** In the order of need. Empty when there are faults. */
@@ -137,15 +145,23 @@ const computeDesired = (input: ComponentInput, components: readonly Resolved[]):
   for (const component of running.map((one) => prepared(one, preparations))) {
     const provider = input.providers.of(component.merged.declared)?.name;
     if (provider === undefined) continue;
+    const { name } = component;
+    const images = imagesOf(input, component);
     const reason = findObstacle(component, desired, copies);
-    desired.set(
-      component.name,
-      reason === undefined
-        ? toDesired(input, component, provider)
-        : { state: 'waiting', name: component.name, provider, code: 'reference.waiting', reason },
-    );
+    if (images.state === 'missing') {
+      const { fault, until } = images;
+      desired.set(name, { state: 'waiting', name, provider, code: fault.code, reason: fault.message, ...(until && { until }) });
+    } else if (reason !== undefined) desired.set(name, { state: 'waiting', name, provider, code: 'reference.waiting', reason });
+    else desired.set(name, toDesired(input, component, provider, images.images));
   }
   return [...desired.values()];
+};
+
+const imagesOf = ({ images }: ComponentInput, { name, merged }: Resolved): ComponentImages => {
+  if (merged.values['image'] === undefined) return { state: 'found', images: {} };
+  return (
+    images.get(name) ?? { state: 'missing', fault: failure('artifact.missing', `nobody has looked for the image of ${name}`) }
+  );
 };
 
 const partition = <T>(all: readonly T[], holds: (one: T) => boolean): readonly [readonly T[], readonly T[]] => [
@@ -163,22 +179,32 @@ const prepared = (component: Resolved, preparations: readonly Resolved[]): Prepa
   return { ...component, preparation: preparations.find(({ merged }) => merged.declared.section === section) };
 };
 
-const toDesired = (input: ComponentInput, component: Prepared, provider: ProviderName): DesiredComponent => {
+const toDesired = (
+  input: ComponentInput,
+  component: Prepared,
+  provider: ProviderName,
+  images: PinnedImages,
+): DesiredComponent => {
   const { declared } = component.merged;
   const { preparation } = component;
   const body = {
     name: component.name,
     provider,
-    commit: input.source.commit,
-    artifact: declared.artifact ?? input.artifact,
+    artifact: declared.tree === true ? `tree:${input.source.commit}` : null,
     entry: declared.entry === true,
     dependsOn: [...component.needs.keys()].toSorted(),
     values: { ...providerValues(component), ...(preparation && { prepare: providerValues(preparation) }) },
     ...(isFromFork(input.source) && { fromFork: true as const }),
     ...(input.hasOwnNetwork(provider) && { network: { reaches: findReachedPorts(allFound(component)) } }),
   };
-  const { budget } = input;
-  return { state: 'resolved', component: { ...body, revision: computeRevision(body), ...(budget && { budget }) } };
+  const { budget, source } = input;
+  const references = Object.fromEntries(Object.entries(images).map(([name, { reference }]) => [name, reference]));
+  const hasImages = Object.keys(images).length > 0;
+  const revision = computeRevision(hasImages ? { ...body, images: references } : body);
+  return {
+    state: 'resolved',
+    component: { ...body, commit: source.commit, ...(hasImages && { images }), revision, ...(budget && { budget }) },
+  };
 };
 
 const allFound = ({ found, preparation }: Prepared): Resolved['found'] => [...found, ...(preparation?.found ?? [])];

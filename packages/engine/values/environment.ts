@@ -1,4 +1,6 @@
 import {
+  type ComponentName,
+  componentName,
   type DesiredComponent,
   type Failure,
   failure,
@@ -10,8 +12,10 @@ import {
   type TemplateValues,
   toFailure,
   type UsableConfiguration,
+  type WantedImage,
 } from '@eph/contract';
-import { type ComponentInput, computeComponents } from './components.ts';
+import { isInRegistry } from './allow-lists.ts';
+import { type ComponentInput, computeComponents, sharedInput } from './components.ts';
 import { findStrayOverrides } from './configuration.ts';
 import { type ExplainedComponent, explainComponents } from './explain.ts';
 import type { MergedComponent } from './merged-component.ts';
@@ -20,8 +24,9 @@ import { checkPolicy, type PolicyFacts, type Violation } from './policy.ts';
 import { policyFactsOf } from './policy-facts.ts';
 import { type AvailableProvider, type ChosenProviders, chooseProviders } from './providers.ts';
 import { instead } from './references.ts';
-import type { SharedValues } from './shared-values.ts';
+import { isMade, type SharedValues } from './shared-values.ts';
 import { renderTemplate, sourceValues } from './templates.ts';
+import { findWantedImage } from './wanted-images.ts';
 
 type SoundSpec = ParsedSpec & { readonly ok: true };
 
@@ -50,6 +55,25 @@ export interface EnvironmentValues {
   readonly remarks: readonly string[];
 }
 
+/** An image that a component names, before it is looked for. */
+export interface AskedImage {
+  readonly component: ComponentName;
+  readonly image: WantedImage;
+}
+
+/** What has to be looked for before the environment can be computed. Faults are found again when it is. */
+export const findAskedImages = (input: EnvironmentInput): readonly AskedImage[] => {
+  const chosen = chooseProviders(input.parsed, input.providers, input.observed);
+  const { merged } = input.shared.resolve(input.parsed, sharedInput(componentInput(input, chosen)));
+  return findImages(input, merged, chosen).flatMap(({ component, image }) =>
+    'code' in image ? [] : [{ component: componentName(component), image }],
+  );
+};
+
+/** Whether policy lets an image of this repository run. */
+export const isAllowedRepository = ({ policies }: UsableConfiguration, repository: string): boolean =>
+  policies.every(({ limits }) => limits.registries?.some((one) => isInRegistry(repository, one)) !== false);
+
 export const computeEnvironment = (input: EnvironmentInput): EnvironmentValues => {
   const chosen = chooseProviders(input.parsed, input.providers, input.observed);
   const first = [...findMissingProtection(input.parsed), ...findNameFaults(input), ...chosen.faults];
@@ -59,12 +83,13 @@ export const computeEnvironment = (input: EnvironmentInput): EnvironmentValues =
   };
   if (first.length > 0) return { ...about, components: [], faults: first, obstacles: [], namespaces: [] };
   const { components, faults, merged, namespaces } = computeComponents(componentInput(input, chosen), input.shared);
+  const unclear = findImages(input, merged, chosen).flatMap(({ image }) => ('code' in image ? [image] : []));
   const violations = findViolations(input, merged, chosen);
   const exceeded = violations
     .filter(({ code }) => code === 'policy.exceeded')
     .map(({ message }) => failure('policy.exceeded', message));
   const obstacles = violations.filter(({ code }) => code === 'policy.full');
-  const all = [...faults, ...exceeded];
+  const all = [...faults, ...unclear, ...exceeded];
   return { ...about, components: all.length + obstacles.length > 0 ? [] : components, faults: all, obstacles, namespaces };
 };
 
@@ -141,6 +166,31 @@ const platformValues = ({ platform, environment }: UsableConfiguration): Templat
   ...(environment.domain === undefined ? {} : { base_domain: environment.domain }),
 });
 
+const findImages = (
+  input: EnvironmentInput,
+  merged: readonly MergedComponent[],
+  chosen: ChosenProviders,
+): readonly { readonly component: string; readonly image: WantedImage | Failure }[] => {
+  const named = merged.filter((one) => isMade(one) && one.declared.preparation !== true && one.values['image'] !== undefined);
+  if (named.length === 0) return [];
+  const { parsed: file, variables } = input;
+  const values = environmentValues(input);
+  return named.flatMap((one) => {
+    const image = findWantedImage(one, { file, values, variables, platform: chosen.of(one.declared)?.platform });
+    return image === undefined ? [] : [{ component: one.declared.name, image }];
+  });
+};
+
+/** What templates in names and images may put in. */
+const environmentValues = ({ configuration, source, parsed, identity, url }: EnvironmentInput): TemplateValues => ({
+  ...platformValues(configuration),
+  ...sourceValues(source),
+  project: parsed.spec.name,
+  name: identity.name,
+  environment_name: identity.name,
+  environment_url: url,
+});
+
 const findViolations = (
   input: EnvironmentInput,
   components: readonly MergedComponent[],
@@ -155,12 +205,7 @@ const findViolations = (
       file: input.parsed,
       providers,
       components,
-      values: {
-        ...platformValues(input.configuration),
-        ...sourceValues(input.source),
-        project: input.parsed.spec.name,
-        name: input.identity.name,
-      },
+      values: environmentValues(input),
       variables: input.variables,
       environments: isCounted ? input.countOthers() : undefined,
     }),

@@ -66,7 +66,7 @@ export const findComponentFaults = (component: MergedComponent): readonly Failur
   return [
     ...faults.map(({ path, message }) => {
       // What is missing was taken away by a layer, if it was ever there.
-      const layer = layerAt(component, path) ?? component.layers.findLast(({ values }) => valueAt(values, path) === null);
+      const layer = layerOf(component, path) ?? component.layers.findLast(({ values }) => valueAt(values, path) === null);
       return layer === undefined
         ? failure('spec.invalid', `component ${name}: ${path.join('.')}: ${message}`)
         : blame(layer, path, message);
@@ -78,14 +78,14 @@ export const findComponentFaults = (component: MergedComponent): readonly Failur
 };
 
 /** The layer that gave the value at a path; of a map that several gave, the topmost. */
-const layerAt = ({ values, origins, layers }: MergedComponent, path: readonly string[]): Layer | undefined => {
+export const layerOf = ({ values, origins, layers }: MergedComponent, path: readonly string[]): Layer | undefined => {
   const origin = originAt(values, origins, path);
   return origin === undefined ? undefined : layers[origin];
 };
 
 /** `dev/env.yaml:12`: where the value at a path was given. */
 export const whereIs = (component: MergedComponent, path: readonly string[]): string | undefined => {
-  const source = layerAt(component, path)?.source;
+  const source = layerOf(component, path)?.source;
   const place = source === undefined ? undefined : findPlace(source, path);
   return place === undefined ? undefined : `${source?.file}:${place.line}`;
 };

@@ -89,7 +89,7 @@ describe('the facts of an eph.yaml', () => {
       'redis.resources.requests.memory is 128Mi (eph.yaml:11)',
       'environment.images.0.repository is ghcr.io/org/api (eph.yaml:14)',
       'kubernetes.images.0.newName is ghcr.io/org/shop/api (eph.yaml:25)',
-      'services.0.image is redis:7 (eph.yaml:33)',
+      'redis.image is redis:7 (eph.yaml:33)',
       'providers.primary is process (eph.yaml:3)',
       'the kind of web is Deployment (eph.yaml:18)',
       'the kind of main is Database (eph.yaml:28)',

@@ -69,7 +69,7 @@ const providersOf = (input: PolicyInput): readonly Stated<string>[] =>
   }));
 
 const imagesOf = (input: PolicyInput): readonly Stated<string>[] => {
-  const { environment, kubernetes, services = [] } = input.file.spec;
+  const { environment, kubernetes } = input.file.spec;
   return [
     ...(environment.images ?? []).flatMap(({ repository }, index) =>
       rendered(input, ['environment', 'images', index, 'repository'], repository, 'image-name'),
@@ -77,9 +77,12 @@ const imagesOf = (input: PolicyInput): readonly Stated<string>[] => {
     ...(kubernetes?.images ?? []).flatMap(({ newName }, index) =>
       rendered(input, ['kubernetes', 'images', index, 'newName'], newName, 'image-name'),
     ),
-    ...services.flatMap((service, index) =>
-      service.type === 'internal' ? [stated(input, ['services', index, 'image'], service.image)] : [],
-    ),
+    ...input.components.flatMap((component) => {
+      const { image } = component.values;
+      const isEntry = environment.images?.some(({ name }) => name === image) === true;
+      if (typeof image !== 'string' || isEntry) return [];
+      return [{ path: `${component.declared.name}.image`, value: image, where: () => whereIs(component, ['image']) }];
+    }),
   ];
 };
 

@@ -13,6 +13,8 @@ export interface AvailableProvider {
   /** What it is, such as `process`. */
   readonly type: string;
   readonly holdsSecrets: boolean;
+  /** Of the images it runs, such as `linux/amd64`; undefined where that is not known. */
+  readonly platform?: string | undefined;
 }
 
 export interface ChosenProviders {

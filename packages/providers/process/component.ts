@@ -186,6 +186,7 @@ export class Component implements InstanceHost {
       id: randomBytes(4).toString('hex'),
       revision: wanted.revision,
       commit: wanted.commit,
+      ...(wanted.images && { images: wanted.images }),
       entry: wanted.entry,
       dependsOn: wanted.dependsOn,
       service,
@@ -222,11 +223,12 @@ export class Component implements InstanceHost {
     return resolveDirectory(tree, service.directory ?? '.');
   }
 
-  variablesOf({ id, service, port }: InstanceRecord): Record<string, string> {
+  variablesOf({ id, service, port, images = {} }: InstanceRecord): Record<string, string> {
     const { identity } = this.#environment;
     const secretOf = (name: string): string | undefined => this.#context.secretOf(identity.project, name);
     const url = this.#context.urlOf(identity);
-    return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port, secretOf, url });
+    const image = Object.values(images)[0]?.reference;
+    return computeServiceEnvironment(this.#context.variables, service, { marker: this.markerOf(id), port, image, secretOf, url });
   }
 
   describeSteps(record: InstanceRecord): readonly string[] {

@@ -97,8 +97,8 @@ export class Instance {
   }
 
   get version(): ComponentVersion {
-    const { revision, commit } = this.#record;
-    return { revision, commit, ...this.#health, ...(this.#isStalled && { stalled: true }) };
+    const { revision, commit, images } = this.#record;
+    return { revision, commit, ...(images && { images }), ...this.#health, ...(this.#isStalled && { stalled: true }) };
   }
 
   get part(): Part {

@@ -73,6 +73,14 @@ const preparationSchema = z.discriminatedUnion('state', [
 
 export const readPreparation = (path: string): ReadRecord<PreparationRecord> => readRecord(path, preparationSchema);
 
+const imageSchema = z.object({
+  reference: z.string(),
+  tag: z.string().nullable(),
+  commit: id(commitSha).nullable(),
+  request: z.string(),
+  fallback: z.literal(true).exactOptional(),
+});
+
 /** One start of one version. It keeps its id and its log through restarts of the process. */
 export type InstanceRecord = Readonly<z.output<typeof instanceSchema>>;
 
@@ -80,6 +88,7 @@ const instanceSchema = z.object({
   id: z.string().regex(instanceId),
   revision: id(revision),
   commit: id(commitSha),
+  images: z.record(z.string(), imageSchema).readonly().exactOptional(),
   entry: z.boolean(),
   dependsOn: z.array(id(componentName)).readonly(),
   service: serviceSchema,

@@ -50,6 +50,7 @@ const available = {
   name: true,
   ttl: true,
   env: true,
+  images: true,
   resources: { '*': true, cpu_request: 'limited', memory_request: 'limited' },
 } as const;
 export const environment = { name: 'environment', schema, available, verbatim: ['env'], open: ['env', 'resources'] } as const;

@@ -39,10 +39,19 @@ const limitsOf = ({ limits: { cpu, memory } = {} }: NonNullable<DeploymentValues
   ...(memory === undefined ? {} : { memoryBytes: parseQuantity(memory) ?? null }),
 });
 
-const kind: ComponentKind = {
+/** What runs files of a commit can know which. Anything else would be another version with every push. */
+const treeKind = {
   ...componentKinds.Deployment,
+  builtIn: {
+    ...componentKinds.Deployment.builtIn,
+    env: { ...componentKinds.Deployment.builtIn.env, EPH_COMMIT: '${commit_sha}' },
+  },
+} as const satisfies ComponentKind;
+
+const kind: ComponentKind = {
+  ...treeKind,
   schema: values,
-  used: ['command', 'directory', 'env', 'ready', 'resources.limits'],
+  used: ['command', 'directory', 'env', 'image', 'ready', 'resources.limits'],
   toProviderValues({ command: run, directory: folder, ready: probe = {}, resources = {} }: DeploymentValues & JsonMap) {
     const { http, none, timeout = '' } = probe;
     return {
@@ -60,7 +69,7 @@ const longestPreparation = '1h';
 
 /** Runs before the services, with what all of them have in common. */
 const preparation: ComponentKind = {
-  ...componentKinds.Deployment,
+  ...treeKind,
   schema: values.extend({ timeout: durationText(longestPreparation).optional() }),
   used: ['command', 'env', 'resources.limits', 'timeout'],
   toProviderValues: ({ command: run, timeout, resources = {} }: DeploymentValues & JsonMap & { timeout?: string }) => ({
@@ -122,6 +131,7 @@ export const process = section({
       path: ['services', one],
       needs,
       entry: one === entry,
+      tree: true as const,
     }));
     return [...before, ...running];
   },

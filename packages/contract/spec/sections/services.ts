@@ -37,6 +37,6 @@ export const services = section({
     all.flatMap((one, index) => {
       const { name: component, type } = one;
       const { Deployment: kind } = componentKinds;
-      return type === 'internal' ? [{ name: component, kind, values: {}, path: [index], artifact: one.image }] : [];
+      return type === 'internal' ? [{ name: component, kind, values: { image: one.image }, path: [index] }] : [];
     }),
 });

@@ -1,0 +1,50 @@
+import { printDuration, type WantedImage } from '@eph/contract';
+import type { Candidate } from './candidate.ts';
+import type { InspectAnswer } from './registry.ts';
+import type { ImageRequest } from './resolver.ts';
+
+export type ImageDetails = InspectAnswer & { readonly state: 'found' };
+
+/** Whether an image has to be read before it can be chosen. */
+export const needsDetails = ({ image }: ImageRequest, { isDoubtful }: Candidate): boolean =>
+  isDoubtful || image.maxAgeSeconds !== undefined || image.platform !== undefined || hasLabels(image);
+
+const hasLabels = ({ requiredLabels }: WantedImage): boolean => Object.keys(requiredLabels).length > 0;
+
+/** Why an image must not be chosen, as a clause about it; undefined when it may be. */
+export const findObjection = (
+  { image, source }: ImageRequest,
+  { isDoubtful }: Candidate,
+  details: ImageDetails,
+  { now, committedAt }: { readonly now: number; readonly committedAt: number },
+): string | undefined => {
+  const { labels } = details;
+  const madeAt = madeAtOf(details, now);
+  for (const [key, value] of Object.entries(image.requiredLabels))
+    if (!Object.hasOwn(labels, key)) return `has no label ${key}`;
+    else if (labels[key] !== value) return `has another label ${key} than ${value}`;
+  const { maxAgeSeconds } = image;
+  if (maxAgeSeconds !== undefined) {
+    if (madeAt === undefined) return 'does not say when it was made, and max_age asks for that';
+    if (now - madeAt > maxAgeSeconds * 1000) return `is older than ${printDuration(maxAgeSeconds)}`;
+  }
+  if (!isDoubtful) return undefined;
+  const commit = commitLabels
+    .map((key) => (Object.hasOwn(labels, key) ? labels[key] : undefined))
+    .find((one) => one !== undefined);
+  if (commit !== undefined) return commit === source.commit ? undefined : 'was built from another commit';
+  if (madeAt === undefined) return 'says neither which commit it was built from nor when it was made';
+  return madeAt > committedAt ? undefined : 'is older than the commit';
+};
+
+const commitLabels = ['eph.io/commit', 'org.opencontainers.image.revision'];
+
+/** Reproducible builds write 1970, and clocks are wrong: such a time says nothing. */
+const earliest = Date.UTC(2000, 0, 1);
+const clockSkewMs = 10 * 60_000;
+
+/** When an image was made, as far as it says so in a way that can be true. */
+export const madeAtOf = ({ created, labels }: ImageDetails, now: number): number | undefined => {
+  const builtAt = Object.hasOwn(labels, 'eph.io/built-at') ? Date.parse(labels['eph.io/built-at'] ?? '') : Number.NaN;
+  return [created?.getTime() ?? Number.NaN, builtAt].find((time) => time >= earliest && time <= now + clockSkewMs);
+};

@@ -1,0 +1,209 @@
+import {
+  digest,
+  type Failure,
+  failure,
+  isEphError,
+  isFromFork,
+  type PinnedImage,
+  printDuration,
+  type Source,
+  toFailure,
+} from '@eph/contract';
+import { type Candidate, describeCandidate, isDigest } from './candidate.ts';
+import { findObjection, needsDetails } from './constraints.ts';
+import type { Registry } from './registry.ts';
+import { RegistryAnswers } from './registry-answers.ts';
+import type { ImageAnswer, ImageRequest, Resolver, WantedTimes } from './resolver.ts';
+import { findInCommand } from './stated-images.ts';
+import { findByCheck } from './strategies/check-text.ts';
+import { findByComment } from './strategies/comment.ts';
+import { findByNote } from './strategies/git-note.ts';
+import { findByScan } from './strategies/registry-scan.ts';
+import type { Strategy, Surroundings } from './strategies/strategy.ts';
+import { findByTemplate } from './strategies/tag-template.ts';
+
+export interface ImageTimes {
+  /** How long an image is waited for before the fall-back tag is taken. */
+  readonly fallbackAfterMs: number;
+  /** How long an image is waited for before that counts as a failure. */
+  readonly giveUpAfterMs: number;
+  /** How long an answer about a tag counts. */
+  readonly freshForMs: number;
+}
+
+export interface ImageResolverOptions {
+  readonly registry: Registry;
+  /** The note on the commit of a source, as of a time or later; undefined if there is none. */
+  readonly readNote: (source: Source, notes: string, asOf: number, signal: AbortSignal) => Promise<string | undefined>;
+  readonly now: () => number;
+  readonly times: ImageTimes;
+}
+
+/** What people and builds say; on a fork, strangers could say it. */
+const stated: readonly Strategy[] = [findByComment, findByNote, findByCheck];
+const derived: readonly Strategy[] = [findByTemplate, findByScan];
+
+/** A refusal mostly needs a person, but some registries refuse to show what has not been pushed yet. */
+const refusedForFresh = 10;
+
+/** Looks for images in the order of the strategies, and knows when to look again. */
+export class ImageResolver implements Resolver, Disposable {
+  readonly #options: ImageResolverOptions;
+  readonly #registry: RegistryAnswers;
+
+  constructor(options: ImageResolverOptions) {
+    this.#options = options;
+    this.#registry = new RegistryAnswers(options.registry, options.times.freshForMs, options.now);
+  }
+
+  async resolve(request: ImageRequest, signal: AbortSignal): Promise<ImageAnswer> {
+    const { image, running } = request;
+    const { now, times } = this.#options;
+    const asked = identifyRequest(request);
+    const known = running.find((one) => one.request === asked);
+    if (known !== undefined && known.fallback !== true && !image.followsTag)
+      return { state: 'found', image: known, findings: [] };
+    const lookAgainAt = now() + times.freshForMs;
+    const findings: string[] = [];
+    try {
+      const pinned = await this.#search(request, findings, signal);
+      if (pinned !== undefined)
+        return { state: 'found', image: { ...pinned, request: asked }, findings, ...(image.followsTag && { lookAgainAt }) };
+      return { ...(await this.#wait(request, known, asked, findings, signal)), lookAgainAt };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isEphError(error)) throw error;
+      // What runs goes on: only the question whether there is something better has no answer.
+      if (known !== undefined) return { state: 'found', image: known, findings, lookAgainAt };
+      const fault = toFailure(error);
+      const again = fault.disposition === 'stall' ? now() + refusedForFresh * times.freshForMs : lookAgainAt;
+      return { state: 'unknown', fault: about(request, fault), findings, lookAgainAt: again };
+    }
+  }
+
+  /** A registry says that something was pushed there. Only a hint. */
+  forget(repository: string): void {
+    this.#registry.forget(repository);
+  }
+
+  [Symbol.dispose](): void {
+    this.#registry.close();
+  }
+
+  async #search(request: ImageRequest, findings: string[], signal: AbortSignal): Promise<Pinned | undefined> {
+    const { image, source } = request;
+    if (image.fixed !== undefined) {
+      const found = await this.#try(
+        request,
+        { repository: image.repository, reference: image.fixed, isDoubtful: false },
+        findings,
+      );
+      return found && { ...found, commit: null };
+    }
+    const { now, times, readNote } = this.#options;
+    const surroundings: Surroundings = {
+      registry: this.#registry,
+      readNote: (one, notes) => readNote(one, notes, now() - times.freshForMs, signal),
+      now,
+    };
+    for (const strategy of isFromFork(source) ? derived : [...stated, ...derived]) {
+      const proposal = await strategy(request, surroundings, signal);
+      signal.throwIfAborted();
+      if (proposal === undefined) continue;
+      if ('none' in proposal) findings.push(proposal.none);
+      else
+        for (const candidate of proposal.candidates) {
+          const found = await this.#try(request, candidate, findings);
+          signal.throwIfAborted();
+          if (found !== undefined) return { ...found, commit: source.commit };
+        }
+    }
+    return undefined;
+  }
+
+  async #try(
+    request: ImageRequest,
+    candidate: Candidate,
+    findings: string[],
+  ): Promise<Pick<PinnedImage, 'reference' | 'tag'> | undefined> {
+    const { repository, reference } = candidate;
+    const { project } = request.source;
+    const found = await this.#registry.find({ project, repository, reference });
+    if (found.state === 'missing') {
+      findings.push(found.because);
+      return undefined;
+    }
+    const objection = await this.#findObjection(request, candidate, found.digest);
+    if (objection !== undefined) {
+      findings.push(`${describeCandidate(candidate)} ${objection}`);
+      return undefined;
+    }
+    return { reference: `${repository}@${found.digest}`, tag: isDigest(reference) ? null : reference };
+  }
+
+  async #findObjection(request: ImageRequest, candidate: Candidate, imageDigest: string): Promise<string | undefined> {
+    if (!needsDetails(request, candidate)) return undefined;
+    const location = { project: request.source.project, repository: candidate.repository, reference: imageDigest };
+    const details = await this.#registry.inspect(location, request.image.platform);
+    if (details.state === 'missing') return details.because;
+    const { committedAt } = candidate.isDoubtful ? await request.times() : { committedAt: 0 };
+    return findObjection(request, candidate, details, { now: this.#options.now(), committedAt });
+  }
+
+  /** Nothing was found. */
+  async #wait(
+    request: ImageRequest,
+    known: PinnedImage | undefined,
+    asked: string,
+    findings: string[],
+    signal: AbortSignal,
+  ): Promise<ImageAnswer> {
+    const { image, source, component } = request;
+    const { now, times } = this.#options;
+    // It runs already: a restart, after which the wait counts anew, must not take it away.
+    if (known !== undefined) return { state: 'found', image: known, findings };
+    const usesFallback = image.whenMissing === 'use-fallback' && image.fallbackTag !== undefined;
+    const since = beginOfWait(await request.times(), times);
+    const waited = now() - since;
+    if (usesFallback && waited >= times.fallbackAfterMs) {
+      const candidate = { repository: image.repository, reference: image.fallbackTag ?? '', isDoubtful: false };
+      const found = await this.#try(request, candidate, findings);
+      signal.throwIfAborted();
+      if (found !== undefined)
+        return { state: 'found', image: { ...found, commit: source.commit, request: asked, fallback: true }, findings };
+    }
+    const of = image.fixed === undefined ? ` for commit ${source.commit.slice(0, 7)}` : '';
+    const because = findings.length === 0 ? 'nothing in eph.yaml says how it is found' : findings.join('; ');
+    if (image.whenMissing !== 'wait' && waited >= times.giveUpAfterMs) {
+      const after = printDuration(Math.round(times.giveUpAfterMs / 1000));
+      const message = `${component} has no image ${image.name}${of} after ${after}: ${because}. The build may have failed; the image is still looked for`;
+      return { state: 'missing', fault: failure('artifact.not_found', message), findings };
+    }
+    const ends = usesFallback && waited < times.fallbackAfterMs ? times.fallbackAfterMs : times.giveUpAfterMs;
+    const next = usesFallback && ends === times.fallbackAfterMs ? `; then ${image.fallbackTag} is used until it is there` : '';
+    const message = `${component} waits for image ${image.name}${of}: ${because}${next}`;
+    const fault = failure('artifact.missing', message);
+    return image.whenMissing === 'wait'
+      ? { state: 'missing', fault, findings }
+      : { state: 'missing', fault, findings, until: new Date(since + ends).toISOString() };
+  }
+}
+
+/**
+ * From when on an image is waited for. Where the wait would be over before it began, or begin in the future, it counts from when the
+ * commit was first seen: ephd may have been away, and clocks are wrong.
+ */
+const beginOfWait = ({ requestedAt, seenAt }: WantedTimes, { giveUpAfterMs }: ImageTimes): number =>
+  requestedAt <= seenAt && seenAt - requestedAt < giveUpAfterMs ? requestedAt : seenAt;
+
+type Pinned = Pick<PinnedImage, 'reference' | 'tag' | 'commit'>;
+
+/** Equal requests have equal answers, once there is one. */
+const identifyRequest = ({ image, command, source }: ImageRequest): string => {
+  if (image.fixed !== undefined) return digest(JSON.stringify(image));
+  const said = isFromFork(source) ? undefined : findInCommand(command, image)?.text;
+  return digest(JSON.stringify([image, said ?? null, source.commit]));
+};
+
+const about = ({ component, image }: ImageRequest, { code, message, retryAfterMs }: Failure): Failure =>
+  failure(code, `image ${image.name} of ${component}: ${message}`, retryAfterMs);

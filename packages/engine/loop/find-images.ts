@@ -1,0 +1,113 @@
+import {
+  type Check,
+  type ComponentName,
+  type EnvironmentId,
+  type Failure,
+  isFromFork,
+  type ObservedComponent,
+  type PinnedImage,
+  type Source,
+  type Trigger,
+  type UsableConfiguration,
+} from '@eph/contract';
+import type { Terms } from '../desired/decisions.ts';
+import { findRequestTime, requestingLabels } from '../desired/request-time.ts';
+import { type ImagesFact, type ResolvedImage, summarizeImages } from '../images/images-status.ts';
+import type { WantedTimes } from '../images/resolver.ts';
+import { findUnused } from '../images/stated-images.ts';
+import type { ComponentImages } from '../values/components.ts';
+import { type AskedImage, isAllowedRepository } from '../values/environment.ts';
+import { projectOf } from './context.ts';
+import type { Loop } from './loop.ts';
+
+export interface ImageSearch {
+  readonly environment: EnvironmentId;
+  readonly source: Source;
+  readonly terms: Terms | undefined;
+  readonly triggers: readonly Trigger[];
+  readonly asked: readonly AskedImage[];
+  readonly observed: readonly ObservedComponent[];
+  readonly configuration: UsableConfiguration;
+  /** Those that the environment waits for. */
+  readonly checks: () => Promise<readonly Check[]>;
+}
+
+export interface FoundImages {
+  readonly byComponent: ReadonlyMap<ComponentName, ComponentImages>;
+  readonly fact: ImagesFact | undefined;
+  /** Where nobody answered: nothing may change. */
+  readonly failures: readonly Failure[];
+  readonly remarks: readonly string[];
+  readonly lookAgainAt: number | undefined;
+}
+
+const nothing: FoundImages = { byComponent: new Map(), fact: undefined, failures: [], remarks: [], lookAgainAt: undefined };
+
+/** The images that the components of one environment name. What runs already costs no request. */
+export const findImages = async (loop: Loop, search: ImageSearch, signal: AbortSignal): Promise<FoundImages> => {
+  const { asked, source, terms, observed, configuration, checks, environment } = search;
+  const remarks = describeUnused(terms, asked, isFromFork(source));
+  if (asked.length === 0) return { ...nothing, remarks };
+  const times = once(() => readTimes(loop, search, signal));
+  const isAllowed = (repository: string): boolean => isAllowedRepository(configuration, repository);
+  const images = await Promise.all(
+    asked.map(async ({ component, image }): Promise<ResolvedImage> => {
+      const running = findRunning(observed, component, image.name);
+      const request = { source, component, image, running, times, command: terms?.command, checks, isAllowed };
+      return { component, name: image.name, answer: await loop.context.resolver.resolve(request, signal) };
+    }),
+  );
+  signal.throwIfAborted();
+  const looks = images.flatMap(({ answer }) => answer.lookAgainAt ?? []);
+  loop.imageWaits.note(environment, looks.length === 0 ? [] : asked.map(({ image }) => image.repository));
+  return {
+    byComponent: new Map(images.map(({ component, name, answer }) => [component, toComponentImages(name, answer)])),
+    fact: summarizeImages(images),
+    failures: images.flatMap(({ answer }) => (answer.state === 'unknown' ? [answer.fault] : [])),
+    remarks,
+    lookAgainAt: looks.length === 0 ? undefined : Math.min(...looks),
+  };
+};
+
+const toComponentImages = (name: string, answer: ResolvedImage['answer']): ComponentImages => {
+  if (answer.state === 'found') return { state: 'found', images: { [name]: answer.image } };
+  return { state: 'missing', fault: answer.fault, ...('until' in answer && { until: answer.until }) };
+};
+
+const findRunning = (observed: readonly ObservedComponent[], component: ComponentName, name: string): readonly PinnedImage[] =>
+  observed
+    .filter((one) => one.name === component)
+    .flatMap(({ current, next }) => [next, current])
+    .flatMap((version) => version?.images?.[name] ?? []);
+
+/** Read once for each commit whose images are looked for. */
+const readTimes = async (loop: Loop, search: ImageSearch, signal: AbortSignal): Promise<WantedTimes> => {
+  const { environment, source, terms, triggers } = search;
+  const known = loop.imageWaits.timesOf(environment, source.commit);
+  if (known !== undefined) return known;
+  const { forge } = projectOf(loop.context, source.project);
+  const committedAt = Date.parse(await forge.committedAt(source.commit, signal));
+  const labelledAt = async (ref: Source['ref'], label: string) => await forge.pulls?.labelledAt(ref, label, signal);
+  const requestedAt = await findRequestTime(source, requestingLabels(source, triggers), labelledAt);
+  const commandedAt = terms?.command && Date.parse(terms.command.at);
+  const dates = [committedAt, requestedAt, commandedAt].flatMap((time) =>
+    time !== undefined && Number.isFinite(time) ? [time] : [],
+  );
+  const times = { requestedAt: Math.max(...dates), committedAt, seenAt: loop.context.clock.now() };
+  // A plan for another commit must not change since when this one is waited for.
+  if (loop.records.get(environment)?.source?.commit === source.commit) loop.imageWaits.begin(environment, source.commit, times);
+  return times;
+};
+
+const describeUnused = (terms: Terms | undefined, asked: readonly AskedImage[], isFork: boolean): readonly string[] => {
+  if (terms?.command === undefined) return [];
+  const images = isFork ? [] : asked.map(({ image }) => image);
+  const why = isFork ? 'it says nothing about a fork' : 'no component runs an entry of environment.images that it means';
+  return findUnused(terms.command, images).map((text) => `--image=${text} was ignored: ${why}`);
+};
+
+/** Does the work when first asked, and never again. */
+export const once = <T>(work: () => Promise<T>): (() => Promise<T>) => {
+  let begun: Promise<T> | undefined;
+  return () => (begun ??= work());
+};

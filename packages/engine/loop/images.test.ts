@@ -1,0 +1,322 @@
+import { type CommitSha, EphError, type PinnedImages } from '@eph/contract';
+import { describe, expect, it } from 'vitest';
+import { ImageResolver } from '../images/image-resolver.ts';
+import { FakeRegistry } from '../images/registry.fake.ts';
+import { branch, EngineHarness } from './engine-harness.fake.ts';
+
+const minute = 60;
+const api = 'registry.example/acme/api';
+
+/** An engine with a real resolver over a registry in memory, and a second provider whose components run images alone. */
+class ImageHarness extends EngineHarness {
+  readonly requests: string[] = [];
+  registryFailure: EphError | undefined;
+  readonly registry = new FakeRegistry({
+    disturb: ({ asks, repository, reference = '' }) => {
+      this.requests.push(`${asks} ${repository} ${reference}`.trimEnd());
+      return this.registryFailure === undefined ? Promise.resolve() : Promise.reject(this.registryFailure);
+    },
+  });
+
+  constructor() {
+    super();
+    this.configured = [...this.configured, { name: 'toy', type: 'toy' }];
+    this.resolver = this.#createResolver();
+  }
+
+  /** A new process remembers nothing of what registries said. */
+  override async restart(): Promise<void> {
+    this.resolver = this.#createResolver();
+    await super.restart();
+  }
+
+  publish(commit: CommitSha, content = commit as string): void {
+    this.registry.publish(api, `build-${commit.slice(0, 7)}`, { labels: { content } });
+  }
+
+  /** Of the versions that have the traffic. */
+  images(): Record<string, string | undefined> {
+    const found: Record<string, string | undefined> = {};
+    for (const { environments } of this.infrastructures.values())
+      for (const { slots } of environments.values())
+        for (const [name, { current }] of slots) found[name] = tagOf(current?.component.images);
+    return found;
+  }
+
+  condition(): unknown {
+    const { status, reason } = this.only().status?.conditions.find(({ type }) => type === 'ImagesResolved') ?? {};
+    return `${status} ${reason}`;
+  }
+
+  #createResolver(): ImageResolver {
+    return new ImageResolver({
+      registry: this.registry,
+      readNote: ({ commit }, notes) => this.forge.readNote(commit, notes),
+      now: () => this.clock.now(),
+      times: { fallbackAfterMs: 600_000, giveUpAfterMs: 1_800_000, freshForMs: 30_000 },
+    });
+  }
+}
+
+const tagOf = (images: PinnedImages = {}): string | undefined => Object.values(images)[0]?.tag ?? undefined;
+
+const file = ({ entry = 'tag_template: "build-{commit_sha:0:7}"', extras = '', triggers = '' } = {}): string => `version: "1.0"
+name: shop
+${triggers}
+environment: { images: [{ name: api, repository: ${api}, ${entry} }] }
+process:
+  services:
+    web: { command: run web, entry: true }
+    api: { command: run api, image: api }
+${extras}
+`;
+
+const settle = 60;
+
+describe('a component whose image is missing', () => {
+  it('waits alone, says for what and until when, and goes on when it is there', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file());
+    harness.start();
+    await harness.live(settle);
+    expect(harness.running()).toEqual({ 'preview/a/web': commit });
+    expect(harness.condition()).toBe('False WaitingForImage');
+    expect(harness.only().actions).toEqual([
+      expect.objectContaining({
+        code: 'artifact.missing',
+        reason: expect.stringContaining(`there is no tag build-${commit.slice(0, 7)} in ${api}`),
+        until: expect.stringMatching(/Z$/),
+      }),
+    ]);
+    expect(harness.engine.explain(harness.only().id)?.join('\n')).toContain(`build-${commit.slice(0, 7)}`);
+    harness.publish(commit);
+    await harness.live(settle);
+    expect(harness.images()).toEqual({ web: undefined, api: `build-${commit.slice(0, 7)}` });
+    expect(harness.condition()).toBe('True Resolved');
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+
+  it('keeps its version until the image of the new commit is there', async () => {
+    const harness = new ImageHarness();
+    const first = harness.push('preview/a', file());
+    harness.publish(first);
+    harness.start();
+    await harness.live(settle);
+    const second = harness.push('preview/a', `${file()}# again`);
+    await harness.live(settle);
+    expect(harness.running()).toEqual({ 'preview/a/web': second, 'preview/a/api': first });
+    harness.publish(second);
+    await harness.live(settle);
+    expect(harness.running()).toEqual({ 'preview/a/web': second, 'preview/a/api': second });
+  });
+
+  it('fails after a while, and gets ready all the same when the image comes', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file());
+    harness.start();
+    await harness.live(31 * minute);
+    expect(harness.condition()).toBe('False ImageNotFound');
+    expect(harness.only().status).toMatchObject({ phase: 'Degraded', summary: expect.stringContaining('after 30m') });
+    harness.publish(commit);
+    await harness.live(settle);
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+
+  it('uses the fall-back after a while and is not ready with it, and takes the image when it comes', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish(api, 'latest', {});
+    const commit = harness.push('preview/a', file({ entry: 'tag_template: "build-{commit_sha:0:7}", fallback_tag: latest' }));
+    harness.start();
+    await harness.live(9 * minute);
+    expect(harness.images()).not.toHaveProperty('api');
+    await harness.live(2 * minute);
+    expect(harness.images()).toMatchObject({ api: 'latest' });
+    expect(harness.condition()).toBe('False UsingFallbackImage');
+    expect(harness.only().status).toMatchObject({ phase: 'Degraded', summary: expect.stringContaining('fall-back') });
+    await harness.restart();
+    await harness.live(settle);
+    expect(harness.images()).toMatchObject({ api: 'latest' });
+    harness.publish(commit);
+    await harness.live(2 * settle);
+    expect(harness.images()).toMatchObject({ api: `build-${commit.slice(0, 7)}` });
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+
+  it('does not get less time after a restart', async () => {
+    const harness = new ImageHarness();
+    harness.push('preview/a', file());
+    harness.start();
+    await harness.live(29 * minute);
+    await harness.restart();
+    await harness.live(settle);
+    expect(harness.condition()).toBe('False ImageNotFound');
+    await harness.restart();
+    await harness.live(settle);
+    expect(harness.condition()).toBe('False WaitingForImage');
+  });
+});
+
+describe('a registry that does not answer', () => {
+  it('changes nothing, is asked again, and stops nothing that runs', async () => {
+    const harness = new ImageHarness();
+    const first = harness.push('preview/a', file());
+    harness.publish(first);
+    harness.start();
+    await harness.live(settle);
+    harness.registryFailure = new EphError('registry.unreachable', 'no answer');
+    const second = harness.push('preview/a', `${file()}# again`);
+    await harness.live(settle);
+    expect(harness.running()).toEqual({ 'preview/a/web': first, 'preview/a/api': first });
+    expect(harness.condition()).toBe('Unknown RegistryUnreachable');
+    expect(harness.only().status?.phase).toBe('Degraded');
+    harness.publish(second);
+    harness.registryFailure = undefined;
+    await harness.live(5 * minute);
+    expect(harness.running()).toEqual({ 'preview/a/web': second, 'preview/a/api': second });
+  });
+
+  it('is not even asked about what runs, also after a restart', async () => {
+    const harness = new ImageHarness();
+    harness.publish(harness.push('preview/a', file()));
+    harness.start();
+    await harness.live(settle);
+    harness.requests.length = 0;
+    harness.registryFailure = new EphError('registry.unreachable', 'no answer');
+    await harness.live(10 * minute);
+    await harness.restart();
+    await harness.live(10 * minute);
+    expect(harness.requests).toEqual([]);
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+
+  it('and refuses stalls the environment, and is asked again later', async () => {
+    const harness = new ImageHarness();
+    harness.registryFailure = new EphError('registry.refused', 'denied');
+    const commit = harness.push('preview/a', file());
+    harness.start();
+    await harness.live(settle);
+    expect(harness.condition()).toBe('Unknown RegistryRefused');
+    expect(harness.only().status?.phase).toBe('Failed');
+    harness.registryFailure = undefined;
+    harness.publish(commit);
+    await harness.live(6 * minute);
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+});
+
+describe('a push', () => {
+  const extras = 'extras: { cache: { image: "redis:7" }, worker: { image: api } }';
+
+  it('restarts nothing that it does not change', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish('docker.io/library/redis', '7', {});
+    const first = harness.push('preview/a', file({ extras }));
+    harness.publish(first, 'equal');
+    harness.start();
+    await harness.live(settle);
+    const second = harness.push('preview/a', `${file({ extras })}# again`);
+    harness.publish(second, 'equal');
+    await harness.live(2 * settle);
+    expect(harness.running()).toEqual({
+      'preview/a/web': second,
+      'preview/a/api': second,
+      'preview/a/cache on toy': first,
+      'preview/a/worker on toy': first,
+    });
+    expect(harness.only().status?.phase).toBe('Ready');
+    expect(harness.views.at(-1)?.components.map(({ commit }) => commit)).toEqual([second, second, second, second]);
+  });
+
+  it('waits for checks only where it changes something', async () => {
+    const harness = new ImageHarness();
+    const triggers = 'triggers: [{ type: pr_label, labels: [preview], wait_for_checks: [build] }]';
+    const spec = `version: "1.0"
+name: shop
+${triggers}
+environment: { images: [{ name: api, repository: ${api} }] }
+process: { services: { web: { command: run web } } }
+extras: { worker: { image: api } }
+`;
+    const { pullRequests } = harness.repository;
+    harness.repository.push(branch('main'), { 'eph.yaml': spec });
+    const commit = harness.repository.push(branch('work'), { 'eph.yaml': spec, 'work.txt': '1' });
+    pullRequests.open({ head: 'work', labels: ['preview'] });
+    harness.start();
+    await harness.live(settle);
+    expect(harness.only().actions).toEqual([
+      { type: 'wait', code: 'source.checks', reason: 'check build has not succeeded yet' },
+    ]);
+    harness.registry.publish(api, 'from-ci', {});
+    pullRequests.setCheck(commit, { name: 'build', state: 'success', text: `eph-images: api=${api}:from-ci` });
+    await harness.live(2 * settle);
+    expect(harness.images()).toEqual({ web: undefined, worker: 'from-ci' });
+    pullRequests.setCheck(commit, { name: 'build', state: 'failure', text: '' });
+    await harness.restart();
+    await harness.live(settle);
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+});
+
+it('a comment chooses the image, and the next one another', async () => {
+  const harness = new ImageHarness();
+  const spec = file({ triggers: 'triggers: [{ type: pr_comment, patterns: ["/deploy"] }]' });
+  harness.repository.push(branch('main'), { 'eph.yaml': spec });
+  const commit = harness.repository.push(branch('work'), { 'eph.yaml': spec, 'work.txt': '1' });
+  const { pullRequests } = harness.repository;
+  const ref = pullRequests.open({ head: 'work' });
+  for (const tag of ['one', 'two', `build-${commit.slice(0, 7)}`]) harness.registry.publish(api, tag, { labels: { tag } });
+  harness.start();
+  for (const [text, tag] of [
+    ['/deploy --image=api=registry.example/acme/api:one', 'one'],
+    [`/deploy --image=${api}:two`, 'two'],
+    ['/deploy', `build-${commit.slice(0, 7)}`],
+  ] as const) {
+    pullRequests.comment(ref, 'alice', text);
+    await harness.live(2 * settle);
+    expect(harness.images()).toMatchObject({ api: tag });
+  }
+});
+
+it('a note on the commit chooses the image', async () => {
+  const harness = new ImageHarness();
+  const commit = harness.push('preview/a', file({ entry: 'tag_source: git_note' }));
+  harness.registry.publish(api, 'noted', {});
+  harness.start();
+  await harness.live(settle);
+  expect(harness.condition()).toBe('False WaitingForImage');
+  harness.repository.notes.set('eph-images', new Map([[commit, `eph-image: ${api}:noted\n`]]));
+  await harness.live(settle);
+  expect(harness.images()).toMatchObject({ api: 'noted' });
+});
+
+it('a tag that moves updates what runs only where the file follows it', async () => {
+  const harness = new ImageHarness();
+  const moving = 'registry.example/acme/moving';
+  const extras = 'extras: { stays: { image: "registry.example/acme/moving:v1" } }';
+  harness.registry.publish(moving, 'v1', { labels: { build: '1' } });
+  harness.registry.publish(api, 'v1', { labels: { build: '1' } });
+  harness.push('preview/a', file({ entry: 'tag: v1, follow_tag: true', extras }));
+  harness.start();
+  await harness.live(settle);
+  const before = harness.providers.values().map(({ calls }) => calls.ensure);
+  expect([...before]).toEqual([2, 1]);
+  harness.registry.publish(moving, 'v1', { labels: { build: '2' } });
+  const moved = harness.registry.publish(api, 'v1', { labels: { build: '2' } });
+  await harness.live(2 * settle);
+  const [environment] = [...harness.infrastructure.environments.values()];
+  const current = [...(environment?.slots.entries() ?? [])].find(([name]) => name === 'api')?.[1].current;
+  expect(Object.values(current?.component.images ?? {})[0]?.reference).toBe(`${api}@${moved}`);
+  expect(harness.providers.values().toArray().at(-1)?.calls.ensure).toBe(1);
+});
+
+it('a registry that announces a push is asked at once', async () => {
+  const harness = new ImageHarness();
+  const commit = harness.push('preview/a', file());
+  harness.start();
+  await harness.live(settle);
+  harness.publish(commit);
+  (harness.resolver as ImageResolver).forget(api);
+  harness.engine.announceImages(api);
+  await harness.engine.idle();
+  expect(harness.provider.calls.ensure).toBe(2);
+});
