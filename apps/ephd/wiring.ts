@@ -337,6 +337,13 @@ export const startEphd = async (config: Config, environment: Environment, log: L
         projects.all.values().find((one) => one.forge?.name === forge && one.location.toLowerCase() === name.toLowerCase())?.id,
       // A forge gives up on an address that refuses too often, so one that stands by says nothing.
       wake: (id) => engine?.announce(id),
+      registries: [...config.registries].flatMap(([host, { webhookSecret }]) =>
+        webhookSecret === undefined ? [] : [{ host, secret: webhookSecret.value }],
+      ),
+      wakeWaiting(repository) {
+        resolver.forget(repository);
+        engine?.announceImages(repository);
+      },
       wakeOrganisations: () => organisations.wake(),
       now: Date.now,
       log,

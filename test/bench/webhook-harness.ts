@@ -95,6 +95,8 @@ export const createWebhookHarness = async (projects: number, each: number, secre
     forgeOf: () => ({ type: 'github', secret }),
     projectOf: (_, name) => ids.find((id) => name === fullNameOf(id)),
     wake: (id) => engine.wakeProject(id),
+    registries: [],
+    wakeWaiting: () => {},
     wakeOrganisations: () => {},
     now: Date.now,
     log: silentLog,

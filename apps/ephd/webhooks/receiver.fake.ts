@@ -12,6 +12,8 @@ export const secrets = {
   github: 'github secret',
   gitlab: 'gitlab sécret',
   enterprise: 'enterprise secret',
+  registry: 'registry secret',
+  packages: 'packages secret',
 };
 
 const typeOf = (name: string): ForgeTypeName => (name === 'gitea' || name === 'gitlab' ? name : 'github');
@@ -48,6 +50,7 @@ export class Receiver implements AsyncDisposable {
   now = 0;
   readonly woken: ProjectId[] = [];
   lists = 0;
+  readonly pushed: string[] = [];
   readonly logged: { readonly fields: object; readonly message: string }[] = [];
   url = '';
   #server: ReturnType<typeof serve> | undefined;
@@ -58,6 +61,11 @@ export class Receiver implements AsyncDisposable {
       forgeOf: (name) => (Object.hasOwn(known, name) ? { type: typeOf(name), secret: known[name] } : undefined),
       projectOf: (forge, name) => (name.toLowerCase() === 'acme/shop' ? projectsAt[forge] : undefined),
       wake: (project) => this.woken.push(project),
+      registries: [
+        { host: 'registry.example', secret: secrets.registry },
+        { host: 'ghcr.io', secret: secrets.packages },
+      ],
+      wakeWaiting: (repository) => void this.pushed.push(repository),
       wakeOrganisations: () => void (this.lists += 1),
       now: () => this.now,
       log: { debug: note, info: note, warn: note },

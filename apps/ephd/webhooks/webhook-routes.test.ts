@@ -123,6 +123,8 @@ describe('payloads that GitHub once sent', () => {
         return shop;
       },
       wake: (project) => receiver.woken.push(project),
+      registries: [],
+      wakeWaiting: () => {},
       wakeOrganisations: () => {},
       now: () => 0,
       log: { debug: () => {}, info: () => {}, warn: () => {} },

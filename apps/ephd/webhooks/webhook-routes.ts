@@ -5,6 +5,7 @@ import { type ForgeTypeName, forgeTypes } from '../forge-types.ts';
 import { BodyReader, type IncomingBody } from './body-reader.ts';
 import type { Dialect } from './dialect.ts';
 import { Refusal } from './refusal.ts';
+import { findSender, type NotifyingRegistry, readPushes, registrySignature } from './registry-pushes.ts';
 import { SeenBodies } from './seen-bodies.ts';
 
 export interface WebhookRoutesOptions {
@@ -13,6 +14,10 @@ export interface WebhookRoutesOptions {
   readonly projectOf: (forge: string, fullName: string) => ProjectId | undefined;
   /** Does nothing while another ephd leads; refusing instead would make forges disable the webhook. */
   readonly wake: (project: ProjectId) => void;
+  /** Registries that may say that something was pushed. */
+  readonly registries: readonly NotifyingRegistry[];
+  /** Images of this repository may have changed. */
+  readonly wakeWaiting: (repository: string) => void;
   /** Organisations may have other repositories. */
   readonly wakeOrganisations: () => void;
   readonly now: () => number;
@@ -28,8 +33,8 @@ export interface WebhookForge {
 const limits = { bytes: 5 * 1024 * 1024, bytesAtOnce: 64 * 1024 * 1024, timeMs: 10_000 };
 
 /**
- * `POST /webhooks/<name of a forge>`: wakes the loop, which reads the forge itself. Only the name of the repository is taken from
- * the body. It has its own error handling, because it has a port of its own: the API is for this machine only.
+ * `POST /webhooks/<name of a forge>` and `POST /webhooks/registry`: wake the loop, which reads the forge or the registry itself. Only
+ * the name of the repository is taken from the body. It has its own error handling, because it has a port of its own: the API is for this machine only.
  */
 export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
   const { forgeOf, now, log } = options;
@@ -62,7 +67,32 @@ export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
     });
   };
 
+  const receivePushes = async (c: Context): Promise<DeliveredPushes> => {
+    const { registries } = options;
+    if (registries.length === 0) throw notFound(c.req.path);
+    const findHosts = findSender(registries, {
+      authorization: c.req.header('authorization'),
+      signature: c.req.header(registrySignature),
+    });
+    const refusal = new Refusal(401, `neither Authorization nor ${registrySignature} matches the webhook_secret of a registry`);
+    if (findHosts === undefined) throw refusal;
+    return await bodies.withBody(readableBody(c), (body) => {
+      const hosts = findHosts(body);
+      if (hosts.length === 0) throw refusal;
+      const payload = parseJson(body);
+      const pushed = hosts.flatMap((host) => {
+        const repositories = readPushes(payload, host);
+        if (repositories === undefined) throw new Refusal(400, 'the body is not a notification of a registry');
+        return repositories;
+      });
+      if (!seen.add('registry', body)) return { pushed: [], because: 'already delivered' };
+      for (const repository of pushed) options.wakeWaiting(repository);
+      return { pushed };
+    });
+  };
+
   const routes = new Hono();
+  routes.post('/webhooks/registry', async (c) => c.json(await receivePushes(c), 202));
   routes.post('/webhooks/:forge', async (c) => c.json(await deliver(c, c.req.param('forge')), 202));
   routes.notFound((c) => answerError(c, notFound(c.req.path)));
   routes.onError((error, c) => {
@@ -84,6 +114,11 @@ const readableBody = (c: Context): IncomingBody => {
     incoming?.iterator({ destroyOnReturn: false }) ?? (c.req.raw.body ?? new Blob([]).stream()).values({ preventCancel: true });
   return { announcedLength: c.req.header('content-length'), chunks };
 };
+
+interface DeliveredPushes {
+  readonly pushed: readonly string[];
+  readonly because?: string;
+}
 
 interface Delivered {
   readonly woken: readonly ProjectId[];
