@@ -1,4 +1,5 @@
 import { bubblewrap } from './bubblewrap.ts';
+import { busybox } from './busybox.ts';
 import { chromium } from './chromium.ts';
 import { fish } from './fish.ts';
 import { gitea } from './gitea.ts';
@@ -33,4 +34,5 @@ export const allParts: readonly Program[] = [
   fish,
   registry,
   skopeo,
+  busybox,
 ];
