@@ -1,11 +1,13 @@
 import { type EnvironmentView, environmentDetailSchema } from '@eph/contract';
 import { expect, it } from 'vitest';
 import { describeWith } from '../parts/describe-with.ts';
+import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import { registry, registryUser } from '../parts/registry.ts';
 import { skopeo } from '../parts/skopeo.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { ImageRegistry, startWithRegistry } from './image-registry.ts';
+import { textsOf } from './labelled-app.ts';
 import { reservePort } from './reserved-ports.ts';
 import { runEph } from './run-eph.ts';
 import { run, spec } from './sample-app.ts';
@@ -264,5 +266,46 @@ describeImages('images in a real registry', () => {
     });
     expect([answer.status, await answer.json()]).toEqual([202, { pushed: [images.repository('acme/shop')] }]);
     await harness.untilReady('preview/a', commit, 60);
+  });
+
+  it('are named by a check that the trigger waits for, and by a comment', { timeout: 180_000 }, async () => {
+    await using images = await ImageRegistry.start();
+    await using github = await GithubEmulator.start();
+    await using harness = await EphdHarness.create();
+    github.createUser('alice');
+    const source = github.createRepository('alice/shop', { files: { 'README.md': 'a shop' }, by: 'alice' });
+    const triggers = [
+      { type: 'pr_label', labels: ['preview'], wait_for_checks: ['build'] },
+      { type: 'pr_comment', patterns: ['/deploy'] },
+    ];
+    await startWithRegistry(harness, images, {
+      settings: {
+        forges: { work: { type: 'github', url: github.url, token: { from: 'TOKEN' } } },
+        projects: [{ name: 'shop', trusted: true, forge: 'work', location: 'alice/shop' }],
+      },
+      env: { TOKEN: github.createToken({ by: 'alice' }) },
+    });
+    const wake = () => harness.api('/hooks/git', { method: 'POST' });
+    const entry = { repository: images.repository('acme/shop'), fallback_behavior: 'wait' };
+    const commit = source.push('work', textsOf(appWith(entry, {}, { triggers })), { by: 'alice' });
+    const pull = source.openPullRequest({ head: 'work', base: 'main', title: 'Work', by: 'alice' });
+    const checked = await images.publish('acme/shop', 'checked');
+    pull.label('preview', { by: 'alice' });
+    await wake();
+    const ref = String(pull.number);
+    await harness.until(ref, 'waits for its check', ({ summary }) => summary.includes('check build has not succeeded yet'));
+    source.setStatus(commit, 'success', {
+      context: 'build',
+      description: `eph-image: ${images.repository('acme/shop')}:checked`,
+    });
+    await wake();
+    const { name } = await harness.untilReady(ref, commit, 60);
+    expect((await harness.visit(name)).body).toBe(checked);
+
+    const chosen = await images.publish('acme/other', 'chosen');
+    pull.unlabel('preview', { by: 'alice' });
+    pull.comment(`/deploy --image=app=${images.repository('acme/other')}:chosen`, { by: 'alice' });
+    await wake();
+    await eventually('the image of the comment runs', async () => (await harness.visit(name)).body === chosen, 60);
   });
 });
