@@ -320,16 +320,31 @@ describe('requests', () => {
     expect(fixture.requests).toHaveLength(2);
   });
 
-  it('list the tags of a repository once for many patterns', async () => {
+  it('list the tags of a repository together for many patterns', async () => {
     const fixture = new Fixture();
     fixture.publish('other');
-    const all = () => Promise.all(Array.from({ length: 50 }, (_, index) => fixture.resolve(pattern(`pr-${index}-*`))));
-    await all();
-    const first = fixture.requests.length;
+    const all = (from: number) =>
+      Promise.all(Array.from({ length: 50 }, (_, index) => fixture.resolve(pattern(`pr-${from + index}-*`))));
+    const countDuring = async (act: () => Promise<unknown>): Promise<number> => {
+      const before = fixture.requests.length;
+      await act();
+      return fixture.requests.length - before;
+    };
+    expect(await countDuring(() => all(0))).toBeLessThanOrEqual(2);
+    expect(await countDuring(() => all(0))).toBe(0);
+    expect(await countDuring(() => all(50))).toBeLessThanOrEqual(2);
     fixture.wait(minute);
-    await all();
-    await all();
-    expect(fixture.requests.length - first).toBe(1);
+    expect(await countDuring(() => Promise.all([all(0), all(50)]))).toBeLessThanOrEqual(2);
+  });
+
+  it('list tags again after a failure', async () => {
+    const fixture = new Fixture();
+    const right = fixture.publish(`pr-${short}`);
+    fixture.failure = new EphError('registry.unreachable', 'no answer');
+    const failed = await Promise.all([fixture.resolve(pattern('pr-*')), fixture.resolve(pattern('p*'))]);
+    expect(failed).toMatchObject([{ state: 'unknown' }, { state: 'unknown' }]);
+    fixture.failure = undefined;
+    expect((await fixture.find(pattern('pr-*'))).reference).toBe(right);
   });
 
   it('are made again at once when a registry says that something was pushed', async () => {

@@ -9,7 +9,7 @@ interface Kept<T> {
 
 /** The tags of one repository that match any of the patterns asked for lately. */
 interface Listing extends Kept<TagsAnswer> {
-  readonly patterns: ReadonlyMap<string, PatternUse>;
+  readonly patterns: Map<string, PatternUse>;
 }
 
 interface PatternUse {
@@ -31,6 +31,7 @@ export class RegistryAnswers {
   readonly #found = new Map<string, Kept<FindAnswer>>();
   readonly #details = new Map<string, Kept<InspectAnswer>>();
   readonly #listings = new Map<string, Listing>();
+  readonly #nextListings = new Map<string, Pick<Listing, 'patterns' | 'answer'>>();
   readonly #closing = new AbortController();
   #sweptAt = Number.NEGATIVE_INFINITY;
 
@@ -55,26 +56,43 @@ export class RegistryAnswers {
     return this.#keep(this.#details, key, () => this.#registry.inspect(image, platform, this.#closing.signal));
   }
 
-  /** The tags that match a pattern. A pattern that is new to the repository is a reason to list it again. */
+  /**
+   * The tags that match a pattern. A pattern that is new to the repository is a reason to list it again, after the listing that is
+   * under way: what is asked for meanwhile is listed together.
+   */
   async tags(repository: Repository, pattern: string, matches: PatternUse['matches']): Promise<TagsAnswer> {
     const key = keyOf({ ...repository, reference: '' });
-    const before = this.#listings.get(key);
-    const now = this.#now();
-    const isKnown = before?.patterns.has(pattern) === true && this.#isFresh(before);
-    const used = [...(before?.patterns ?? [])].filter(([, { askedAt }]) => now - askedAt <= 2 * this.#freshForMs);
-    const patterns = new Map([...used, [pattern, { matches, askedAt: now }] as const]);
-    const listing = isKnown ? { ...before, patterns } : { at: now, patterns, answer: this.#list(repository, patterns) };
-    this.#listings.set(key, listing);
-    listing.answer.catch(() => {
-      if (this.#listings.get(key)?.answer === listing.answer) this.#listings.delete(key);
-    });
+    const last = this.#listings.get(key);
+    const isKnown = last?.patterns.has(pattern) === true && this.#isFresh(last);
+    const listing = isKnown ? last : (this.#nextListings.get(key) ?? this.#planListing(key, repository, last));
+    listing.patterns.set(pattern, { matches, askedAt: this.#now() });
     const answer = await listing.answer;
     return answer.state === 'missing' ? answer : { ...answer, tags: answer.tags.filter(matches) };
   }
 
-  #list(repository: Repository, patterns: Listing['patterns']): Promise<TagsAnswer> {
-    const all = [...patterns.values()];
-    return this.#registry.tags(repository, (tag) => all.some(({ matches }) => matches(tag)), this.#closing.signal);
+  #planListing(key: string, repository: Repository, last: Listing | undefined): Pick<Listing, 'patterns' | 'answer'> {
+    const patterns: Listing['patterns'] = new Map();
+    const list = async (): Promise<TagsAnswer> => {
+      // Whoever waits for the last one is told why it failed.
+      await last?.answer.catch(() => undefined);
+      const now = this.#now();
+      for (const [pattern, use] of last?.patterns ?? [])
+        if (!patterns.has(pattern) && now - use.askedAt <= 2 * this.#freshForMs) patterns.set(pattern, use);
+      const all = [...patterns.values()];
+      const matchesAny = (tag: string): boolean => all.some(({ matches }) => matches(tag));
+      const listing = { at: now, patterns, answer: this.#registry.tags(repository, matchesAny, this.#closing.signal) };
+      this.#nextListings.delete(key);
+      this.#listings.set(key, listing);
+      try {
+        return await listing.answer;
+      } catch (error) {
+        if (this.#listings.get(key) === listing) this.#listings.delete(key);
+        throw error;
+      }
+    };
+    const planned = { patterns, answer: list() };
+    this.#nextListings.set(key, planned);
+    return planned;
   }
 
   /** What was read of a repository may not be so any more. */
