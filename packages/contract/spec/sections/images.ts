@@ -14,7 +14,7 @@ const image = z
     repository: template('environment.images.repository', 500)
       .regex(imageName, 'must be an image without its tag, such as ghcr.io/org/api')
       .describe('Where the image lies, without a tag.'),
-    tag: tag.optional().describe('A fixed tag. It excludes every way of looking for one.'),
+    tag: tag.optional().describe('A fixed tag. It excludes every way of looking for one, and a fall-back.'),
     tag_source: z
       .literal('git_note')
       .optional()
@@ -55,6 +55,7 @@ const image = z
   .refine(...notBoth('tag', 'tag_source'))
   .refine(...notBoth('tag', 'tag_template'))
   .refine(...notBoth('tag', 'tag_pattern'))
+  .refine(...notBoth('tag', 'fallback_tag'))
   .refine(...onlyWith('git_note_ref', 'tag_source', 'git_note', 'none'))
   .refine(...requiredWith('fallback_tag', 'fallback_behavior', 'use-fallback'));
 
