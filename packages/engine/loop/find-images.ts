@@ -45,11 +45,13 @@ const nothing: FoundImages = { byComponent: new Map(), fact: undefined, failures
 
 /** The images that the components of one environment name. What runs already costs no request. */
 export const findImages = async (loop: Loop, search: ImageSearch, signal: AbortSignal): Promise<FoundImages> => {
-  const { asked, source, terms, observed, configuration, checks, environment } = search;
-  const remarks = describeUnused(terms, asked, isFromFork(source));
+  const { source, terms, observed, configuration, checks, environment } = search;
+  const remarks = describeUnused(terms, search.asked, isFromFork(source));
+  const isAllowed = (repository: string): boolean => isAllowedRepository(configuration, repository);
+  // The others are a fault, and their registries are not asked: that would show them credentials.
+  const asked = search.asked.filter(({ image }) => isAllowed(image.repository));
   if (asked.length === 0) return { ...nothing, remarks };
   const times = once(() => readTimes(loop, search, signal));
-  const isAllowed = (repository: string): boolean => isAllowedRepository(configuration, repository);
   const images = await Promise.all(
     asked.map(async ({ component, image }): Promise<ResolvedImage> => {
       const running = findRunning(observed, component, image.name);

@@ -204,6 +204,26 @@ describe('a registry that does not answer', () => {
   });
 });
 
+describe('a registry that policy does not allow', () => {
+  it.each([
+    ['an entry', { entry: 'tag_template: "build-{commit_sha:0:7}"' }],
+    ['a fixed tag', { entry: 'tag: v1' }],
+    ['a scan', { entry: 'tag_pattern: "build-*"' }],
+    ['a fall-back', { entry: 'tag_template: never, fallback_tag: v1' }],
+    ['a reference', { entry: 'tag: v1', extras: 'extras: { cache: { image: "evil.example/cache:1" } }' }],
+  ])('is not asked for %s', async (_, parts) => {
+    const harness = new ImageHarness();
+    const limits = { registries: ['ghcr.io/acme'] };
+    harness.policy = { limits, setBy: 'ephd.yaml', commit: null, placeOf: () => undefined };
+    harness.publish(harness.push('preview/a', file(parts)));
+    harness.registry.publish(api, 'v1', {});
+    harness.start();
+    await harness.live(11 * minute);
+    expect(harness.only().status?.summary).toContain('the limit registries is');
+    expect(harness.requests).toEqual([]);
+  });
+});
+
 describe('a push', () => {
   const extras = 'extras: { cache: { image: "redis:7" }, worker: { image: api } }';
 
