@@ -5,8 +5,8 @@ import { createImageRequest, firstCommit, secondCommit } from './image-request.f
 const now = Date.parse('2026-03-01T12:00:00Z');
 const committedAt = now - 3_600_000;
 const day = 86_400;
-const candidate = { repository: 'registry.example/acme/api', reference: 'pr-7', isDoubtful: false };
-const doubtful = { ...candidate, isDoubtful: true };
+const candidate = { repository: 'registry.example/acme/api', reference: 'pr-7', kind: 'named' } as const;
+const doubtful = { ...candidate, kind: 'doubtful' } as const;
 
 const details = (changes: Partial<ImageDetails> = {}): ImageDetails => ({
   state: 'found',

@@ -6,15 +6,15 @@ import type { ImageRequest } from './resolver.ts';
 export type ImageDetails = InspectAnswer & { readonly state: 'found' };
 
 /** Whether an image has to be read before it can be chosen. */
-export const needsDetails = ({ image }: ImageRequest, { isDoubtful }: Candidate): boolean =>
-  isDoubtful || image.maxAgeSeconds !== undefined || image.platform !== undefined || hasLabels(image);
+export const needsDetails = ({ image }: ImageRequest, { kind }: Candidate): boolean =>
+  kind === 'doubtful' || image.maxAgeSeconds !== undefined || image.platform !== undefined || hasLabels(image);
 
 const hasLabels = ({ requiredLabels }: WantedImage): boolean => Object.keys(requiredLabels).length > 0;
 
 /** Why an image must not be chosen, as a clause about it; undefined when it may be. */
 export const findObjection = (
   { image, source }: ImageRequest,
-  { isDoubtful }: Candidate,
+  { kind }: Candidate,
   details: ImageDetails,
   { now, committedAt }: { readonly now: number; readonly committedAt: number },
 ): string | undefined => {
@@ -28,7 +28,7 @@ export const findObjection = (
     if (madeAt === undefined) return 'does not say when it was made, and max_age asks for that';
     if (now - madeAt > maxAgeSeconds * 1000) return `is older than ${printDuration(maxAgeSeconds)}`;
   }
-  if (!isDoubtful) return undefined;
+  if (kind !== 'doubtful') return undefined;
   const commit = commitLabels
     .map((key) => (Object.hasOwn(labels, key) ? labels[key] : undefined))
     .find((one) => one !== undefined);

@@ -17,10 +17,15 @@ class Fixture {
   readonly requests: RegistryRequest[] = [];
   readonly notes = new Map<string, string>();
   failure: EphError | undefined;
+  /** Tags and repositories that are refused. */
+  readonly refused = new Set<string>();
   readonly registry = new FakeRegistry({
     disturb: (request) => {
       this.requests.push(request);
-      return this.failure === undefined ? Promise.resolve() : Promise.reject(this.failure);
+      const { repository: asked, reference = '' } = request;
+      const isRefused = this.refused.has(reference) || this.refused.has(asked);
+      const failure = isRefused ? new EphError('registry.refused', `${asked} is not shown.`) : this.failure;
+      return failure === undefined ? Promise.resolve() : Promise.reject(failure);
     },
   });
   readonly resolver = new ImageResolver({
@@ -142,6 +147,24 @@ describe('ways of looking', () => {
     expect(fixture.requests).toEqual([]);
   });
 
+  it.each([
+    ['a note', { notes: 'eph-images' }],
+    ['a comment', {}],
+  ])('pass over what is refused where %s names it, and say so', async (_, image) => {
+    const fixture = new Fixture();
+    const stated = 'ghcr.io/other/secret';
+    fixture.refused.add(stated);
+    fixture.notes.set('eph-images', `eph-image: ${stated}:1`);
+    const text = `/deploy --image=${stated}:1`;
+    const command = { id: '1', text, author: 'alice', mayWrite: true, at: '', commit: firstCommit };
+    const resolve = () => fixture.resolve({ ...image, ...tag(`t-${short}`) }, 'notes' in image ? {} : { command });
+    const because = `${stated}:1 cannot be used: ${stated} is not shown`;
+    expect(await resolve()).toMatchObject({ state: 'missing', findings: [because, expect.stringContaining('no tag t-')] });
+    const reference = fixture.publish(`t-${short}`);
+    fixture.wait(minute);
+    expect(await resolve()).toMatchObject({ state: 'found', image: { reference }, findings: [because] });
+  });
+
   it('are all excluded by a fixed tag, which is the same for every commit', async () => {
     const fixture = new Fixture();
     const published = fixture.publish('v2');
@@ -180,6 +203,29 @@ describe('a scan', () => {
       state: 'missing',
       findings: [`${repository}:pr-7-a is older than the commit`],
     });
+  });
+
+  it('passes over what is no image, and says so', async () => {
+    const fixture = new Fixture();
+    const right = fixture.publish('pr-7-b', {}, new Date(begin - 2 * minute));
+    fixture.publish('pr-7-chart');
+    fixture.publish('pr-7-cache');
+    fixture.refused.add('pr-7-chart').add('pr-7-cache');
+    const found = await fixture.resolve(pattern('pr-7-*'));
+    expect(found).toMatchObject({ state: 'found', image: { reference: right } });
+    expect(found.findings).toEqual([`pr-7-chart, and 1 more cannot be used: ${repository} is not shown`]);
+    expect(await fixture.resolve(pattern('pr-7-c*'))).toMatchObject({ state: 'missing', findings: found.findings });
+  });
+
+  it('knows nothing where a tag is not answered', async () => {
+    const fixture = new Fixture();
+    fixture.publish('pr-7-a');
+    await fixture.resolve(pattern('pr-7-*'));
+    fixture.publish('pr-7-b');
+    fixture.wait(minute);
+    await fixture.resolve(pattern('pr-8-*'));
+    fixture.failure = new EphError('registry.unreachable', 'no answer');
+    expect(await fixture.resolve(pattern('pr-7-*'))).toMatchObject({ fault: { code: 'registry.unreachable' } });
   });
 
   it('counts only tags that name the commit where more than 100 match', async () => {

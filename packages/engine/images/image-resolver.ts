@@ -12,7 +12,7 @@ import {
 import { type Candidate, describeCandidate, isDigest } from './candidate.ts';
 import { findObjection, needsDetails } from './constraints.ts';
 import type { Registry } from './registry.ts';
-import { RegistryAnswers } from './registry-answers.ts';
+import { isRefusal, RegistryAnswers } from './registry-answers.ts';
 import type { ImageAnswer, ImageRequest, Resolver, WantedTimes } from './resolver.ts';
 import { findInCommand } from './stated-images.ts';
 import { findByCheck } from './strategies/check-text.ts';
@@ -95,7 +95,7 @@ export class ImageResolver implements Resolver, Disposable {
     if (image.fixed !== undefined) {
       const found = await this.#try(
         request,
-        { repository: image.repository, reference: image.fixed, isDoubtful: false },
+        { repository: image.repository, reference: image.fixed, kind: 'named' },
         findings,
       );
       return found && { ...found, commit: null };
@@ -110,34 +110,37 @@ export class ImageResolver implements Resolver, Disposable {
       const proposal = await strategy(request, surroundings, signal);
       signal.throwIfAborted();
       if (proposal === undefined) continue;
-      if ('none' in proposal) findings.push(proposal.none);
-      else
-        for (const candidate of proposal.candidates) {
-          const found = await this.#try(request, candidate, findings);
-          signal.throwIfAborted();
-          if (found !== undefined) return { ...found, commit: source.commit };
-        }
+      const [finding, candidates] = 'none' in proposal ? [proposal.none, []] : [proposal.passedOver, proposal.candidates];
+      if (finding !== undefined) findings.push(finding);
+      for (const candidate of candidates) {
+        const found = await this.#try(request, candidate, findings);
+        signal.throwIfAborted();
+        if (found !== undefined) return { ...found, commit: source.commit };
+      }
     }
     return undefined;
   }
 
-  async #try(
-    request: ImageRequest,
-    candidate: Candidate,
-    findings: string[],
-  ): Promise<Pick<PinnedImage, 'reference' | 'tag'> | undefined> {
+  async #try(request: ImageRequest, candidate: Candidate, findings: string[]): Promise<Found | undefined> {
+    try {
+      const found = await this.#check(request, candidate);
+      if (typeof found !== 'string') return found;
+      findings.push(found);
+    } catch (error) {
+      // Whoever states an image may name what nobody can read. No other component should stop for that.
+      if (candidate.kind !== 'stated' || !isRefusal(error)) throw error;
+      findings.push(`${describeCandidate(candidate)} cannot be used: ${error.message.replace(/\.$/, '')}`);
+    }
+    return undefined;
+  }
+
+  /** Why it cannot be used, as a clause, where it cannot. */
+  async #check(request: ImageRequest, candidate: Candidate): Promise<Found | string> {
     const { repository, reference } = candidate;
-    const { project } = request.source;
-    const found = await this.#registry.find({ project, repository, reference });
-    if (found.state === 'missing') {
-      findings.push(found.because);
-      return undefined;
-    }
+    const found = await this.#registry.find({ project: request.source.project, repository, reference });
+    if (found.state === 'missing') return found.because;
     const objection = await this.#findObjection(request, candidate, found.digest);
-    if (objection !== undefined) {
-      findings.push(`${describeCandidate(candidate)} ${objection}`);
-      return undefined;
-    }
+    if (objection !== undefined) return `${describeCandidate(candidate)} ${objection}`;
     return { reference: `${repository}@${found.digest}`, tag: isDigest(reference) ? null : reference };
   }
 
@@ -146,7 +149,7 @@ export class ImageResolver implements Resolver, Disposable {
     const location = { project: request.source.project, repository: candidate.repository, reference: imageDigest };
     const details = await this.#registry.inspect(location, request.image.platform);
     if (details.state === 'missing') return details.because;
-    const { committedAt } = candidate.isDoubtful ? await request.times() : { committedAt: 0 };
+    const { committedAt } = candidate.kind === 'doubtful' ? await request.times() : { committedAt: 0 };
     return findObjection(request, candidate, details, { now: this.#options.now(), committedAt });
   }
 
@@ -166,7 +169,7 @@ export class ImageResolver implements Resolver, Disposable {
     const since = beginOfWait(await request.times(), times);
     const waited = now() - since;
     if (usesFallback && waited >= times.fallbackAfterMs) {
-      const candidate = { repository: image.repository, reference: image.fallbackTag ?? '', isDoubtful: false };
+      const candidate = { repository: image.repository, reference: image.fallbackTag ?? '', kind: 'named' } as const;
       const found = await this.#try(request, candidate, findings);
       signal.throwIfAborted();
       if (found !== undefined)
@@ -196,6 +199,7 @@ export class ImageResolver implements Resolver, Disposable {
 const beginOfWait = ({ requestedAt, seenAt }: WantedTimes, { giveUpAfterMs }: ImageTimes): number =>
   requestedAt <= seenAt && seenAt - requestedAt < giveUpAfterMs ? requestedAt : seenAt;
 
+type Found = Pick<PinnedImage, 'reference' | 'tag'>;
 type Pinned = Pick<PinnedImage, 'reference' | 'tag' | 'commit'>;
 
 /** Equal requests have equal answers, once there is one. */

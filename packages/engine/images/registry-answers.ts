@@ -1,3 +1,4 @@
+import { type EphError, isEphError } from '@eph/contract';
 import type { FindAnswer, ImageLocation, InspectAnswer, Registry, TagsAnswer } from './registry.ts';
 
 type Repository = Omit<ImageLocation, 'reference'>;
@@ -127,5 +128,8 @@ export class RegistryAnswers {
     for (const all of [this.#found, this.#listings]) for (const [key, kept] of all) if (!this.#isFresh(kept)) all.delete(key);
   }
 }
+
+/** The registry answered, and what was asked for cannot be had. */
+export const isRefusal = (error: unknown): error is EphError => isEphError(error) && error.code === 'registry.refused';
 
 const keyOf = ({ project, repository, reference }: ImageLocation): string => `${project} ${repository} ${reference}`;
