@@ -19,13 +19,16 @@ class Fixture {
   failure: EphError | undefined;
   /** Tags and repositories that are refused. */
   readonly refused = new Set<string>();
+  /** Nobody is answered before. */
+  answered = Promise.resolve();
   readonly registry = new FakeRegistry({
-    disturb: (request) => {
+    disturb: async (request) => {
       this.requests.push(request);
+      await this.answered;
       const { repository: asked, reference = '' } = request;
       const isRefused = this.refused.has(reference) || this.refused.has(asked);
       const failure = isRefused ? new EphError('registry.refused', `${asked} is not shown.`) : this.failure;
-      return failure === undefined ? Promise.resolve() : Promise.reject(failure);
+      if (failure !== undefined) throw failure;
     },
   });
   readonly resolver = new ImageResolver({
@@ -383,15 +386,27 @@ describe('requests', () => {
     expect(await countDuring(() => Promise.all([all(0), all(50)]))).toBeLessThanOrEqual(2);
   });
 
-  it('list tags again after a failure', async () => {
-    const fixture = new Fixture();
-    const right = fixture.publish(`pr-${short}`);
-    fixture.failure = new EphError('registry.unreachable', 'no answer');
-    const failed = await Promise.all([fixture.resolve(pattern('pr-*')), fixture.resolve(pattern('p*'))]);
-    expect(failed).toMatchObject([{ state: 'unknown' }, { state: 'unknown' }]);
-    fixture.failure = undefined;
-    expect((await fixture.find(pattern('pr-*'))).reference).toBe(right);
-  });
+  it.each(['registry.unreachable', 'registry.refused'] as const)(
+    'that fail with %s are shared, too, and repeated after a while or a push',
+    async (code) => {
+      const fixture = new Fixture();
+      fixture.failure = new EphError(code, 'no answer');
+      const all = (image: Partial<WantedImage>) => Promise.all(Array.from({ length: 50 }, () => fixture.resolve(image)));
+      for (const image of [tag(`t-${short}`), pattern('pr-*')]) {
+        fixture.requests.length = 0;
+        await all(image);
+        fixture.wait(29_999);
+        expect(await all(image)).toContainEqual(expect.objectContaining({ state: 'unknown' }));
+        expect(fixture.requests).toHaveLength(1);
+        fixture.wait(1);
+        await all(image);
+        expect(fixture.requests).toHaveLength(2);
+        fixture.resolver.forget(repository);
+        await all(image);
+        expect(fixture.requests).toHaveLength(3);
+      }
+    },
+  );
 
   it('are made again at once when a registry says that something was pushed', async () => {
     const fixture = new Fixture();
@@ -413,16 +428,20 @@ describe('requests', () => {
     });
   });
 
-  it('of one caller that gives up do not fail for the others', async () => {
+  it('are not awaited by a caller that gives up, and go on for the others', async () => {
     const fixture = new Fixture();
-    fixture.publish(`t-${short}`);
-    const gone = AbortSignal.abort(new EphError('plan.superseded', 'a newer commit'));
+    const reference = fixture.publish(`t-${short}`);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    fixture.answered = answered;
+    const caller = new AbortController();
     const request: ImageRequest = createImageRequest(tag(`t-${short}`));
-    const [first, second] = await Promise.allSettled([
-      fixture.resolver.resolve(request, gone),
-      fixture.resolve(tag(`t-${short}`)),
-    ]);
-    expect([first.status, second.status]).toEqual(['rejected', 'fulfilled']);
+    const first = fixture.resolver.resolve(request, caller.signal);
+    const second = fixture.find(tag(`t-${short}`));
+    caller.abort(new EphError('plan.superseded', 'a newer commit'));
+    await expect(first).rejects.toMatchObject({ code: 'plan.superseded' });
+    answer();
+    expect(await second).toMatchObject({ reference });
+    expect(fixture.requests).toHaveLength(1);
   });
 });
 

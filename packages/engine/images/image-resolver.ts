@@ -57,6 +57,11 @@ export class ImageResolver implements Resolver, Disposable {
   }
 
   async resolve(request: ImageRequest, signal: AbortSignal): Promise<ImageAnswer> {
+    signal.throwIfAborted();
+    return await untilAborted(this.#resolve(request, signal), signal);
+  }
+
+  async #resolve(request: ImageRequest, signal: AbortSignal): Promise<ImageAnswer> {
     const { image, running } = request;
     const { now, times } = this.#options;
     const asked = identifyRequest(request);
@@ -201,6 +206,18 @@ const beginOfWait = ({ requestedAt, seenAt }: WantedTimes, { giveUpAfterMs }: Im
 
 type Found = Pick<PinnedImage, 'reference' | 'tag'>;
 type Pinned = Pick<PinnedImage, 'reference' | 'tag' | 'commit'>;
+
+/** Others may wait for the same answer of a registry, so the request goes on when one of them gives up. */
+const untilAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void => reject(signal.reason);
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await Promise.race([promise, work]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+};
 
 /** Equal requests have equal answers, once there is one. */
 const identifyRequest = ({ image, command, source }: ImageRequest): string => {

@@ -11,10 +11,13 @@ const api = 'registry.example/acme/api';
 class ImageHarness extends EngineHarness {
   readonly requests: string[] = [];
   registryFailure: EphError | undefined;
+  /** Nobody is answered before. */
+  registryAnswers: Promise<unknown> = Promise.resolve();
   readonly registry = new FakeRegistry({
-    disturb: ({ asks, repository, reference = '' }) => {
+    disturb: async ({ asks, repository, reference = '' }) => {
       this.requests.push(`${asks} ${repository} ${reference}`.trimEnd());
-      return this.registryFailure === undefined ? Promise.resolve() : Promise.reject(this.registryFailure);
+      await this.registryAnswers;
+      if (this.registryFailure !== undefined) throw this.registryFailure;
     },
   });
 
@@ -187,6 +190,16 @@ describe('a registry that does not answer', () => {
     await harness.live(10 * minute);
     expect(harness.requests).toEqual([]);
     expect(harness.only().status?.phase).toBe('Ready');
+  });
+
+  it('and never answers does not hold up the end of ephd', async () => {
+    const harness = new ImageHarness();
+    harness.registryAnswers = new Promise(() => undefined);
+    harness.push('preview/a', file());
+    harness.start();
+    await expect.poll(() => harness.requests).toHaveLength(1);
+    await harness.engine.close();
+    expect(harness.running()).toEqual({});
   });
 
   it('and refuses stalls the environment, and is asked again later', async () => {
