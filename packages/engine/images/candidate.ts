@@ -9,8 +9,9 @@ export interface Candidate {
    * - `named`: the file names it, or its tag the commit.
    * - `stated`: somebody says that it is the right one, and may be wrong.
    * - `doubtful`: it may be the build of another commit; what it says of itself decides.
+   * - `fallback`: it is another one on purpose, so limits of age and labels, which speak of the right one, do not hold.
    */
-  readonly kind: 'named' | 'stated' | 'doubtful';
+  readonly kind: 'named' | 'stated' | 'doubtful' | 'fallback';
 }
 
 /** What one way of looking found: images to try in this order, and in a clause what was passed over; or why there are none. */

@@ -179,6 +179,15 @@ describe('ways of looking', () => {
     expect(fixture.requests).toHaveLength(1);
   });
 
+  it('are not looked for anew because a file says otherwise what to do without a fixed tag', async () => {
+    const fixture = new Fixture();
+    fixture.publish('v2');
+    const image = await fixture.find({ fixed: 'v2' });
+    const others = { name: 'another', isOnly: false, whenMissing: 'wait', followsTag: false } as const;
+    expect(await fixture.find({ fixed: 'v2', ...others }, { running: [image] })).toEqual(image);
+    expect((await fixture.find({ fixed: 'v2', platform: 'linux/amd64' }, { running: [image] })).request).not.toBe(image.request);
+  });
+
   it('try the next one where an image that somebody named is not there, and say what each found', async () => {
     const fixture = new Fixture();
     fixture.notes.set('eph-images', `eph-image: ${repository}:gone`);
@@ -295,6 +304,24 @@ describe('what nobody can find', () => {
     const right = fixture.publish(`t-${short}`);
     fixture.wait(minute);
     expect(await fixture.find(image, { running: [fallback] })).toMatchObject({ reference: right, tag: `t-${short}` });
+  });
+
+  it('is replaced by a fall-back that limits of the right one do not concern, but the platform does', async () => {
+    const fixture = new Fixture();
+    const old = fixture.publish('latest', {}, new Date(0));
+    fixture.wait(10 * minute);
+    const limits = { maxAgeSeconds: 86_400, requiredLabels: { 'eph.io/commit': firstCommit } };
+    expect(await fixture.find({ ...image, ...limits })).toMatchObject({ reference: old, fallback: true });
+    const other = await fixture.resolve({ ...image, ...limits, platform: 'linux/arm64' });
+    expect(other).toMatchObject({ state: 'missing' });
+    expect(other.findings.at(-1)).toContain('has no image for linux/arm64');
+  });
+
+  it('is not replaced by a fall-back where the tag is fixed', async () => {
+    const fixture = new Fixture();
+    fixture.publish('latest');
+    fixture.wait(10 * minute);
+    expect(await fixture.resolve({ ...image, fixed: 'v1' })).toMatchObject({ state: 'missing' });
   });
 
   it('leaves a running fall-back as it is after a restart, also while the registry is away', async () => {

@@ -170,11 +170,11 @@ export class ImageResolver implements Resolver, Disposable {
     const { now, times } = this.#options;
     // It runs already: a restart, after which the wait counts anew, must not take it away.
     if (known !== undefined) return { state: 'found', image: known, findings };
-    const usesFallback = image.whenMissing === 'use-fallback' && image.fallbackTag !== undefined;
+    const fallback = image.fixed === undefined && image.whenMissing === 'use-fallback' ? image.fallbackTag : undefined;
     const since = beginOfWait(await request.times(), times);
     const waited = now() - since;
-    if (usesFallback && waited >= times.fallbackAfterMs) {
-      const candidate = { repository: image.repository, reference: image.fallbackTag ?? '', kind: 'named' } as const;
+    if (fallback !== undefined && waited >= times.fallbackAfterMs) {
+      const candidate = { repository: image.repository, reference: fallback, kind: 'fallback' } as const;
       const found = await this.#try(request, candidate, findings);
       signal.throwIfAborted();
       if (found !== undefined)
@@ -187,8 +187,9 @@ export class ImageResolver implements Resolver, Disposable {
       const message = `${component} has no image ${image.name}${of} after ${after}: ${because}. The build may have failed; the image is still looked for`;
       return { state: 'missing', fault: failure('artifact.not_found', message), findings };
     }
-    const ends = usesFallback && waited < times.fallbackAfterMs ? times.fallbackAfterMs : times.giveUpAfterMs;
-    const next = usesFallback && ends === times.fallbackAfterMs ? `; then ${image.fallbackTag} is used until it is there` : '';
+    const isFallbackNext = fallback !== undefined && waited < times.fallbackAfterMs;
+    const ends = isFallbackNext ? times.fallbackAfterMs : times.giveUpAfterMs;
+    const next = isFallbackNext ? `; then ${fallback} is used until it is there` : '';
     const message = `${component} waits for image ${image.name}${of}: ${because}${next}`;
     const fault = failure('artifact.missing', message);
     return image.whenMissing === 'wait'
@@ -221,7 +222,8 @@ const untilAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T
 
 /** Equal requests have equal answers, once there is one. */
 const identifyRequest = ({ image, command, source }: ImageRequest): string => {
-  if (image.fixed !== undefined) return digest(JSON.stringify(image));
+  const { fixed, repository, platform, maxAgeSeconds, requiredLabels } = image;
+  if (fixed !== undefined) return digest(JSON.stringify([repository, fixed, platform, maxAgeSeconds, requiredLabels]));
   const said = isFromFork(source) ? undefined : findInCommand(command, image)?.text;
   return digest(JSON.stringify([image, said ?? null, source.commit]));
 };

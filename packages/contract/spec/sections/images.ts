@@ -36,14 +36,14 @@ const image = z
       .regex(/^[a-z0-9]+\/[a-z0-9_]+(\/[a-z0-9]+)?$/, 'must be a platform such as linux/arm64')
       .optional()
       .describe('The platform that the image must be for. Default: that of the provider, if it has one.'),
-    max_age: duration().optional().describe('Older images are not taken.'),
+    max_age: duration().optional().describe('Older images are not taken, except as fall-back.'),
     required_labels: list(
       template('environment.images.required_labels', 500)
         .regex(/^[^={}]+=/, 'must be a label with its value, such as eph.io/commit={commit_sha}')
         .describe('`key=value`.'),
     )
       .optional()
-      .describe('Labels that an image must carry to be taken.'),
+      .describe('Labels that an image must carry to be taken, except as fall-back.'),
     fallback_tag: tag.optional().describe('The tag to take while nothing was found, with `fallback_behavior: use-fallback`.'),
     fallback_behavior: z
       .enum(['fail', 'use-fallback', 'wait'])
