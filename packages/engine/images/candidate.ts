@@ -15,9 +15,7 @@ export interface Candidate {
 }
 
 /** What one way of looking found: images to try in this order, and in a clause what was passed over; or why there are none. */
-export type Proposal =
-  | { readonly candidates: readonly Candidate[]; readonly passedOver?: string }
-  | { readonly none: string };
+export type Proposal = { readonly candidates: readonly Candidate[]; readonly passedOver?: string } | { readonly none: string };
 
 /** Builds put the whole commit into a tag, or its first seven characters. */
 export const namesCommit = (tag: string, { source: { commit } }: ImageRequest): boolean => tag.includes(commit.slice(0, 7));

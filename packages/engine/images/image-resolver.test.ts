@@ -263,7 +263,7 @@ describe('what nobody can find', () => {
         message: `web waits for image api for commit ${short}: there is no tag t-${short} in ${repository}`,
       },
       until: new Date(begin + 30 * minute).toISOString(),
-      lookAgainAt: begin + 30_000,
+      lookAgain: { at: begin + 30_000, repositories: [repository] },
     });
   });
 
@@ -273,7 +273,7 @@ describe('what nobody can find', () => {
     expect(await fixture.resolve(tag(`t-${short}`))).toMatchObject({
       state: 'missing',
       fault: { code: 'artifact.not_found', disposition: 'wait', message: expect.stringContaining('after 30m') },
-      lookAgainAt: fixture.now + 30_000,
+      lookAgain: { at: fixture.now + 30_000, repositories: [repository] },
     });
     const late = fixture.publish(`t-${short}`);
     fixture.wait(minute);
@@ -368,7 +368,7 @@ describe('a tag that moves', () => {
     expect(await fixture.find({ fixed: 'v1' }, { running: [stays] })).toEqual(stays);
     expect(await fixture.resolve({ fixed: 'v1', followsTag: true }, { running: [follows] })).toMatchObject({
       image: { reference: moved },
-      lookAgainAt: fixture.now + 30_000,
+      lookAgain: { at: fixture.now + 30_000, repositories: [repository] },
     });
   });
 
@@ -451,7 +451,7 @@ describe('requests', () => {
     expect(await fixture.resolve(tag(`t-${short}`))).toMatchObject({
       state: 'unknown',
       fault: { code: 'registry.refused', message: 'image api of web: not allowed', disposition: 'stall' },
-      lookAgainAt: begin + 300_000,
+      lookAgain: { at: begin + 300_000, repositories: [repository] },
     });
   });
 

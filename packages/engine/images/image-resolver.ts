@@ -9,11 +9,12 @@ import {
   type Source,
   toFailure,
 } from '@eph/contract';
+import { untilAborted } from '../time/until-aborted.ts';
 import { type Candidate, describeCandidate, isDigest } from './candidate.ts';
 import { findObjection, needsDetails } from './constraints.ts';
 import type { Registry } from './registry.ts';
 import { isRefusal, RegistryAnswers } from './registry-answers.ts';
-import type { ImageAnswer, ImageRequest, Resolver, WantedTimes } from './resolver.ts';
+import type { ImageAnswer, ImageRequest, LookAgain, Resolver, WantedTimes } from './resolver.ts';
 import { findInCommand } from './stated-images.ts';
 import { findByCheck } from './strategies/check-text.ts';
 import { findByComment } from './strategies/comment.ts';
@@ -58,6 +59,7 @@ export class ImageResolver implements Resolver, Disposable {
 
   async resolve(request: ImageRequest, signal: AbortSignal): Promise<ImageAnswer> {
     signal.throwIfAborted();
+    // Others may wait for the same answer of a registry, so the request goes on when one of them gives up.
     return await untilAborted(this.#resolve(request, signal), signal);
   }
 
@@ -65,24 +67,34 @@ export class ImageResolver implements Resolver, Disposable {
     const { image, running } = request;
     const { now, times } = this.#options;
     const asked = identifyRequest(request);
-    const known = running.find((one) => one.request === asked);
+    const given = running.filter((one) => one.request === asked);
+    // One provider may have written down as fall-back what another knows as the right one.
+    const known = given.find(({ fallback }) => fallback !== true) ?? given[0];
     if (known !== undefined && known.fallback !== true && !image.followsTag)
       return { state: 'found', image: known, findings: [] };
-    const lookAgainAt = now() + times.freshForMs;
-    const findings: string[] = [];
+    const search: Search = { request, signal, findings: [], repositories: new Set([image.repository]) };
+    const { findings, repositories } = search;
+    const lookAgain = (fresh = 1): LookAgain => ({ at: now() + fresh * times.freshForMs, repositories: [...repositories] });
     try {
-      const pinned = await this.#search(request, findings, signal);
+      const pinned = await this.#search(search);
       if (pinned !== undefined)
-        return { state: 'found', image: { ...pinned, request: asked }, findings, ...(image.followsTag && { lookAgainAt }) };
-      return { ...(await this.#wait(request, known, asked, findings, signal)), lookAgainAt };
+        return {
+          state: 'found',
+          image: { ...pinned, request: asked },
+          findings,
+          ...(image.followsTag && { lookAgain: lookAgain() }),
+        };
+      // It runs already: a restart, after which the wait counts anew, must not take it away.
+      if (known !== undefined) return { state: 'found', image: known, findings, lookAgain: lookAgain() };
+      return { ...(await this.#wait(search, asked)), lookAgain: lookAgain() };
     } catch (error) {
       signal.throwIfAborted();
       if (!isEphError(error)) throw error;
       // What runs goes on: only the question whether there is something better has no answer.
-      if (known !== undefined) return { state: 'found', image: known, findings, lookAgainAt };
+      if (known !== undefined) return { state: 'found', image: known, findings, lookAgain: lookAgain() };
       const fault = toFailure(error);
-      const again = fault.disposition === 'stall' ? now() + refusedForFresh * times.freshForMs : lookAgainAt;
-      return { state: 'unknown', fault: about(request, fault), findings, lookAgainAt: again };
+      const fresh = fault.disposition === 'stall' ? refusedForFresh : 1;
+      return { state: 'unknown', fault: about(request, fault), findings, lookAgain: lookAgain(fresh) };
     }
   }
 
@@ -95,14 +107,11 @@ export class ImageResolver implements Resolver, Disposable {
     this.#registry.close();
   }
 
-  async #search(request: ImageRequest, findings: string[], signal: AbortSignal): Promise<Pinned | undefined> {
+  async #search(search: Search): Promise<Pinned | undefined> {
+    const { request, signal, findings } = search;
     const { image, source } = request;
     if (image.fixed !== undefined) {
-      const found = await this.#try(
-        request,
-        { repository: image.repository, reference: image.fixed, kind: 'named' },
-        findings,
-      );
+      const found = await this.#try(search, { repository: image.repository, reference: image.fixed, kind: 'named' });
       return found && { ...found, commit: null };
     }
     const { now, times, readNote } = this.#options;
@@ -118,7 +127,7 @@ export class ImageResolver implements Resolver, Disposable {
       const [finding, candidates] = 'none' in proposal ? [proposal.none, []] : [proposal.passedOver, proposal.candidates];
       if (finding !== undefined) findings.push(finding);
       for (const candidate of candidates) {
-        const found = await this.#try(request, candidate, findings);
+        const found = await this.#try(search, candidate);
         signal.throwIfAborted();
         if (found !== undefined) return { ...found, commit: source.commit };
       }
@@ -126,7 +135,8 @@ export class ImageResolver implements Resolver, Disposable {
     return undefined;
   }
 
-  async #try(request: ImageRequest, candidate: Candidate, findings: string[]): Promise<Found | undefined> {
+  async #try({ request, findings, repositories }: Search, candidate: Candidate): Promise<Found | undefined> {
+    repositories.add(candidate.repository);
     try {
       const found = await this.#check(request, candidate);
       if (typeof found !== 'string') return found;
@@ -159,23 +169,16 @@ export class ImageResolver implements Resolver, Disposable {
   }
 
   /** Nothing was found. */
-  async #wait(
-    request: ImageRequest,
-    known: PinnedImage | undefined,
-    asked: string,
-    findings: string[],
-    signal: AbortSignal,
-  ): Promise<ImageAnswer> {
+  async #wait(search: Search, asked: string): Promise<ImageAnswer> {
+    const { request, findings, signal } = search;
     const { image, source, component } = request;
     const { now, times } = this.#options;
-    // It runs already: a restart, after which the wait counts anew, must not take it away.
-    if (known !== undefined) return { state: 'found', image: known, findings };
     const fallback = image.fixed === undefined && image.whenMissing === 'use-fallback' ? image.fallbackTag : undefined;
     const since = beginOfWait(await request.times(), times);
     const waited = now() - since;
     if (fallback !== undefined && waited >= times.fallbackAfterMs) {
       const candidate = { repository: image.repository, reference: fallback, kind: 'fallback' } as const;
-      const found = await this.#try(request, candidate, findings);
+      const found = await this.#try(search, candidate);
       signal.throwIfAborted();
       if (found !== undefined)
         return { state: 'found', image: { ...found, commit: source.commit, request: asked, fallback: true }, findings };
@@ -205,20 +208,18 @@ export class ImageResolver implements Resolver, Disposable {
 const beginOfWait = ({ requestedAt, seenAt }: WantedTimes, { giveUpAfterMs }: ImageTimes): number =>
   requestedAt <= seenAt && seenAt - requestedAt < giveUpAfterMs ? requestedAt : seenAt;
 
+/** One search, and what it has come across so far. */
+interface Search {
+  readonly request: ImageRequest;
+  readonly signal: AbortSignal;
+  /** What each way of looking found, one clause each. */
+  readonly findings: string[];
+  /** Where it has looked. */
+  readonly repositories: Set<string>;
+}
+
 type Found = Pick<PinnedImage, 'reference' | 'tag'>;
 type Pinned = Pick<PinnedImage, 'reference' | 'tag' | 'commit'>;
-
-/** Others may wait for the same answer of a registry, so the request goes on when one of them gives up. */
-const untilAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(signal.reason);
-  signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    return await Promise.race([promise, work]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
-};
 
 /** Equal requests have equal answers, once there is one. */
 const identifyRequest = ({ image, command, source }: ImageRequest): string => {

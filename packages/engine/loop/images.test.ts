@@ -1,8 +1,8 @@
-import { type CommitSha, EphError, type PinnedImages } from '@eph/contract';
+import { type CommitSha, componentName, EphError, type PinnedImages } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { ImageResolver } from '../images/image-resolver.ts';
 import { FakeRegistry } from '../images/registry.fake.ts';
-import { branch, EngineHarness } from './engine-harness.fake.ts';
+import { branch, EngineHarness, shop } from './engine-harness.fake.ts';
 
 const minute = 60;
 const api = 'registry.example/acme/api';
@@ -44,6 +44,31 @@ class ImageHarness extends EngineHarness {
       for (const { slots } of environments.values())
         for (const [name, { current }] of slots) found[name] = tagOf(current?.component.images);
     return found;
+  }
+
+  /** Of the same. */
+  digests(): Record<string, string | undefined> {
+    const found: Record<string, string | undefined> = {};
+    for (const { environments } of this.infrastructures.values())
+      for (const { slots } of environments.values())
+        for (const [name, { current }] of slots)
+          for (const { reference } of Object.values(current?.component.images ?? {})) found[name] = reference.split('@')[1];
+    return found;
+  }
+
+  /** Something else of the environment is lost, so that all of it is looked at. */
+  async loseWeb(): Promise<void> {
+    const { ensure } = this.provider.calls;
+    for (const { slots } of this.infrastructure.environments.values()) slots.delete(componentName('web'));
+    await this.live(settle);
+    expect(this.provider.calls.ensure).toBe(ensure + 1);
+  }
+
+  /** As a webhook does. */
+  async announce(repository: string): Promise<void> {
+    (this.resolver as ImageResolver).forget(repository);
+    this.engine.announceImages(repository);
+    await this.engine.idle();
   }
 
   condition(): unknown {
@@ -342,14 +367,167 @@ it('a tag that moves updates what runs only where the file follows it', async ()
   expect(harness.providers.values().toArray().at(-1)?.calls.ensure).toBe(1);
 });
 
-it('a registry that announces a push is asked at once', async () => {
-  const harness = new ImageHarness();
-  const commit = harness.push('preview/a', file());
-  harness.start();
-  await harness.live(settle);
-  harness.publish(commit);
-  (harness.resolver as ImageResolver).forget(api);
-  harness.engine.announceImages(api);
-  await harness.engine.idle();
-  expect(harness.provider.calls.ensure).toBe(2);
+describe('what was found', () => {
+  const worker = 'extras: { worker: { image: api } }';
+
+  it('is asked for once, also where a new commit has the same image and rewrites nothing', async () => {
+    const harness = new ImageHarness();
+    const spec = file({ extras: worker }).replace(/^ +api: .*\n/m, '');
+    const first = harness.push('preview/a', spec);
+    harness.publish(first, 'equal');
+    harness.start();
+    await harness.live(settle);
+    const second = harness.push('preview/a', `${spec}# again`);
+    harness.publish(second, 'equal');
+    await harness.live(2 * settle);
+    harness.requests.length = 0;
+    harness.publish(second, 'moved');
+    harness.registryFailure = new EphError('registry.unreachable', 'no answer');
+    await harness.loseWeb();
+    expect(harness.requests).toEqual([]);
+    expect(harness.running()).toMatchObject({ 'preview/a/web': second, 'preview/a/worker on toy': first });
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+
+  it('is no fall-back any more where the right image is the same', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish(api, 'latest', { labels: { content: 'equal' } });
+    const entry = 'tag_template: "build-{commit_sha:0:7}", fallback_tag: latest';
+    const commit = harness.push('preview/a', file({ entry }));
+    harness.start();
+    await harness.live(11 * minute);
+    expect(harness.condition()).toBe('False UsingFallbackImage');
+    harness.publish(commit, 'equal');
+    await harness.live(2 * settle);
+    expect(harness.condition()).toBe('True Resolved');
+    harness.requests.length = 0;
+    harness.registryFailure = new EphError('registry.unreachable', 'no answer');
+    await harness.loseWeb();
+    expect(harness.requests).toEqual([]);
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+
+  it('is the same for a component that comes later, also after a restart', async () => {
+    const harness = new ImageHarness();
+    const published = harness.registry.publish(api, 'v1', { labels: { build: '1' } });
+    harness.push('preview/a', file({ entry: 'tag: v1' }));
+    harness.start();
+    await harness.live(settle);
+    harness.registry.publish(api, 'v1', { labels: { build: '2' } });
+    await harness.restart();
+    harness.push('preview/a', file({ entry: 'tag: v1', extras: worker }));
+    await harness.live(2 * settle);
+    expect(harness.digests()).toEqual({ api: published, worker: published });
+  });
+
+  it('is the same for components that are made one after the other', async () => {
+    const harness = new ImageHarness();
+    const published = harness.registry.publish(api, 'v1', { labels: { build: '1' } });
+    const extras = 'extras: { worker: { image: api, env: { URL: outputs/web/url } } }';
+    harness.behaviourOf = ({ name }) => (name === 'web' ? 'never ready' : 'gets ready');
+    harness.push('preview/a', file({ entry: 'tag: v1', extras }));
+    harness.start();
+    await harness.live(settle);
+    expect(harness.digests()).toEqual({ api: published });
+    harness.registry.publish(api, 'v1', { labels: { build: '2' } });
+    harness.behaviourOf = () => 'gets ready';
+    await harness.live(2 * settle);
+    expect(harness.digests()).toEqual({ api: published, worker: published });
+  });
+
+  it('is forgotten with the environment', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish(api, 'v1', { labels: { build: '1' } });
+    harness.push('preview/a', file({ entry: 'tag: v1' }));
+    harness.start();
+    await harness.live(settle);
+    harness.repository.delete(branch('preview/a'));
+    await harness.live(2 * settle);
+    expect(harness.engine.environments()).toEqual([]);
+    const moved = harness.registry.publish(api, 'v1', { labels: { build: '2' } });
+    harness.push('preview/a', file({ entry: 'tag: v1' }));
+    await harness.live(settle);
+    expect(harness.digests()).toEqual({ api: moved });
+  });
+});
+
+describe('a registry that announces a push', () => {
+  const byTemplate = 'tag_template: "build-{commit_sha:0:7}"';
+
+  it('wakes who waits for an image', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file());
+    harness.start();
+    await harness.live(settle);
+    harness.publish(commit);
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(2);
+  });
+
+  it('wakes who follows a tag', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish(api, 'v1', { labels: { build: '1' } });
+    harness.push('preview/a', file({ entry: 'tag: v1, follow_tag: true' }));
+    harness.start();
+    await harness.live(settle);
+    const ensured = harness.provider.calls.ensure;
+    harness.registry.publish(api, 'v1', { labels: { build: '2' } });
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(ensured + 1);
+  });
+
+  it('wakes who runs a fall-back, also after a restart', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish(api, 'latest', {});
+    const commit = harness.push('preview/a', file({ entry: `${byTemplate}, fallback_tag: latest` }));
+    harness.start();
+    await harness.live(11 * minute);
+    await harness.restart();
+    await harness.live(1);
+    expect(harness.images()).toMatchObject({ api: 'latest' });
+    harness.publish(commit);
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(1);
+  });
+
+  it.each(['registry.unreachable', 'registry.refused'] as const)('wakes whose last answer was %s', async (code) => {
+    const harness = new ImageHarness();
+    harness.registryFailure = new EphError(code, 'no');
+    harness.publish(harness.push('preview/a', file()));
+    harness.start();
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
+    harness.registryFailure = undefined;
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(2);
+  });
+
+  it('wakes who waits for what a note names elsewhere', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file({ entry: 'tag_source: git_note' }));
+    harness.repository.notes.set('eph-images', new Map([[commit, 'eph-image: ghcr.io/acme/other:7\n']]));
+    harness.start();
+    await harness.live(settle);
+    harness.registry.publish('ghcr.io/acme/other', '7', {});
+    await harness.announce('ghcr.io/acme/other');
+    expect(harness.provider.calls.ensure).toBe(2);
+  });
+
+  it('wakes who waits while somebody plans for another file', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file());
+    const other = harness.push('preview/b', file({ entry: 'tag: v1' }));
+    harness.repository.delete(branch('preview/b'));
+    harness.registry.publish(api, 'v1', {});
+    harness.start();
+    await harness.live(settle);
+    const before = harness.only().actions;
+    const source = { project: shop, ref: branch('preview/a'), commit: other };
+    const { signal } = new AbortController();
+    expect((await harness.engine.planSource(source, undefined, () => true, signal)).actions).not.toEqual(before);
+    expect(harness.only().actions).toEqual(before);
+    harness.publish(commit);
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(2);
+  });
 });

@@ -1,7 +1,13 @@
 import { commitSha, environmentName, type Failure, noConfiguration, providerName, type WantedImage } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { createComponentInput, fakeProvider, parseSound } from './component-input.fake.ts';
-import { computeEnvironment, type EnvironmentInput, explainEnvironment, findAskedImages, isAllowedRepository } from './environment.ts';
+import {
+  computeEnvironment,
+  type EnvironmentInput,
+  explainEnvironment,
+  findAskedImages,
+  isAllowedRepository,
+} from './environment.ts';
 import { SharedValues } from './shared-values.ts';
 
 const commit = commitSha('1234567890'.repeat(4));
