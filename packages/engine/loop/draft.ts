@@ -4,6 +4,7 @@ import {
   type ConfigurationView,
   completeReading,
   type EnvironmentName,
+  EphError,
   type Failure,
   failure,
   type Identity,
@@ -92,7 +93,7 @@ export const draftEnvironment = async (
   const asked = findAskedImages(input);
   const images = await findImages(
     loop,
-    { ...search, asked, observed: input.observed, checks: async () => (await checks()).items },
+    { ...search, asked, observed: input.observed, checks: async () => wholeOf(await checks()) },
     signal,
   );
   const values = computeEnvironment({ ...input, images: images.byComponent });
@@ -146,6 +147,13 @@ const readChecksOnce = (context: EngineContext, source: Source, terms: Terms | u
     signal.throwIfAborted();
     return { ...reading, items: reading.items.filter(({ name }) => names.includes(name)) };
   });
+};
+
+/** A check that was not read may name another image than what would be found without it. */
+const wholeOf = <T>({ items, complete, faults: [fault] }: Reading<T>): readonly T[] => {
+  if (complete) return items;
+  const { code, message, retryAfterMs } = fault ?? failure('forge.incomplete', 'not all checks could be read');
+  throw new EphError(code, message, { retryAfterMs });
 };
 
 /** What people's checks ask to wait for; undefined when it can go on. */

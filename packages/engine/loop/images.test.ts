@@ -1,4 +1,12 @@
-import { type CommitSha, componentName, EphError, type PinnedImages } from '@eph/contract';
+import {
+  type CommitSha,
+  componentName,
+  EphError,
+  failure,
+  incompleteReading,
+  noteLimitBytes,
+  type PinnedImages,
+} from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { ImageResolver } from '../images/image-resolver.ts';
 import { FakeRegistry } from '../images/registry.fake.ts';
@@ -227,6 +235,21 @@ describe('a registry that does not answer', () => {
     expect(harness.running()).toEqual({});
   });
 
+  it('is told apart from a forge that does not answer, and a note that cannot be read', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file({ entry: 'tag_source: git_note' }));
+    harness.repository.notes.set('eph-images', new Map([[commit, 'x'.repeat(noteLimitBytes + 1)]]));
+    harness.start();
+    await harness.live(settle);
+    expect(harness.condition()).toBe('Unknown SpecInvalid');
+    const unreachable = new EphError('forge.unreachable', 'no answer');
+    harness.forgeOptions = {
+      disturb: (operation) => (operation === 'readNote' ? Promise.reject(unreachable) : Promise.resolve()),
+    };
+    await harness.live(11 * minute);
+    expect(harness.condition()).toBe('Unknown ForgeUnreachable');
+  });
+
   it('and refuses stalls the environment, and is asked again later', async () => {
     const harness = new ImageHarness();
     harness.registryFailure = new EphError('registry.refused', 'denied');
@@ -313,6 +336,28 @@ extras: { worker: { image: api } }
     await harness.live(settle);
     expect(harness.only().status?.phase).toBe('Ready');
   });
+});
+
+it('nothing is looked for elsewhere while the checks that may name the image cannot be read', async () => {
+  const harness = new ImageHarness();
+  const triggers = 'triggers: [{ type: pr_label, labels: [preview], wait_for_checks: [build] }]';
+  harness.repository.push(branch('main'), { 'eph.yaml': file({ triggers }) });
+  const commit = harness.repository.push(branch('work'), { 'eph.yaml': file({ triggers }), 'work.txt': '1' });
+  const { pullRequests } = harness.repository;
+  pullRequests.open({ head: 'work', labels: ['preview'] });
+  harness.registry.publish(api, 'from-ci', {});
+  pullRequests.setCheck(commit, { name: 'build', state: 'success', text: `eph-images: api=${api}:from-ci` });
+  harness.publish(commit);
+  const lost = failure('forge.incomplete', 'a page is missing');
+  harness.start();
+  const { pulls } = harness.forge;
+  Object.assign(harness.forge, { pulls: { ...pulls, checks: () => Promise.resolve(incompleteReading([], lost)) } });
+  await harness.live(settle);
+  expect(harness.condition()).toBe('Unknown ForgeIncomplete');
+  expect(harness.requests).toEqual([]);
+  Object.assign(harness.forge, { pulls });
+  await harness.live(5 * minute);
+  expect(harness.images()).toMatchObject({ api: 'from-ci' });
 });
 
 it('a comment chooses the image, and the next one another', async () => {
