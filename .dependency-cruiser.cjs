@@ -21,7 +21,7 @@ const wholeLoop = [
   'decide',
   'draft',
   'find-images',
-  'image-waits',
+  'image-memory',
   'names',
   'lifetime',
   'redeploy',

@@ -104,7 +104,7 @@ export class Engine {
 
   /** A registry says that images of a repository may have changed. */
   announceImages(repository: string): void {
-    for (const id of this.#loop.imageWaits.waitingFor(repository)) this.#wake(environmentKey(id));
+    for (const id of this.#loop.imageMemory.lookingIn(repository)) this.#wake(environmentKey(id));
   }
 
   polling(): ReadonlyMap<ProjectId, PollingState> {

@@ -6,7 +6,7 @@ import { SharedValues } from '../values/shared-values.ts';
 import { Admission } from './admission.ts';
 import type { EngineContext } from './context.ts';
 import { CrossReferences } from './cross-references.ts';
-import { ImageWaits } from './image-waits.ts';
+import { ImageMemory } from './image-memory.ts';
 import { Platform } from './platform.ts';
 import { Records } from './records.ts';
 
@@ -21,7 +21,7 @@ export interface Loop {
   readonly admission: Admission;
   readonly specs: WeakMap<Forge, SpecReader>;
   readonly values: SharedValues;
-  readonly imageWaits: ImageWaits;
+  readonly imageMemory: ImageMemory;
   /** Comments whose authors know that they were seen; losing it acknowledges them again. */
   readonly acknowledged: Set<string>;
 }
@@ -42,7 +42,7 @@ export const createLoop = (context: EngineContext): Loop => {
     admission: new Admission(records, (project) => context.projects.get(project)?.team),
     specs: new WeakMap(),
     values: new SharedValues(),
-    imageWaits: new ImageWaits(),
+    imageMemory: new ImageMemory(),
     acknowledged: new Set(),
   };
 };

@@ -43,7 +43,7 @@ export const findWantedImage = (component: MergedComponent, input: ImageInput): 
   const layer = layerOf(component, ['image']);
   const names = entries.map((one) => one.name);
   const hint = names.length === 0 ? '' : `; ${instead(name, names)}`;
-  const what = `${JSON.stringify(name)} is neither an entry of environment.images nor an image with a tag or a digest${hint}`;
+  const what = `${JSON.stringify(name)} is neither an entry of environment.images nor an image with a tag or a SHA-256 digest${hint}`;
   return layer === undefined ? failure('spec.invalid', what) : blame(layer, ['image'], what);
 };
 
