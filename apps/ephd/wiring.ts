@@ -246,7 +246,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const addresses = {
     urlOf,
     aliasOf: ({ id }: EnvironmentRecord) => routes.aliasOf(id),
-    away: () => engine?.away() ?? new Map<ProviderName, Failure>(),
+    away: () => engine?.away() ?? new Set<ProviderName>(),
   };
   const stopping = new AbortController();
   const requests = new EnvironmentRequests({

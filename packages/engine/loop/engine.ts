@@ -143,7 +143,10 @@ export class Engine {
     return this.#loop.records.get(id);
   }
 
-  /** Providers that could not be read in the last pass, and why: what is known of their environments was seen before. */
+  /**
+   * Providers that could not be read in the last pass: what is known of their environments was seen before. Why is only for those
+   * who may see every project; for others there is `withoutReasons`.
+   */
   away(): ReadonlyMap<ProviderName, Failure> {
     return this.#loop.records.away;
   }

@@ -3,6 +3,7 @@ import { soundSpecOf } from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import { explain } from '../plan/explain.ts';
 import { explainPolling } from '../polling/polling-state.ts';
+import { withoutReasons } from '../provider/observe.ts';
 import { explainEnvironment } from '../values/environment.ts';
 import { environmentInput } from './draft.ts';
 import type { Loop } from './loop.ts';
@@ -27,7 +28,7 @@ export const explainWhy = ({ context, records, polling }: Loop, id: EnvironmentI
   const record = records.get(id);
   if (record === undefined) return undefined;
   const polled = polling.states().get(record.project);
-  const away = [...records.away].filter(([name]) => isOn(record.observed, new Set([name])));
+  const away = [...withoutReasons(records.away)].filter(([name]) => isOn(record.observed, new Set([name])));
   return explain({
     sourceName: printSource(record.ref),
     commit: record.source?.commit,
@@ -37,7 +38,7 @@ export const explainWhy = ({ context, records, polling }: Loop, id: EnvironmentI
     held: record.held,
     actions: record.actions,
     status: record.status,
-    away: away.map(([name, fault]) => `provider ${name} could not be read: ${fault.message}`),
+    away: away.map(([, { message }]) => message),
     polling: polled && explainPolling(polled),
     unconfined: [...context.providers.values()].flatMap(({ name, isolation }) =>
       isolation.state === 'trusted' && isOn(record.observed, new Set([name])) ? [isolation.because] : [],

@@ -112,6 +112,15 @@ const followAborts = async <T>(run: AbortSignal, call: AbortController, answer: 
   }
 };
 
+/** What everybody may know of it: the message of a reading of more than one environment may name those of any project. */
+export const withoutReasons = (incomplete: Observation['incomplete']): Observation['incomplete'] =>
+  new Map(
+    Array.from(incomplete, ([name, { code, retryAfterMs }]) => [
+      name,
+      failure(code, `provider ${name} could not be read completely`, retryAfterMs),
+    ]),
+  );
+
 const reasonOf = (provider: ProviderName, { faults: [first, ...others] }: Reading<unknown>): Failure => {
   if (first === undefined) return failure('provider.incomplete', `provider ${provider} could not list everything it holds`);
   return others.length === 0 ? first : { ...first, message: `${first.message} (and ${others.length} more)` };
