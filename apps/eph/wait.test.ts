@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeEphd, fakeComponent, fakeEnvironment, fakeRequestAnswer, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -30,7 +31,7 @@ const untilRead = async (times: number): Promise<void> => {
   await until(() => ephd.requests.length >= before + times);
 };
 
-const isDone = async ({ ended }: Session): Promise<boolean> => Promise.race([ended.then(() => true), Promise.resolve(false)]);
+const isDone = async ({ ended }: Session): Promise<boolean> => Promise.race([ended.then(() => true), setImmediate(false)]);
 
 const progressing = fakeEnvironment({ phase: 'Progressing', summary: 'web is starting' });
 
@@ -144,5 +145,18 @@ describe('redeploy --wait', () => {
     ephd.environments = [fakeEnvironment({ components: [web('b2'), fakeComponent({ ...db, current })] })];
     expect(await session.ended).toBe(exitCodes.ok);
     expect(session.stdout.text).toContain('shop-serene-ocean-4207 is ready.\n');
+  });
+
+  it('does not take a component that could not be read for one that was made again', async () => {
+    const web = (instances: readonly string[]) =>
+      fakeComponent({ parts: instances.map((instance) => ({ instance, image: null, restarts: 0, message: '' })) });
+    ephd.environments = [fakeEnvironment({ components: [web(['a1'])] })];
+    const session = start('redeploy', 'shop', 'web');
+    await untilRead(4);
+    ephd.environments = [fakeEnvironment({ components: [web([])] })];
+    await untilRead(3);
+    expect(await isDone(session)).toBe(false);
+    ephd.environments = [fakeEnvironment({ components: [web(['b2'])] })];
+    expect(await session.ended).toBe(exitCodes.ok);
   });
 });

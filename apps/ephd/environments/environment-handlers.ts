@@ -74,9 +74,12 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
   return {
     listEnvironments: ({ query, caller }) => listEnvironments(engine().environmentsByName(), query, caller, view),
     async readEnvironment({ environment: known, signal }) {
-      const observed = (await engine().look(known.id, signal)) ?? known.observed;
-      const usageOf = await readUsage(known.id, observed?.components ?? [], options.providerOf, signal);
-      return viewDetail({ ...known, observed }, usageOf, options);
+      const { observed, incomplete } = await engine().look(known.id, signal);
+      const read = observed?.components.filter(({ provider }) => !incomplete.has(provider)) ?? [];
+      const usageOf = await readUsage(known.id, read, options.providerOf, signal);
+      const last = options.away();
+      const away = () => ({ has: (name: ProviderName) => incomplete.has(name) || last.has(name) });
+      return viewDetail({ ...known, observed }, usageOf, { ...options, away });
     },
     readStatus({ environment }) {
       const { id, name, phase, summary, url, conditions } = view(environment);

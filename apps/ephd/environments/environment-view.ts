@@ -59,8 +59,7 @@ export const computeHeadline = (
 ): Pick<EnvironmentStatus, 'phase' | 'summary'> => {
   if (status === undefined) return { phase: 'Pending', summary: 'just noticed' };
   const silent = observed?.components.find(({ provider }) => away.has(provider))?.provider;
-  if (silent !== undefined)
-    return { phase: status.phase, summary: `seen last; provider ${silent} could not be read completely` };
+  if (silent !== undefined) return { phase: status.phase, summary: `seen last; provider ${silent} could not be read completely` };
   const isAboutAnother = source !== undefined && status.conditions.some((one) => one.observedGeneration !== source.commit);
   if (status.phase !== 'Ready' || !isAboutAnother) return { phase: status.phase, summary: status.summary };
   return { phase: 'Progressing', summary: `commit ${source.commit.slice(0, 12)} has just been noticed` };

@@ -3,7 +3,6 @@ import {
   type EnvironmentId,
   environmentId,
   type Failure,
-  type ObservedEnvironment,
   type ParsedSpec,
   type Plan,
   type ProjectId,
@@ -151,7 +150,7 @@ export class Engine {
     return this.#loop.records.away;
   }
 
-  look(id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> {
+  look(id: EnvironmentId, signal: AbortSignal): ReturnType<typeof look> {
     return look(this.#loop, id, signal);
   }
 
