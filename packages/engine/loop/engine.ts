@@ -142,6 +142,20 @@ export class Engine {
     return this.#loop.records.get(id);
   }
 
+  /** By id or name. */
+  findEnvironment(text: string): EnvironmentRecord | undefined {
+    return this.#loop.records.find(text);
+  }
+
+  /** What has not been read completely since the start: environments may be there that are not known. */
+  unsurveyed(): { readonly providers: boolean; readonly projects: readonly ProjectId[] } {
+    const { records, context } = this.#loop;
+    return {
+      providers: !records.haveBeenRead(context.providers.keys()),
+      projects: [...this.#projects.keys()].filter((id) => !records.project(id).surveyed),
+    };
+  }
+
   /**
    * Providers that could not be read in the last pass: what is known of their environments was seen before. Why is only for those
    * who may see every project; for others there is `withoutReasons`.
