@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeEphd, fakeComponent, fakeEnvironment, fakeRequestAnswer, startFakeEphd } from './ephd.fake.ts';
+import { CommandFailure } from './command-failure.ts';
+import { repeatReading } from './commands/watch-status.ts';
+import { type FakeEphd, fakeComponent, fakeEnvironment, fakeRequestAnswer, sendError, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { type Session, startEph } from './terminal.fake.ts';
 
@@ -119,11 +121,53 @@ describe('down --wait', () => {
     expect(quiet.stdout.text).toBe('shop-serene-ocean-4207\n');
   });
 
+  it.each([
+    ['has not read everything yet', 'api.starting'],
+    ['stands by', 'api.standby'],
+    ['stops', 'api.stopping'],
+  ])('does not take an ephd that %s for an answer', async (_, code) => {
+    ephd.environments = [fakeEnvironment({ phase: 'Removing' })];
+    const session = start('down', 'shop');
+    await until(() => session.stdout.text.includes('Removing'));
+    ephd.instead = (_request, response) => sendError(response, 503, code, 'not now');
+    await until(() => session.stderr.text.includes('not now Still trying.'));
+    await untilRead(3);
+    expect(await isDone(session)).toBe(false);
+    ephd.environments = [];
+    ephd.instead = undefined;
+    expect(await session.ended).toBe(exitCodes.ok);
+  });
+
+  it('calls nothing gone that one may not see any more', async () => {
+    ephd.environments = [fakeEnvironment({ phase: 'Removing' })];
+    const session = start('down', 'shop');
+    await until(() => session.stdout.text.includes('Removing'));
+    ephd.access.decision = { ...ephd.access.decision, allowed: false };
+    ephd.environments = [];
+    expect(await session.ended).toBe(exitCodes.signIn);
+    expect(session.stdout.text).not.toContain('is gone.');
+  });
+
   it('ends when an operator must act', async () => {
     ephd.environments = [fakeEnvironment({ phase: 'Held', summary: 'too many at once' })];
     const session = start('down', 'shop');
     expect(await session.ended).toBe(exitCodes.stalled);
     expect(session.stderr.text).toContain('is held: too many at once.');
+  });
+});
+
+describe('one slow answer', () => {
+  it('ends no wait', async () => {
+    const cause = new CommandFailure('api.timeout', 'there was no answer within 10 s', { exitCode: exitCodes.timedOut });
+    const answers = [Promise.reject(cause), Promise.resolve({ state: 'absent' as const })];
+    const read = () => answers.shift() ?? Promise.reject(new Error('this is asked too often'));
+    const states: string[] = [];
+    const { signal } = new AbortController();
+    await repeatReading({ read, signal, intervalSeconds: 0.01 }, async ({ state }) => {
+      states.push(state);
+      return state === 'absent' ? true : undefined;
+    });
+    expect(states).toEqual(['unreachable', 'absent']);
   });
 });
 
