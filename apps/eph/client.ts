@@ -151,7 +151,7 @@ class Ephd {
 
 const exitOf = (code: string): { readonly exitCode?: ExitCode } => {
   if (code === 'api.unauthorized' || code === 'api.forbidden') return { exitCode: exitCodes.signIn };
-  if (code === 'api.stopping') return { exitCode: exitCodes.unreachable };
+  if (['api.starting', 'api.standby', 'api.stopping'].includes(code)) return { exitCode: exitCodes.unreachable };
   return code === 'api.not_found' ? { exitCode: exitCodes.notFound } : {};
 };
 

@@ -6,15 +6,7 @@ import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge
 import { createOciRegistry } from '@eph/adapters/registry-oci/oci-registry';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
-import {
-  apiTokenFile,
-  EphError,
-  type Failure,
-  type Isolation,
-  type ProviderName,
-  projectId,
-  shippedSections,
-} from '@eph/contract';
+import { apiTokenFile, EphError, type Isolation, type ProviderName, projectId, shippedSections } from '@eph/contract';
 import { createOpenApi } from '@eph/contract/open-api';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
@@ -43,8 +35,9 @@ import { RateLimits } from './api/rate-limits.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
 import { createConfigurationHandlers } from './configuration/configuration-handlers.ts';
 import { prepareDataFolder } from './data-folder.ts';
-import { createEnvironmentHandlers, findEnvironment } from './environments/environment-handlers.ts';
+import { createEnvironmentHandlers } from './environments/environment-handlers.ts';
 import { computeHeadline } from './environments/environment-view.ts';
+import { findEnvironment } from './environments/find-environment.ts';
 import { Forges } from './forges.ts';
 import { createHealthHandlers } from './health/health-handlers.ts';
 import { createHistoryHandlers } from './history/history-handlers.ts';
@@ -246,7 +239,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const addresses = {
     urlOf,
     aliasOf: ({ id }: EnvironmentRecord) => routes.aliasOf(id),
-    away: () => engine?.away() ?? new Map<ProviderName, Failure>(),
+    away: () => engine?.away() ?? new Set<ProviderName>(),
   };
   const stopping = new AbortController();
   const requests = new EnvironmentRequests({
@@ -258,8 +251,10 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
   stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
   const configuredProviders = () => [...providers.values()].filter(({ name }) => !retiredNames.has(name));
-  const find = (text: string, caller: Pick<Caller, 'may'>): EnvironmentRecord =>
-    findEnvironment(text, leadingEngine().environments(), addresses, caller);
+  const find = (text: string, caller: Pick<Caller, 'may'>): EnvironmentRecord => {
+    const knowsProjects = organisations.unread.length === 0;
+    return findEnvironment(text, { engine: leadingEngine(), ownerOf: (label) => routes.ownerOf(label), knowsProjects }, caller);
+  };
   const token = new ApiToken();
   const openApi = createOpenApi(ephd.version);
   const connections = new Connections();

@@ -56,13 +56,11 @@ const readUntilLost = async (stream: AsyncIterable<StreamItem>, take: (item: Str
     return 'The connection to ephd was closed.';
   } catch (error) {
     const canResume =
-      error instanceof CommandFailure && (error.exitCode === exitCodes.unreachable || resumable.includes(error.code));
+      error instanceof CommandFailure && (error.exitCode === exitCodes.unreachable || error.code === 'api.too_slow');
     if (!canResume) throw error;
     return error.message;
   }
 };
-
-const resumable = ['api.too_slow', 'api.starting'];
 
 const render = ({ at, environment, details, type, message }: StreamedEvent, withName: boolean): string => {
   const name = typeof details['name'] === 'string' ? details['name'] : (environment ?? '-');

@@ -1,16 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BlockList } from 'node:net';
-import {
-  EphError,
-  eventId,
-  isEphError,
-  type ProjectId,
-  problemType,
-  type Route,
-  type RouteName,
-  routes,
-  toFailure,
-} from '@eph/contract';
+import { EphError, eventId, isEphError, type ProjectId, problemType, type Route, type RouteName, routes } from '@eph/contract';
 import type { ExecSession } from '@eph/engine/provider/provider';
 import type { Clock } from '@eph/engine/time/clock';
 import type { HttpBindings } from '@hono/node-server';
@@ -99,9 +89,10 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
   });
   api.onError((thrown, c) => {
     if (thrown instanceof RefusedToken && thrown.caller !== undefined) learn(c, { caller: thrown.caller });
-    const { status, problem } = recordFailure(thrown, c, options);
+    const { status, problem, retryAfterMs } = recordFailure(thrown, c, options);
     return c.body(JSON.stringify(problem), status, {
       'content-type': problemType,
+      ...(retryAfterMs !== undefined && { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }),
       ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     });
   });
@@ -111,7 +102,7 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
 const recordFailure = (thrown: unknown, c: Context<Served>, options: ApiOptions): ReturnType<typeof describeProblem> => {
   if (thrown instanceof LocatedRefusal) learn(c, thrown.located);
   const attempt = c.get('attempt');
-  if (thrown instanceof LocatedRefusal && thrown.code === 'api.not_found') {
+  if (thrown instanceof LocatedRefusal && thrown.code !== 'api.forbidden') {
     recordProbe(thrown, attempt, options);
     return describeProblem(thrown, attempt.requestId);
   }
@@ -125,8 +116,7 @@ const recordFailure = (thrown: unknown, c: Context<Served>, options: ApiOptions)
       { path: c.req.path, requestId: attempt.requestId, err: isEphError(error) ? error.message : error },
       'a request failed',
     );
-  if (status === 429) c.header('retry-after', String(Math.ceil((toFailure(error).retryAfterMs ?? 1_000) / 1_000)));
-  else if (isRefusal || attempt.route?.audit !== undefined)
+  if (status !== 429 && (isRefusal || attempt.route?.audit !== undefined))
     recordAttempt(attempt, isRefusal ? 'refused' : 'failed', problem.detail, options);
   return described;
 };

@@ -17,4 +17,14 @@ describe('the answer to an error', () => {
   ] as const)('has a status that says who can help: %s, %i', (code, status) => {
     expect(describeProblem(new EphError(code, ''), '').status).toBe(status);
   });
+
+  it.each([
+    ['api.too_many', 1_500, 1_500],
+    ['api.too_many', undefined, 1_000],
+    ['forge.unreachable', 60_000, 60_000],
+    ['forge.unreachable', undefined, undefined],
+    ['forge.refused', 60_000, undefined],
+  ] as const)('says when to ask again where that helps and is known: %s', (code, retryAfterMs, expected) => {
+    expect(describeProblem(new EphError(code, '', { retryAfterMs }), '').retryAfterMs).toBe(expected);
+  });
 });

@@ -3,7 +3,6 @@ import {
   type EnvironmentId,
   environmentId,
   type Failure,
-  type ObservedEnvironment,
   type ParsedSpec,
   type Plan,
   type ProjectId,
@@ -143,12 +142,29 @@ export class Engine {
     return this.#loop.records.get(id);
   }
 
-  /** Providers that could not be read in the last pass, and why: what is known of their environments was seen before. */
+  /** By id or name. */
+  findEnvironment(text: string): EnvironmentRecord | undefined {
+    return this.#loop.records.find(text);
+  }
+
+  /** What has not been read completely since the start: environments may be there that are not known. */
+  unsurveyed(): { readonly providers: boolean; readonly projects: readonly ProjectId[] } {
+    const { records, context } = this.#loop;
+    return {
+      providers: !records.haveBeenRead(context.providers.keys()),
+      projects: [...this.#projects.keys()].filter((id) => !records.project(id).surveyed),
+    };
+  }
+
+  /**
+   * Providers that could not be read in the last pass: what is known of their environments was seen before. Why is only for those
+   * who may see every project; for others there is `withoutReasons`.
+   */
   away(): ReadonlyMap<ProviderName, Failure> {
     return this.#loop.records.away;
   }
 
-  look(id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> {
+  look(id: EnvironmentId, signal: AbortSignal): ReturnType<typeof look> {
     return look(this.#loop, id, signal);
   }
 
