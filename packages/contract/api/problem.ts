@@ -45,5 +45,6 @@ export const hints: Partial<Record<ErrorCode, string>> = {
   'api.stopping': 'Ask again soon.',
   'api.too_many': 'Wait for the seconds in `Retry-After`.',
   'store.unreachable': 'Ask again soon. Only history is missing; environments do not depend on it.',
+  'access.unavailable': 'Ask again soon. Until a revocation has succeeded, its token may be valid after ephd was started again.',
   internal: 'Report it with the request id; the log of ephd has more.',
 };
