@@ -11,6 +11,7 @@ import {
 import type { RevocationAnswer } from '@eph/engine/access/revocations';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
+import { callerOf, checkToken } from '../api/authenticate.ts';
 import { findProject, type ProjectIds } from '../api/find-project.ts';
 import type { Caller, Handlers } from '../api/handlers.ts';
 import type { Access } from './access.ts';
@@ -77,7 +78,11 @@ export const createAccessHandlers = (options: AccessHandlersOptions): Handlers<A
       return { ...link, expiresAt: time(expiresAt) };
     },
     createSession({ body: { code }, signIn }) {
-      const { token, session } = sessions.create(code);
+      const { token, session } = sessions.create(code, (identity) => {
+        checkToken(callerOf(identity, 'session', undefined, access), access);
+        const { allowed, because } = access.of(identity).decide('account.read');
+        if (!allowed) throw new EphError('api.forbidden', because);
+      });
       signIn(session);
       return { token, expiresAt: time(session.expiresAt) };
     },

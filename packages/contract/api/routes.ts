@@ -323,7 +323,7 @@ export const routes = {
     body: { type: 'json', schema: sessionRequestSchema },
     audit: 'sign-in',
     answer: created(sessionSchema),
-    problems: [401],
+    problems: [401, 503],
   },
   endSession: {
     method: 'POST',
