@@ -29,6 +29,9 @@ export interface AccessHandlersOptions {
   readonly projects: ProjectIds;
 }
 
+/** Faults quote the rules of others. */
+const hiddenFault = 'the rules may not be those of the newest commit; an admin sees why';
+
 type AccessRoute =
   | 'readAccount'
   | 'explainAccess'
@@ -71,7 +74,9 @@ export const createAccessHandlers = (options: AccessHandlersOptions): Handlers<A
       const { allowed, because } = isOther
         ? access.explain(readPerson(about), permission, project)
         : access.of(identity).decide(permission, project);
-      return { person: about ?? own, allowed, because, faults: access.rules.faults.map(({ message }) => message) };
+      const { faults } = access.rules;
+      const shown = caller.may('rules.read') ? faults.map(({ message }) => message) : faults.slice(0, 1).map(() => hiddenFault);
+      return { person: about ?? own, allowed, because, faults: shown };
     },
     createSessionCode({ caller }) {
       const { expiresAt, ...link } = sessions.createLink(caller.identity, url());
