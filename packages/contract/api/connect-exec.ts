@@ -1,6 +1,7 @@
 import { readRefusal, type Transport } from './client.ts';
 import { decodeFrame, type ExecFrame, encodeFrame, execProtocol, tokenProtocol } from './exec-frames.ts';
 import { ExecWindow } from './exec-window.ts';
+import { isLoopback } from './loopback.ts';
 import { fillPath } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -48,7 +49,7 @@ export const connectExec = async ({ address, token, transport }: ExecServer, inp
     throw new ExecFailure('api.too_large', 'The command is too long. Send it to the input of `sh` instead.');
   const url = new URL(path.slice(1), address);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-  if (url.protocol === 'ws:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname))
+  if (url.protocol === 'ws:' && !isLoopback(url.hostname))
     throw new ExecFailure('api.forbidden', `Without TLS, a token is sent to loopback addresses only, and not to ${url.host}.`);
   const socket = new WebSocket(url, [execProtocol, ...(token === undefined ? [] : [`${tokenProtocol}${token}`])]);
   const connection = new ExecConnection(socket);
