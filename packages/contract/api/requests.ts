@@ -68,5 +68,7 @@ export const requestAnswerSchema = z.object({
   changes: z.array(change),
   /** Why the environment is wanted now, or why it is not. */
   because: z.string(),
+  /** When it expires after this change; null where it does not. Only where the request is about that, and where it is known. */
+  expiresAt: z.string().nullable().exactOptional(),
 });
 export type RequestAnswer = z.output<typeof requestAnswerSchema>;
