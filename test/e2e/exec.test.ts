@@ -233,7 +233,7 @@ describeWith(tmux, 'exec on a terminal', () => {
       `${process.execPath} ${main} exec ${option} ${environment.name} -- sh -c 'test -t 1 && echo has one || echo has none'`;
     await expect.poll(terminal.screen).toMatch(/outside>/);
     terminal.type(`clear; ${command('')}\n`);
-    await expect.poll(terminal.screen).toMatch(/^has one$/m);
+    await expect.poll(terminal.screen).toMatch(/^has one\noutside>$/m);
     terminal.type(`clear; ${command('--no-tty')}\n`);
     await expect.poll(terminal.screen).toMatch(/^has none$/m);
   });
