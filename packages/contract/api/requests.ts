@@ -21,7 +21,7 @@ export const planRequestSchema = environmentRequestSchema.extend({
   labels: z.array(z.string().min(1).max(200)).max(100).optional(),
   commit: z
     .string()
-    .regex(/^[0-9a-f]{40}$/, 'must be a whole commit')
+    .regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'must be a whole commit')
     .optional(),
   /** The text of its `eph.yaml`. */
   file: z.string().max(60_000).optional(),
