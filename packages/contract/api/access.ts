@@ -65,6 +65,7 @@ export const newTokenSchema = token.extend({ token: z.string() });
 export type NewToken = z.output<typeof newTokenSchema>;
 
 export const tokenQuerySchema = z.strictObject({
+  person: personText.optional().describe('Only of this person, as `<issuer>#<subject>`.'),
   after: eventIdText.optional().describe('`next` of the page before.'),
   limit: whole(1, 1000).default(100).describe('At most so many.'),
 });
