@@ -61,9 +61,11 @@ export class ApiMisunderstanding extends Error {
 
 type QueryValue = string | number | boolean | readonly string[] | undefined;
 
+/** What ephd makes of them. */
 type QueryInput<R extends Route> = R extends { readonly query: infer Query extends z.ZodObject }
-  ? { readonly query?: { readonly [name in keyof Query['shape']]?: QueryValue } }
+  ? { readonly query?: { readonly [name in keyof z.output<Query>]?: Given<z.output<Query>[name]> | undefined } }
   : object;
+type Given<Value> = Value extends readonly (infer One)[] ? readonly One[] : Value;
 type PathInput<R extends Route> = keyof PathOf<R> extends never ? object : { readonly path: PathOf<R> };
 type BodyInput<R extends Route> = BodyOf<R> extends undefined ? object : { readonly body: BodyOf<R> };
 
