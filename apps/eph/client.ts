@@ -101,21 +101,17 @@ class Ephd {
   explain(error: unknown): CommandFailure {
     if (error instanceof CommandFailure) return error;
     // It was accepted before, so its own words say more than where the token comes from.
-    if (error instanceof ExecFailure) return new CommandFailure(error.code, error.message, exitOf(error.code));
+    if (error instanceof ExecFailure) return toCommandFailure(error.message, error);
     if (error instanceof ApiRefusal) return this.#refusal(error);
-    if (error instanceof StreamEnd) return this.#ended(error);
+    if (error instanceof StreamEnd) return toCommandFailure(`ephd ended the stream: ${error.message}.`, error);
     if (error instanceof ApiMisunderstanding) return this.#misunderstanding(error);
     return this.#unreachable(`The connection to ephd at ${this.#name} was lost: ${describe(error)}.`, error);
   }
 
   #refusal({ problem: { code, detail, hint } }: ApiRefusal): CommandFailure {
-    const message = code === 'api.forbidden' && hint !== undefined ? `${detail}. ${hint}` : detail;
     const explained = code === 'api.unauthorized' ? this.#token?.explain(detail) : undefined;
-    return new CommandFailure(code, explained ?? message, exitOf(code));
-  }
-
-  #ended({ code, message }: StreamEnd): CommandFailure {
-    return new CommandFailure(code, `ephd ended the stream: ${message}.`, exitOf(code));
+    if (explained !== undefined) return new CommandFailure(code, explained, exitOf(code));
+    return toCommandFailure(detail, { code, hint });
   }
 
   #misunderstanding({ message, reply }: ApiMisunderstanding): CommandFailure {
@@ -147,6 +143,10 @@ class Ephd {
     return new CommandFailure('api.unreachable', message, { exitCode: exitCodes.unreachable, cause });
   }
 }
+
+/** With what to do about it. */
+const toCommandFailure = (message: string, { code, hint }: { readonly code: string; readonly hint?: string | undefined }) =>
+  new CommandFailure(code, hint === undefined ? message : `${message.replace(/\.$/, '')}. ${hint}`, exitOf(code));
 
 const exitOf = (code: string): { readonly exitCode?: ExitCode } => {
   if (code === 'api.unauthorized' || code === 'api.forbidden') return { exitCode: exitCodes.signIn };

@@ -428,6 +428,15 @@ describe('an ephd that is not there', () => {
     expect(await fail(client.listEnvironments())).toMatchObject(timeout);
   });
 
+  it('is told what to do about a refusal', async () => {
+    const problem = { type: 'about:blank', title: '', status: 502, detail: 'the token has no rights', code: 'forge.refused' };
+    ephd.instead = (_request, response) =>
+      response
+        .writeHead(502, { 'content-type': 'application/problem+json' })
+        .end(JSON.stringify({ ...problem, hint: 'Check its rights.', requestId: '7' }));
+    expect((await ask(['list'])).err).toBe('eph: the token has no rights. Check its rights.\n');
+  });
+
   it('may refuse in words this eph does not know', async () => {
     ephd.instead = (_request, response) => sendError(response, 503, 'api.new', 'another ephd leads');
     expect(await ask(['list'])).toStrictEqual({ code: exitCodes.failure, out: '', err: 'eph: another ephd leads\n' });

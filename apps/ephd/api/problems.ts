@@ -38,5 +38,8 @@ export const describeProblem = (
   const status = statusOf[code] ?? statusOfDisposition[disposition];
   const hint = hints[code];
   const title = status === 500 ? 'Failed' : problemTitles[status];
-  return { status, problem: { type: 'about:blank', title, status, detail: message, code, ...(hint && { hint }), requestId } };
+  return {
+    status,
+    problem: { type: 'about:blank', title, status, detail: message, code, ...(hint !== null && { hint }), requestId },
+  };
 };
