@@ -78,8 +78,8 @@ const problemResponses = new Map(
   ]),
 );
 
-/** 405 is not among them: it answers methods that a path does not have. */
-const problemsOf = ({ permission, target, body, audit, slow, problems = [] }: Route): readonly ProblemStatus[] => [
+/** What a route may answer instead. 405 is not among them: it answers methods that a path does not have. */
+export const problemsOf = ({ permission, target, body, audit, slow, problems = [] }: Route): readonly ProblemStatus[] => [
   400,
   403,
   429,
