@@ -6,6 +6,7 @@ import {
   dnsLabel,
   duration,
   environmentConfigSchema,
+  isLoopback,
   labelValue,
   labelValueMessage,
   type PlacedConfig,
@@ -128,8 +129,6 @@ const link = text.superRefine((template, context) => {
   const message = faultOfLink(template);
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
-
-const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
 
 const webOrigin = z.string().refine((given) => {
   const url = URL.parse(given);

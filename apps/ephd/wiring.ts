@@ -245,6 +245,8 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const requests = new EnvironmentRequests({
     projects: forges.all,
     consider: (source, signal) => leadingEngine().consider(source, signal),
+    considerLifetime: (source, signal) => leadingEngine().considerLifetime(source, signal),
+    now: () => systemClock.now(),
     wake: (id) => engine?.wakeProject(id),
     log,
   });

@@ -8,7 +8,7 @@ import {
   requestAnswerSchema,
   whySchema,
 } from '@eph/contract';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeWith } from '../parts/describe-with.ts';
 import { gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
@@ -16,6 +16,7 @@ import { findSharedGitea, ownName } from '../parts/shared-gitea.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { labelledApp, textsOf } from './labelled-app.ts';
+import { runEph } from './run-eph.ts';
 import { oneService, spec } from './sample-app.ts';
 
 /** One pull request with an environment, and a tag with one. */
@@ -145,6 +146,45 @@ describeWith(gitea, 'requests about environments on Gitea', () => {
       detail: expect.stringMatching(/^tag v1 has no labels: /),
     });
     expect(problemSchema.parse(answer).detail).toContain(sentence);
+  });
+
+  describe('from the command line', () => {
+    const eph = async (...args: readonly string[]): Promise<string> => {
+      const outcome = await runEph(harness, args);
+      expect(outcome).toMatchObject({ code: 0, err: '' });
+      return outcome.out;
+    };
+
+    it.each([
+      ['pin', 'preview:keep'],
+      ['pause', 'preview:pause'],
+    ])('%s puts a label on the pull request, and --off takes it off', async (command, label) => {
+      expect(await eph(command, environment.name)).toContain(`Added label ${label} to pull request ${number}.\n`);
+      expect(await labels()).toEqual(['preview', label]);
+      expect(await eph(command, environment.name, '--off')).toContain(`Removed label ${label} from pull request ${number}.\n`);
+      expect(await labels()).toEqual(['preview']);
+    });
+
+    it('extend says until when the environment lives', async () => {
+      expect(await eph('extend', environment.name, '72h')).toMatch(
+        /^Added label preview:72h to .*\n.*; it expires 3d after the label preview was set\.\nThat is at \d{4}-\d\d-\d\dT.*Z\.\n$/,
+      );
+      await repository.removeLabel(number, 'preview:72h');
+    });
+
+    it('up creates the environment of another pull request, and down removes it', async () => {
+      await repository.pushFiles('other', textsOf(labelledApp()));
+      const { number: other } = await repository.openPullRequest('other', 'Other');
+      const url = (await eph('up', String(other), '--wait', '--quiet')).trim();
+      const [made] = (await harness.environments()).filter(({ source }) => source.name === String(other));
+      expect({ url, phase: made?.phase }).toEqual({ url: made?.url, phase: 'Ready' });
+      expect((await harness.visit(made?.name ?? '')).status).toBe(200);
+      const listed = await eph('list', '--label', 'preview', '--quiet');
+      expect(listed.trim().split('\n').toSorted()).toEqual([environment.name, made?.name].toSorted());
+      expect(await eph('list', '--label', 'other', '--quiet')).toBe('');
+      await eph('down', made?.name ?? '', '--wait');
+      expect((await harness.environments()).map(({ id }) => id).toSorted()).toEqual([environment.id, ofTag.id].toSorted());
+    });
   });
 
   it('a plan is made for labels and commits that the pull request has not', async () => {

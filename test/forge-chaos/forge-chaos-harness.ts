@@ -90,7 +90,9 @@ export class ForgeChaosHarness implements AsyncDisposable {
     const requests = new EnvironmentRequests({
       projects: new Map([[shop, { forge: fixture.forge }]]),
       consider: (source, signal) => this.engine.consider(source, signal),
+      considerLifetime: (source, signal) => this.engine.considerLifetime(source, signal),
       wake: () => this.wake(),
+      now: () => Date.now(),
       log: silentLog,
     });
     this.#stops = new StopPoller({

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventView, StreamItem } from '@eph/contract';
+import type { EventType, EventView, StreamItem } from '@eph/contract';
 import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -12,7 +12,8 @@ type StreamedEvent = Extract<StreamItem, { readonly type: 'event' }>['event'];
 
 export interface EventChoice {
   readonly project?: string;
-  readonly type?: readonly string[];
+  /** As they were typed: ephd says which there are. */
+  readonly type?: readonly EventType[];
   readonly text?: string;
 }
 
@@ -26,7 +27,7 @@ export const followEvents = async (
   const { client, out, err, json } = context;
   const signal = context.interruption();
   const matches = (event: StreamedEvent): boolean =>
-    (type?.includes(event.type) ?? true) && event.message.toLowerCase().includes(text.toLowerCase());
+    (type?.some((one) => one === event.type) ?? true) && event.message.toLowerCase().includes(text.toLowerCase());
   const print = (event: StreamedEvent): Promise<void> =>
     json ? out.jsonLine(event) : out.lines([render(event, environment === undefined)]);
   for (const event of past) await print(event);

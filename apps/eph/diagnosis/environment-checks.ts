@@ -6,7 +6,7 @@ import { findEnvironment } from '../find-environment.ts';
 import { exitCodeOf } from '../status-view.ts';
 import { type Check, createCheck, splitMessage } from './check.ts';
 
-const warnings = ['outcome.failed', 'deletion.held', 'environment.expired'];
+const warnings = ['outcome.failed', 'deletion.held', 'environment.expired'] as const;
 
 export const checkEnvironment = async (client: Client, text: string): Promise<readonly Check[]> => {
   const check = createCheck('environment');

@@ -112,7 +112,7 @@ describe.each([
   it('ends with the session, with ephd, and with its client', async () => {
     const { clock, closing, identity, begin } = await start(ruleFor('developer'));
     const sessions = new Sessions(clock);
-    const { session } = sessions.create(sessions.createLink(identity, 'http://localhost').code);
+    const { session } = sessions.create(sessions.createLink(identity, 'http://localhost').code, () => undefined);
     const uses = [begin(route, shop, session), begin(route, shop), begin(route, shop)] as const;
     session[Symbol.dispose]();
     uses[1].clientHasGone();

@@ -10,6 +10,18 @@ describe('the answer to an error', () => {
   });
 
   it.each([
+    ['forge.refused', 'An operator of ephd has to check'],
+    ['api.not_found', '`eph list` shows'],
+    ['access.unavailable', 'may be valid after ephd was started again'],
+  ] as const)('says what to do about it: %s', (code, hint) => {
+    expect(describeProblem(new EphError(code, ''), '').problem.hint).toContain(hint);
+  });
+
+  it('leaves that to its message where every message says it', () => {
+    expect(describeProblem(new EphError('api.conflict', 'open a pull request'), '').problem).not.toHaveProperty('hint');
+  });
+
+  it.each([
     ['provider.unreachable', 503],
     ['spec.invalid', 409],
     ['forge.refused', 502],

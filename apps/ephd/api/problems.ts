@@ -43,7 +43,15 @@ export const describeProblem = (
   const status = statusOf[code] ?? statusOfDisposition[disposition];
   const hint = hints[code];
   const title = status === 500 ? 'Failed' : problemTitles[status];
-  const problem = { type: 'about:blank', title, status, detail: message, code, ...(hint && { hint }), requestId } as const;
+  const problem = {
+    type: 'about:blank',
+    title,
+    status,
+    detail: message,
+    code,
+    ...(hint !== null && { hint }),
+    requestId,
+  } as const;
   if (status === 429) return { status, problem, retryAfterMs: retryAfterMs ?? 1_000 };
   return { status, problem, ...(status === 503 && { retryAfterMs }) };
 };

@@ -127,7 +127,7 @@ describe('exec over a WebSocket', () => {
 
   it('changes the size of a terminal', async () => {
     const { url } = await start();
-    const watching = script('trap "stty size; exit" WINCH; echo ready; while :; do sleep 0.02; done');
+    const watching = script('echo ready; until stty size | grep "^43 132"; do sleep 0.02; done');
     const connection = await exec(url, watching, { terminal: { type: 'xterm', columns: 80, rows: 24 } });
     let seen = '';
     for await (const frame of connection.output()) {

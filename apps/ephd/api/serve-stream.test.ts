@@ -93,7 +93,13 @@ it('says why it ends, whatever the items do', async () => {
   const answer = read();
   await expect.poll(() => answer.text).toContain('connected');
   watching.abort(new EphError('api.unauthorized', 'the token has expired'));
-  await expect.poll(() => endOf(answer.text)).toEqual({ code: 'api.unauthorized', message: 'the token has expired' });
+  await expect
+    .poll(() => endOf(answer.text))
+    .toMatchObject({
+      code: 'api.unauthorized',
+      message: 'the token has expired',
+      hint: expect.stringContaining('eph auth login'),
+    });
   expect(answer.text).toMatch(/\r\n0\r\n\r\n$/);
 });
 
@@ -101,7 +107,7 @@ it('does not begin for a caller who may not go on', async () => {
   const { read, closing } = await start(nothing);
   closing.abort(new EphError('api.stopping', 'ephd is stopping'));
   const answer = read();
-  await expect.poll(() => endOf(answer.text)).toEqual({ code: 'api.stopping', message: 'ephd is stopping' });
+  await expect.poll(() => endOf(answer.text)).toMatchObject({ code: 'api.stopping', message: 'ephd is stopping' });
 });
 
 it.each([

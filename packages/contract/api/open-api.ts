@@ -8,7 +8,7 @@ import {
 } from 'zod-openapi';
 import { permissions } from '../access/permissions.ts';
 import { tokenId } from '../access/token.ts';
-import { type ProblemStatus, problemSchema, problemTitles, problemType } from './problem.ts';
+import { endSchema, type ProblemStatus, problemSchema, problemTitles, problemType } from './problem.ts';
 import type { AnswerShape, BodyShape, Route } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -78,8 +78,8 @@ const problemResponses = new Map(
   ]),
 );
 
-/** 405 is not among them: it answers methods that a path does not have. */
-const problemsOf = ({ permission, target, body, audit, slow, problems = [] }: Route): readonly ProblemStatus[] => [
+/** What a route may answer instead. 405 is not among them: it answers methods that a path does not have. */
+export const problemsOf = ({ permission, target, body, audit, slow, problems = [] }: Route): readonly ProblemStatus[] => [
   400,
   403,
   429,
@@ -119,8 +119,6 @@ const describeEvents = (schema: z.ZodType): z.ZodType =>
     z.object({ event: z.literal('message').optional(), id: z.string().optional(), data: jsonText(schema) }),
     z.object({ event: z.literal('end'), data: jsonText(endSchema) }).describe('The last one, if ephd ends the stream.'),
   ]);
-
-const endSchema = problemSchema.pick({ code: true }).extend({ message: z.string() });
 
 const jsonText = (schema: z.ZodType): z.ZodType =>
   z.string().meta({

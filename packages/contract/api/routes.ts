@@ -38,6 +38,7 @@ import {
 } from './history.ts';
 import {
   capabilitiesSchema,
+  heldQuerySchema,
   heldSchema,
   projectPageSchema,
   projectQuerySchema,
@@ -260,6 +261,7 @@ export const routes = {
     summary: 'Lists what happened to an environment, oldest first. An id is enough: history outlives the environment.',
     query: environmentEventQuerySchema,
     answer: json(eventListSchema),
+    etag: true,
   },
   listEvents: {
     method: 'GET',
@@ -269,6 +271,7 @@ export const routes = {
     summary: 'Lists what happened, oldest first.',
     query: eventQuerySchema,
     answer: json(eventListSchema),
+    etag: true,
   },
   followChanges: {
     method: 'GET',
@@ -287,6 +290,7 @@ export const routes = {
     summary: 'Lists who changed what, who signed in, and what was refused, oldest first.',
     query: auditQuerySchema,
     answer: json(eventListSchema),
+    etag: true,
   },
   readAccount: {
     method: 'GET',
@@ -323,7 +327,7 @@ export const routes = {
     body: { type: 'json', schema: sessionRequestSchema },
     audit: 'sign-in',
     answer: created(sessionSchema),
-    problems: [401],
+    problems: [401, 503],
   },
   endSession: {
     method: 'POST',
@@ -342,6 +346,7 @@ export const routes = {
     summary: 'Lists the tokens that history remembers, newest first, a page at a time.',
     query: tokenQuerySchema,
     answer: json(tokenListSchema),
+    etag: true,
   },
   createToken: {
     method: 'POST',
@@ -416,15 +421,17 @@ export const routes = {
     path: '/api/v1/held',
     permission: 'held.read',
     target: 'each',
-    summary: 'Lists environments that nothing removes until an operator releases them.',
+    summary: 'Lists environments that nothing removes until an operator releases them, by name, a page at a time.',
+    query: heldQuerySchema,
     answer: json(heldSchema),
+    etag: true,
   },
   listCapabilities: {
     method: 'GET',
     path: '/api/v1/providers/capabilities',
     permission: 'server.read',
     target: 'each',
-    summary: 'Lists the providers of this ephd, and what each can do.',
+    summary: 'Lists the providers of this ephd: what they make, and how they isolate and protect it.',
     answer: json(capabilitiesSchema),
   },
   validateConfig: {

@@ -15,6 +15,7 @@ import { PassTimer } from '../polling/cadence.ts';
 import type { PollingState } from '../polling/polling-state.ts';
 import type { ConfiguredProject, EngineOptions } from './context.ts';
 import { type Considered, considerSource } from './decide.ts';
+import { considerLifetime } from './lifetime.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { conclude } from './outcome.ts';
 import { runPass } from './pass.ts';
@@ -175,6 +176,10 @@ export class Engine {
   /** What Git says about a source as it is, or as it would be; nothing follows from it. */
   consider(source: Source, signal: AbortSignal): Promise<Considered> {
     return considerSource(this.#loop, source, signal);
+  }
+
+  considerLifetime(source: Source, signal: AbortSignal): ReturnType<typeof considerLifetime> {
+    return considerLifetime(this.#loop, source, signal);
   }
 
   explain(id: EnvironmentId): readonly string[] | undefined {
