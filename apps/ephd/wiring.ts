@@ -54,6 +54,7 @@ import { Leadership } from './leadership.ts';
 import { createAuditLog } from './log.ts';
 import { Organisations } from './organisations.ts';
 import ephd from './package.json' with { type: 'json' };
+import { page } from './page/page.ts';
 import { createProjectHandlers } from './projects/project-handlers.ts';
 import { Projects } from './projects.ts';
 import { EnvironmentRequests } from './requests/environment-requests.ts';
@@ -309,6 +310,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       }),
       ...createHookHandlers(leadingEngine, projects.all),
       readOpenApi: () => openApi,
+      readPage: () => page,
     },
     projects: projects.all,
     find,

@@ -79,6 +79,7 @@ const needs: Readonly<Record<RouteName, Need>> = {
   validateConfig: lists,
   readVersion: isMe,
   readServer: lists,
+  readPage: 'nothing',
   readHealth: 'nothing',
   readReadiness: 'nothing',
   readMetrics: need('viewer', 'read', 'all'),

@@ -172,6 +172,8 @@ describe('ephd', () => {
       'ratelimit-policy': '"requests";q=2000;w=20, "refusals";q=200;w=600',
       ratelimit: expect.stringMatching(/^"requests";r=19\d\d;t=\d+$/),
     });
+    const page = await harness.anonymousApi('/');
+    expect([page.status, page.headers.ratelimit]).toEqual([200, expect.stringMatching(/^"requests";r=19\d\d;t=\d+$/)]);
   });
 
   it('bounds refusals of an address, and neither records more nor refuses those who have a token', async () => {

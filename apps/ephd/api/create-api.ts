@@ -19,7 +19,7 @@ import { matchedRoutes } from 'hono/route';
 import type { Logger } from 'pino';
 import type { Access } from '../access/access.ts';
 import type { Session, Sessions } from '../access/sessions.ts';
-import { page, pageHeaders } from '../page/page.ts';
+import { pageHeaders } from '../page/page.ts';
 import { type Admission, admit, locate } from './admit.ts';
 import type { ApiToken } from './api-token.ts';
 import { type Attempt, type AuditOptions, recordAttempt } from './audit.ts';
@@ -88,7 +88,6 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
       'access-control-max-age': '600',
     });
   });
-  api.get('/', (c) => c.body(page, 200, pageHeaders));
   for (const [name, route] of Object.entries(routes) as [RouteName, Route][]) serveRoute(api, name, route, options);
   for (const [path, served] of Map.groupBy(Object.values<Route>(routes), ({ path }) => path))
     refuseOtherMethods(api, path, served, options);
@@ -268,6 +267,8 @@ const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | 
       return route.etag ? sendTagged(c, answer) : c.json(answer as object, shape.status);
     case 'text':
       return c.text(answer as string, 200, { 'content-type': shape.contentType });
+    case 'page':
+      return c.body(answer as string, 200, pageHeaders);
     case 'none':
       return c.body(null, 204);
     case 'stream':

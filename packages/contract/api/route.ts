@@ -19,6 +19,8 @@ export type AnswerShape =
   /** Server-sent events with such data. */
   | { readonly type: 'stream'; readonly schema: z.ZodType }
   | { readonly type: 'text'; readonly contentType: string }
+  /** For browsers. */
+  | { readonly type: 'page' }
   /** A WebSocket that carries a command, as `exec-frames.ts` describes. */
   | { readonly type: 'exec' }
   | { readonly type: 'none' };
@@ -69,7 +71,7 @@ export type AnswerOf<R extends Route> = R['answer'] extends { readonly type: 'js
   ? z.output<Schema>
   : R['answer'] extends { readonly type: 'stream'; readonly schema: infer Schema }
     ? AsyncIterable<z.output<Schema>>
-    : R['answer'] extends { readonly type: 'text' }
+    : R['answer'] extends { readonly type: 'text' | 'page' }
       ? string
       : undefined;
 

@@ -23,9 +23,10 @@ describe('every route', () => {
     expect(all.flatMap(([name, { audit }]) => (audit === undefined ? [] : [name]))).toEqual(expected);
   });
 
-  it('that nobody signs in for says ok or not, or exchanges a code', () => {
+  it('that nobody signs in for says ok or not, exchanges a code, or is the page that does so', () => {
     expect(all.flatMap(([name, { permission }]) => (permission === null ? [name] : []))).toEqual([
       'createSession',
+      'readPage',
       'readHealth',
       'readReadiness',
     ]);

@@ -456,6 +456,14 @@ export const routes = {
     summary: 'Shows how ephd is: who leads, what it waits for, its history, its providers, and faults of projects.',
     answer: json(serverSchema),
   },
+  readPage: {
+    method: 'GET',
+    path: '/',
+    permission: null,
+    target: 'server',
+    summary: 'The page that a link to the dashboard opens.',
+    answer: { type: 'page' },
+  },
   readHealth: {
     method: 'GET',
     path: '/healthz',
