@@ -8,6 +8,8 @@ import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
 import {
   apiTokenFile,
+  type EnvironmentId,
+  type EnvironmentName,
   EphError,
   type Failure,
   type Isolation,
@@ -32,6 +34,7 @@ import { createAccessHandlers } from './access/access-handlers.ts';
 import { backgroundClock } from './access/background-clock.ts';
 import { Sessions } from './access/sessions.ts';
 import { ApiToken } from './api/api-token.ts';
+import type { AuditOptions } from './api/audit.ts';
 import { administrator } from './api/authenticate.ts';
 import { createNetworks } from './api/client-address.ts';
 import { Connections } from './api/connections.ts';
@@ -257,7 +260,13 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     log,
   });
   const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
-  stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
+  const audit: AuditOptions = {
+    record: (event) => store.events.append(event),
+    now: () => systemClock.now(),
+    auditLog: createAuditLog(log),
+  };
+  const nameOf = (id: EnvironmentId): EnvironmentName | undefined => engine?.environment(id)?.name;
+  stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, nameOf, audit, clock: systemClock, log }));
   const configuredProviders = () => [...providers.values()].filter(({ name }) => !retiredNames.has(name));
   const find = (text: string, caller: Pick<Caller, 'may'>): EnvironmentRecord =>
     findEnvironment(text, leadingEngine().environments(), addresses, caller);
@@ -316,9 +325,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     find,
     access,
     sessions,
-    record: (event) => store.events.append(event),
-    auditLog: createAuditLog(log),
-    now: () => systemClock.now(),
+    ...audit,
     token,
     origins: createOriginRules(config.api),
     proxies: createNetworks(config.api.trustedProxies),
