@@ -33,7 +33,7 @@ import { LongUse } from './long-use.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
 import { parseBody, parseQuery } from './parse-call.ts';
 import { describeProblem } from './problems.ts';
-import { costOf, type Quota, type RateLimits } from './rate-limits.ts';
+import type { Quota, RateLimits } from './rate-limits.ts';
 import { requireUpgrade, serveExec } from './serve-exec.ts';
 import { serveStream } from './serve-stream.ts';
 
@@ -126,7 +126,7 @@ const recordFailure = (thrown: unknown, c: Context<Served>, options: ApiOptions)
     );
   if (status === 429) c.header('retry-after', String(Math.ceil((toFailure(error).retryAfterMs ?? 1_000) / 1_000)));
   else if (isRefusal || attempt.route?.audit !== undefined)
-    recordAttempt(attempt, isRefusal ? 'refused' : 'failed', problem.detail, options);
+    recordAttempt(attempt, isRefusal || isFailedSignIn ? 'refused' : 'failed', problem.detail, options);
   return described;
 };
 
@@ -149,10 +149,17 @@ const identify = async (c: Context<Served>, options: ApiOptions): Promise<Caller
 
 const countRequest = (c: Context<Served>, { limits }: ApiOptions): void => {
   const { caller, address, route } = c.get('attempt');
-  const { retryAfterMs } = show(c, limits.take('requests', caller, address, route && costOf(route)));
+  const { retryAfterMs } = show(c, limits.take('requests', caller, address, route?.cost));
   if (retryAfterMs === undefined) return;
   const who = caller === undefined ? 'this address' : 'this token';
   throw new EphError('api.too_many', `${who} has sent too many requests`, { retryAfterMs });
+};
+
+/** Also where it then fails, since that is recorded, too. */
+const countChange = (c: Context<Served>, { limits }: ApiOptions): void => {
+  const { caller, address } = c.get('attempt');
+  const { retryAfterMs } = show(c, limits.take('changes', caller, address));
+  if (retryAfterMs !== undefined) throw new EphError('api.too_many', 'you have made too many changes', { retryAfterMs });
 };
 
 /** Beyond the limit, refusals are neither recorded nor logged. */
@@ -178,8 +185,6 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
   const handle = options.handlers[name] as (call: unknown) => unknown;
   api.on(route.method, pathForHono(route.path), async (c) => {
     learn(c, { route });
-    // Hono answers HEAD as GET and drops the body; a stream would go on unread.
-    if (c.req.method === 'HEAD' && isLong(route)) throw methodNotAllowed(c, [route]);
     const caller = route.permission === null ? undefined : await identify(c, options);
     // A code that is valid signs in, whatever others send from this address.
     if (caller === undefined && route.audit === undefined) countRequest(c, options);
@@ -187,7 +192,10 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
       const located = locate(route, caller, c.req.param(), options);
       learn(c, located);
       admit(route, caller, located, options);
+      if (route.audit !== undefined) countChange(c, options);
     }
+    // Hono answers HEAD as GET and drops the body; a stream would go on unread.
+    if (c.req.method === 'HEAD' && isLong(route)) throw methodNotAllowed(c, [route]);
     const { environment, project } = c.get('attempt');
     const call = {
       path: c.req.param(),

@@ -47,6 +47,8 @@ export interface Route {
   readonly audit?: 'change' | 'sign-in';
   /** The answer comes only after Git or providers have been read. */
   readonly slow?: true;
+  /** What a call counts for in the limit of requests; 1 unless ephd reads Git or providers for it, or works for long. */
+  readonly cost?: number;
   /** A client that has the same answer already gets none. */
   readonly etag?: true;
   /** Errors that other routes do not have. */

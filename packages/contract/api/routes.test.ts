@@ -32,6 +32,13 @@ describe('every route', () => {
     ]);
   });
 
+  it('counts for more where ephd reads Git or providers for it, or works for long', () => {
+    const costs = all.flatMap(([name, { cost = 1 }]) => (cost === 1 ? [] : [[name, cost]]));
+    const slow = all.flatMap(([name, route]) => (route.slow ? [[name, 20]] : []));
+    const others = { readEnvironment: 5, readUsage: 5, readLogs: 20, exec: 20, validateConfig: 20 };
+    expect(Object.fromEntries(costs)).toEqual({ ...Object.fromEntries(slow), ...others });
+  });
+
   it('names what its target is about', () => {
     const places = { environment: '/environments/{id}', project: '/projects/{project}', each: '', all: '', server: '' };
     expect(all.filter(([, { path, target }]) => !path.includes(places[target])).map(([name]) => name)).toEqual([]);

@@ -89,6 +89,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   readEnvironment: {
     method: 'GET',
@@ -97,6 +98,7 @@ export const routes = {
     target: 'environment',
     summary: 'Shows an environment with what runs for its components, read from its providers now.',
     answer: json(environmentDetailSchema),
+    cost: 5,
   },
   removeEnvironment: {
     method: 'DELETE',
@@ -108,6 +110,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   readStatus: {
     method: 'GET',
@@ -124,6 +127,7 @@ export const routes = {
     target: 'environment',
     summary: 'Shows what the components use now, and what they used in the last minutes while somebody asked.',
     answer: json(usageSchema),
+    cost: 5,
   },
   readWhy: {
     method: 'GET',
@@ -160,6 +164,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   unpinEnvironment: {
     method: 'DELETE',
@@ -170,6 +175,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   extendEnvironment: {
     method: 'POST',
@@ -181,6 +187,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   pauseEnvironment: {
     method: 'POST',
@@ -191,6 +198,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   resumeEnvironment: {
     method: 'DELETE',
@@ -201,6 +209,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   redeployEnvironment: {
     method: 'POST',
@@ -213,6 +222,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(redeployAnswerSchema),
     slow: true,
+    cost: 20,
   },
   scaleEnvironment: {
     method: 'PUT',
@@ -240,6 +250,7 @@ export const routes = {
       follow: flag.describe('Go on with new lines.'),
     }),
     answer: stream(logLineSchema),
+    cost: 20,
   },
   exec: {
     method: 'GET',
@@ -251,6 +262,7 @@ export const routes = {
     audit: 'change',
     answer: { type: 'exec' },
     problems: [501],
+    cost: 20,
   },
   listEventsOfEnvironment: {
     method: 'GET',
@@ -380,6 +392,7 @@ export const routes = {
     summary: 'Reads Git and all providers, and shows what would be done.',
     answer: json(planSchema),
     slow: true,
+    cost: 20,
   },
   planSource: {
     method: 'POST',
@@ -390,6 +403,7 @@ export const routes = {
     body: { type: 'json', schema: planRequestSchema },
     answer: json(environmentPlanSchema),
     slow: true,
+    cost: 20,
   },
   listProjects: {
     method: 'GET',
@@ -439,6 +453,7 @@ export const routes = {
     }),
     body: { type: 'bytes', contentType: 'text/yaml', most: mostSpecBytes },
     answer: json(validationSchema),
+    cost: 20,
   },
   readVersion: {
     method: 'GET',
