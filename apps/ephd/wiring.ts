@@ -41,6 +41,7 @@ import { Connections } from './api/connections.ts';
 import { createApi } from './api/create-api.ts';
 import type { Caller } from './api/handlers.ts';
 import { listen } from './api/listen.ts';
+import { LongUses } from './api/long-use.ts';
 import { createOriginRules, listenedUrl } from './api/origin.ts';
 import { RateLimits } from './api/rate-limits.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
@@ -330,6 +331,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     origins: createOriginRules(config.api),
     proxies: createNetworks(config.api.trustedProxies),
     limits: new RateLimits(() => systemClock.now()),
+    uses: new LongUses(),
     connections,
     closing: stopping.signal,
     clock: backgroundClock,

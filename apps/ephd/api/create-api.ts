@@ -29,7 +29,7 @@ import type { Connections } from './connections.ts';
 import { computeEtag, isKnown } from './etag.ts';
 import type { Call, Caller, Handlers } from './handlers.ts';
 import { LocatedRefusal } from './located-refusal.ts';
-import { LongUse } from './long-use.ts';
+import { LongUse, type LongUses } from './long-use.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
 import { parseBody, parseQuery } from './parse-call.ts';
 import { describeProblem } from './problems.ts';
@@ -46,6 +46,7 @@ export interface ApiOptions extends Omit<Admission, 'access'>, AuditOptions {
   /** Whose `X-Forwarded-For` counts. */
   readonly proxies: BlockList;
   readonly limits: RateLimits;
+  readonly uses: LongUses;
   readonly connections: Pick<Connections, 'prove'>;
   /** Ends streams when ephd stops, so that their readers see an end and not a loss. */
   readonly closing: AbortSignal;
@@ -208,7 +209,6 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
       signIn: (session: Session) => learn(c, { caller: callerOf(session.caller, 'session', session, options.access) }),
     };
     const { answer: shape } = route;
-    if (shape.type === 'exec') requireUpgrade(c.env);
     const use = isLong(route) && caller !== undefined ? new LongUse(route, caller, project, options) : undefined;
     const run = async (): Promise<unknown> => {
       const narrowTo = (only: ProjectId): void => {
@@ -220,7 +220,10 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
       return answer;
     };
     try {
-      if (shape.type === 'exec' && use !== undefined) return serveExec(c.env, use, () => startExec(run, use, c, options));
+      if (shape.type === 'exec' && use !== undefined) {
+        requireUpgrade(c.env);
+        return serveExec(c.env, use, () => startExec(run, use, c, options));
+      }
       return send(c, route, await run(), use, options);
     } catch (error) {
       use?.[Symbol.dispose]();
