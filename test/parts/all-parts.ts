@@ -12,6 +12,7 @@ import { postgres } from './postgres.ts';
 import { python } from './python.ts';
 import { registry } from './registry.ts';
 import { schemathesis } from './schemathesis.ts';
+import { script } from './script.ts';
 import { secretService } from './secret-service.ts';
 import { skopeo } from './skopeo.ts';
 import { tmux } from './tmux.ts';
@@ -35,4 +36,5 @@ export const allParts: readonly Program[] = [
   registry,
   skopeo,
   busybox,
+  script,
 ];
