@@ -1,6 +1,7 @@
 import { bubblewrap } from './bubblewrap.ts';
 import { busybox } from './busybox.ts';
 import { chromium } from './chromium.ts';
+import { faketime } from './faketime.ts';
 import { fish } from './fish.ts';
 import { gitea } from './gitea.ts';
 import { go } from './go.ts';
@@ -37,4 +38,5 @@ export const allParts: readonly Program[] = [
   skopeo,
   busybox,
   script,
+  faketime,
 ];
