@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import {
   type EnvironmentView,
   environmentPlanSchema,
+  heldSchema,
   problemSchema,
+  type RouteName,
   redeployAnswerSchema,
   requestAnswerSchema,
   whySchema,
@@ -12,10 +14,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../parts/describe-with.ts';
 import { gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
+import { schemathesis } from '../parts/schemathesis.ts';
 import { findSharedGitea, ownName } from '../parts/shared-gitea.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { labelledApp, textsOf } from './labelled-app.ts';
+import { expectAsDescribed, succeeded } from './run-schemathesis.ts';
 import { oneService, spec } from './sample-app.ts';
 
 /** One pull request with an environment, and a tag with one. */
@@ -36,7 +40,10 @@ describeWith(gitea, 'requests about environments on Gitea', () => {
     const config = join(harness.folder, 'ephd.yaml');
     const forges = { work: { type: 'gitea', url: server.url, token: { from: 'GITEA_TOKEN' } } };
     const location = `${repository.owner}/${repository.name}`;
-    await writeFile(config, JSON.stringify({ forges, projects: [{ name: 'shop', trusted: true, forge: 'work', location }] }));
+    const projects = [{ name: 'shop', trusted: true, forge: 'work', location }];
+    // Every removal is held.
+    const deletion_bound = { at_least: 0, share: 0 };
+    await writeFile(config, JSON.stringify({ forges, projects, deletion_bound }));
     await harness.start({ projects: [], args: ['--config', config], env: { GITEA_TOKEN: server.admin.token } });
     const release = await repository.pushFiles('main', { ...textsOf(labelledApp()), 'eph.yaml': tagged });
     await repository.createTag('v1');
@@ -162,5 +169,42 @@ describeWith(gitea, 'requests about environments on Gitea', () => {
     expect(await plan({ commit: '0'.repeat(40) })).toMatchObject({ wanted: null, actions: [{ type: 'wait' }] });
     expect(await labels()).toEqual(['preview']);
     expect((await harness.visit(environment.name)).status).toBe(200);
+  });
+
+  // The last one: it changes labels at random, and lets environments go.
+  describeWith(schemathesis, 'and its API against its description', () => {
+    const changing: readonly RouteName[] = [
+      'pinEnvironment',
+      'unpinEnvironment',
+      'extendEnvironment',
+      'pauseEnvironment',
+      'resumeEnvironment',
+      'releaseEnvironment',
+      'listHeld',
+    ];
+
+    it('answers as it says where it writes labels, and where something is held', { timeout: 200_000 }, async () => {
+      const tags = ['v2', 'v3'];
+      for (const tag of tags) await repository.createTag(tag);
+      await harness.api('/hooks/git', { method: 'POST' });
+      const [held, kept] = await Promise.all(tags.map((tag) => harness.until(tag, 'ready', ({ phase }) => phase === 'Ready')));
+      for (const tag of tags) await repository.deleteTag(tag);
+      await harness.api('/hooks/git', { method: 'POST' });
+      for (const tag of tags) await harness.until(tag, 'held', ({ summary }) => summary.includes('held'));
+      const findings = await expectAsDescribed({
+        url: `http://127.0.0.1:${harness.apiPort}`,
+        folder: harness.folder,
+        token: harness.authorization().authorization?.replace('Bearer ', '') ?? '',
+        description: (await harness.api('/openapi.json')).body,
+        known: { 'path.id': [environment.id, held?.id ?? ''], 'body.for': ['72h', '30d'] },
+        phases: ['fuzzing'],
+        examples: 8,
+        perSecond: 20,
+        only: changing,
+      });
+      expect(succeeded(findings).toSorted()).toEqual(changing.toSorted());
+      const { environments } = await harness.read('/api/v1/held', heldSchema);
+      expect(environments.map(({ id }) => id)).toContain(kept?.id);
+    });
   });
 });
