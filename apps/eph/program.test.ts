@@ -1,13 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import {
-  environmentListSchema,
-  environmentSchema,
-  errorSchema,
-  eventListSchema,
-  planSchema,
-  versionSchema,
-  whySchema,
-} from '@eph/contract';
+import { environmentListSchema, environmentSchema, eventListSchema, planSchema, versionSchema, whySchema } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createApiClient } from './client.ts';
 import { openConnection } from './connection/connection.ts';
@@ -249,7 +241,7 @@ describe('--json', () => {
       const { code, out, err } = await ask(args);
       expect(code).toBe(exitCode);
       expect(out).toBe('');
-      expect(errorSchema.parse(JSON.parse(err)).error.code).toBe(errorCode);
+      expect(JSON.parse(err)).toEqual({ error: { code: errorCode, message: expect.any(String) } });
     }
   });
 });

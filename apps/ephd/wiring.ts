@@ -6,7 +6,16 @@ import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge
 import { createOciRegistry } from '@eph/adapters/registry-oci/oci-registry';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
-import { apiTokenFile, EphError, type Isolation, type ProviderName, projectId, shippedSections } from '@eph/contract';
+import {
+  apiTokenFile,
+  type EnvironmentId,
+  type EnvironmentName,
+  EphError,
+  type Isolation,
+  type ProviderName,
+  projectId,
+  shippedSections,
+} from '@eph/contract';
 import { createOpenApi } from '@eph/contract/open-api';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { autoGenerator, prCommentGenerator, prLabelGenerator } from '@eph/engine/desired/pull-triggers';
@@ -24,12 +33,14 @@ import { createAccessHandlers } from './access/access-handlers.ts';
 import { backgroundClock } from './access/background-clock.ts';
 import { Sessions } from './access/sessions.ts';
 import { ApiToken } from './api/api-token.ts';
+import type { AuditOptions } from './api/audit.ts';
 import { administrator } from './api/authenticate.ts';
 import { createNetworks } from './api/client-address.ts';
 import { Connections } from './api/connections.ts';
 import { createApi } from './api/create-api.ts';
 import type { Caller } from './api/handlers.ts';
 import { listen } from './api/listen.ts';
+import { LongUses } from './api/long-use.ts';
 import { createOriginRules, listenedUrl } from './api/origin.ts';
 import { RateLimits } from './api/rate-limits.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
@@ -47,6 +58,7 @@ import { Leadership } from './leadership.ts';
 import { createAuditLog } from './log.ts';
 import { Organisations } from './organisations.ts';
 import ephd from './package.json' with { type: 'json' };
+import { page } from './page/page.ts';
 import { createProjectHandlers } from './projects/project-handlers.ts';
 import { Projects } from './projects.ts';
 import { EnvironmentRequests } from './requests/environment-requests.ts';
@@ -251,7 +263,13 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     log,
   });
   const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
-  stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
+  const audit: AuditOptions = {
+    record: (event) => store.events.append(event),
+    now: () => systemClock.now(),
+    auditLog: createAuditLog(log),
+  };
+  const nameOf = (id: EnvironmentId): EnvironmentName | undefined => engine?.environment(id)?.name;
+  stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, nameOf, audit, clock: systemClock, log }));
   const configuredProviders = () => [...providers.values()].filter(({ name }) => !retiredNames.has(name));
   const find = (text: string, caller: Pick<Caller, 'may'>): EnvironmentRecord => {
     const knowsProjects = organisations.unread.length === 0;
@@ -306,18 +324,18 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       }),
       ...createHookHandlers(leadingEngine, projects.all),
       readOpenApi: () => openApi,
+      readPage: () => page,
     },
     projects: projects.all,
     find,
     access,
     sessions,
-    record: (event) => store.events.append(event),
-    auditLog: createAuditLog(log),
-    now: () => systemClock.now(),
+    ...audit,
     token,
     origins: createOriginRules(config.api),
     proxies: createNetworks(config.api.trustedProxies),
     limits: new RateLimits(() => systemClock.now()),
+    uses: new LongUses(),
     connections,
     closing: stopping.signal,
     clock: backgroundClock,

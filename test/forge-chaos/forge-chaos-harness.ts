@@ -102,6 +102,8 @@ export class ForgeChaosHarness implements AsyncDisposable {
         takeDown: (removal, force, signal) =>
           this.verifier.takingDown(Number(removal.ref.name), () => requests.takeDown(removal, force, signal)),
       },
+      nameOf: () => undefined,
+      audit: { record: () => undefined, now: () => clock.now(), auditLog: silentLog },
       clock,
       log: silentLog,
     });

@@ -1,6 +1,7 @@
 import { bubblewrap } from './bubblewrap.ts';
 import { busybox } from './busybox.ts';
 import { chromium } from './chromium.ts';
+import { faketime } from './faketime.ts';
 import { fish } from './fish.ts';
 import { gitea } from './gitea.ts';
 import { go } from './go.ts';
@@ -12,6 +13,7 @@ import { postgres } from './postgres.ts';
 import { python } from './python.ts';
 import { registry } from './registry.ts';
 import { schemathesis } from './schemathesis.ts';
+import { script } from './script.ts';
 import { secretService } from './secret-service.ts';
 import { skopeo } from './skopeo.ts';
 import { tmux } from './tmux.ts';
@@ -35,4 +37,6 @@ export const allParts: readonly Program[] = [
   registry,
   skopeo,
   busybox,
+  script,
+  faketime,
 ];

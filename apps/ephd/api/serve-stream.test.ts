@@ -8,7 +8,7 @@ import { type HttpBindings, serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { expect, it, onTestFinished } from 'vitest';
 import { administrator } from './authenticate.ts';
-import { LongUse } from './long-use.ts';
+import { LongUse, LongUses } from './long-use.ts';
 import { serveStream } from './serve-stream.ts';
 
 const caller = { identity: administrator, how: 'file', session: undefined, may: () => true } as const;
@@ -22,9 +22,15 @@ const start = async (items: (signal: AbortSignal) => AsyncIterable<unknown>) => 
   const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) };
   const access = { watch: () => ({ signal: watching.signal, [Symbol.dispose]: () => undefined }) };
   const uses: LongUse[] = [];
+  const counted = new LongUses();
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.get('/', (c) => {
-    const use = new LongUse(routes.readLogs, caller, undefined, { access, projects: new Map(), closing: closing.signal });
+    const use = new LongUse(routes.readLogs, caller, undefined, {
+      access,
+      projects: new Map(),
+      closing: closing.signal,
+      uses: counted,
+    });
     uses.push(use);
     return serveStream(c, items(use.signal), use, c.env.outgoing, { clock, log });
   });

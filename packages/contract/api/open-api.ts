@@ -106,6 +106,8 @@ const describeAnswer = (
       return { status: '200', content: { 'text/event-stream': { schema: describeEvents(answer.schema) } } };
     case 'text':
       return { status: '200', content: { [answer.contentType]: { schema: z.string() } } };
+    case 'page':
+      return { status: '200', content: { 'text/html; charset=utf-8': { schema: z.string() } } };
     case 'none':
       return { status: '204' };
     case 'exec':

@@ -90,6 +90,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   readEnvironment: {
     method: 'GET',
@@ -98,6 +99,7 @@ export const routes = {
     target: 'environment',
     summary: 'Shows an environment with what runs for its components, read from its providers now.',
     answer: json(environmentDetailSchema),
+    cost: 5,
   },
   removeEnvironment: {
     method: 'DELETE',
@@ -109,6 +111,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   readStatus: {
     method: 'GET',
@@ -125,6 +128,7 @@ export const routes = {
     target: 'environment',
     summary: 'Shows what the components use now, and what they used in the last minutes while somebody asked.',
     answer: json(usageSchema),
+    cost: 5,
   },
   readWhy: {
     method: 'GET',
@@ -161,6 +165,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   unpinEnvironment: {
     method: 'DELETE',
@@ -171,6 +176,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   extendEnvironment: {
     method: 'POST',
@@ -182,6 +188,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   pauseEnvironment: {
     method: 'POST',
@@ -192,6 +199,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   resumeEnvironment: {
     method: 'DELETE',
@@ -202,6 +210,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   redeployEnvironment: {
     method: 'POST',
@@ -214,6 +223,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(redeployAnswerSchema),
     slow: true,
+    cost: 20,
   },
   scaleEnvironment: {
     method: 'PUT',
@@ -241,6 +251,7 @@ export const routes = {
       follow: flag.describe('Go on with new lines.'),
     }),
     answer: stream(logLineSchema),
+    cost: 20,
   },
   exec: {
     method: 'GET',
@@ -252,6 +263,7 @@ export const routes = {
     audit: 'change',
     answer: { type: 'exec' },
     problems: [501],
+    cost: 20,
   },
   listEventsOfEnvironment: {
     method: 'GET',
@@ -385,6 +397,7 @@ export const routes = {
     summary: 'Reads Git and all providers, and shows what would be done.',
     answer: json(planSchema),
     slow: true,
+    cost: 20,
   },
   planSource: {
     method: 'POST',
@@ -395,6 +408,7 @@ export const routes = {
     body: { type: 'json', schema: planRequestSchema },
     answer: json(environmentPlanSchema),
     slow: true,
+    cost: 20,
   },
   listProjects: {
     method: 'GET',
@@ -446,6 +460,7 @@ export const routes = {
     }),
     body: { type: 'bytes', contentType: 'text/yaml', most: mostSpecBytes },
     answer: json(validationSchema),
+    cost: 20,
   },
   readVersion: {
     method: 'GET',
@@ -462,6 +477,14 @@ export const routes = {
     target: 'each',
     summary: 'Shows how ephd is: who leads, what it waits for, its history, its providers, and faults of projects.',
     answer: json(serverSchema),
+  },
+  readPage: {
+    method: 'GET',
+    path: '/',
+    permission: null,
+    target: 'server',
+    summary: 'The page that a link to the dashboard opens.',
+    answer: { type: 'page' },
   },
   readHealth: {
     method: 'GET',
