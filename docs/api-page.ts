@@ -19,7 +19,9 @@ export const renderApiPage = (): string => [introduction, ...Object.values<Route
 const renderRoute = (route: Route): string => {
   const { method, path, summary, query, body, etag } = route;
   const parameters = listFields(query?.shape ?? {});
-  const statuses = `Answers ${statusOf(route)}${etag ? ', 304' : ''}, or ${problemsOf(route).toSorted().join(', ')}.`;
+  const statuses = `Answers ${statusOf(route)}${etag ? ', 304' : ''}, or ${problemsOf(route)
+    .toSorted((a, b) => a - b)
+    .join(', ')}.`;
   const paragraphs = [`## \`${method} ${path}\``, summary, `${describeAccess(route)} ${statuses}`];
   if (parameters !== '') paragraphs.push(`Its query:\n\n${parameters}`);
   if (body?.type === 'bytes') paragraphs.push(`Its body is \`${body.contentType}\`, at most ${body.most} bytes.`);

@@ -5,7 +5,7 @@ import { safeLine } from './safe-text.ts';
 /** What ephd changed in Git. Every line is safe to print. */
 export const renderAnswer = ({ source, changes, because, expiresAt }: RequestAnswer): readonly string[] => {
   const done = changes.map((change) => describeChange(change, describeSource(source)));
-  const end = expiresAt == null ? [] : [`That is at ${formatTime(expiresAt)}.`];
+  const end = expiresAt === undefined || expiresAt === null ? [] : [`That is at ${formatTime(expiresAt)}.`];
   return [...(done.length === 0 ? ['Git needs no change.'] : done), `${because}.`, ...end].map(safeLine);
 };
 

@@ -187,7 +187,7 @@ describeWith(gitea, 'requests about environments on Gitea', () => {
       expect({ url, phase: made?.phase }).toEqual({ url: made?.url, phase: 'Ready' });
       expect((await harness.visit(made?.name ?? '')).status).toBe(200);
       const listed = await eph('list', '--label', 'preview', '--quiet');
-      expect(listed.trim().split('\n').toSorted()).toEqual([environment.name, made?.name].toSorted());
+      expect(listed.trim().split('\n').toSorted()).toEqual([environment.name, made?.name ?? ''].toSorted());
       expect(await eph('list', '--label', 'other', '--quiet')).toBe('');
       await eph('down', made?.name ?? '');
       await harness.until(String(other), 'held', ({ summary }) => summary.includes('held'));

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { parseJson } from '../parse-json.ts';
 import { readEventStream } from './event-stream.ts';
 import { type End, endSchema, type Problem, problemSchema } from './problem.ts';
