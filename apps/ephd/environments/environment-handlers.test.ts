@@ -12,8 +12,10 @@ describe('logs since a while ago', () => {
     const clock = new ManualClock(Date.parse('2031-05-05T12:00:00Z'));
     const asked: LogOptions[] = [];
     const provider = new FakeProvider(createFakeInfrastructure(), { now: () => clock.now() });
-    provider.logs = async function* (_id, _component, options) {
+    const logs = provider.logs.bind(provider);
+    provider.logs = (id, component, options) => {
       asked.push(options);
+      return logs(id, component, options);
     };
     const handlers = createEnvironmentHandlers({
       engine: () => {
