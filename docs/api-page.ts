@@ -22,7 +22,7 @@ const renderRoute = (route: Route): string => {
   const statuses = `Answers ${statusOf(route)}${etag ? ', 304' : ''}, or ${problemsOf(route)
     .toSorted((a, b) => a - b)
     .join(', ')}.`;
-  const paragraphs = [`## \`${method} ${path}\``, summary, `${describeAccess(route)} ${statuses}`];
+  const paragraphs = [`## \`${method} ${path}\``, summary, `${describeAccess(route)}\n${statuses}`];
   if (parameters !== '') paragraphs.push(`Its query:\n\n${parameters}`);
   if (body?.type === 'bytes') paragraphs.push(`Its body is \`${body.contentType}\`, at most ${body.most} bytes.`);
   if (body?.type === 'json') paragraphs.push(`Its body is JSON:\n\n${listFields(fieldsOf(body.schema))}`);
