@@ -6,6 +6,7 @@ import { fish } from './fish.ts';
 import { gitea } from './gitea.ts';
 import { go } from './go.ts';
 import { nginx } from './nginx.ts';
+import { node } from './node.ts';
 import { openssl } from './openssl.ts';
 import type { Program } from './part.ts';
 import { passt } from './passt.ts';
@@ -37,4 +38,5 @@ export const allParts: readonly Program[] = [
   skopeo,
   busybox,
   cluster,
+  node,
 ];
