@@ -8,7 +8,7 @@ import { unpackedPackage } from './debian-package.ts';
 const execute = promisify(execFile);
 
 /** Links to nothing, so that it runs in an image where there is nothing else. */
-export const staticBusybox = (): string => join(unpackedPackage('busybox-static'), 'bin', 'busybox');
+const staticBusybox = (): string => join(unpackedPackage('busybox-static'), 'bin', 'busybox');
 
 /** `httpd` prints what it is asked for. */
 const answer = `#!/bin/sh
