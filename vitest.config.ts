@@ -7,7 +7,8 @@ const shared = [
   'packages/adapters/forge-{http,github,gitlab}/**/*.test.ts',
   'test/parts/{emulation,github,gitlab}/**/*.test.ts',
 ];
-const exclude = ['**/node_modules/**', '**/dist/**', 'test/gates/planted/**'];
+// `vitest.cluster.config.ts` runs the suites that need a node.
+const exclude = ['**/node_modules/**', '**/dist/**', 'test/gates/planted/**', '**/*.cluster.test.ts'];
 
 export default defineConfig({
   test: {
@@ -30,7 +31,7 @@ export default defineConfig({
           exclude: [...exclude, ...shared],
           // Tests start real processes and watch real files: a process of their own keeps a leak from reaching the next file.
           isolate: true,
-          globalSetup: './test/parts/shared-gitea.setup.ts',
+          globalSetup: ['./test/parts/shared-gitea.setup.ts', './test/parts/shared-cluster.setup.ts'],
         },
       },
     ],

@@ -1,11 +1,13 @@
 import { bubblewrap } from './bubblewrap.ts';
 import { busybox } from './busybox.ts';
 import { chromium } from './chromium.ts';
+import { cluster } from './cluster.ts';
 import { faketime } from './faketime.ts';
 import { fish } from './fish.ts';
 import { gitea } from './gitea.ts';
 import { go } from './go.ts';
 import { nginx } from './nginx.ts';
+import { node } from './node.ts';
 import { openssl } from './openssl.ts';
 import type { Program } from './part.ts';
 import { passt } from './passt.ts';
@@ -39,4 +41,6 @@ export const allParts: readonly Program[] = [
   busybox,
   script,
   faketime,
+  cluster,
+  node,
 ];
