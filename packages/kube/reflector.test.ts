@@ -52,6 +52,7 @@ const start = async (prepare: (proxy: { fault: (request: ProxiedRequest) => Faul
     remove: (name: string) => access.api.send('DELETE', `${path}/${name}`),
     /** Polls while time goes by. */
     soon: <T>(read: () => T, msPerLook = 500) =>
+      // oxlint-disable-next-line vitest/require-awaited-expect-poll -- whoever calls it awaits it
       expect.poll(() => {
         clock.advance(msPerLook);
         return read();
@@ -155,8 +156,8 @@ describeWith(clusterPart, 'a watch', () => {
     await test.put('more');
     await test.remove('web');
     await expect.poll(() => test.restarts).toEqual([why]);
-    if (why !== 'ended')
-      expect(test.reflector.sync).toMatchObject({ inSync: false, fault: { message: expect.stringContaining('test') } });
+    // A watch that ended as it was asked to has missed nothing.
+    expect(test.reflector.sync.inSync).toBe(why === 'ended');
     test.proxy.fault = () => undefined;
     test.proxy.resetAll();
     await test.soon(test.names).toEqual(['kept', 'more']);

@@ -8,6 +8,7 @@ import { measureForgeDoubt } from './forge-doubt.ts';
 import { measureGithubIdle, measureGroupIdle } from './forge-idle.ts';
 import { measureForgeMinute } from './forge-minute.ts';
 import { measureGateway } from './gateway.ts';
+import { measureKubeCache } from './kube-cache.ts';
 import { measureLabelToComment, measureLabelToCommentUntuned } from './label-to-comment.ts';
 import { measureLogFollowers } from './log-followers.ts';
 import { measurePass } from './pass.ts';
@@ -73,6 +74,7 @@ const measurements: readonly Measurement[] = [
     figures: ['label-to-comment-untuned'],
     measure: measureLabelToCommentUntuned,
   },
+  { title: 'the cache of a cluster', figures: ['kube-cache', 'kube-cache-relist'], measure: measureKubeCache },
   { title: 'the gateway', figures: ['gateway-vs-nginx', 'gateway-vs-httpxy'], measure: measureGateway },
   { title: 'pages of environments', figures: ['api-list', 'api-list-narrow'], measure: measureApiList },
   { title: 'the start of the command line', figures: ['cli-start'], measure: measureCliStart },
