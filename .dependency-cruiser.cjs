@@ -175,7 +175,8 @@ module.exports = {
 
     ...only({
       name: 'kube-imports-seams',
-      comment: 'What speaks to Kubernetes imports the contract, seams of the engine and itself; it knows nothing of environments.',
+      comment:
+        'What speaks to Kubernetes imports the contract, seams of the engine and itself; it knows nothing of environments.',
       from: '^packages/kube/',
       allowed: [contract, seamFiles, '^packages/kube/'],
       allowedInTests: [engineStandIns, systemClock],

@@ -7,7 +7,14 @@ import { Limit } from './pause.ts';
 import { type Asked, toRefusal } from './refusal.ts';
 import { type Transport, toTransportError } from './transport.ts';
 
-export interface ChannelRequest extends Asked {
+/** The cluster that streams lead to. */
+export interface ChannelSource {
+  readonly cluster: string;
+  readonly transport: Transport;
+  readonly clock: Clock;
+}
+
+export interface ChannelRequest extends Omit<Asked, 'cluster'> {
   /** With its query. */
   readonly path: string;
   readonly protocols: readonly string[];
@@ -42,23 +49,24 @@ const messageLimitBytes = 32 * 1024 * 1024;
  * credentials are used.
  */
 export const openChannels = async (
-  { transport, clock }: { readonly transport: Transport; readonly clock: Clock },
-  request: ChannelRequest,
+  { transport, clock, cluster }: ChannelSource,
+  wanted: ChannelRequest,
   handlers: ChannelHandlers,
   signal: AbortSignal,
 ): Promise<Channels> => {
   const { connection } = transport;
+  const request = { ...wanted, cluster };
   const credentials = await connection.current(signal);
   const first = await connect(clock, request, credentials, signal);
   const opened =
     first === 'unauthorized' ? await connect(clock, request, await connection.renew(credentials, signal), signal) : first;
   if (opened === 'unauthorized') throw toRefusal(request, { status: 401, body: undefined });
-  return carry(clock, request.cluster, opened, handlers, signal);
+  return carry(clock, cluster, opened, handlers, signal);
 };
 
 const connect = async (
   clock: Clock,
-  request: ChannelRequest,
+  request: ChannelRequest & Asked,
   { server, headers, tls, agent }: Credentials,
   signal: AbortSignal,
 ): Promise<WebSocket | 'unauthorized'> => {

@@ -17,6 +17,7 @@ import { type KubeObserver, noObserver } from './observer.ts';
 import { createPodStreams, type PodStreams } from './pod-streams.ts';
 import { Reflector } from './reflector.ts';
 import { createTransport } from './transport.ts';
+import { createTurns } from './turns.ts';
 
 /**
  * One Kubernetes cluster: what it holds, and how that is changed.
@@ -72,6 +73,9 @@ export interface ClusterOptions {
   readonly log?: Log;
 }
 
+/** One kind that takes long must not hold up the others. */
+const pagesAtOnce = 2;
+
 /** What a cluster needs of a reflector, whatever that keeps. */
 type Writes = Pick<Reflector<KubeObject>, 'selection' | 'noteWritten' | 'noteGone'> & AsyncDisposable;
 
@@ -80,6 +84,7 @@ export const openCluster = (options: ClusterOptions): Cluster => {
   const transport = createTransport(name, createConnection(name, location, clock));
   const client = createKubeClient({ cluster: name, transport, clock, random, observer });
   const reflectors = new Set<Writes>();
+  const turns = createTurns(pagesAtOnce);
 
   const holders = (kind: KindName, namespace: string | undefined): readonly Writes[] =>
     [...reflectors].filter(
@@ -102,7 +107,7 @@ export const openCluster = (options: ClusterOptions): Cluster => {
     client,
     pods: createPodStreams({ client, transport, clock }),
     reflect: (selection, keep, indexes) => {
-      const reflector = new Reflector({ client, selection, keep, indexes, clock, random, observer, log });
+      const reflector = new Reflector({ client, selection, keep, indexes, clock, random, observer, log, turns });
       reflectors.add(reflector);
       return reflector;
     },

@@ -1,4 +1,4 @@
-import { keepFields, listAt } from './fields.ts';
+import { fieldAt, keepFields, listAt } from './fields.ts';
 import { isRecord, type KubeObject, type ObjectMeta } from './object.ts';
 
 /**
@@ -26,6 +26,9 @@ const keepMeta = (metadata: ObjectMeta): ObjectMeta => {
   const { annotations } = metadata;
   if (annotations !== undefined && bulky.some((name) => Object.hasOwn(annotations, name)))
     kept['annotations'] = Object.fromEntries(Object.entries(annotations).filter(([name]) => !bulky.includes(name)));
+  const owners = metadata.ownerReferences;
+  if (owners !== undefined)
+    kept['ownerReferences'] = owners.map((owner) => keepFields(owner, 'kind', 'name', 'uid', 'controller'));
   return { ...kept, name: metadata.name };
 };
 
@@ -41,18 +44,21 @@ export const keepMetadata = (object: KubeObject): KubeObject => keepObject(objec
 /** For Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, claims, autoscalers, namespaces and whatever has conditions. */
 export const keepStatus = (object: KubeObject): KubeObject =>
   keepObject(object, {
-    spec: keepFields(object['spec'], 'replicas', 'completions', 'suspend', 'selector', 'scaleTargetRef', 'updateStrategy'),
-    status: keepConditions(object['status'], 'reason', 'message'),
+    spec: keepFields(object['spec'], 'replicas', 'completions', 'scaleTargetRef', 'updateStrategy'),
+    status: keepConditions(object['status']),
   });
 
 export const keepService = (object: KubeObject): KubeObject =>
   keepObject(object, {
-    spec: keepFields(object['spec'], 'type', 'clusterIP', 'selector', 'ports'),
+    spec: keepFields(object['spec'], 'type', 'clusterIP', 'ports'),
     status: keepFields(object['status'], 'loadBalancer'),
   });
 
 /** With the whole data: for the few Secrets that Eph writes itself. */
 export const keepSecret = (object: KubeObject): KubeObject => keepObject(object, { type: object['type'], data: object['data'] });
+
+/** The others only say how far the pod is until it is ready. */
+const podConditions = new Set(['Ready', 'PodScheduled']);
 
 export const keepPod = (object: KubeObject): KubeObject => {
   const { spec, status } = object;
@@ -67,15 +73,7 @@ export const keepPod = (object: KubeObject): KubeObject => {
       : undefined,
     status: isRecord(status)
       ? {
-          ...keepFields(
-            keepConditions(status, 'reason', 'message'),
-            'phase',
-            'podIP',
-            'startTime',
-            'reason',
-            'message',
-            'conditions',
-          ),
+          ...keepFields(keepConditions(status, podConditions), 'phase', 'podIP', 'startTime', 'reason', 'message', 'conditions'),
           ...eachOf(status, ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'], (one) =>
             keepFields(one, 'name', 'image', 'imageID', 'ready', 'restartCount', 'started', 'state', 'lastState'),
           ),
@@ -98,11 +96,11 @@ const eachOf = (
 };
 
 /** Without the times at which somebody looked, which change although nothing else does. */
-const keepConditions = (status: unknown, ...fields: readonly string[]): Record<string, unknown> | undefined => {
+const keepConditions = (status: unknown, types?: ReadonlySet<unknown>): Record<string, unknown> | undefined => {
   if (!isRecord(status)) return undefined;
-  const conditions = listAt(status, 'conditions').flatMap(
-    (condition) => keepFields(condition, 'type', 'status', 'observedGeneration', ...fields) ?? [],
-  );
+  const conditions = listAt(status, 'conditions')
+    .filter((condition) => types === undefined || types.has(fieldAt(condition, 'type')))
+    .flatMap((condition) => keepFields(condition, 'type', 'status', 'observedGeneration', 'reason', 'message') ?? []);
   const numbers = Object.entries(status).filter(([, value]) => typeof value === 'number' || typeof value === 'string');
   return { ...Object.fromEntries(numbers), ...(conditions.length === 0 ? {} : { conditions }) };
 };

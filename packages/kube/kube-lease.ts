@@ -23,7 +23,7 @@ export interface KubeLeaseOptions {
 }
 
 /** As the controllers of Kubernetes have it. */
-export const usualTiming: KubeLeaseTiming = { ttlMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
+const usualTiming: KubeLeaseTiming = { ttlMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
 const jitter = 0.2;
 
 const kind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, keyOf, type ObjectName } from './object.ts';
+import { SharedStrings } from './shared-strings.ts';
 
 /** The part of an object that is kept. Everything else is forgotten at once. */
 export type Keep<T extends KubeObject> = (object: KubeObject) => T;
@@ -35,6 +36,7 @@ export class ObjectCache<T extends KubeObject, Name extends string = never> {
   readonly #indexes: ReadonlyMap<string, Index<T>>;
   /** Until which version a uid is gone; later it may be back, because labels decide what is selected. */
   readonly #gone = new Map<string, number>();
+  readonly #strings = new SharedStrings();
   #all: readonly T[] | undefined;
   #listedUntil = Number.NaN;
 
@@ -92,6 +94,7 @@ export class ObjectCache<T extends KubeObject, Name extends string = never> {
     const before = this.#entries.get(key);
     if (before !== undefined && version <= before.version) return undefined;
     const kept = this.#keep(object);
+    this.#strings.shareIn(kept);
     if (before !== undefined && isDeepStrictEqual(before.object, kept)) {
       this.#entries.set(key, { object: before.object, version });
       return undefined;

@@ -1,11 +1,10 @@
 import { Writable } from 'node:stream';
 import { EphError, parseJson } from '@eph/contract';
 import type { ExecSession } from '@eph/engine/provider/provider';
-import { type Channels, openChannels } from './channels.ts';
+import { type ChannelSource, type Channels, openChannels } from './channels.ts';
 import { listAt, textAt } from './fields.ts';
 import { Inflow } from './inflow.ts';
 import { type PodName, podPath } from './pod-path.ts';
-import type { PodStreamOptions } from './pod-streams.ts';
 
 export interface PodCommand {
   readonly container: string;
@@ -22,12 +21,12 @@ const channel = { input: 0, output: 1, errors: 2, status: 3, resize: 4, close: 2
  * if it has a terminal or reads its input.
  */
 export const runInPod = async (
-  options: PodStreamOptions,
+  source: ChannelSource,
   pod: PodName,
   { container, command, terminal }: PodCommand,
   signal: AbortSignal,
 ): Promise<ExecSession> => {
-  const { cluster } = options.client;
+  const { cluster } = source;
   const inflow = new Inflow();
   const [output, errors] = [inflow.createStream(), inflow.createStream()];
   const { promise: exited, resolve, reject } = Promise.withResolvers<number>();
@@ -35,9 +34,8 @@ export const runInPod = async (
   exited.catch(() => undefined);
   const shown = `a command in ${container} of pod ${pod.namespace}/${pod.name}`;
   const channels = await openChannels(
-    options,
+    source,
     {
-      cluster,
       verb: 'create',
       kind: 'other',
       shown,

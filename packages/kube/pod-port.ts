@@ -1,21 +1,14 @@
 import { Duplex } from 'node:stream';
 import { EphError } from '@eph/contract';
-import { type Channels, openChannels } from './channels.ts';
+import { type ChannelSource, type Channels, openChannels } from './channels.ts';
 import { type PodName, podPath } from './pod-path.ts';
-import type { PodStreamOptions } from './pod-streams.ts';
 
 const data = 0;
 const problems = 1;
 /** Each channel begins with the port, in two bytes. */
 const portBytes = 2;
 
-export const openPodPort = async (
-  options: PodStreamOptions,
-  pod: PodName,
-  port: number,
-  signal: AbortSignal,
-): Promise<Duplex> => {
-  const { cluster } = options.client;
+export const openPodPort = async (source: ChannelSource, pod: PodName, port: number, signal: AbortSignal): Promise<Duplex> => {
   const shown = `port ${port} of pod ${pod.namespace}/${pod.name}`;
   const left = new Map([
     [data, portBytes],
@@ -40,9 +33,8 @@ export const openPodPort = async (
     },
   });
   opened.channels = await openChannels(
-    options,
+    source,
     {
-      cluster,
       verb: 'create',
       kind: 'other',
       shown,

@@ -18,14 +18,17 @@ export interface PodStreams {
   connect(pod: PodName, port: number, signal: AbortSignal): Promise<Duplex>;
 }
 
-export interface PodStreamOptions {
+interface PodStreamOptions {
   readonly client: KubeClient;
   readonly transport: Transport;
   readonly clock: Clock;
 }
 
-export const createPodStreams = (options: PodStreamOptions): PodStreams => ({
-  log: (pod, container, wanted, signal) => readContainerLog(options.client, pod, container, wanted, signal),
-  exec: (pod, command, signal) => runInPod(options, pod, command, signal),
-  connect: (pod, port, signal) => openPodPort(options, pod, port, signal),
-});
+export const createPodStreams = ({ client, transport, clock }: PodStreamOptions): PodStreams => {
+  const source = { cluster: client.cluster, transport, clock };
+  return {
+    log: (pod, container, wanted, signal) => readContainerLog(client, pod, container, wanted, signal),
+    exec: (pod, command, signal) => runInPod(source, pod, command, signal),
+    connect: (pod, port, signal) => openPodPort(source, pod, port, signal),
+  };
+};

@@ -1,8 +1,11 @@
+import { toFailure } from '@eph/contract';
 import { ManualClock } from '@eph/engine/time/clock.fake';
-import { expect, it, vi } from 'vitest';
+import { systemClock } from '@eph/engine/time/system-clock';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { cluster as clusterPart } from '../../test/parts/cluster.ts';
 import { describeWith } from '../../test/parts/describe-with.ts';
 import type { Fault, ProxiedRequest } from './api-proxy.fake.ts';
+import { openCluster } from './cluster.ts';
 import { configMap, never, openTestCluster } from './cluster-harness.fake.ts';
 import { keepMetadata } from './kept-fields.ts';
 import type { KubeObject } from './object.ts';
@@ -102,13 +105,13 @@ describeWith(clusterPart, 'a reflector', () => {
     const second = test.cluster.reflect({ ...kind, namespace: test.namespace }, keepMetadata, {});
     await second.untilFirstSync(never);
     expect(second.cache.all().filter(({ metadata }) => /^c\d/.test(metadata.name))).toHaveLength(620);
-    expect(test.proxy.count(({ url }) => url.searchParams.get('limit') === '500' && url.searchParams.has('continue'))).toBe(1);
+    expect(test.proxy.count(({ url }) => url.searchParams.get('limit') === '250' && url.searchParams.has('continue'))).toBe(2);
   });
 
   it('is not in sync because of half a list', async () => {
     const test = await start((proxy) => {
       proxy.fault = ({ isWatch, url }) =>
-        !isWatch && url.pathname.endsWith('/configmaps') ? { type: 'half', bytes: 100 } : undefined;
+        !isWatch && url.pathname.endsWith('/configmaps') ? { type: 'half', bytes: 20 } : undefined;
     });
     await test.put('web');
     await test.soon(test.lists).toBeGreaterThan(2);
@@ -122,10 +125,10 @@ describeWith(clusterPart, 'a reflector', () => {
     const large = 'x'.repeat(33 * 1024 * 1024);
     const test = await start((proxy) => {
       proxy.fault = ({ url }) =>
-        url.searchParams.get('limit') === '500' ? { type: 'answer', status: 200, body: large } : undefined;
+        url.searchParams.get('limit') === '250' ? { type: 'answer', status: 200, body: large } : undefined;
     });
     await test.reflector.untilFirstSync(never);
-    expect(test.proxy.count(({ url }) => url.searchParams.get('limit') === '125')).toBe(1);
+    expect(test.proxy.count(({ url }) => url.searchParams.get('limit') === '62')).toBe(1);
   });
 });
 
@@ -267,5 +270,51 @@ describeWith(clusterPart, 'a write', () => {
     test.proxy.resetAll();
     await test.put('last');
     await test.soon(test.names).toEqual(['last']);
+  });
+});
+
+describeWith(clusterPart, 'a cluster whose API server is killed under load', () => {
+  it('is shown as it is afterwards', async () => {
+    const server = await clusterPart.start();
+    onTestFinished(() => server.stop());
+    const namespace = await server.createNamespace('kube');
+    await using cluster = openCluster({
+      name: 'test',
+      location: { kubeconfig: server.kubeconfig },
+      clock: systemClock,
+      random: Math.random,
+    });
+    const selection = { ...kind, namespace };
+    const reflector = cluster.reflect(selection, keepMetadata, {});
+    await reflector.untilFirstSync(never);
+    const codes = new Set<string>();
+    const noteCode = (error: unknown): void => void codes.add(toFailure(error).code);
+    let isKilled = false;
+    const write = async (worker: number): Promise<void> => {
+      for (let step = 0; !isKilled || step < 40; step += 1) {
+        const name = `c${worker}-${step % 10}`;
+        const how = { propagation: 'Background' } as const;
+        if (step % 3 === 2) await cluster.delete(kind, { namespace, name }, how, never).catch(noteCode);
+        else await cluster.apply(configMap(namespace, name, {}, { step: String(step) }), applied, never).catch(noteCode);
+      }
+    };
+    const writing = Promise.all([1, 2, 3, 4].map(write));
+    await expect.poll(() => reflector.cache.size).toBeGreaterThan(10);
+    await server.killApiServer();
+    await expect.poll(() => reflector.sync.inSync).toBe(false);
+    isKilled = true;
+    await writing;
+    await server.resumeApiServer();
+    await Promise.all([1, 2, 3, 4].map(write));
+    await expect.poll(() => reflector.sync.inSync).toBe(true);
+    expect([...codes]).toEqual(['cluster.unreachable']);
+    const really = async (): Promise<string[]> =>
+      (await Array.fromAsync(cluster.client.list(selection, never))).map(({ metadata }) => metadata.name).toSorted();
+    const shown = (): string[] =>
+      reflector.cache
+        .all()
+        .map(({ metadata }) => metadata.name)
+        .toSorted();
+    await expect.poll(shown).toEqual(await really());
   });
 });

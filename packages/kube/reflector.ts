@@ -6,6 +6,7 @@ import { type Indexes, type Keep, ObjectCache, parseVersion } from './object-cac
 import type { KubeObserver, RestartReason } from './observer.ts';
 import { Limit, LimitReached, pause } from './pause.ts';
 import { AnswerTooLarge } from './rest-client.ts';
+import type { Turns } from './turns.ts';
 
 export interface ReflectorOptions<T extends KubeObject, Name extends string> {
   readonly client: KubeClient;
@@ -16,6 +17,8 @@ export interface ReflectorOptions<T extends KubeObject, Name extends string> {
   readonly random: () => number;
   readonly observer: KubeObserver;
   readonly log: Log;
+  /** For pages of lists: one takes several times its size in memory. */
+  readonly turns: Turns;
 }
 
 /** Whether the cache shows the cluster as it is, apart from the time that changes take to arrive. */
@@ -27,7 +30,8 @@ export type Sync =
 /** Hears the keys that changed. Also called, without keys, when `sync` changed. */
 export type Listener = (keys: readonly string[]) => void;
 
-const firstPage = 500;
+/** Larger ones are hardly faster. */
+const firstPage = 250;
 /** The server ends a watch after a random time, so that watches that began together do not end together. */
 const shortestWatchSeconds = 5 * 60;
 const longestWatchSeconds = 10 * 60;
@@ -122,13 +126,17 @@ export class Reflector<T extends KubeObject, Name extends string = never> implem
 
   /** Returns the version that the list shows. */
   async #listAll(signal: AbortSignal): Promise<string> {
-    const { client, selection } = this.#options;
+    const { client, selection, turns } = this.#options;
     const listing = this.cache.beginListing();
     let next: string | undefined;
     for (;;) {
       try {
-        const page = await client.page(selection, this.#pageSize, next, signal);
-        this.#tell(page.objects.map((object) => listing.put(object)));
+        const read = async () => {
+          const { objects, ...rest } = await client.page(selection, this.#pageSize, next, signal);
+          this.#tell(objects.map((object) => listing.put(object)));
+          return rest;
+        };
+        const page = await turns(read);
         next = page.next;
         if (next !== undefined) continue;
         this.#tell(listing.end(page.resourceVersion));

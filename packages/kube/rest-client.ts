@@ -72,10 +72,10 @@ export const createRestClient = ({ cluster, transport, clock, random, observer }
     signal: AbortSignal,
   ): Promise<Unsuccessful & { readonly bytes: number }> => {
     const { status, headers } = answer;
-    const bytes = await readBody(cluster, answer, refusalLimitBytes, signal);
-    const body = parseJson(bytes.toString());
+    const { text, length } = await readText(cluster, answer, refusalLimitBytes, signal);
+    const body = parseJson(text);
     const header = [headers['retry-after'] ?? []].flat()[0];
-    return { status, body, retryAfterMs: retryAfterOf(header, body, longestRetryAfterMs), bytes: bytes.length };
+    return { status, body, retryAfterMs: retryAfterOf(header, body, longestRetryAfterMs), bytes: length };
   };
 
   /** One try. */
@@ -88,12 +88,12 @@ export const createRestClient = ({ cluster, transport, clock, random, observer }
         const failed = await readUnsuccessful(answer, limit.signal);
         return { status, bytes: failed.bytes, value: { failed } };
       }
-      const bytes = await readBody(cluster, answer, request.limitBytes, limit.signal);
-      request.received?.(bytes.length);
-      const body = parseJson(bytes.toString());
+      const { text, length } = await readText(cluster, answer, request.limitBytes, limit.signal);
+      request.received?.(length);
+      const body = parseJson(text);
       if (body === undefined)
         throw new EphError('cluster.unreachable', `Cluster ${cluster} answers with something that is not JSON.`);
-      return { status, bytes: bytes.length, value: { ok: body } };
+      return { status, bytes: length, value: { ok: body } };
     });
 
   return {
@@ -153,12 +153,13 @@ export class AnswerTooLarge extends EphError {
   }
 }
 
-const readBody = async (
+/** As text: of a page of a list, the bytes need not stay in memory, too. */
+const readText = async (
   cluster: string,
   { body, headers }: TransportAnswer,
   limitBytes: number,
   signal: AbortSignal,
-): Promise<Buffer> => {
+): Promise<{ readonly text: string; readonly length: number }> => {
   const refuse = (): AnswerTooLarge => {
     // The rest is not wanted, so nobody has to know how it ends.
     body.on('error', () => undefined).destroy();
@@ -176,7 +177,7 @@ const readBody = async (
   } catch (error) {
     throw toTransportError(cluster, error, signal);
   }
-  return Buffer.concat(chunks, length);
+  return { text: Buffer.concat(chunks, length).toString(), length };
 };
 
 async function* readStream(cluster: string, { body }: TransportAnswer, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {

@@ -1,20 +1,14 @@
 import { systemClock } from '@eph/engine/time/system-clock';
 import { openCluster } from '@eph/kube/cluster';
 import { keepPod, keepSecret, keepService, keepStatus } from '@eph/kube/kept-fields';
+import { readHeap, readRestingHeap } from './resting-heap.ts';
 
 /**
  * Keeps the objects of a cluster in memory, and prints how many bytes the API server sent for them and how many its heap holds. Then
  * waits until everything has been listed again, and prints the most that its heap held meanwhile.
  */
-const { gc } = globalThis;
 const kubeconfig = process.argv[2];
-if (gc === undefined || kubeconfig === undefined) throw new Error('run with --expose-gc and a kubeconfig');
-
-const readHeap = (): number => {
-  gc();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-};
+if (kubeconfig === undefined) throw new Error('run with a kubeconfig');
 
 let bytes = 0;
 let lists = 0;
@@ -36,7 +30,7 @@ const cluster = openCluster({
   },
 });
 for await (const _ of cluster.client.list({ apiVersion: 'v1', kind: 'Namespace' }, new AbortController().signal));
-const empty = readHeap();
+const empty = await readRestingHeap();
 bytes = 0;
 
 const labels = { 'eph.io/owner': 'bench' };
@@ -53,10 +47,9 @@ const reflectors = [
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 await Promise.all(reflectors.map((one) => one.untilFirstSync(new AbortController().signal)));
 for (const { cache } of reflectors) for (const environment of cache.valuesOf('environment')) cache.by('environment', environment);
-await pause(3_000);
 const objects = reflectors.reduce((sum, { cache }) => sum + cache.size, 0);
 const [sent, listed] = [bytes, lists];
-const held = readHeap() - empty;
+const held = (await readRestingHeap()) - empty;
 peak = 0;
 process.stdout.write(`${JSON.stringify({ objects, sent, held })}\n`);
 // The first list was of namespaces.

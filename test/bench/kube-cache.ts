@@ -5,6 +5,7 @@ import { ApiProxy } from '../../packages/kube/api-proxy.fake.ts';
 import { cluster } from '../parts/cluster.ts';
 import type { ClusterServer } from '../parts/cluster-server.ts';
 import { getCommand } from '../parts/part.ts';
+import { until } from './bench-ephd.ts';
 import { atMost, type Figure, missing } from './figure.ts';
 
 /** Of each kind. */
@@ -104,6 +105,7 @@ export const measureKubeCache = async (): Promise<readonly Figure[]> => {
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
       const { objects, sent, held } = await readLine<{ objects: number; sent: number; held: number }>(lines);
       if (objects !== 4 * each) throw new Error(`the cache has ${objects} objects`);
+      await until('every kind is watched', () => Promise.resolve(proxy.openWatches === 4));
       proxy.sendToWatches('{"type":"ERROR","object":{"kind":"Status","code":410}}\n');
       const { peak } = await readLine<{ peak: number }>(lines);
       return [atMost('kube-cache', held / sent, 0.5), atMost('kube-cache-relist', peak / sent, 0.75)];
