@@ -24,7 +24,7 @@ import { createTurns } from './turns.ts';
  *
  *     const cluster = openCluster({ name: 'staging', location: { kubeconfig: '/etc/eph/staging' }, clock, random });
  *     const pods = cluster.reflect({ apiVersion: 'v1', kind: 'Pod', labels: { 'eph.io/owner': id } }, keepPod, {
- *       environment: ({ metadata }) => metadata.labels?.['eph.io/environment'] ?? [],
+ *       environment: ({ metadata }) => [metadata.labels?.['eph.io/environment'] ?? []].flat(),
  *     });
  *     pods.listen((keys) => …);                         // something changed, or `pods.sync` did
  *     if (pods.sync.inSync) pods.cache.by('environment', 'one');
