@@ -35,6 +35,7 @@ export * from './image.ts';
 export * from './isolation.ts';
 export * from './layers.ts';
 export * from './log.ts';
+export * from './moment.ts';
 export * from './parse-json.ts';
 export * from './plan.ts';
 export * from './policy.ts';

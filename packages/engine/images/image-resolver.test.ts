@@ -217,6 +217,19 @@ describe('a scan', () => {
     });
   });
 
+  it('says what is wrong with the newest, and how many more there are', async () => {
+    const fixture = new Fixture();
+    for (let index = 10; index < 20; index += 1) fixture.publish(`pr-7-${index}`, {}, new Date(begin - index * minute));
+    expect(await fixture.resolve(pattern('pr-7-*'))).toMatchObject({
+      findings: [
+        `${repository}:pr-7-10 is older than the commit`,
+        `${repository}:pr-7-11 is older than the commit`,
+        `${repository}:pr-7-12 is older than the commit`,
+        'and 7 more cannot be used',
+      ],
+    });
+  });
+
   it('passes over what is no image, and says so', async () => {
     const fixture = new Fixture();
     const right = fixture.publish('pr-7-b', {}, new Date(begin - 2 * minute));
@@ -249,6 +262,24 @@ describe('a scan', () => {
     fixture.wait(minute);
     expect((await fixture.find(pattern('pr-*'))).reference).toBe(right);
   });
+});
+
+describe('a scan of too many tags', () => {
+  it('asks for a narrower pattern, also where all of them name the commit', async () => {
+    const fixture = new Fixture();
+    for (let index = 0; index < 101; index += 1) fixture.publish(`pr-${short}-${index}`);
+    expect(await fixture.resolve(pattern('pr-*'))).toMatchObject({
+      state: 'missing',
+      findings: [expect.stringContaining('101 tags of registry.example/acme/api match pr-*, and 101 of them name the commit')],
+    });
+    expect(fixture.requests.map(({ asks }) => asks)).toEqual(['tags']);
+  });
+});
+
+it('an answer that nobody foresaw is a bug that changes nothing', async () => {
+  const fixture = new Fixture();
+  const checks = () => Promise.reject(new TypeError('no such thing'));
+  expect(await fixture.resolve(tag('t'), { checks })).toMatchObject({ state: 'unknown', fault: { disposition: 'bug' } });
 });
 
 describe('what nobody can find', () => {

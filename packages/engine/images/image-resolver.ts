@@ -89,9 +89,8 @@ export class ImageResolver implements Resolver, Disposable {
       return { ...(await this.#wait(search, asked)), lookAgain: lookAgain() };
     } catch (error) {
       signal.throwIfAborted();
-      if (!isEphError(error)) throw error;
       // What runs goes on: only the question whether there is something better has no answer.
-      if (known !== undefined) return { state: 'found', image: known, findings, lookAgain: lookAgain() };
+      if (known !== undefined && isEphError(error)) return { state: 'found', image: known, findings, lookAgain: lookAgain() };
       const fault = toFailure(error);
       const fresh = fault.disposition === 'stall' ? refusedForFresh : 1;
       return { state: 'unknown', fault: about(request, fault), findings, lookAgain: lookAgain(fresh) };
@@ -126,25 +125,31 @@ export class ImageResolver implements Resolver, Disposable {
       if (proposal === undefined) continue;
       const [finding, candidates] = 'none' in proposal ? [proposal.none, []] : [proposal.passedOver, proposal.candidates];
       if (finding !== undefined) findings.push(finding);
+      const objections: string[] = [];
       for (const candidate of candidates) {
-        const found = await this.#try(search, candidate);
+        const found = await this.#try(search, candidate, objections);
         signal.throwIfAborted();
         if (found !== undefined) return { ...found, commit: source.commit };
       }
+      findings.push(...shorten(objections));
     }
     return undefined;
   }
 
-  async #try({ request, findings, repositories }: Search, candidate: Candidate): Promise<Found | undefined> {
+  async #try(
+    { request, findings, repositories }: Search,
+    candidate: Candidate,
+    objections = findings,
+  ): Promise<Found | undefined> {
     repositories.add(candidate.repository);
     try {
       const found = await this.#check(request, candidate);
       if (typeof found !== 'string') return found;
-      findings.push(found);
+      objections.push(found);
     } catch (error) {
       // Whoever states an image may name what nobody can read. No other component should stop for that.
       if (candidate.kind !== 'stated' || !isRefusal(error)) throw error;
-      findings.push(`${describeCandidate(candidate)} cannot be used: ${error.message.replace(/\.$/, '')}`);
+      objections.push(`${describeCandidate(candidate)} cannot be used: ${error.message.replace(/\.$/, '')}`);
     }
     return undefined;
   }
@@ -207,6 +212,14 @@ export class ImageResolver implements Resolver, Disposable {
  */
 const beginOfWait = ({ requestedAt, seenAt }: WantedTimes, { giveUpAfterMs }: ImageTimes): number =>
   requestedAt <= seenAt && seenAt - requestedAt < giveUpAfterMs ? requestedAt : seenAt;
+
+/** Of a scan, the newest say enough: whoever reads it has one screen. */
+const mostObjections = 3;
+
+const shorten = (objections: readonly string[]): readonly string[] =>
+  objections.length <= mostObjections
+    ? objections
+    : [...objections.slice(0, mostObjections), `and ${objections.length - mostObjections} more cannot be used`];
 
 /** One search, and what it has come across so far. */
 interface Search {

@@ -1,4 +1,4 @@
-import { type ComponentName, type PinnedImage, reasonOf } from '@eph/contract';
+import { type ComponentName, type PinnedImage, printMoment, reasonOf } from '@eph/contract';
 import type { ImageAnswer } from './resolver.ts';
 
 export interface ResolvedImage {
@@ -33,8 +33,10 @@ const rankOf = ({ answer }: ResolvedImage): number => {
 const toFact = ({ component, name, answer }: ResolvedImage): ImagesFact => {
   if (answer.state === 'unknown') return { status: 'Unknown', reason: reasonOf(answer.fault), message: answer.fault.message };
   if (answer.state === 'missing') {
-    const { code, message } = answer.fault;
-    return { status: 'False', reason: code === 'artifact.not_found' ? 'ImageNotFound' : 'WaitingForImage', message };
+    const { fault, until } = answer;
+    const end = until === undefined ? '' : ` (until ${printMoment(until) ?? until})`;
+    const reason = fault.code === 'artifact.not_found' ? 'ImageNotFound' : 'WaitingForImage';
+    return { status: 'False', reason, message: `${fault.message}${end}` };
   }
   const { image, findings } = answer;
   if (image.fallback !== true) return { status: 'True', reason: 'Resolved', message: `${name} is ${describeImage(image)}` };

@@ -76,3 +76,13 @@ it('a failure counts for half a minute, also where answers count for longer', as
   fixture.now += 1;
   expect(await fixture.inspect('a')).toBe('missing');
 });
+
+it('a clock that is set back does not keep an answer for longer', async () => {
+  const fixture = new Fixture();
+  fixture.now = 5 * hour;
+  fixture.says = missing;
+  await fixture.inspect('a');
+  fixture.now = hour;
+  await fixture.inspect('a');
+  expect(fixture.inspected).toHaveLength(2);
+});

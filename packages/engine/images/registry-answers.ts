@@ -86,9 +86,8 @@ export class RegistryAnswers {
     const list = async (): Promise<TagsAnswer> => {
       // Whoever waits for the last one is told why it failed.
       await last?.answer.catch(() => undefined);
-      const now = this.#now();
       for (const [pattern, use] of last?.patterns ?? [])
-        if (!patterns.has(pattern) && now - use.askedAt <= 2 * this.#freshForMs) patterns.set(pattern, use);
+        if (!patterns.has(pattern) && this.#isWithin(use.askedAt, 2 * this.#freshForMs)) patterns.set(pattern, use);
       const all = [...patterns.values()];
       const matchesAny = (tag: string): boolean => all.some(({ matches }) => matches(tag));
       const kept = this.#ask(() => this.#registry.tags(repository, matchesAny, this.#closing.signal));
@@ -115,7 +114,13 @@ export class RegistryAnswers {
   #isFresh({ at, outcome }: Kept<unknown>): boolean {
     if (outcome === undefined) return true;
     const forMs = outcome === 'failed' ? Math.min(this.#freshForMs, longestFailureMs) : this.#freshForMs;
-    return this.#now() - at < forMs;
+    return this.#isWithin(at, forMs);
+  }
+
+  /** A clock that was set back must not keep an old answer until it has caught up. */
+  #isWithin(at: number, ms: number): boolean {
+    const age = this.#now() - at;
+    return age >= 0 && age < ms;
   }
 
   #keep<T extends Answer>(all: Map<string, Kept<T>>, key: string, ask: () => Promise<T>): Promise<T> {
@@ -137,7 +142,7 @@ export class RegistryAnswers {
   }
 
   #sweep(): void {
-    if (this.#now() - this.#sweptAt < this.#freshForMs) return;
+    if (this.#isWithin(this.#sweptAt, this.#freshForMs)) return;
     this.#sweptAt = this.#now();
     for (const all of [this.#found, this.#listings]) for (const [key, kept] of all) if (!this.#isFresh(kept)) all.delete(key);
   }

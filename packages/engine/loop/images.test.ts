@@ -6,6 +6,7 @@ import {
   incompleteReading,
   noteLimitBytes,
   type PinnedImages,
+  printMoment,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { ImageResolver } from '../images/image-resolver.ts';
@@ -72,6 +73,16 @@ class ImageHarness extends EngineHarness {
     expect(this.provider.calls.ensure).toBe(ensure + 1);
   }
 
+  /** The variables of the version of a component that has the traffic. */
+  started(component: string): unknown {
+    for (const { environments } of this.infrastructures.values())
+      for (const { slots } of environments.values()) {
+        const slot = slots.get(componentName(component));
+        if (slot !== undefined) return slot.current?.component.values['env'];
+      }
+    return undefined;
+  }
+
   /** As a webhook does. */
   async announce(repository: string): Promise<void> {
     (this.resolver as ImageResolver).forget(repository);
@@ -124,7 +135,11 @@ describe('a component whose image is missing', () => {
         until: expect.stringMatching(/Z$/),
       }),
     ]);
-    expect(harness.engine.explain(harness.only().id)?.join('\n')).toContain(`build-${commit.slice(0, 7)}`);
+    const until = `until ${printMoment(new Date(Date.parse('2026-01-05T09:30:00Z')).toISOString())}`;
+    expect(harness.engine.explain(harness.only().id)).toContainEqual(
+      expect.stringMatching(new RegExp(`^It waits ${until}: .*build-${commit.slice(0, 7)}`)),
+    );
+    expect(harness.only().status?.conditions.find(({ type }) => type === 'ImagesResolved')?.message).toContain(`(${until})`);
     harness.publish(commit);
     await harness.live(settle);
     expect(harness.images()).toEqual({ web: undefined, api: `build-${commit.slice(0, 7)}` });
@@ -158,6 +173,20 @@ describe('a component whose image is missing', () => {
     expect(harness.only().status?.phase).toBe('Ready');
   });
 
+  it('fails where nothing runs without it', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file({ entry: 'tag: v1' }).replace('entry: true', 'image: api'));
+    harness.start();
+    await harness.live(31 * minute);
+    expect(harness.condition()).toBe('False ImageNotFound');
+    expect(harness.only().status).toMatchObject({ phase: 'Failed', summary: expect.stringContaining('after 30m') });
+    expect(harness.only().actions.map((action) => action.type === 'wait' && action.code)).toContain('artifact.not_found');
+    harness.registry.publish(api, 'v1', {});
+    await harness.live(settle);
+    expect(harness.only().status?.phase).toBe('Ready');
+    expect(harness.running()).toMatchObject({ 'preview/a/web': commit });
+  });
+
   it('uses the fall-back after a while and is not ready with it, and takes the image when it comes', async () => {
     const harness = new ImageHarness();
     harness.registry.publish(api, 'latest', {});
@@ -189,6 +218,39 @@ describe('a component whose image is missing', () => {
     await harness.restart();
     await harness.live(settle);
     expect(harness.condition()).toBe('False WaitingForImage');
+  });
+});
+
+describe('the time that an image has', () => {
+  const triggers = 'triggers: [{ type: pr_comment, patterns: ["/deploy"] }, { type: pr_label, labels: [preview] }]';
+  it.each([
+    ['from the commit', ['label', 'commit'], 'commit'],
+    ['from a later label', ['commit', 'label'], 'label'],
+    ['from a later command', ['commit', 'label', 'comment'], 'comment'],
+    ['from a label after the command', ['commit', 'comment', 'label'], 'label'],
+  ] as const)('counts %s', async (_, order, latest) => {
+    const harness = new ImageHarness();
+    const spec = file({ triggers });
+    harness.repository.push(branch('main'), { 'eph.yaml': spec });
+    harness.repository.push(branch('work'), { 'eph.yaml': spec });
+    const { pullRequests } = harness.repository;
+    const ref = pullRequests.open({ head: 'work' });
+    const steps = {
+      commit: () => void harness.repository.push(branch('work'), { 'eph.yaml': spec, 'work.txt': '1' }),
+      label: () => pullRequests.label(ref, 'preview'),
+      comment: () => pullRequests.comment(ref, 'alice', '/deploy'),
+    };
+    const times = new Map<string, number>();
+    for (const step of order) {
+      harness.clock.advance(3 * minute * 1000);
+      times.set(step, harness.clock.now());
+      steps[step]();
+    }
+    harness.clock.advance(minute * 1000);
+    harness.start();
+    await harness.live(settle);
+    const end = (times.get(latest) ?? 0) + 30 * minute * 1000;
+    expect(harness.only().actions).toEqual([expect.objectContaining({ until: new Date(end).toISOString() })]);
   });
 });
 
@@ -305,6 +367,8 @@ describe('a push', () => {
       'preview/a/worker on toy': first,
     });
     expect(harness.only().status?.phase).toBe('Ready');
+    expect(harness.started('worker')).not.toHaveProperty('EPH_COMMIT');
+    expect(harness.started('api')).toHaveProperty('EPH_COMMIT', second);
     expect(harness.views.at(-1)?.components.map(({ commit }) => commit)).toEqual([second, second, second, second]);
   });
 
@@ -575,4 +639,36 @@ describe('a registry that announces a push', () => {
     await harness.announce(api);
     expect(harness.provider.calls.ensure).toBe(2);
   });
+});
+
+it('a push that is announced while the registry does not answer changes nothing, and its image is found later', async () => {
+  const harness = new ImageHarness();
+  const commit = harness.push('preview/a', file());
+  harness.start();
+  await harness.live(settle);
+  harness.registryFailure = new EphError('registry.unreachable', 'no answer');
+  harness.publish(commit);
+  await harness.announce(api);
+  expect(harness.condition()).toBe('Unknown RegistryUnreachable');
+  expect(harness.running()).toEqual({ 'preview/a/web': commit });
+  harness.registryFailure = undefined;
+  await harness.live(5 * minute);
+  expect(harness.only().status?.phase).toBe('Ready');
+});
+
+it('an image in a comment on a fork is ignored, and why says so', async () => {
+  const harness = new ImageHarness();
+  harness.forks = 'approve';
+  const spec = file({ triggers: 'triggers: [{ type: pr_comment, patterns: ["/deploy"] }]' });
+  harness.repository.push(branch('main'), { 'eph.yaml': spec });
+  const commit = harness.repository.pushToFork('mallory/shop', 'patch', { 'eph.yaml': spec });
+  const { pullRequests } = harness.repository;
+  const ref = pullRequests.open({ head: 'patch', fork: 'mallory/shop', author: 'mallory' });
+  harness.registry.publish(api, 'evil', {});
+  harness.publish(commit);
+  harness.start();
+  pullRequests.comment(ref, 'alice', `/deploy ${commit} --image=${api}:evil`);
+  await harness.live(2 * settle);
+  expect(harness.images()).toMatchObject({ api: `build-${commit.slice(0, 7)}` });
+  expect(harness.engine.explain(harness.only().id)?.join('\n')).toContain('was ignored: it says nothing about a fork');
 });

@@ -20,6 +20,14 @@ const status = (phase: 'Pending' | 'Ready' | 'Failed' | 'Removing', summary: str
   summary,
   conditions: [],
 });
+const withImages = (message: string): Explainable['status'] => {
+  const condition = { type: 'ImagesResolved', status: 'True', reason: 'Resolved', message } as const;
+  return {
+    phase: 'Ready',
+    summary: '',
+    conditions: [{ ...condition, lastTransitionTime: '2026-03-01T12:00:00.000Z', observedGeneration: '' }],
+  };
+};
 const wanted = 'It is wanted because branch preview/login matches preview/** (trigger git_branch).';
 const asked = 'Git asks for commit 0123456789ab of branch preview/login.';
 
@@ -62,7 +70,34 @@ describe('why', () => {
       },
       [wanted, asked, 'It waits: outputs/api/url: api is not ready yet.'],
     ],
+    [
+      'it waits for an image, which its summary says, too',
+      {
+        status: status('Pending', 'web waits for image api: there is no tag'),
+        actions: [
+          {
+            type: 'wait',
+            component: componentName('web'),
+            code: 'artifact.missing',
+            reason: 'web waits for image api: there is no tag',
+            until: '2026-03-01T12:30:59.999Z',
+          },
+        ],
+      },
+      [wanted, asked, 'It waits until 2026-03-01 12:30 UTC: web waits for image api: there is no tag.', 'It is Pending.'],
+    ],
+    [
+      'it runs images',
+      { status: withImages('api is ghcr.io/acme/api:pr-7 (sha256:0123456789ab)') },
+      [wanted, asked, 'Images: api is ghcr.io/acme/api:pr-7 (sha256:0123456789ab).', 'It is as it should be.'],
+    ],
+    [
+      'it runs many images',
+      { status: withImages(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `${name} is x`).join('; ')) },
+      [wanted, asked, 'Images: a is x; b is x; c is x; d is x; e is x; f is x; and 2 more.', 'It is as it should be.'],
+    ],
     ['it failed', { status: status('Failed', 'web does not get ready') }, [wanted, asked, 'Failed: web does not get ready.']],
+    ['it failed, in a sentence', { status: status('Failed', 'It fell.') }, [wanted, asked, 'Failed: It fell.']],
     [
       'it goes',
       {

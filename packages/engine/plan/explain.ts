@@ -1,4 +1,4 @@
-import type { Action, EnvironmentStatus } from '@eph/contract';
+import { type Action, type EnvironmentStatus, printMoment } from '@eph/contract';
 
 export interface Explainable {
   readonly sourceName: string;
@@ -29,15 +29,34 @@ export const explain = (subject: Explainable): readonly string[] => {
   for (const one of subject.away) lines.push(`${one}; what it holds is left as it is.`);
   if (subject.held) lines.push('Its removal is held until an operator releases it: `eph release` lets it go.');
   for (const action of subject.actions)
-    lines.push(
-      action.type === 'wait' ? `It waits: ${action.reason}.` : `Next: ${action.type} ${action.component}: ${action.reason}.`,
-    );
+    lines.push(action.type === 'wait' ? describeWait(action) : `Next: ${action.type} ${action.component}: ${action.reason}.`);
+  const images = subject.status?.conditions.find(({ type }) => type === 'ImagesResolved');
+  if (subject.decision === 'wanted' && images?.status === 'True') lines.push(`Images: ${shorten(images.message)}.`);
   if (subject.decision === 'wanted' && subject.exists && subject.status?.phase === 'Ready') lines.push('It is as it should be.');
   if (subject.status !== undefined && subject.status.phase !== 'Ready')
-    lines.push(`${subject.status.phase}: ${subject.status.summary}.`);
+    lines.push(describePhase(subject.status, subject.actions));
   if (subject.polling !== undefined) lines.push(subject.polling);
   for (const because of subject.unconfined ?? []) lines.push(`It runs without a sandbox: ${because}.`);
   const remarks = subject.status?.conditions.filter((one) => remarkTypes.includes(one.type)) ?? [];
   for (const { message } of remarks) lines.push(`Note: ${message}.`);
   return lines;
+};
+
+const describeWait = ({ reason, until }: Action & { readonly type: 'wait' }): string => {
+  const end = until === undefined ? undefined : printMoment(until);
+  return end === undefined ? `It waits: ${reason}.` : `It waits until ${end}: ${reason}.`;
+};
+
+/** What it waits for may fill half a screen, and is not said twice. */
+const describePhase = ({ phase, summary }: EnvironmentStatus, actions: readonly Action[]): string =>
+  summary === '' || actions.some((action) => action.type === 'wait' && action.reason === summary)
+    ? `It is ${phase}.`
+    : `${phase}: ${summary.replace(/\.$/, '')}.`;
+
+const mostImages = 6;
+
+const shorten = (message: string): string => {
+  const images = message.split('; ');
+  const more = images.length - mostImages;
+  return more <= 0 ? message : [...images.slice(0, mostImages), `and ${more} more`].join('; ');
 };

@@ -1,4 +1,4 @@
-import type { CommitSha, ReportedComponent, ReportView } from '@eph/contract';
+import { type CommitSha, printMoment, type ReportedComponent, type ReportView } from '@eph/contract';
 import {
   bodyOf,
   type CommentTemplate,
@@ -93,7 +93,7 @@ const parts: { readonly [part in PartName]: (context: CommentContext, limit: num
       .join(' · ');
   },
   waits: (context, limit) => {
-    const until = (at: string): string => ` (${context.words('until')} ${shownTime(at) ?? inlineText(at, 50)})`;
+    const until = (at: string): string => ` (${context.words('until')} ${printMoment(at) ?? inlineText(at, 50)})`;
     const show = (wait: ReportView['waits'][number]): string =>
       `${inlineText(wait.reason, 300)}${wait.until === null ? '' : until(wait.until)}`;
     return renderList(context, 'waits', context.view.waits, show, limit);
@@ -111,7 +111,7 @@ const parts: { readonly [part in PartName]: (context: CommentContext, limit: num
 const valuesOf = (view: ReportView): TextValues => {
   const plain = (text: string, limit: number) => ({ plain: text, markdown: inlineText(text, limit) });
   const time = (at: string | null) => {
-    const shown = at === null ? undefined : shownTime(at);
+    const shown = at === null ? undefined : printMoment(at);
     return shown === undefined ? undefined : plain(shown, 50);
   };
   const [started, updated, expires] = [time(view.createdAt), time(view.updatedAt), time(view.expiresAt)];
@@ -215,11 +215,4 @@ const shownImage = ({ reference, tag }: ReportedComponent['images'][number]): st
   const digest = /@(sha\d{3}:[0-9a-f]{12})[0-9a-f]+$/.exec(reference)?.[1];
   const pinned = digest === undefined ? inlineText(reference, 300) : code(digest);
   return tag === null ? pinned : `${inlineText(tag, 128)} ${pinned}`;
-};
-
-const shownTime = (at: string): string | undefined => {
-  const ms = Date.parse(at);
-  if (Number.isNaN(ms)) return undefined;
-  const [day = '', time = ''] = new Date(ms).toISOString().split('T');
-  return `${day} ${time.slice(0, 5)} UTC`;
 };

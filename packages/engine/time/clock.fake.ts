@@ -13,7 +13,7 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
-    return this.#now;
+    return Math.floor(this.#now);
   }
 
   after(ms: number, callback: () => void): Cancel {
