@@ -11,19 +11,22 @@ export type Operation =
   | 'readFile'
   | 'committedAt'
   | 'readNote'
+  | 'find'
+  | 'inspect'
+  | 'tags'
   | 'deliver';
 export type Moment = 'before' | 'during' | 'after';
 
 /** What a reading loses. A lying one is called complete nevertheless. */
 export type Loss = 'half' | 'empty' | 'torn' | 'lying half' | 'lying empty';
 
-/** A call of the engine to a forge, a provider or the reporter. */
+/** A call of the engine to a forge, a provider, a registry or the reporter. */
 export interface Call {
   readonly operation: Operation;
   /** The key whose run made it. */
   readonly key: string;
   readonly about: string;
-  /** Who answers: a project for its forge, a provider, or the reporter. */
+  /** Who answers: a project for its forge, a provider, the registry, or the reporter. */
   readonly party: string;
   readonly signal: AbortSignal | undefined;
   loss: Loss | undefined;
@@ -83,6 +86,11 @@ export class Calls {
       ({ call }) => call.key === key && call.operation === operation && !this.hung.has(call.party),
     );
     return index === -1 ? undefined : this.#waiting.splice(index, 1)[0];
+  }
+
+  /** Nobody waits for this call any more. */
+  withdraw(call: Call): void {
+    this.#waiting = this.#waiting.filter((one) => one.call !== call);
   }
 
   /** The process has crashed: none of its calls goes on. */

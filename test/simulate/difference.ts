@@ -1,5 +1,6 @@
 import { componentName, type EnvironmentId, type ProviderName, type Source, sourceKey } from '@eph/contract';
-import { type Content, componentsOf, usesOf } from './contents.ts';
+import { nameOf } from './builds.ts';
+import { type Content, componentsOf, runsFiles, type Shape, usesOf } from './contents.ts';
 import { addressOf, environmentOf, type SimulationHarness } from './harness.ts';
 import type { Invariant } from './invariants.ts';
 
@@ -75,6 +76,48 @@ export const differenceBeside = (harness: SimulationHarness, away: ProviderName)
   return undefined;
 };
 
+/**
+ * The first difference while the registry cannot be used: what was ready still is, and environments whose images run already, or that
+ * have none, are as Git says.
+ */
+export const differenceBesideRegistry = (
+  harness: SimulationHarness,
+  ready: ReturnType<SimulationHarness['readyComponents']>,
+): Difference | undefined => {
+  const unread = findUnread(harness);
+  if (unread !== undefined) return besides(unread);
+  const records = recordsOf(harness);
+  const readyNow = harness.readyComponents();
+  for (const { id, source, content } of wantedSources(harness)) {
+    if (content.wants(source.ref) === 'unclear') continue;
+    const name = `${source.project} ${sourceKey(source.ref)}`;
+    if (!asksRegistry(harness, id, source, content)) {
+      const difference = differenceIn(harness, id, source, content, records.get(id));
+      if (difference !== undefined) return besides(`${name}: ${difference.message}`);
+      continue;
+    }
+    const wanted: readonly string[] = content.shape === undefined ? [] : componentsOf(content.shape);
+    const lost = [...(ready.get(id) ?? [])].find((one) => wanted.includes(one) && readyNow.get(id)?.has(one) !== true);
+    if (lost !== undefined)
+      return { invariant: 'a registry stops nothing that runs', message: `${name}: ${lost} was ready, and is not any more` };
+  }
+  return undefined;
+};
+
+/** Some image of the commit does not run yet. */
+const asksRegistry = (
+  harness: SimulationHarness,
+  id: EnvironmentId,
+  { project, commit }: Source,
+  { shape }: Pick<Content, 'shape'>,
+): boolean => {
+  const runs = harness.imagesOf(id).filter(({ image }) => image.fallback !== true);
+  return Object.values(shape?.images ?? {}).some(
+    (kind) =>
+      !runs.some(({ name, image }) => name === nameOf(project, kind) && image.commit === (kind === 'fixed' ? null : commit)),
+  );
+};
+
 /** What a retired provider still holds although no source wants it and an operator released it. Others may be found unwanted later. */
 export const leftoverOn = (
   harness: SimulationHarness,
@@ -128,17 +171,22 @@ const differenceIn = (
       ? undefined
       : diverges(`nothing can be made of ${content.label}, but it is ${phase}`);
   const names = [...harness.holdersOf(id).values()].map(({ name }) => name);
-  if (names.length === 0) return diverges('it does not exist');
-  if (record === undefined || !names.includes(record.name))
-    return diverges(`it is called ${names.join(' and ')} and shown as ${record?.name}`);
+  if (record === undefined) return diverges('it is not known');
+  if (names.length > 0 && !names.includes(record.name))
+    return diverges(`it is called ${names.join(' and ')} and shown as ${record.name}`);
   const isBroken = (name: string): boolean => harness.broken.has(`${source.commit}/${name}`);
   const components = componentsOf(shape);
   const places = new Places(harness, id, content);
+  const images = new Images(harness, source, shape, places);
   for (const component of components) {
-    const difference = differenceOf(component, source, content, places, isBroken);
+    const difference = differenceOf(component, source, content, places, images, isBroken);
     if (difference !== undefined) return diverges(difference);
   }
-  if (components.some(isBroken)) return phase === 'Ready' ? diverges('it is shown as ready and is not') : undefined;
+  const lacking = components.filter((one) => isBroken(one) || images.isMissing(one));
+  if (lacking.length > 0)
+    return phase === 'Ready' && !lacking.some((one) => images.isUnclear(one))
+      ? diverges('it is shown as ready and is not')
+      : undefined;
   return places.findSurplus() ?? (phase === 'Ready' ? undefined : diverges(`it is as it should be, but shown as ${phase}`));
 };
 
@@ -192,26 +240,81 @@ class Places {
   }
 }
 
+/** The images of one source. */
+class Images {
+  readonly #harness: SimulationHarness;
+  readonly #source: Source;
+  readonly #kinds: Shape['images'];
+  readonly #places: Places;
+
+  constructor(harness: SimulationHarness, source: Source, { images }: Shape, places: Places) {
+    this.#harness = harness;
+    this.#source = source;
+    this.#kinds = images;
+    this.#places = places;
+  }
+
+  /** The right image is not there, and was not, either, when the version of this commit was made. */
+  isMissing(component: string): boolean {
+    const kind = this.#kinds[component];
+    if (kind === undefined || this.#harness.builds.has(this.#source, kind)) return false;
+    const { commit } = this.#source;
+    const version = this.#places.slotOf(component)?.current?.component;
+    const isFallback = Object.values(version?.images ?? {}).some(({ fallback }) => fallback === true);
+    return version?.commit !== commit || isFallback || !this.#runs(component, commit);
+  }
+
+  /** What runs is equal to the image that is missing, which whoever found it before knows, and a new process does not. */
+  isUnclear(component: string): boolean {
+    return this.isMissing(component) && this.#runs(component, this.#source.commit);
+  }
+
+  /** Whether nothing can run of the component: a fall-back is always there. */
+  isAwaited(component: string): boolean {
+    return this.isMissing(component) && this.#kinds[component] !== 'replaced';
+  }
+
+  differenceOf(component: string): string | undefined {
+    const kind = this.#kinds[component];
+    if (kind === undefined) return undefined;
+    const purpose = kind === 'fixed' ? kind : this.isMissing(component) ? 'latest' : this.#source.commit;
+    return this.#runs(component, purpose) ? undefined : `${component} does not run its image (${purpose.slice(0, 7)})`;
+  }
+
+  #runs(component: string, purpose: Parameters<SimulationHarness['isImageFor']>[1]): boolean {
+    const images = Object.values(this.#places.slotOf(component)?.current?.component.images ?? {});
+    return images.some(({ reference }) => this.#harness.isImageFor(reference, purpose));
+  }
+}
+
 const leftBehind = (message: string): Difference => ({ invariant: 'nothing is left behind', message });
 
-/** A component must run its commit if everything it uses can get ready; a broken one must at least have been tried. */
+/**
+ * A component must run its commit if everything it uses can get ready; a broken one must at least have been tried. What runs no file of
+ * the repository stays where a commit does not change it.
+ */
 const differenceOf = (
   component: string,
   { commit }: Source,
   { shape }: Content,
   places: Places,
+  images: Images,
   isBroken: (name: string) => boolean,
 ): string | undefined => {
   if (shape === undefined) return undefined;
   const uses = usesOf(shape, component);
-  const canRun = (one: string): boolean => !isBroken(one) && usesOf(shape, one).every(canRun);
-  if (!uses.every(canRun)) return undefined;
+  const canRun = (one: string): boolean => !isBroken(one) && !images.isAwaited(one) && usesOf(shape, one).every(canRun);
+  if (!uses.every(canRun) || images.isAwaited(component)) return undefined;
   const slot = places.slotOf(component);
   if (isBroken(component))
     return slot?.next?.component.commit === commit ? undefined : `${component} of ${commit.slice(0, 7)} was not even tried`;
-  if (slot?.current?.component.commit !== commit) return `${component} does not run ${commit.slice(0, 7)}`;
+  if (slot?.current === undefined || (runsFiles(shape, component) && slot.current.component.commit !== commit))
+    return `${component} does not run ${commit.slice(0, 7)}`;
   // A superseded `next` is dropped together with the retiring version, which a broken user may need for ever.
-  if (slot.next !== undefined && !componentsOf(shape).some(isBroken)) return `${component} has a version on its way`;
+  if (slot.next !== undefined && !componentsOf(shape).some((one) => isBroken(one) || images.isMissing(one)))
+    return `${component} has a version on its way`;
+  const image = images.differenceOf(component);
+  if (image !== undefined) return image;
   const env = environmentOf(slot.current.component);
   const stale = uses.find((used) => env[used.toUpperCase()] !== places.addressOf(used));
   return stale === undefined ? undefined : `${component} uses an old ${stale}`;

@@ -1,8 +1,10 @@
-import { type EnvironmentId, EphError, type ProjectId, type SourceRef, sourceKey } from '@eph/contract';
+import { type EnvironmentId, EphError, type ProjectId, type Source, type SourceRef, sourceKey } from '@eph/contract';
+import { tagOfFixed } from './builds.ts';
 import { describeProgress, type Loss, type Operation, type Waiting } from './calls.ts';
-import { anyContent, anyOdd, anySound, componentsOf, move } from './contents.ts';
+import { anyContent, anyOdd, anySound, componentsOf, move, withMark } from './contents.ts';
 import type { SimulationHarness } from './harness.ts';
 import { Random } from './random.ts';
+import { registryParty } from './simulated-registry.ts';
 
 /** Does one thing and describes it; `undefined` if there is nothing to do it to. */
 type FaultStep = (harness: SimulationHarness, random: Random) => string | undefined;
@@ -46,13 +48,22 @@ const faultsOf = (harness: SimulationHarness, waiting: Waiting): readonly ('fail
       return harness.profile.liar === party ? ['half', 'empty', 'torn', 'lying half', 'lying empty'] : ['half', 'empty', 'torn'];
     case 'source':
       return moment === 'before' ? ['fails'] : [];
+    case 'find':
+    case 'inspect':
+      return moment === 'before' ? ['fails', 'lying empty'] : ['fails'];
+    case 'tags':
+      return moment === 'before' ? ['fails', 'lying half', 'lying empty'] : ['fails'];
     default:
       return ['fails'];
   }
 };
 
-/** Only failures that are retried: after one that needs a person, nothing would converge when faults stop. */
+/** Only failures that are retried: after one that needs a person, nothing would converge when faults stop. Registries are asked again. */
 const errorOf = (operation: Operation, random: Random): Error => {
+  if (operation === 'find' || operation === 'inspect' || operation === 'tags') {
+    if (random.chance(0.3)) return new EphError('registry.refused', 'denied');
+    return new EphError('registry.unreachable', 'no answer', { retryAfterMs: random.pick([undefined, 20_000]) });
+  }
   if (random.chance(0.2)) return new Error('nobody foresaw this');
   if (operation === 'sources' || operation === 'source' || operation === 'readNote')
     return new EphError('forge.unreachable', 'no answer');
@@ -107,19 +118,83 @@ const leaveOrReturn: FaultStep = (harness, random) => {
 const push: FaultStep = (harness, random) => {
   const project = random.pick(harness.profile.projects);
   const ref = anyRef(harness, random);
-  const content = ref.name.startsWith('preview/') ? anyContent(random) : anyOdd(random);
+  const any = ref.name.startsWith('preview/') ? anyContent(random) : anyOdd(random);
+  const component = random.chance(0.1) ? random.pick(any.shape === undefined ? [] : componentsOf(any.shape)) : undefined;
+  // What the commit does not change is not broken by it.
+  const content = component === undefined ? any : withMark(any, String(random.below(2 ** 32)));
   const commit = harness.push(project, ref, content);
-  const component = random.chance(0.1) ? random.pick(content.shape === undefined ? [] : componentsOf(content.shape)) : undefined;
   if (component !== undefined) harness.broken.add(`${commit}/${component}`);
   const flaw = component === undefined ? '' : `, whose ${component} never gets ready`;
-  return `push ${project} ${sourceKey(ref)} at ${commit.slice(0, 7)}: ${content.label}${flaw}${perhapsNudge(harness, random, project)}`;
+  const what = `push ${project} ${sourceKey(ref)} at ${commit.slice(0, 7)}: ${content.label}${flaw}`;
+  return `${what}${perhapsBuild(harness, random, { project, ref, commit })}${perhapsNudge(harness, random, project)}`;
+};
+
+const imageContents = ['a', 'b', 'c'] as const;
+
+/** CI pushes images for all components that run one. */
+const build = (harness: SimulationHarness, random: Random, source: Source): void => {
+  const kinds = new Set(Object.values(harness.contentAt(source.commit).shape?.images ?? {}));
+  for (const kind of kinds) if (kind !== 'fixed') harness.builds.build(source, kind, random.pick(imageContents));
+};
+
+const namesImages = (harness: SimulationHarness, { commit }: Source): boolean =>
+  Object.keys(harness.contentAt(commit).shape?.images ?? {}).length > 0;
+
+/** CI may have been faster than whoever notices the push. */
+const perhapsBuild = (harness: SimulationHarness, random: Random, source: Source): string => {
+  if (!namesImages(harness, source) || random.chance(0.6)) return '';
+  build(harness, random, source);
+  return ', built';
+};
+
+const sourceWithImages = (harness: SimulationHarness, random: Random): Source | undefined => {
+  const sources = harness.profile.projects.flatMap((project) => harness.sources(project));
+  return random.pick(sources.filter((source) => namesImages(harness, source)));
+};
+
+const finishBuild: FaultStep = (harness, random) => {
+  const source = sourceWithImages(harness, random);
+  if (source === undefined) return undefined;
+  build(harness, random, source);
+  const isAnnounced = random.chance(0.3);
+  if (isAnnounced) harness.announceImages(source.project);
+  return `CI builds ${source.project} ${source.commit.slice(0, 7)}${isAnnounced ? ', announced' : ''}`;
+};
+
+/** Everything that is wanted gets its image. */
+export const finishBuilds = (harness: SimulationHarness, random: Random): string => {
+  const sources = harness.profile.projects.flatMap((project) => harness.sources(project));
+  const left = sources.filter((source) => lacksImage(harness, source));
+  for (const source of left) build(harness, random, source);
+  return `CI builds what is left: ${left.length}`;
+};
+
+const lacksImage = (harness: SimulationHarness, source: Source): boolean => {
+  const { shape } = harness.contentAt(source.commit);
+  return Object.values(shape?.images ?? {}).some((kind) => !harness.builds.has(source, kind));
+};
+
+const tidyRegistry: FaultStep = (harness, random) => {
+  const source = sourceWithImages(harness, random);
+  if (source === undefined) return undefined;
+  harness.builds.delete(source);
+  return `the registry deletes images of ${source.project} ${source.commit.slice(0, 7)}`;
+};
+
+const moveFixed: FaultStep = (harness, random) => {
+  const project = random.pick(harness.profile.projects);
+  harness.builds.moveFixed(project);
+  return `${tagOfFixed(project)} moves`;
 };
 
 const pushMany: FaultStep = (harness, random) => {
   const project = random.pick(harness.profile.projects);
   const content = anySound(random);
-  for (let index = 0; index < harness.profile.previews; index += 1)
-    if (random.chance(0.8)) harness.push(project, { kind: 'branch', name: `preview/${index}` }, content);
+  for (let index = 0; index < harness.profile.previews; index += 1) {
+    if (random.chance(0.2)) continue;
+    const ref: SourceRef = { kind: 'branch', name: `preview/${index}` };
+    perhapsBuild(harness, random, { project, ref, commit: harness.push(project, ref, content) });
+  }
   return `push most previews of ${project}: ${content.label}${perhapsNudge(harness, random, project)}`;
 };
 
@@ -132,8 +207,9 @@ export const pushPreview = (harness: SimulationHarness, seed: number): string =>
   const project = random.pick(harness.profile.projects);
   const name = `preview/${random.below(harness.profile.previews)}`;
   const content = anySound(random);
-  harness.push(project, { kind: 'branch', name }, content);
-  return `push ${project} branch:${name}: ${content.label}`;
+  const ref: SourceRef = { kind: 'branch', name };
+  const commit = harness.push(project, ref, content);
+  return `push ${project} branch:${name}: ${content.label}${perhapsBuild(harness, random, { project, ref, commit })}`;
 };
 
 /** A component moves to another provider, perhaps under another name. Going back to the commit before moves it back. */
@@ -144,7 +220,8 @@ const moveComponents: FaultStep = (harness, random) => {
   if (source === undefined || content === undefined) return undefined;
   const commit = harness.push(project, source.ref, content);
   const noticed = perhapsNudge(harness, random, project);
-  return `push ${project} ${sourceKey(source.ref)} at ${commit.slice(0, 7)}: now ${content.label}${noticed}`;
+  const built = perhapsBuild(harness, random, { ...source, commit });
+  return `push ${project} ${sourceKey(source.ref)} at ${commit.slice(0, 7)}: now ${content.label}${built}${noticed}`;
 };
 
 const pointElsewhere: FaultStep = (harness, random) => {
@@ -246,7 +323,7 @@ const hint: FaultStep = (harness, random) => {
 };
 
 const outage: FaultStep = (harness, random) => {
-  const party = random.pick<string>([...harness.providers, ...harness.profile.projects]);
+  const party = random.pick<string>([...harness.providers, ...harness.profile.projects, registryParty]);
   if (party === undefined) return undefined;
   if (!harness.outages.delete(party)) {
     harness.outages.add(party);
@@ -255,13 +332,13 @@ const outage: FaultStep = (harness, random) => {
   return `${party} answers again`;
 };
 
-/** A provider goes away or hangs until it is back. */
+/** A provider or the registry goes away or hangs until it is back. */
 const disappear: FaultStep = (harness, random) => {
-  const provider = random.pick(harness.providers);
-  if (harness.away.delete(provider) || harness.calls.hung.delete(provider)) return `${provider} is back`;
+  const party = random.pick([...harness.providers, registryParty]) ?? registryParty;
+  if (harness.away.delete(party) || harness.calls.hung.delete(party)) return `${party} is back`;
   const hangs = random.chance(0.4);
-  (hangs ? harness.calls.hung : harness.away).add(provider);
-  return `${provider} ${hangs ? 'hangs' : 'is away'}`;
+  (hangs ? harness.calls.hung : harness.away).add(party);
+  return `${party} ${hangs ? 'hangs' : 'is away'}`;
 };
 
 const heal: FaultStep = (harness, random) => {
@@ -289,6 +366,9 @@ const faultSteps: readonly (readonly [number, FaultStep])[] = [
   [4, outage],
   [12, disappear],
   [3, heal],
+  [25, finishBuild],
+  [4, tidyRegistry],
+  [2, moveFixed],
   [4, leaveOrReturn],
   [8, webhook],
 ];

@@ -17,7 +17,7 @@ import {
 } from '@eph/contract';
 import { gitBranchGenerator, gitTagGenerator } from '@eph/engine/desired/git-ref-triggers';
 import { identify } from '@eph/engine/desired/identity';
-import { FakeResolver } from '@eph/engine/images/resolver.fake';
+import { ImageResolver } from '@eph/engine/images/image-resolver';
 import type { ConfiguredProject } from '@eph/engine/loop/context';
 import { Engine } from '@eph/engine/loop/engine';
 import type { Telemetry } from '@eph/engine/loop/telemetry';
@@ -29,13 +29,15 @@ import { Configuration } from '@eph/engine/source/configuration';
 import { FakeRepository } from '@eph/engine/source/forge.fake';
 import { ManualClock } from '@eph/engine/time/clock.fake';
 import { extrasSection } from '../../packages/contract/spec/section.fake.ts';
+import { appRepository, Builds } from './builds.ts';
 import { type Call, Calls, describeProgress, untilBlocked, type Waiting } from './calls.ts';
 import type { Content } from './contents.ts';
-import { InvariantChecker, type Place, type Truth } from './invariants.ts';
+import { InvariantChecker, type Place, type RunningImage, type Truth } from './invariants.ts';
 import type { Plant } from './plants.ts';
 import { mix, Random } from './random.ts';
 import { SimulatedForge } from './simulated-forge.ts';
 import { type SimulatedInfrastructure, SimulatedProvider } from './simulated-provider.ts';
+import { registryParty, SimulatedRegistry } from './simulated-registry.ts';
 
 /** The settings of an episode, chosen by its seed. */
 interface Profile {
@@ -111,6 +113,7 @@ export class SimulationHarness implements Truth {
   readonly projects: readonly ProjectId[];
   readonly repositories: ReadonlyMap<ProjectId, FakeRepository>;
   readonly infrastructures: ReadonlyMap<ProviderName, SimulatedInfrastructure>;
+  readonly builds: Builds;
   readonly calls = new Calls();
   readonly invariants: InvariantChecker;
   /** Components of commits that never get ready, as `commit/component`. */
@@ -123,6 +126,8 @@ export class SimulationHarness implements Truth {
   readonly lieOnce = new Set<string>();
   /** Providers that list only half of many environments, and say so. */
   readonly halved = new Set<string>();
+  /** The registry says of everything that it is not there. */
+  deniesImages = false;
   /** The last report of each environment. */
   readonly reports = new Map<EnvironmentId, string>();
   /** Deleted sources that may come back. */
@@ -138,6 +143,7 @@ export class SimulationHarness implements Truth {
   forges = new Map<ProjectId, SimulatedForge>();
   simulated: readonly SimulatedProvider[] = [];
   engine!: Engine;
+  #resolver!: ImageResolver;
   readonly #seed: number;
   readonly #plant: Plant;
   readonly #contents = new Map<CommitSha, Content>();
@@ -153,7 +159,8 @@ export class SimulationHarness implements Truth {
     this.projects = this.profile.projects;
     this.configured = this.projects;
     this.invariants = new InvariantChecker(this);
-    this.repositories = new Map(this.profile.projects.map((id) => [id, new FakeRepository(id)]));
+    this.builds = new Builds(this.projects);
+    this.repositories = new Map(this.profile.projects.map((id) => [id, new FakeRepository(id, () => this.clock.now())]));
     this.infrastructures = new Map(providerNames.map((name) => [name, { ...createFakeInfrastructure(), removals: new Map() }]));
   }
 
@@ -206,6 +213,7 @@ export class SimulationHarness implements Truth {
     this.away.clear();
     this.halved.clear();
     this.lieOnce.clear();
+    this.deniesImages = false;
     this.calls.hung.clear();
   }
 
@@ -232,10 +240,12 @@ export class SimulationHarness implements Truth {
       if (isWide && this.halved.has(waiting.call.party)) waiting.call.loss = 'half';
       const isSources = waiting.call.operation === 'sources' && waiting.moment === 'before';
       if (isSources && this.lieOnce.delete(waiting.call.party)) waiting.call.loss = 'lying half';
+      if (this.deniesImages && waiting.call.party === registryParty) waiting.call.loss = 'lying empty';
       waiting.goOn();
       return describeProgress(waiting);
     }
-    waiting.fail(new EphError('provider.unreachable', 'no answer'));
+    const code = waiting.call.party === registryParty ? 'registry.unreachable' : 'provider.unreachable';
+    waiting.fail(new EphError(code, 'no answer'));
     return `${waiting.call.operation} ${waiting.call.about} fails: away`;
   }
 
@@ -251,6 +261,12 @@ export class SimulationHarness implements Truth {
     this.#repository(project).point(ref, commit);
     const key = `${project} ${sourceKey(ref)}`;
     this.#past.set(key, [...(this.#past.get(key) ?? []), source].slice(-4));
+  }
+
+  /** The registry announces a push. */
+  announceImages(project: ProjectId): void {
+    this.#resolver.forget(appRepository(project));
+    this.engine.announceImages(appRepository(project));
   }
 
   /** The last few commits of a source. */
@@ -315,6 +331,15 @@ export class SimulationHarness implements Truth {
     return slot.current === undefined ? 'not ready' : 'ready';
   }
 
+  /** The components of each environment of which a version is ready. */
+  readyComponents(): ReadonlyMap<EnvironmentId, ReadonlySet<ComponentName>> {
+    const ready = new Map<EnvironmentId, Set<ComponentName>>();
+    for (const { environments } of this.infrastructures.values())
+      for (const [id, { slots }] of environments)
+        for (const [name, { current }] of slots) if (current !== undefined) ready.set(id, (ready.get(id) ?? new Set()).add(name));
+    return ready;
+  }
+
   *identities(): Iterable<Identity> {
     for (const { environments } of this.infrastructures.values())
       for (const { identity } of environments.values()) yield identity;
@@ -356,6 +381,20 @@ export class SimulationHarness implements Truth {
             }
       }
     return used;
+  }
+
+  isImageFor(reference: string, purpose: CommitSha | 'latest' | 'fixed'): boolean {
+    return this.builds.isFor(reference, purpose);
+  }
+
+  imagesOf(id: EnvironmentId): readonly RunningImage[] {
+    return [...this.infrastructures.values()].flatMap(({ environments }) =>
+      [...(environments.get(id)?.slots.values() ?? [])].flatMap(({ current, next }) =>
+        [current, next].flatMap((version) =>
+          Object.entries(version?.component.images ?? {}).map(([name, image]) => ({ name, image })),
+        ),
+      ),
+    );
   }
 
   hasRecord(id: EnvironmentId): boolean {
@@ -416,6 +455,7 @@ export class SimulationHarness implements Truth {
     this.forges.clear();
     this.simulated = this.#createProviders();
     const providers = this.#plant.providers?.(this.simulated) ?? this.simulated;
+    this.#resolver = this.#createResolver();
     return new Engine({
       projects: this.#configureProjects(this.configured),
       configuration: new Configuration({ documents: [] }),
@@ -423,7 +463,7 @@ export class SimulationHarness implements Truth {
       retired: this.retired,
       sections,
       generators: [gitBranchGenerator, gitTagGenerator],
-      resolver: new FakeResolver(),
+      resolver: this.#plant.resolver?.(this.#resolver) ?? this.#resolver,
       clock: this.clock,
       random: () => random.next(),
       workers: this.profile.workers,
@@ -437,6 +477,17 @@ export class SimulationHarness implements Truth {
       record: (event) => this.#record(event),
       deliver: (report) => this.#deliver(report),
       changed: () => {},
+    });
+  }
+
+  #createResolver(): ImageResolver {
+    const { calls, invariants, clock } = this;
+    return new ImageResolver({
+      registry: new SimulatedRegistry({ pushed: this.builds.registry, calls, invariants, clock }),
+      // No file asks for notes.
+      readNote: () => Promise.resolve(undefined),
+      now: () => clock.now(),
+      times: { fallbackAfterMs: 40_000, giveUpAfterMs: 100_000, freshForMs: 10_000 },
     });
   }
 

@@ -4,6 +4,7 @@ import type {
   EnvironmentId,
   Identity,
   ObservedEnvironment,
+  PinnedImage,
   ProjectId,
   ProviderName,
   Reading,
@@ -12,6 +13,7 @@ import type {
   SourceRef,
 } from '@eph/contract';
 import type { Scope } from '@eph/engine/provider/provider';
+import { nameOf, questionOf } from './builds.ts';
 import type { Call } from './calls.ts';
 import { type Content, componentsOf, isFromTemplate } from './contents.ts';
 import { ListingCalls } from './listing-calls.ts';
@@ -30,6 +32,8 @@ export type Invariant =
   | 'an aborted run begins nothing'
   | 'nothing unread is changed'
   | 'nothing in use is stopped'
+  | 'a version runs the image of its commit'
+  | 'a fall-back replaces no right image'
   | 'a moved component is removed last'
   | 'a retired provider gets nothing new'
   | 'a retired provider keeps what it holds'
@@ -41,6 +45,7 @@ export type Invariant =
   | 'environments converge'
   | 'nothing is left behind'
   | 'environments converge while one provider is away'
+  | 'a registry stops nothing that runs'
   | 'an idle pass is cheap'
   | 'every status is reported';
 
@@ -53,6 +58,12 @@ export interface Violation {
 export interface Place {
   readonly provider: ProviderName;
   readonly component: ComponentName;
+}
+
+export interface RunningImage {
+  /** As the file calls it. */
+  readonly name: string;
+  readonly image: PinnedImage;
 }
 
 /** The state of the repositories and the infrastructure, independent of any reading. */
@@ -73,6 +84,10 @@ export interface Truth {
   identities(): Iterable<Identity>;
   /** Components of the environment that use the version which is about to be stopped. */
   usersOf(id: EnvironmentId, place: Place, stopped: 'every version' | 'the version before'): readonly Place[];
+  /** Whether an image was ever pushed for a commit, or is a fall-back or a fixed tag. */
+  isImageFor(reference: string, purpose: CommitSha | 'latest' | 'fixed'): boolean;
+  /** What the versions of all components run, on all providers. */
+  imagesOf(id: EnvironmentId): readonly RunningImage[];
   isHung(party: string): boolean;
   /** Whether nothing waits for a worker of the engine. */
   isQueueEmpty(): boolean;
@@ -128,6 +143,8 @@ export class InvariantChecker {
   #newHolds = new Map<EnvironmentId, { readonly project: ProjectId; readonly reading: number }>();
   /** What operators have released since the start. */
   #released = new Map<EnvironmentId, ProjectId>();
+  /** What the registry has answered to this process. */
+  #said = new Set<string>();
   #readings: ProjectReadings;
   #listings = new ListingCalls();
   #liedTo = false;
@@ -153,6 +170,7 @@ export class InvariantChecker {
     this.#listed = new Set();
     this.#newHolds = new Map();
     this.#released = new Map();
+    this.#said = new Set();
     this.#listings = new ListingCalls();
     this.#readings = this.#noReadings();
     this.#liedTo = false;
@@ -335,6 +353,11 @@ export class InvariantChecker {
       );
   }
 
+  /** An answer, whether it is right or not. */
+  registrySaid(question: string): void {
+    this.#said.add(question);
+  }
+
   effectBegins(identity: Identity, place: Place, run: AbortSignal): void {
     this.effects += 1;
     const what = describe(identity, place);
@@ -363,10 +386,42 @@ export class InvariantChecker {
     if (this.#truth.retired.has(provider) && this.#truth.stateOf(id, place) === 'absent')
       this.fail('a retired provider gets nothing new', `${describe(identity, place)} is made`);
     const content = this.#truth.contentAt(component.commit);
-    const unread = this.#findUnreadFor(id, content);
+    this.#checkImage(identity, component, content);
+    const unread = this.#findUnreadFor(id, content) ?? this.#findUnasked(identity, component.commit, content);
     if (unread !== undefined)
       this.fail('nothing unread is changed', `${describe(identity, place)} is made, and ${unread} could not be read`);
     this.#checkNewName(identity);
+  }
+
+  /** Never a guess: the image of the commit, or what the file names in its place. */
+  #checkImage({ id, name }: Identity, { name: component, commit, images }: ResolvedComponent, { shape }: Content): void {
+    const kind = shape?.images[component];
+    const [image] = Object.values(images ?? {});
+    if (kind === undefined && image === undefined) return;
+    const isFallback = image?.fallback === true && kind === 'replaced';
+    const purpose = kind === 'fixed' ? kind : isFallback ? 'latest' : commit;
+    if (kind === undefined || image === undefined || !this.#truth.isImageFor(image.reference, purpose))
+      return this.fail(
+        'a version runs the image of its commit',
+        `${name}/${component} of ${commit.slice(0, 7)} is made with ${image?.reference}`,
+      );
+    const isRight = (one: RunningImage): boolean =>
+      one.name === kind && one.image.commit === commit && one.image.fallback !== true;
+    if (isFallback && !this.#liedTo && this.#truth.imagesOf(id).some(isRight))
+      this.fail('a fall-back replaces no right image', `${name}/${component} of ${commit.slice(0, 7)} runs its right image`);
+  }
+
+  /** An image of the commit that nobody has asked for in vain or found, and that does not run already. */
+  #findUnasked({ id, project }: Identity, commit: CommitSha, { shape }: Content): string | undefined {
+    if (this.#liedTo) return undefined;
+    for (const kind of Object.values(shape?.images ?? {})) {
+      const question = questionOf(project, commit, kind);
+      const runs = this.#truth
+        .imagesOf(id)
+        .some(({ name, image }) => nameOf(project, kind) === name && image.commit === (kind === 'fixed' ? null : commit));
+      if (!runs && !this.#said.has(question)) return `the answer to ${question}`;
+    }
+    return undefined;
   }
 
   /**

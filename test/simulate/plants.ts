@@ -1,4 +1,5 @@
-import { completeReading, type ProviderName, type Source, sourceKey } from '@eph/contract';
+import { completeReading, failure, type PinnedImage, type ProviderName, type Source, sourceKey } from '@eph/contract';
+import type { Resolver } from '@eph/engine/images/resolver';
 import type { GuardAnswer, GuardInput } from '@eph/engine/plan/guard';
 import type { Provider } from '@eph/engine/provider/provider';
 import type { Forge } from '@eph/engine/source/forge';
@@ -9,6 +10,7 @@ export interface Plant {
   readonly forge?: (forge: Forge) => Forge;
   /** Called for each process. */
   readonly providers?: (providers: readonly Provider[]) => readonly Provider[];
+  readonly resolver?: (resolver: Resolver) => Resolver;
   /** Two engines work at once. */
   readonly twoEngines?: boolean;
 }
@@ -113,6 +115,28 @@ const startEmpty = each((provider) => {
   };
 });
 
+/** Takes the image that it found last, whatever the commit. */
+const takeNewest = (resolver: Resolver): Resolver => {
+  const newest = new Map<string, PinnedImage>();
+  return {
+    resolve: async (request, signal) => {
+      const answer = await resolver.resolve(request, signal);
+      if (answer.state === 'found') newest.set(request.image.repository, answer.image);
+      const image = newest.get(request.image.repository);
+      return answer.state === 'found' || image === undefined ? answer : { state: 'found', image, findings: [] };
+    },
+  };
+};
+
+/** Takes a registry that does not answer for one without the image. */
+const takeFailureForMissing = (resolver: Resolver): Resolver => ({
+  resolve: async (request, signal) => {
+    const answer = await resolver.resolve(request, signal);
+    if (answer.state !== 'unknown') return answer;
+    return { ...answer, state: 'missing', fault: failure('artifact.missing', answer.fault.message) };
+  },
+});
+
 export const plants = {
   none: {},
   'guard-off': { guard: permitEverything },
@@ -123,6 +147,8 @@ export const plants = {
   'partial-removal': { providers: hideIncomplete },
   'hold-lost': { providers: forgetHolds },
   'made-twice': { providers: startEmpty },
+  'newest-image': { resolver: takeNewest },
+  'failure-as-missing': { resolver: takeFailureForMissing },
 } as const satisfies { readonly [name: string]: Plant };
 
 export type PlantName = keyof typeof plants;

@@ -1,10 +1,18 @@
 import { commitSha, type EnvironmentId } from '@eph/contract';
 import { composeText } from '@eph/engine/report/plain-text';
 import { composeView } from '@eph/engine/report/view';
-import { type Difference, differenceBeside, differenceToGit, leftover, leftoverOn } from './difference.ts';
-import { deleteOne, largestProject, pushPreview } from './faults.ts';
+import {
+  type Difference,
+  differenceBeside,
+  differenceBesideRegistry,
+  differenceToGit,
+  leftover,
+  leftoverOn,
+} from './difference.ts';
+import { deleteOne, finishBuilds, largestProject, pushPreview } from './faults.ts';
 import type { SimulationHarness } from './harness.ts';
 import type { Random } from './random.ts';
+import { registryParty } from './simulated-registry.ts';
 
 /** Once faults stop, everything is as Git says after at most this many passes. */
 export const passesToConverge = 16;
@@ -37,6 +45,7 @@ export const runQuiet = async (harness: SimulationHarness, random: Random, note:
   if (harness.invariants.violation !== undefined) return passes;
   if (harness.releasable().length > 0 && random.chance(0.7)) await restart(harness, random, note);
   await releaseAll(harness, note);
+  await note(finishBuilds(harness, random));
   const more = await converge(harness, random, note, (one) => differenceToGit(one) ?? leftover(one));
   await leaveAlone(harness, random, note);
   await waitForReports(harness, random, note);
@@ -88,6 +97,7 @@ const deliverWebhooks = async (harness: SimulationHarness, random: Random, note:
  * become what Git says, also previews that are pushed or deleted meanwhile. Then, perhaps after an hour, it is back.
  */
 export const runWithOneAway = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
+  if (random.chance(0.25)) return runWithoutRegistry(harness, random, note);
   const provider = random.pick(harness.providers);
   const how = random.pick(['fails', 'hangs', 'lists half', 'lists half', 'is retired'] as const);
   const restarts = how === 'is retired' || (how !== 'lists half' && random.chance(0.5));
@@ -117,6 +127,27 @@ export const runWithOneAway = async (harness: SimulationHarness, random: Random,
   return passes;
 };
 
+/** All faults stop but one: the registry fails, hangs, or says of everything that it is not there. Nothing that runs may stop. */
+const runWithoutRegistry = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
+  const how = random.pick(['fails', 'hangs', 'denies everything'] as const);
+  const restarts = random.chance(0.5);
+  harness.endFaults();
+  const healed = healSome(harness, random);
+  await letRest(harness, random, note);
+  if (how === 'fails') harness.away.add(registryParty);
+  if (how === 'hangs') harness.calls.hung.add(registryParty);
+  harness.deniesImages = how === 'denies everything';
+  if (restarts || !harness.isFullyConfigured) harness.start();
+  await note(`faults stop, but the registry ${how}${restarts ? ' from the start' : ''}${healed}`);
+  const ready = harness.readyComponents();
+  for (let pushes = random.below(5); pushes > 0; pushes -= 1) await note(pushPreview(harness, random.below(2 ** 32)));
+  await deliverWebhooks(harness, random, note);
+  const passes = await converge(harness, random, note, (one) => differenceBesideRegistry(one, ready));
+  harness.endFaults();
+  await note('the registry is back');
+  return passes;
+};
+
 const healSome = (harness: SimulationHarness, random: Random): string => {
   if (random.chance(0.5)) return '';
   harness.broken.clear();
@@ -140,7 +171,9 @@ const releaseAll = async (harness: SimulationHarness, note: Note): Promise<Reado
 const waitForReports = async (harness: SimulationHarness, random: Random, note: Note): Promise<void> => {
   const until = harness.clock.now() + longestBackoffMs;
   while (harness.invariants.violation === undefined) {
-    const misreported = harness.engine.environments().find((record) => harness.reports.get(record.id) !== reportOf(record));
+    const misreported = harness.engine
+      .environments()
+      .find((record) => withoutCommits(harness.reports.get(record.id) ?? '') !== withoutCommits(reportOf(record)));
     if (misreported === undefined) return;
     if (harness.clock.now() > until)
       harness.invariants.fail('every status is reported', `${misreported.name} is not what was reported last`);
@@ -163,6 +196,9 @@ const reportOf = (record: ReturnType<SimulationHarness['engine']['environments']
       expiresAt: null,
     }),
   );
+
+/** A component that a commit did not change is reported with that commit, which nothing but the draft knows. */
+const withoutCommits = (report: string): string => report.replaceAll(/ at [0-9a-f]{12}$/gm, '');
 
 /**
  * Lets the engine work until nothing differs. Returns how many passes it took, not counting those that left out a project for which the

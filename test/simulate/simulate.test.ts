@@ -49,6 +49,8 @@ describe('the simulation', () => {
     // A hold that cannot be seen is not taken away, either.
     ['hold-lost', ['what is held stays', ...diverging]],
     ['made-twice', ['no environment is made twice']],
+    ['newest-image', ['a version runs the image of its commit']],
+    ['failure-as-missing', ['nothing unread is changed']],
   ];
   it.each(planted)('finds the planted fault %s within 10,000 steps', async (plant, invariants) => {
     const { finding } = await simulate({ seed: 7, steps: 10_000, plant });
