@@ -1,59 +1,11 @@
-import { type EnvironmentView, environmentDetailSchema } from '@eph/contract';
 import { expect, it } from 'vitest';
 import { FaultProxy } from '../forge-chaos/fault-proxy.ts';
-import { describeWith } from '../parts/describe-with.ts';
-import { GithubEmulator } from '../parts/github/github-emulator.ts';
-import { registry, registryUser } from '../parts/registry.ts';
-import { skopeo } from '../parts/skopeo.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
+import { appWith, byTemplate, describeImages, imageOf, untilReason, why } from './image-app.ts';
 import { ImageRegistry, startWithRegistry } from './image-registry.ts';
-import { textsOf } from './labelled-app.ts';
 import { reservePort } from './reserved-ports.ts';
 import { runEph } from './run-eph.ts';
-import { run, spec } from './sample-app.ts';
-import type { Files } from './sample-repository.ts';
-
-/** Answers with the image that it was given. */
-const program = `
-  import { createServer } from 'node:http';
-  createServer((_, response) => response.end(process.env.EPH_IMAGE ?? 'none')).listen(Number(process.env.PORT), '127.0.0.1');
-`;
-
-/** A service that needs an image, and one beside it that needs none. */
-const appWith = (
-  entry: Readonly<Record<string, unknown>>,
-  more: Files = {},
-  rest: Readonly<Record<string, unknown>> = {},
-): Files => ({
-  'image.mjs': program,
-  'answer.mjs': program,
-  'eph.yaml': spec(
-    {
-      web: { command: [process.execPath, 'image.mjs'], image: 'app', entry: true, ready: { http: '/' } },
-      side: { command: run('answer.mjs'), ready: { http: '/' } },
-    },
-    { environment: { images: [{ name: 'app', ...entry }] }, ...rest },
-  ),
-  ...more,
-});
-
-const reasonOf = ({ conditions }: EnvironmentView): string | undefined =>
-  conditions.find(({ type }) => type === 'ImagesResolved')?.reason;
-
-const untilReason = (harness: EphdHarness, ref: string, reason: string): Promise<EnvironmentView> =>
-  harness.until(ref, reason, (one) => reasonOf(one) === reason, 60);
-
-const imageOf = async (harness: EphdHarness, { id }: EnvironmentView): Promise<unknown> => {
-  const { components } = await harness.read(`/api/v1/environments/${id}`, environmentDetailSchema);
-  return components.find(({ name }) => name === 'web')?.current?.images?.['app'];
-};
-
-const byTemplate = { tag_template: '{commit_sha:0:7}' };
-
-/** A second suite inside: both programs are needed. */
-const describeImages = (title: string, suite: () => void): void =>
-  describeWith(registry, title, () => describeWith(skopeo, 'pushed by skopeo', suite));
 
 describeImages('images in a real registry', () => {
   it('that come late are waited for, by their component alone, and run by their digest', { timeout: 120_000 }, async () => {
@@ -67,14 +19,15 @@ describeImages('images in a real registry', () => {
       const { components } = await harness.environment(waiting.id);
       return components.length === 1 && components[0]?.name === 'side' && components[0].current?.health === 'ready';
     });
-    const why = await runEph(harness, ['why', waiting.name]);
-    expect(why.out).toContain(`web waits for image app for commit ${commit.slice(0, 7)}: there is no`);
-    expect(why.out.trimEnd().split('\n').length).toBeLessThan(24);
+    expect(await why(harness, waiting)).toMatch(
+      new RegExp(`It waits until .* UTC: web waits for image app for commit ${commit.slice(0, 7)}: there is no`),
+    );
     const reference = await images.publish('acme/shop', commit.slice(0, 7));
     const ready = await harness.untilReady('preview/a', commit, 60);
     expect((await harness.visit(ready.name)).body).toBe(reference);
     expect(await imageOf(harness, ready)).toMatchObject({ reference, tag: commit.slice(0, 7), commit });
     expect((await runEph(harness, ['status', ready.name])).out).toContain(`app ${commit.slice(0, 7)}`);
+    expect(await why(harness, ready)).toContain(`Images: app is ${repository}:${commit.slice(0, 7)} (sha256:`);
     await harness.untilReported(commit, 'Ready');
   });
 
@@ -116,7 +69,7 @@ describeImages('images in a real registry', () => {
     const away = await untilReason(harness, 'preview/a', 'RegistryUnreachable');
     expect(away).toMatchObject({ phase: 'Degraded', summary: expect.stringContaining(images.host) });
     expect((await harness.visit(name)).body).toBe(reference);
-    expect((await runEph(harness, ['why', name])).out).toContain(images.host);
+    expect(await why(harness, away)).toContain(images.host);
     await images.resume();
     const next = await images.publish('acme/shop', second.slice(0, 7));
     await harness.untilReady('preview/a', second, 120);
@@ -159,8 +112,9 @@ describeImages('images in a real registry', () => {
     const fallback = await untilReason(harness, 'preview/latest', 'UsingFallbackImage');
     await eventually('the fall-back answers', async () => (await harness.visit(fallback.name)).body === latest, 60);
     expect((await harness.environment(fallback.id)).phase).toBe('Degraded');
+    expect(await why(harness, fallback)).toContain(`Degraded: web runs the fall-back ${repository}:latest (sha256:`);
     const lost = await untilReason(harness, 'preview/never', 'ImageNotFound');
-    expect((await runEph(harness, ['why', lost.name])).out).toContain('The build may have failed');
+    expect(await why(harness, lost)).toContain('The build may have failed');
     for (const ref of ['latest', 'never']) {
       const commit = commits.get(ref) ?? '';
       const right = await images.publish('acme/shop', commit.slice(0, 7), { content: ref });
@@ -204,25 +158,6 @@ describeImages('images in a real registry', () => {
     const moving = new Map(pushed).get('moving') ?? '';
     await images.publish('acme/moving', 'pr-7', { labels: { 'eph.io/commit': moving } });
     for (const [name, commit] of pushed) await harness.untilReady(`preview/${name}`, commit, 60);
-  });
-
-  it('need the credentials of the registry, and are refused without', { timeout: 180_000 }, async () => {
-    await using images = await ImageRegistry.start({ login: { type: 'password' } });
-    await using harness = await EphdHarness.create();
-    const login = (password: string) => ({
-      registrySettings: { username: registryUser.name, password: { from: 'REGISTRY_PASSWORD' } },
-      env: { REGISTRY_PASSWORD: password },
-    });
-    const ephd = await startWithRegistry(harness, images, login('wrong-password-4711'));
-    const reference = await images.publish('acme/shop', 'v1');
-    const commit = await harness.repository.push('preview/a', appWith({ repository: images.repository('acme/shop'), tag: 'v1' }));
-    const refused = await untilReason(harness, 'preview/a', 'RegistryRefused');
-    expect(refused.phase).toBe('Failed');
-    expect(JSON.stringify(refused)).not.toContain('wrong-password-4711');
-    await ephd.stop();
-    await startWithRegistry(harness, images, login(registryUser.password));
-    const { name } = await harness.untilReady('preview/a', commit, 60);
-    expect((await harness.visit(name)).body).toBe(reference);
   });
 
   it('from registries that policy or nobody allows are never asked for', { timeout: 120_000 }, async () => {
@@ -270,46 +205,5 @@ describeImages('images in a real registry', () => {
     });
     expect([answer.status, await answer.json()]).toEqual([202, { pushed: [images.repository('acme/shop')] }]);
     await harness.untilReady('preview/a', commit, 60);
-  });
-
-  it('are named by a check that the trigger waits for, and by a comment', { timeout: 180_000 }, async () => {
-    await using images = await ImageRegistry.start();
-    await using github = await GithubEmulator.start();
-    await using harness = await EphdHarness.create();
-    github.createUser('alice');
-    const source = github.createRepository('alice/shop', { files: { 'README.md': 'a shop' }, by: 'alice' });
-    const triggers = [
-      { type: 'pr_label', labels: ['preview'], wait_for_checks: ['build'] },
-      { type: 'pr_comment', patterns: ['/deploy'] },
-    ];
-    await startWithRegistry(harness, images, {
-      settings: {
-        forges: { work: { type: 'github', url: github.url, token: { from: 'TOKEN' } } },
-        projects: [{ name: 'shop', trusted: true, forge: 'work', location: 'alice/shop' }],
-      },
-      env: { TOKEN: github.createToken({ by: 'alice' }) },
-    });
-    const wake = () => harness.api('/hooks/git', { method: 'POST' });
-    const entry = { repository: images.repository('acme/shop'), fallback_behavior: 'wait' };
-    const commit = source.push('work', textsOf(appWith(entry, {}, { triggers })), { by: 'alice' });
-    const pull = source.openPullRequest({ head: 'work', base: 'main', title: 'Work', by: 'alice' });
-    const checked = await images.publish('acme/shop', 'checked');
-    pull.label('preview', { by: 'alice' });
-    await wake();
-    const ref = String(pull.number);
-    await harness.until(ref, 'waits for its check', ({ summary }) => summary.includes('check build has not succeeded yet'));
-    source.setStatus(commit, 'success', {
-      context: 'build',
-      description: `eph-image: ${images.repository('acme/shop')}:checked`,
-    });
-    await wake();
-    const { name } = await harness.untilReady(ref, commit, 60);
-    expect((await harness.visit(name)).body).toBe(checked);
-
-    const chosen = await images.publish('acme/other', 'chosen');
-    pull.unlabel('preview', { by: 'alice' });
-    pull.comment(`/deploy --image=app=${images.repository('acme/other')}:chosen`, { by: 'alice' });
-    await wake();
-    await eventually('the image of the comment runs', async () => (await harness.visit(name)).body === chosen, 60);
   });
 });
