@@ -8,6 +8,7 @@ import { environmentInput } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
 import { isOn } from './record.ts';
+import { renderFile } from './render-file.ts';
 
 /** What `eph config explain` shows of one environment. */
 export type ExplainedValues = Pick<
@@ -55,14 +56,23 @@ export const explainValues = async (loop: Loop, id: EnvironmentId, signal: Abort
   await platform.untilConfigured(signal);
   const { project, source, observed, name } = record;
   const inForce = platform.inForce(project);
-  const { state, commit, faults } = inForce;
-  const configuration = { state, commit, fault: faults[0]?.message ?? null };
+  const { state, commit, faults: unread } = inForce;
+  const configuration = { state, commit, fault: unread[0]?.message ?? null };
   const notices = [...parsed.notices];
   if (!('layers' in inForce)) return { configuration, notices, components: [], violations: [], problems: [], remarks: [] };
   const identity = observed?.identity ?? newIdentity(context, name, source);
+  const rendered = await renderFile(loop, parsed, source, observed?.components ?? [], signal);
+  const faults = rendered.state === 'refused' ? rendered.faults : rendered.state === 'unknown' ? [rendered.failure] : [];
+  const file = rendered.state === 'rendered' ? rendered : { parsed, notices: [] };
   const explained = explainEnvironment({
-    ...environmentInput(loop, parsed, source, identity, observed),
+    ...environmentInput(loop, file.parsed, source, identity, observed),
     configuration: inForce,
   });
-  return { configuration, notices, ...explained };
+  return {
+    configuration,
+    notices,
+    ...explained,
+    problems: [...faults.map(({ message }) => message), ...explained.problems],
+    remarks: [...explained.remarks, ...file.notices],
+  };
 };

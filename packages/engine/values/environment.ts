@@ -26,7 +26,7 @@ import { type AvailableProvider, type ChosenProviders, chooseProviders } from '.
 import { instead } from './references.ts';
 import { isMade, type SharedValues } from './shared-values.ts';
 import { renderTemplate, sourceValues } from './templates.ts';
-import { findWantedImage } from './wanted-images.ts';
+import { findWantedImages, imageSlots } from './wanted-images.ts';
 
 type SoundSpec = ParsedSpec & { readonly ok: true };
 
@@ -58,6 +58,8 @@ export interface EnvironmentValues {
 /** An image that a component names, before it is looked for. */
 export interface AskedImage {
   readonly component: ComponentName;
+  /** Where the component names it. */
+  readonly slot: string;
   readonly image: WantedImage;
 }
 
@@ -65,8 +67,8 @@ export interface AskedImage {
 export const findAskedImages = (input: EnvironmentInput): readonly AskedImage[] => {
   const chosen = chooseProviders(input.parsed, input.providers, input.observed);
   const { merged } = input.shared.resolve(input.parsed, sharedInput(componentInput(input, chosen)));
-  return findImages(input, merged, chosen).flatMap(({ component, image }) =>
-    'code' in image ? [] : [{ component: componentName(component), image }],
+  return findImages(input, merged, chosen).flatMap(({ component, slot, image }) =>
+    'code' in image ? [] : [{ component: componentName(component), slot, image }],
   );
 };
 
@@ -170,14 +172,14 @@ const findImages = (
   input: EnvironmentInput,
   merged: readonly MergedComponent[],
   chosen: ChosenProviders,
-): readonly { readonly component: string; readonly image: WantedImage | Failure }[] => {
-  const named = merged.filter((one) => isMade(one) && one.declared.preparation !== true && one.values['image'] !== undefined);
+): readonly { readonly component: string; readonly slot: string; readonly image: WantedImage | Failure }[] => {
+  const named = merged.filter((one) => isMade(one) && one.declared.preparation !== true && imageSlots(one.values).length > 0);
   if (named.length === 0) return [];
   const { parsed: file, variables } = input;
   const values = environmentValues(input);
   return named.flatMap((one) => {
-    const image = findWantedImage(one, { file, values, variables, platform: chosen.of(one.declared)?.platform });
-    return image === undefined ? [] : [{ component: one.declared.name, image }];
+    const found = findWantedImages(one, { file, values, variables, platform: chosen.of(one.declared)?.platform });
+    return found.map((image) => ({ component: one.declared.name, ...image }));
   });
 };
 

@@ -13,6 +13,7 @@ import { valueAt } from './origin.ts';
 import type { ComponentFacts, PolicyFacts, Stated } from './policy.ts';
 import type { ChosenProviders } from './providers.ts';
 import { missingVariables, type NameTarget, renderTemplate } from './templates.ts';
+import { findEntry, imageSlots } from './wanted-images.ts';
 
 export interface PolicyInput {
   readonly file: SpecFile;
@@ -77,12 +78,13 @@ const imagesOf = (input: PolicyInput): readonly Stated<string>[] => {
     ...(kubernetes?.images ?? []).flatMap(({ newName }, index) =>
       rendered(input, ['kubernetes', 'images', index, 'newName'], newName, 'image-name'),
     ),
-    ...input.components.flatMap((component) => {
-      const { image } = component.values;
-      const isEntry = environment.images?.some(({ name }) => name === image) === true;
-      if (typeof image !== 'string' || isEntry) return [];
-      return [{ path: `${component.declared.name}.image`, value: image, where: () => whereIs(component, ['image']) }];
-    }),
+    ...input.components.flatMap((component) =>
+      imageSlots(component.values).flatMap((slot) => {
+        if (findEntry(component, slot, { file: input.file, values: input.values ?? {} }) !== -1) return [];
+        const { path, text } = slot;
+        return [{ path: `${component.declared.name}.${slot.slot}`, value: text, where: () => whereIs(component, path) }];
+      }),
+    ),
   ];
 };
 
