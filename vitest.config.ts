@@ -30,7 +30,7 @@ export default defineConfig({
           exclude: [...exclude, ...shared],
           // Tests start real processes and watch real files: a process of their own keeps a leak from reaching the next file.
           isolate: true,
-          globalSetup: './test/parts/shared-gitea.setup.ts',
+          globalSetup: ['./test/parts/shared-gitea.setup.ts', './test/parts/shared-cluster.setup.ts'],
         },
       },
     ],

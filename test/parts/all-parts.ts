@@ -1,6 +1,7 @@
 import { bubblewrap } from './bubblewrap.ts';
 import { busybox } from './busybox.ts';
 import { chromium } from './chromium.ts';
+import { cluster } from './cluster.ts';
 import { fish } from './fish.ts';
 import { gitea } from './gitea.ts';
 import { go } from './go.ts';
@@ -35,4 +36,5 @@ export const allParts: readonly Program[] = [
   registry,
   skopeo,
   busybox,
+  cluster,
 ];

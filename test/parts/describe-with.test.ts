@@ -10,11 +10,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 const here = import.meta.dirname;
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
 
-/** Two suites that need a part which does not exist, and one that needs nothing. */
-const suites = `
+/** Two suites that need a part which does not exist, of which `more` says more, and one that needs nothing. */
+const suites = (more: string): string => `
   import { describeWith } from ${JSON.stringify(join(here, 'describe-with.ts'))};
   const sundial = {
-    name: 'sundial', purpose: 'tells the time', find: () => ({ found: false, reason: 'no sun on the PATH' }),
+    ${more} name: 'sundial', purpose: 'tells the time', find: () => ({ found: false, reason: 'no sun on the PATH' }),
     get: () => Promise.resolve(), start: () => Promise.reject(new Error('never started')),
   };
   describeWith(sundial, 'time', () => {
@@ -27,10 +27,10 @@ const suites = `
 `;
 
 /** Vitest itself, on these suites, with our reporter. */
-const runSuites = async (env: Readonly<Record<string, string>>): Promise<{ code: number; out: string }> => {
+const runSuites = async (env: Readonly<Record<string, string>>, more = ''): Promise<{ code: number; out: string }> => {
   const root = await mkdtemp(join(tmpdir(), 'eph-suites-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
-  await writeFile(join(root, 'some.test.js'), suites);
+  await writeFile(join(root, 'some.test.js'), suites(more));
   const reporters = ['--reporter', 'verbose', '--reporter', join(here, 'skipped-reporter.ts')];
   const child = spawn(process.execPath, [vitest, 'run', '--root', root, '--globals', ...reporters], {
     cwd: join(here, '../..'),
@@ -61,6 +61,12 @@ describe('a suite that needs a missing part', () => {
     expect(out).toMatch(/Tests +2 failed \| 1 passed/);
     expect(out).not.toContain('Skipped because a part');
     expect(code).toBe(1);
+  });
+
+  it('is skipped even then if the part is extended', async () => {
+    const { code, out } = await runSuites({ EPH_PARTS: 'require' }, "tier: 'extended',");
+    expect(out).toContain('sundial: 2 suites, 3 tests (no sun on the PATH)');
+    expect(code).toBe(0);
   });
 
   it('is skipped and counted like every suite of a part when parts are left out', async () => {

@@ -9,7 +9,7 @@ declare module 'vitest' {
 
 /**
  * A suite that needs a real part. Without it the suite is skipped and names the command that installs it; with `EPH_PARTS=require`, as in CI, a
- * missing part fails the run instead. With `EPH_PARTS=none` every such suite is skipped. Nothing is ever installed from here.
+ * missing part that is not extended fails the run instead. With `EPH_PARTS=none` every such suite is skipped. Nothing is ever installed from here.
  */
 export const describeWith = (part: Program, title: string, suite: () => void): void => {
   const plan = planSuite(part, title, suite);
@@ -28,7 +28,7 @@ const planSuite = (part: Program, title: string, suite: () => void): SuitePlan =
   if (use === 'none') return skip(part, `${title} [skipped, EPH_PARTS=none]`, suite, leftOut);
   const finding = part.find();
   if (finding.found) return { title, options: {}, suite };
-  if (use === 'require') return { title, options: {}, suite: () => failFor(part, finding.reason) };
+  if (use === 'require' && part.tier !== 'extended') return { title, options: {}, suite: () => failFor(part, finding.reason) };
   return skip(part, `${title} [skipped, needs ${part.name}: ${getCommand(part.name)}]`, suite, finding.reason);
 };
 

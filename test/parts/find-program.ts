@@ -29,7 +29,7 @@ export const describeSearch = ({ program, places }: Search, env: Environment): s
 
 /** The first line of the version output. Some programs print it to standard error. */
 export const readVersion = (program: string, flag: string): string => {
-  const { stdout, stderr } = spawnSync(program, [flag], { encoding: 'utf8', timeout: 10_000 });
+  const { stdout, stderr } = spawnSync(program, flag.split(' '), { encoding: 'utf8', timeout: 10_000 });
   return `${stdout}${stderr}`.split('\n')[0]?.trim() ?? '';
 };
 

@@ -4,7 +4,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { findGoProgram, type GoProgram, getGoProgram } from './go-module.ts';
+import { readVersion } from './find-program.ts';
+import { findGoProgram, type GoProgram, getGoProgram, getGoPrograms } from './go-module.ts';
 import { ensureGo, findRecentGo } from './go-toolchain.ts';
 
 const go = (await findRecentGo()) ?? '';
@@ -20,13 +21,28 @@ const clock: GoProgram = {
   needsC: true,
   data: ['faces'],
   versionFlag: '--version',
+  siblings: '0.3.0',
 };
+const bell: GoProgram = { ...clock, program: 'bell', package: 'clock.example/clock/cmd/bell', data: [] };
 
-const sources = {
-  'go.mod': 'module clock.example/clock\n\ngo 1.26\n',
-  'cmd/clock/main.go': 'package main\n\nvar version = "none"\n\nfunc main() { println("clock " + version + strike) }\n',
-  'cmd/clock/loud.go': '//go:build loud\n\npackage main\n\nconst strike = " bong"\n',
-  'faces/round/face.txt': '12 3 6 9\n',
+/** Has a sibling in a folder, which is published as a module of its own. */
+const clockModule = {
+  name: 'clock.example/clock',
+  version: 'v1.2.0',
+  files: {
+    'go.mod':
+      'module clock.example/clock\n\ngo 1.26\n\nrequire clock.example/gears v0.0.0\n\nreplace clock.example/gears => ./gears\n',
+    'cmd/clock/main.go':
+      'package main\n\nimport "clock.example/gears"\n\nvar version = "none"\n\nfunc main() { println(gears.Name + " " + version + strike) }\n',
+    'cmd/clock/loud.go': '//go:build loud\n\npackage main\n\nconst strike = " bong"\n',
+    'cmd/bell/main.go': 'package main\n\nvar version = "none"\n\nfunc main() { println("bell " + version) }\n',
+    'faces/round/face.txt': '12 3 6 9\n',
+  },
+};
+const gearsModule = {
+  name: 'clock.example/gears',
+  version: 'v0.3.0',
+  files: { 'go.mod': 'module clock.example/gears\n\ngo 1.26\n', 'gears.go': 'package gears\n\nconst Name = "clock"\n' },
 };
 
 const createFolder = async (): Promise<string> => {
@@ -74,22 +90,23 @@ describe('finding a program that comes from a Go module', () => {
   });
 });
 
-/** A module proxy in the file system that serves the module `clock`. */
-const createProxy = async (folder: string): Promise<void> => {
-  for (const [path, content] of Object.entries(sources)) {
-    await mkdir(join(folder, 'source', dirname(path)), { recursive: true });
-    await writeFile(join(folder, 'source', path), content);
+/** Adds a module to a module proxy in the file system. */
+const publish = async (folder: string, { name, version, files }: typeof clockModule | typeof gearsModule): Promise<void> => {
+  const source = join(folder, 'source', name);
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(join(source, dirname(path)), { recursive: true });
+    await writeFile(join(source, path), content);
   }
-  const versions = join(folder, 'proxy/clock.example/clock/@v');
+  const versions = join(folder, 'proxy', name, '@v');
   await mkdir(versions, { recursive: true });
-  await writeFile(join(versions, 'v1.2.0.mod'), sources['go.mod']);
-  await writeFile(join(versions, 'v1.2.0.info'), JSON.stringify({ Version: 'v1.2.0', Time: '2026-01-01T00:00:00Z' }));
+  await writeFile(join(versions, `${version}.mod`), files['go.mod']);
+  await writeFile(join(versions, `${version}.info`), JSON.stringify({ Version: version, Time: '2026-01-01T00:00:00Z' }));
   const env = { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
-  const git = (...args: string[]): Buffer => execFileSync('git', args, { cwd: join(folder, 'source'), env });
+  const git = (...args: string[]): Buffer => execFileSync('git', args, { cwd: source, env });
   git('init', '--quiet');
   git('add', '.');
   const tree = git('write-tree').toString().trim();
-  git('archive', '--format=zip', '--prefix=clock.example/clock@v1.2.0/', '-o', join(versions, 'v1.2.0.zip'), tree);
+  git('archive', '--format=zip', `--prefix=${name}@${version}/`, '-o', join(versions, `${version}.zip`), tree);
 };
 
 /** What `go.sum` says of the clock. */
@@ -102,7 +119,8 @@ const readSum = (folder: string): string => {
 /** As on a machine without the module, whose module proxy serves nothing else. */
 const prepare = async (): Promise<{ readonly folder: string; readonly wanted: GoProgram }> => {
   const folder = await createFolder();
-  await createProxy(folder);
+  await publish(folder, clockModule);
+  await publish(folder, gearsModule);
   stubEnv({
     EPH_PARTS_CACHE: join(folder, 'cache'),
     GOPROXY: `file://${folder}/proxy`,
@@ -120,11 +138,24 @@ describe.runIf(go !== '')('building a program from a Go module', { timeout: 180_
     const get = (): Promise<void> => getGoProgram('clock', wanted, silence, signal);
     await Promise.all([get(), get()]);
     const finding = findGoProgram(wanted, process.env);
-    expect(finding).toMatchObject({ found: true, version: 'clock 1.2.0 bong' });
+    expect(finding).toMatchObject({ found: true, version: '1.2.0' });
+    expect(finding.found && readVersion(finding.where, '--version')).toBe('clock 1.2.0 bong');
     const [only = '', ...rest] = readdirSync(join(folder, 'cache/go'));
     expect(rest).toEqual([]);
     expect(readdirSync(join(folder, 'cache/go', only)).toSorted()).toEqual(['clock', 'faces']);
     expect(readFileSync(join(folder, 'cache/go', only, 'faces/round/face.txt'), 'utf8')).toBe('12 3 6 9\n');
+  });
+
+  it('builds several programs of a module, each into a folder of its own', async () => {
+    const { folder, wanted } = await prepare();
+    const programs = [wanted, { ...bell, sum: wanted.sum }] as const;
+    await getGoPrograms('clock', programs, silence, signal);
+    const places = programs.map((one) => findGoProgram(one, process.env));
+    expect(places.map((one) => one.found && readVersion(one.where, '--version'))).toEqual(['clock 1.2.0 bong', 'bell 1.2.0']);
+    expect(readdirSync(join(folder, 'cache/go')).toSorted()).toEqual([
+      expect.stringMatching(/^bell-1\.2\.0-/),
+      expect.stringMatching(/^clock-1\.2\.0-/),
+    ]);
   });
 
   it('refuses a module whose hash differs', async () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { describeSearch, type Environment, findProgram, partsCache, readVersion } from './find-program.ts';
 import { downloadModule, ensureCompilerOfC, ensureGo, goEnvironment, leastGo } from './go-toolchain.ts';
@@ -28,15 +28,21 @@ export interface GoProgram {
   readonly needsC: boolean;
   /** Folders of the module that it reads at run time; they are copied next to the program. */
   readonly data: readonly string[];
+  /** The arguments with which it prints its version, separated by spaces. */
   readonly versionFlag: string;
+  /** The version, without the `v`, of the modules that it replaces by its own folders, if it requires a version that does not exist. */
+  readonly siblings?: string;
 }
 
 /** On the PATH, if it is the same version up to the patch; else in the parts cache. */
 export const findGoProgram = (wanted: GoProgram, env: Environment): Finding => {
-  const search = { program: wanted.program, places: [cacheFolder(wanted, env)] };
+  const cached = cacheFolder(wanted, env);
+  const search = { program: wanted.program, places: [cached] };
   const unfit: string[] = [];
   for (const where of [findProgram(search, env), findProgram(search, { ...env, PATH: '' })]) {
     if (where === undefined) continue;
+    // It was asked when it was built; most suites ask for several programs, and starting a large one takes a while.
+    if (where === join(cached, wanted.program)) return { found: true, where, version: wanted.version };
     const version = readVersion(where, wanted.versionFlag);
     if (fits(version, wanted.version)) return { found: true, where, version };
     unfit.push(`${where} is not version ${wanted.version} but ${JSON.stringify(version)}`);
@@ -44,27 +50,37 @@ export const findGoProgram = (wanted: GoProgram, env: Environment): Finding => {
   return { found: false, reason: unfit[0] ?? describeSearch(search, env) };
 };
 
-/**
- * Builds the program into the parts cache. Two runs may do so concurrently: each builds in its own folder, and the first to finish
- * moves its folder into place atomically.
- */
-export const getGoProgram = async (
+export const getGoProgram = (
   part: string,
   wanted: GoProgram,
   progress: (line: string) => void,
   signal: AbortSignal,
+): Promise<void> => getGoPrograms(part, [wanted], progress, signal);
+
+/**
+ * Builds programs of one module into the parts cache. They differ only in name, package and version flag, so that one run of Go, which
+ * loads their dependencies once, builds all of them. Two runs may do so concurrently: each builds in its own folder, and the first to
+ * finish moves each program into place atomically.
+ */
+export const getGoPrograms = async (
+  part: string,
+  programs: readonly [GoProgram, ...GoProgram[]],
+  progress: (line: string) => void,
+  signal: AbortSignal,
 ): Promise<void> => {
+  const [wanted] = programs;
   const go = await ensureGo(part, progress, signal);
   if (wanted.needsC) await ensureCompilerOfC(part, progress, signal);
-  const target = cacheFolder(wanted, process.env);
-  await mkdir(dirname(target), { recursive: true });
-  const folder = await mkdtemp(join(dirname(target), 'building-'));
+  const cache = dirname(cacheFolder(wanted, process.env));
+  await mkdir(cache, { recursive: true });
+  const folder = await mkdtemp(join(cache, 'building-'));
   try {
-    const built = join(folder, 'built');
     const downloaded = await prepareModule({ go, wanted, folder, progress, signal });
-    await compile({ go, wanted, folder, progress, signal }, join(built, wanted.program));
-    for (const name of wanted.data) await copyFolder(join(downloaded, name), join(built, name));
-    await putInPlace(built, target);
+    const built = await compile({ go, wanted, folder, progress, signal }, programs);
+    for (const [one, place] of built) {
+      for (const name of one.data) await copyFolder(join(downloaded, name), join(place, name));
+      await putInPlace(place, cacheFolder(one, process.env));
+    }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -72,6 +88,7 @@ export const getGoProgram = async (
 
 interface Build {
   readonly go: string;
+  /** One of the programs, for what they have in common. */
   readonly wanted: GoProgram;
   readonly folder: string;
   readonly progress: (line: string) => void;
@@ -100,38 +117,57 @@ const prepareModule = async ({ go, wanted, folder, signal }: Build): Promise<str
   await writeFile(join(folder, 'go.mod'), goMod);
   await writeFile(join(folder, 'go.sum'), `${wanted.module} ${version} ${wanted.sum}\n`);
   const downloaded = await downloadModule(go, `${wanted.module}@${version}`, folder, signal);
-  await writeFile(join(folder, 'go.mod'), [goMod, ...(await readReplacements(go, downloaded.goMod, folder))].join('\n'));
+  const replacements = await readReplacements(go, downloaded.goMod, folder, wanted.siblings);
+  await writeFile(join(folder, 'go.mod'), [goMod, ...replacements].join('\n'));
   return downloaded.folder;
 };
 
-const compile = async ({ go, wanted, folder, progress, signal }: Build, output: string): Promise<void> => {
+/** Returns the programs, each with a folder of its own. */
+const compile = async (
+  { go, wanted, folder, progress, signal }: Build,
+  programs: readonly GoProgram[],
+): Promise<(readonly [GoProgram, string])[]> => {
   const variables = Object.entries(wanted.variables).map(([name, value]) => `-X '${name}=${value}'`);
   const options = ['-mod=mod', '-trimpath', '-buildvcs=false', `-tags=${wanted.tags.join(',')}`];
-  const args = ['build', ...options, `-ldflags=${['-s', '-w', ...variables].join(' ')}`, '-o', output, wanted.package];
+  const output = join(folder, 'output');
+  await mkdir(output);
+  const packages = programs.map((one) => one.package);
+  const args = ['build', ...options, `-ldflags=${['-s', '-w', ...variables].join(' ')}`, '-o', output, ...packages];
   const env = { ...goEnvironment(), CGO_ENABLED: wanted.needsC ? '1' : '0' };
-  progress(`building ${wanted.program} ${wanted.version}: minutes, the first time`);
+  const names = programs.map(({ program }) => program).join(', ');
+  progress(`building ${names} ${wanted.version}: minutes, the first time`);
   if ((await runWithProgress(go, args, { folder, env }, progress, signal)) !== 0)
-    throw new Error(`go could not build ${wanted.package} ${wanted.version}; its last lines are above`);
-  const version = readVersion(output, wanted.versionFlag);
-  if (!fits(version, wanted.version))
-    throw new Error(`what was built is not ${wanted.program} ${wanted.version}; it says ${JSON.stringify(version)}`);
+    throw new Error(`go could not build ${packages.join(' ')} ${wanted.version}; its last lines are above`);
+  const places = programs.map((one) => [one, join(folder, one.program)] as const);
+  for (const [one, place] of places) {
+    await mkdir(place);
+    await rename(join(output, programName(one.package)), join(place, one.program));
+    const version = readVersion(join(place, one.program), one.versionFlag);
+    if (!fits(version, one.version))
+      throw new Error(`what was built is not ${one.program} ${one.version}; it says ${JSON.stringify(version)}`);
+  }
+  return places;
 };
+
+/** What Go calls a program: after the last part of the path that is not a major version. */
+const programName = (path: string): string => basename(path.replace(/\/v\d+$/, ''));
 
 interface ModuleAtVersion {
   readonly Path: string;
   readonly Version?: string;
 }
 
-/** Without replacements by folders: the folders are not part of the module, and the replaced modules are published. */
-const readReplacements = async (go: string, goMod: string, folder: string): Promise<string[]> => {
+/** The folders that some modules are replaced by are not part of the module; the replaced modules are published. */
+const readReplacements = async (go: string, goMod: string, folder: string, siblings: string | undefined): Promise<string[]> => {
   const { stdout } = await execute(go, ['mod', 'edit', '-json', goMod], { cwd: folder, env: goEnvironment() });
   const { Replace } = JSON.parse(stdout) as {
     readonly Replace: readonly { Old: ModuleAtVersion; New: ModuleAtVersion }[] | null;
   };
   const name = ({ Path, Version }: ModuleAtVersion): string => `${Path} ${Version ?? ''}`;
-  return (Replace ?? [])
-    .filter(({ New }) => New.Version !== undefined)
-    .map(({ Old, New }) => `replace ${name(Old)} => ${name(New)}`);
+  return (Replace ?? []).flatMap(({ Old, New }) => {
+    if (New.Version !== undefined) return [`replace ${name(Old)} => ${name(New)}`];
+    return siblings === undefined ? [] : [`replace ${name(Old)} => ${Old.Path} v${siblings}`];
+  });
 };
 
 /** Files in Go's module cache are read-only; the copies are writable. */

@@ -6,19 +6,21 @@ const help = `Real components for tests and benchmarks.
 
   npm run parts -- --list                 what is here, and what is missing and why
   npm run parts -- --get postgres nginx   obtain these; those that are here already are left alone
-  npm run parts -- --get all              obtain everything
+  npm run parts -- --get all              obtain everything but the extended parts
   npm run parts -- --help
 
 Parts: ${allParts.map(({ name }) => name).join(', ')}
 
-Tests never install anything. A suite whose part is missing is skipped and counted; with EPH_PARTS=require it fails.
+Tests never install anything. A suite whose part is missing is skipped and counted; with EPH_PARTS=require it fails,
+except if the part is extended.
 EPH_PARTS=none leaves out the parts that are here, too.
 Exit status: 0 done, 1 a part could not be obtained, 2 the command was not understood.`;
 
 const list = (): void => {
   for (const part of allParts) {
     const finding = part.find();
-    console.log(`${finding.found ? 'here   ' : 'missing'}  ${part.name.padEnd(12)} ${part.purpose}`);
+    const tier = part.tier === undefined ? '' : ` (${part.tier})`;
+    console.log(`${finding.found ? 'here   ' : 'missing'}  ${part.name.padEnd(12)} ${part.purpose}${tier}`);
     console.log(`${' '.repeat(22)}${finding.found ? `${finding.where} (${finding.version})` : finding.reason}`);
     if (!finding.found) console.log(`${' '.repeat(22)}${getCommand(part.name)}`);
   }
@@ -57,7 +59,8 @@ const getAll = async (names: readonly string[]): Promise<number> => {
   process.once('SIGTERM', () => abort.abort());
   let missing = 0;
   for (const part of allParts)
-    if (names.includes('all') || names.includes(part.name)) missing += (await get(part, abort.signal)) ? 0 : 1;
+    if (names.includes(part.name) || (names.includes('all') && part.tier === undefined))
+      missing += (await get(part, abort.signal)) ? 0 : 1;
   return missing === 0 ? 0 : 1;
 };
 

@@ -19,10 +19,14 @@ export const openssl: Program = {
 
 /** Writes `<name>.pem`, a certificate for 127.0.0.1 and eph.example.com that signs itself, and `<name>.key` to the folder. */
 export const makeCertificate = (folder: string, name: string): void => {
-  const program = findProgram(search, process.env);
-  if (program === undefined) throw new Error(`openssl is missing: ${describeSearch(search, process.env)}`);
   const type = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
   const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1,DNS:eph.example.com'];
   const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.pem`)];
-  execFileSync(program, ['req', ...type, ...names, ...files], { stdio: 'ignore' });
+  execFileSync(locateOpenssl(), ['req', ...type, ...names, ...files], { stdio: 'ignore' });
+};
+
+export const locateOpenssl = (): string => {
+  const program = findProgram(search, process.env);
+  if (program === undefined) throw new Error(`openssl is missing: ${describeSearch(search, process.env)}`);
+  return program;
 };

@@ -18,6 +18,8 @@ export interface Program {
   readonly name: string;
   /** What it is for, in a few words. */
   readonly purpose: string;
+  /** `EPH_PARTS=require` demands all parts but the extended ones, whose suites run where the part is here. */
+  readonly tier?: 'extended' | undefined;
   find(): Finding;
   get(progress: (line: string) => void, signal: AbortSignal): Promise<void>;
 }
