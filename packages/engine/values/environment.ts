@@ -19,6 +19,7 @@ import { type ComponentInput, computeComponents, sharedInput } from './component
 import { findStrayOverrides } from './configuration.ts';
 import { type ExplainedComponent, explainComponents } from './explain.ts';
 import type { MergedComponent } from './merged-component.ts';
+import { findForbiddenObjects } from './objects.ts';
 import { printPlace } from './origin.ts';
 import { checkPolicy, type PolicyFacts, type Violation } from './policy.ts';
 import { policyFactsOf } from './policy-facts.ts';
@@ -91,7 +92,8 @@ export const computeEnvironment = (input: EnvironmentInput): EnvironmentValues =
     .filter(({ code }) => code === 'policy.exceeded')
     .map(({ message }) => failure('policy.exceeded', message));
   const obstacles = violations.filter(({ code }) => code === 'policy.full');
-  const all = [...faults, ...unclear, ...exceeded];
+  const forbidden = findForbiddenObjects(merged, input.configuration.policies);
+  const all = [...faults, ...unclear, ...exceeded, ...forbidden];
   return { ...about, components: all.length + obstacles.length > 0 ? [] : components, faults: all, obstacles, namespaces };
 };
 
@@ -109,7 +111,9 @@ export const explainEnvironment = (input: EnvironmentInput): ExplainedEnvironmen
   const problems = [...findMissingProtection(input.parsed), ...findNameFaults(input), ...chosen.faults, ...faults];
   return {
     components: [...explainComponents(computed, input.shared)],
-    violations: findViolations(input, merged, chosen).map(({ message }) => message),
+    violations: [...findViolations(input, merged, chosen), ...findForbiddenObjects(merged, input.configuration.policies)].map(
+      ({ message }) => message,
+    ),
     problems: problems.map(({ message }) => message),
     remarks: [...chosen.remarks, ...describeStrayOverrides(input)],
   };

@@ -1,0 +1,112 @@
+import { EphError, type ResolvedComponent } from '@eph/contract';
+import { expect, it } from 'vitest';
+import { EngineHarness } from './engine-harness.fake.ts';
+
+const file = 'version: "1.0"\nname: shop\nkubernetes: { manifests: [k8s] }\n';
+
+class RenderedHarness extends EngineHarness {
+  constructor() {
+    super();
+    this.configured = [{ name: 'kubernetes', type: 'kubernetes' }];
+    // Images are somebody else's concern here: one for each commit.
+    this.resolver = {
+      resolve: ({ image }) =>
+        Promise.resolve({
+          state: 'found',
+          image: { reference: `${image.repository}@sha256:${'1'.repeat(64)}`, tag: null, commit: null, request: 'r' },
+          findings: [],
+        }),
+    };
+  }
+
+  made(): readonly ResolvedComponent[] {
+    const all = [...this.infrastructureOf('kubernetes').environments.values()];
+    return all.flatMap(({ slots }) => [...slots.values()].flatMap(({ current }) => current?.component ?? []));
+  }
+}
+
+it('makes the namespace first and then what files of the commit describe', async () => {
+  const harness = new RenderedHarness();
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web' }, { name: 'api' }]);
+  harness.start();
+  await harness.live(90);
+  expect(harness.made().map(({ name }) => name)).toEqual(['namespace', 'web', 'api']);
+  expect(harness.made()[1]?.values['objects']).toMatchObject([
+    { spec: { template: { spec: { containers: [{ image: `docker.io/library/nginx@sha256:${'1'.repeat(64)}` }] } } } },
+  ]);
+  expect(harness.only().status?.phase).toBe('Ready');
+  await harness.engine.close();
+});
+
+it('follows files of a new commit, and removes what they no longer hold', async () => {
+  const harness = new RenderedHarness();
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web' }, { name: 'old' }]);
+  harness.start();
+  await harness.live(30);
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web', replicas: 3 }]);
+  harness.engine.wakeAll();
+  await harness.live(40);
+  expect(harness.made().map(({ name }) => name)).toEqual(['namespace', 'web']);
+  expect(harness.made()[1]?.values['objects']).toMatchObject([{ spec: { replicas: 3 } }]);
+  await harness.engine.close();
+});
+
+it('leaves what runs as it is while files cannot be understood or rendered', async () => {
+  const harness = new RenderedHarness();
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web' }]);
+  harness.start();
+  await harness.live(30);
+  const before = harness.made();
+  harness.renderer.spoil(harness.push('preview/a', file));
+  harness.engine.wakeAll();
+  await harness.live(40);
+  expect(harness.made()).toEqual(before);
+  expect(harness.only().status?.summary).toContain('k8s/web.yaml:3:1');
+  harness.renderer.away = new EphError('forge.unreachable', 'the forge does not answer');
+  harness.push('preview/a', file);
+  harness.engine.wakeAll();
+  await harness.live(40);
+  expect(harness.made()).toEqual(before);
+  await harness.engine.close();
+});
+
+it('renders nothing for a section that no provider was chosen for', async () => {
+  const harness = new EngineHarness();
+  harness.push('preview/a', `${file}process: { services: { web: { command: run } } }\nprovider: process\n`);
+  harness.start();
+  await harness.live(30);
+  expect(harness.renderer.renders).toBe(0);
+  expect(harness.running()).toHaveProperty('preview/a/web');
+  await harness.engine.close();
+});
+
+it('renders nothing in a pass that finds nothing new', async () => {
+  const harness = new RenderedHarness();
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web' }]);
+  harness.start();
+  await harness.live(30);
+  const { renders } = harness.renderer;
+  await harness.live(120);
+  expect(harness.renderer.renders).toBe(renders);
+  await harness.engine.close();
+});
+
+it('keeps what holds data when everything else is made again', async () => {
+  const harness = new RenderedHarness();
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web' }]);
+  harness.start();
+  await harness.live(30);
+  const { signal } = new AbortController();
+  expect(await harness.engine.redeploy(harness.only().id, undefined, signal)).toEqual(['web']);
+  await harness.engine.close();
+});
+
+it('refuses a workload that has the name of another component', async () => {
+  const harness = new RenderedHarness();
+  harness.configured = [...harness.configured, { name: 'toy', type: 'toy' }];
+  harness.renderer.describe(harness.push('preview/a', `${file}extras: { web: {} }\n`), [{ name: 'web' }]);
+  harness.start();
+  await harness.live(30);
+  expect(harness.record('preview/a').status?.summary).toContain('a workload in k8s/app.yaml is called web, too');
+  await harness.engine.close();
+});
