@@ -143,7 +143,9 @@ describe('the entry', () => {
   });
 
   it('is nothing where nothing can be reached', () => {
-    expect(entryOf([workload('worker'), service('stray')])).toEqual([]);
+    const texts = [workload('worker'), service('stray')];
+    expect(entryOf(texts)).toEqual([]);
+    expect(compute(texts).notices).toEqual([expect.stringMatching(/^no Service selects a workload/)]);
   });
 
   it('is the one that the file names, with its port', () => {
@@ -194,7 +196,7 @@ describe('hooks', () => {
   });
 
   it('of other kinds are left out, and that is said', () => {
-    const { components, notices } = compute([workload('web'), hook('test', 'test'), hook('odd', 'constructor')]);
+    const { components, notices } = compute([workload('web'), service('web'), hook('test', 'test'), hook('odd', 'constructor')]);
     expect(components.map(({ name }) => name)).toEqual(['namespace', 'web']);
     expect(notices).toEqual([
       'k8s/app.yaml: Job/test is left out: Eph runs no hook test',

@@ -59,9 +59,14 @@ export const computeComponents = (manifests: readonly Manifest[], settings: Kube
   });
   return {
     components: [{ ...namespaceOf(settings), objects: rest.map(toRendered) }, ...components],
-    notices: skipped.map((one) => `${one.file}: ${printObject(one)} is left out: Eph runs no hook ${hooksOf(one).join(', ')}`),
+    notices: [
+      ...skipped.map((one) => `${one.file}: ${printObject(one)} is left out: Eph runs no hook ${hooksOf(one).join(', ')}`),
+      ...(entry === undefined ? [withoutEntry] : []),
+    ],
   };
 };
+
+const withoutEntry = 'no Service selects a workload, so nothing answers at the address of the environment, and it is never ready';
 
 const isWorkloadManifest = (manifest: Manifest): boolean =>
   isWorkload(kindOf(manifest)) && ['', 'apps', 'batch'].includes(groupOf(manifest));

@@ -34,18 +34,26 @@ export interface ProgramLimits {
 
 export const programLimits: ProgramLimits = { timeoutMs: 30_000, outputBytes: 16 * 1024 ** 2, memoryBytes: 2 * 1024 ** 3 };
 
-export interface Confinement {
-  /** The program that confines others, or undefined where there is none. */
-  readonly bubblewrap: string | undefined;
-}
+/** What keeps a program from the network, and where possible from the files of the machine: words before its own. */
+export type Confinement =
+  | { readonly kind: 'bubblewrap' | 'namespaces'; readonly path: string; readonly options: readonly string[] }
+  | { readonly kind: 'none' };
 
-/** Bubblewrap, where it works. */
+/** The best that works here. */
 export const findConfinement = (searchPath: string): Confinement => {
-  const folder = searchPath.split(delimiter).find((one) => isAbsolute(one) && existsSync(join(one, 'bwrap')));
-  if (folder === undefined) return { bubblewrap: undefined };
-  const bubblewrap = join(folder, 'bwrap');
-  const { status } = spawnSync(bubblewrap, [...bubblewrapOptions, '/bin/true'], { env: {}, stdio: 'ignore', timeout: 10_000 });
-  return { bubblewrap: status === 0 ? bubblewrap : undefined };
+  const find = (name: string): string | undefined =>
+    searchPath
+      .split(delimiter)
+      .filter(isAbsolute)
+      .map((folder) => join(folder, name))
+      .find((path) => existsSync(path));
+  const works = (path: string | undefined, options: readonly string[]): path is string =>
+    path !== undefined && spawnSync(path, [...options, '/bin/true'], { env: {}, stdio: 'ignore', timeout: 10_000 }).status === 0;
+  const [bubblewrap, unshare] = [find('bwrap'), find('unshare')];
+  if (works(bubblewrap, bubblewrapOptions)) return { kind: 'bubblewrap', path: bubblewrap, options: bubblewrapOptions };
+  for (const options of [['--net'], ['--user', '--map-current-user', '--net']])
+    if (works(unshare, options)) return { kind: 'namespaces', path: unshare, options };
+  return { kind: 'none' };
 };
 
 const systemFolders = ['/usr', '/bin', '/lib', '/lib64'];
@@ -89,20 +97,8 @@ export const runConfined = async (
   { program, args, folder, confinement, limits }: Run,
   signal: AbortSignal,
 ): Promise<RunResult> => {
-  const { bubblewrap } = confinement;
-  const home = bubblewrap === undefined ? join(folder, 'home') : '/tmp';
-  const words =
-    bubblewrap === undefined
-      ? [program.path, ...args]
-      : [
-          bubblewrap,
-          ...bubblewrapOptions,
-          ...[program.path, folder].flatMap((path) => ['--ro-bind', path, path]),
-          '--chdir',
-          folder,
-          program.path,
-          ...args,
-        ];
+  const home = confinement.kind === 'bubblewrap' ? '/tmp' : join(folder, 'home');
+  const words = [...wordsBefore(confinement, program, folder), program.path, ...args];
   const child = spawn('/bin/sh', ['-c', shell, 'sh', String(Math.floor(limits.memoryBytes / 1024)), ...words], {
     cwd: folder,
     env: environmentIn(home, limits),
@@ -153,6 +149,16 @@ export const runConfined = async (
     signal.removeEventListener('abort', end);
     end();
   }
+};
+
+const wordsBefore = (confinement: Confinement, { path }: Program, folder: string): readonly string[] => {
+  if (confinement.kind === 'none') return [];
+  const visible = [path, folder].flatMap((one) => ['--ro-bind', one, one]);
+  return [
+    confinement.path,
+    ...confinement.options,
+    ...(confinement.kind === 'bubblewrap' ? [...visible, '--chdir', folder] : ['--']),
+  ];
 };
 
 const keptErrorBytes = 64 * 1024;

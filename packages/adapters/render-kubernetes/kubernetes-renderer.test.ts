@@ -1,6 +1,8 @@
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { type CommitSha, parseSpec, projectId } from '@eph/contract';
 import type { Rendering } from '@eph/engine/render/renderer';
@@ -138,7 +140,7 @@ describe('manifests', () => {
       metadata: { name: 'a' },
     });
     expect(rendering).toMatchObject({
-      notices: ['a.json: metadata.finalizers of ConfigMap/a is left out: Eph removes what it made'],
+      notices: expect.arrayContaining(['a.json: metadata.finalizers of ConfigMap/a is left out: Eph removes what it made']),
     });
   });
 
@@ -248,7 +250,9 @@ describeWith(cluster, 'with the real programs', () => {
         'configMapGenerator: [{ name: a, files: [../secret] }]',
         /cannot be rendered: .*not in or below/,
       ],
-      ['a chart', 'helmCharts: [{ name: a, repo: "https://example.com" }]', /cannot be rendered: .*enable-helm/],
+      ['a chart', 'helmCharts: [{ name: a }]', /cannot be rendered: .*enable-helm/],
+      ['a chart from elsewhere', 'helmCharts: [{ name: a, repo: "https://example.com" }]', /which is fetched/],
+      ['a file from elsewhere', 'configMapGenerator: [{ name: a, files: ["k=http://127.0.0.1:1/a"] }]', /which is fetched/],
       ['a plug-in', 'transformers: [plugin.yaml]', /cannot be rendered/],
     ])('with %s is refused', async (_, text, message) => {
       const { renderFiles } = await beginReal();
@@ -264,25 +268,36 @@ describeWith(cluster, 'with the real programs', () => {
   });
 
   describe('a program', () => {
-    it.each([
-      ['in a sandbox', searchPath],
-      ['without one', [kubectl, helm].join(delimiter)],
-    ])('reaches no server %s', async (_, path) => {
+    const listenForRequests = async () => {
       let asked = 0;
       const server = createServer((_, response) => {
         asked += 1;
         response.end('replicas: 9');
       }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
       onTestFinished(() => void server.close());
-      const { port } = await new Promise<AddressInfo>((resolve) =>
-        server.once('listening', () => resolve(server.address() as AddressInfo)),
-      );
-      const { renderFiles } = await begin({ searchPath: path });
-      const files = {
-        'k/kustomization.yaml': `openapi: { path: "http://127.0.0.1:${port}/a" }\nconfigMapGenerator: [{ name: a, files: ["http://127.0.0.1:${port}/b"] }]`,
-      };
-      expect(faultOf(await renderFiles(files, '{ manifests: [{ kustomization: k }] }'))).toMatch(/cannot be rendered/);
-      expect(asked).toBe(0);
+      return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/a`, asked: () => asked };
+    };
+    const section = '{ manifests: [{ kustomization: k }] }';
+
+    it.each(['bwrap', 'unshare'])('confined by %s reaches no server of this machine', async (confining) => {
+      const { address, asked } = await listenForRequests();
+      const bin = await mkdtemp(join(tmpdir(), 'eph-render-'));
+      onTestFinished(() => rm(bin, { recursive: true, force: true }));
+      await symlink(`/usr/bin/${confining}`, join(bin, confining));
+      const { renderFiles } = await begin({ searchPath: [kubectl, bin].join(delimiter) });
+      const generator = `{ apiVersion: builtin, kind: ConfigMapGenerator, metadata: { name: a }, files: ["${address}"] }`;
+      const files = { 'k/kustomization.yaml': 'generators: [a.yaml]', 'k/a.yaml': generator };
+      expect(faultOf(await renderFiles(files, section))).toMatch(/cannot be rendered/);
+      expect(asked()).toBe(0);
+    });
+
+    it('that nothing confines is not given an address', async () => {
+      const { address, asked } = await listenForRequests();
+      const { renderFiles } = await begin({ searchPath: kubectl ?? '' });
+      const files = { 'k/kustomization.yaml': `openapi: { path: "${address}" }` };
+      expect(faultOf(await renderFiles(files, section))).toMatch(/which is fetched/);
+      expect(asked()).toBe(0);
     });
   });
 

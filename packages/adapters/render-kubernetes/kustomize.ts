@@ -32,6 +32,13 @@ const readFolders = async (tree: Tree, folder: string, asked: string): Promise<r
   if (found === undefined) throw refuse(shown, `has no ${names[0]}`);
   const { file, value } = found;
   const where = join(shown, file);
+  const refuseRemote = (entry: string): never => {
+    throw refuse(
+      where,
+      `names ${entry}, which is fetched; Eph fetches nothing: put it into the repository with \`kustomize localize ${asked} ${asked}-local\``,
+    );
+  };
+  for (const address of findAddresses(value)) refuseRemote(address);
   const folders: string[] = [];
   for (const key of sources)
     for (const entry of asList(asMap(value)[key])) {
@@ -42,11 +49,7 @@ const readFolders = async (tree: Tree, folder: string, asked: string): Promise<r
       const kind = isHere ? await kindOf(tree, target) : undefined;
       if (kind === 'folder') folders.push(target);
       if (kind !== undefined) continue;
-      if (isRemote(entry))
-        throw refuse(
-          where,
-          `${key} names ${entry}, which is fetched; Eph fetches nothing: put it into the repository with \`kustomize localize ${asked} ${asked}-local\``,
-        );
+      if (isRemote(entry)) refuseRemote(entry);
       if (!isHere) throw refuse(where, `${key} names ${entry}, which is outside of the repository`);
       throw refuse(where, `${key} names ${entry}, which is not in the repository at this commit`);
     }
@@ -65,6 +68,18 @@ const readKustomization = async (folder: string): Promise<{ readonly file: strin
     return { file, value: document.toJS({ maxAliasCount: 100 }) as JsonValue };
   }
   return undefined;
+};
+
+/** Text of any kind, and not the name of something to read. */
+const texts = new Set(['literals', 'commonAnnotations', 'commonLabels', 'annotations', 'labels', 'patch', 'images', 'metadata']);
+
+/** Kustomize takes files of generators and patches from addresses, too. Loopback has no proxy that could lead nowhere. */
+const findAddresses = (value: JsonValue): readonly string[] => {
+  if (typeof value === 'string')
+    return /^([^\n=]*=)?\s*[a-z][a-z0-9+.-]*:\/\//i.test(value) && !value.includes('\n') ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  const entries: readonly (readonly [string, JsonValue])[] = Object.entries(value);
+  return entries.flatMap(([key, inner]) => (texts.has(key) ? [] : findAddresses(inner)));
 };
 
 const kindOf = async (tree: Tree, path: string): Promise<'file' | 'folder' | undefined> => {

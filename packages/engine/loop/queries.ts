@@ -1,10 +1,11 @@
-import { type ConfigView, type EnvironmentId, EphError, type ObservedEnvironment } from '@eph/contract';
+import { type ConfigView, type EnvironmentId, EphError, type ObservedEnvironment, type RenderedView } from '@eph/contract';
 import { soundSpecOf } from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import { explain } from '../plan/explain.ts';
 import { explainPolling } from '../polling/polling-state.ts';
 import { explainEnvironment } from '../values/environment.ts';
-import { environmentInput } from './draft.ts';
+import { showValues } from '../values/shown-values.ts';
+import { draftEnvironment, environmentInput } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
 import { isOn } from './record.ts';
@@ -44,6 +45,34 @@ export const explainWhy = ({ context, records, polling }: Loop, id: EnvironmentI
       isolation.state === 'trusted' && isOn(record.observed, new Set([name])) ? [isolation.because] : [],
     ),
   });
+};
+
+/** What `eph render` shows of one environment. */
+export type RenderedValues = Pick<RenderedView, 'components' | 'problems'>;
+
+/** What the provider of each component would be given now. */
+export const renderValues = async (loop: Loop, id: EnvironmentId, signal: AbortSignal): Promise<RenderedValues> => {
+  const record = loop.records.get(id);
+  if (record?.source === undefined || record.decision.state !== 'wanted')
+    throw new EphError('api.conflict', `nothing is applied: ${record?.decision.because ?? 'it is not known'}`);
+  const { name, source, decision } = record;
+  const reading = await loop.observer.environment(id, signal);
+  const { components, actions, specFaults, failures } = await draftEnvironment(loop, { name, source, decision }, reading, signal);
+  const waits = actions.flatMap((action) => (action.type === 'wait' ? [action] : []));
+  return {
+    components: [
+      ...components.map((one) => ({ name: one.name, provider: one.provider, waits: null, values: showValues(one) })),
+      ...waits.flatMap(({ component, reason }) =>
+        component === undefined || components.some((one) => one.name === component)
+          ? []
+          : [{ name: component, provider: '', waits: reason, values: null }],
+      ),
+    ],
+    problems: [
+      ...[...specFaults, ...failures].map(({ message }) => message),
+      ...waits.flatMap(({ component, reason }) => (component === undefined ? [reason] : [])),
+    ],
+  };
 };
 
 /** Where the values of an environment come from. Throws where that cannot be said. */

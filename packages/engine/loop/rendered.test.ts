@@ -27,14 +27,14 @@ class RenderedHarness extends EngineHarness {
 
 it('makes the namespace first and then what files of the commit describe', async () => {
   const harness = new RenderedHarness();
-  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web' }, { name: 'api' }]);
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web', entry: true }, { name: 'api' }]);
   harness.start();
   await harness.live(90);
   expect(harness.made().map(({ name }) => name)).toEqual(['namespace', 'web', 'api']);
   expect(harness.made()[1]?.values['objects']).toMatchObject([
     { spec: { template: { spec: { containers: [{ image: `docker.io/library/nginx@sha256:${'1'.repeat(64)}` }] } } } },
   ]);
-  expect(harness.only().status?.phase).toBe('Ready');
+  expect(harness.only().status).toMatchObject({ phase: 'Ready' });
   await harness.engine.close();
 });
 
@@ -108,5 +108,26 @@ it('refuses a workload that has the name of another component', async () => {
   harness.start();
   await harness.live(30);
   expect(harness.record('preview/a').status?.summary).toContain('a workload in k8s/app.yaml is called web, too');
+  await harness.engine.close();
+});
+
+it('shows what would be applied, without what may be a secret', async () => {
+  const harness = new RenderedHarness();
+  harness.variables = { HOST: { value: 'db.example', secret: false }, KEY: { value: 'hunter2', secret: true } };
+  const env = { HOST: '${HOST}', DB: 'postgres://${KEY}@db', API_TOKEN: 'plain' };
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web', env }]);
+  harness.start();
+  await harness.live(30);
+  const { signal } = new AbortController();
+  const { components, problems } = await harness.engine.renderValues(harness.only().id, signal);
+  expect(components.map(({ name, waits }) => [name, waits])).toEqual([
+    ['namespace', null],
+    ['web', null],
+  ]);
+  const text = JSON.stringify(components);
+  expect(text).toContain('db.example');
+  expect(text).not.toContain('hunter2');
+  expect(text).not.toContain('plain');
+  expect(problems).toEqual([]);
   await harness.engine.close();
 });

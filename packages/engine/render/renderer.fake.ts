@@ -7,6 +7,8 @@ export interface FakeWorkload {
   readonly image?: string;
   readonly replicas?: number;
   readonly env?: { readonly [name: string]: string };
+  /** Its service gets the traffic of the environment. */
+  readonly entry?: true;
 }
 
 /** Commits in memory, with the workloads of each, or with files that nobody can understand. */
@@ -38,7 +40,7 @@ export class FakeRenderer implements Renderer {
 
 const namespaceComponent: RenderedComponent = { name: 'namespace', kind: 'Namespace', values: {}, needs: [], objects: [] };
 
-const toComponent = ({ name, image = 'nginx:1.27', replicas, env = {} }: FakeWorkload): RenderedComponent => {
+const toComponent = ({ name, image = 'nginx:1.27', replicas, env = {}, entry }: FakeWorkload): RenderedComponent => {
   const variables = Object.entries(env).map(([variable, value]) => ({ name: variable, value }));
   const container: JsonMap = { name, image, ...(variables.length > 0 && { env: variables }) };
   const object: JsonMap = {
@@ -58,5 +60,6 @@ const toComponent = ({ name, image = 'nginx:1.27', replicas, env = {} }: FakeWor
     needs: ['namespace'],
     objects: [{ object, file: 'k8s/app.yaml', line: 1 }],
     places: { image: [9, 11] },
+    ...(entry && { entry: { service: name, port: 80 } }),
   };
 };
