@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { type CommitSha, parseSpec, projectId } from '@eph/contract';
 import type { Rendering } from '@eph/engine/render/renderer';
 import { describeRenderer } from '@eph/engine/render/renderer.contract';
-import { type FakeWorkload } from '@eph/engine/render/renderer.fake';
+import type { FakeWorkload } from '@eph/engine/render/renderer.fake';
 import { systemClock } from '@eph/engine/time/system-clock';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cluster } from '../../../test/parts/cluster.ts';
@@ -178,7 +178,7 @@ describe('manifests', () => {
 describe('a program', () => {
   /** Stands for kustomize. */
   const withProgram = async (script: string, changes: Partial<KubernetesRendererOptions> = {}) => {
-    const folder = join(await await beginFolder(), 'bin');
+    const folder = join(await beginFolder(), 'bin');
     await mkdir(folder);
     await writeFile(join(folder, 'kustomize'), `#!/bin/sh\n${script}\n`);
     await chmod(join(folder, 'kustomize'), 0o755);

@@ -1,4 +1,6 @@
 import {
+  asList,
+  asMap,
   type ConfigurationLayers,
   componentName,
   type JsonMap,
@@ -189,7 +191,9 @@ describe('a component of a manifest', () => {
     );
     const [main] = containersOf({ layers });
     const env = Object.fromEntries(
-      (main?.['env'] as readonly JsonMap[]).map((one) => [one['name'], one['value'] ?? one['valueFrom']]),
+      asList(main?.['env'])
+        .map(asMap)
+        .map((one) => [one['name'], one['value'] ?? one['valueFrom']]),
     );
     expect(env).toMatchObject({ KEY: 'over', STAGE: 'cluster' });
     expect(env).not.toHaveProperty('FIRST');
