@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { type CommitSha, EphError, type JsonMap, type ProjectId } from '@eph/contract';
 import type { Renderer, Rendering, RenderRequest } from '@eph/engine/render/renderer';
 import type { Clock } from '@eph/engine/time/clock';
-import { LRUCache } from 'lru-cache';
 import { checkChart, prepareChart, templateOf } from './chart.ts';
 import { computeComponents, type KubernetesSettings } from './components.ts';
 import {
@@ -37,7 +36,7 @@ export interface KubernetesRendererOptions {
 /** Another number when the same files are understood in another way. */
 const version = 1;
 const keptOnDiskBytes = 512 * 1024 ** 2;
-const keptInMemory = 500;
+const keptInMemoryBytes = 64 * 1024 ** 2;
 /** A program takes a whole processor. */
 const parallel = 2;
 
@@ -85,7 +84,7 @@ export class KubernetesRenderer implements Renderer, AsyncDisposable {
     this.#cache = new RenderingCache({
       folder: join(options.folder, 'rendered'),
       limitBytes: keptOnDiskBytes,
-      memory: new LRUCache({ max: keptInMemory }),
+      memoryBytes: keptInMemoryBytes,
     });
   }
 

@@ -2,53 +2,55 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Rendering } from '@eph/engine/render/renderer';
-import type { LRUCache } from 'lru-cache';
+import { LRUCache } from 'lru-cache';
 
 export interface CacheOptions {
   readonly folder: string;
   readonly limitBytes: number;
-  /** Of this process. */
-  readonly memory: LRUCache<string, Rendering>;
+  /** Of what this process holds, as text. */
+  readonly memoryBytes: number;
 }
 
 /** What was rendered, by a digest of what it was rendered from. It survives a restart; what was used longest ago goes first. */
 export class RenderingCache {
   readonly #options: CacheOptions;
+  readonly #memory: LRUCache<string, Rendering>;
 
   constructor(options: CacheOptions) {
     this.#options = options;
+    this.#memory = new LRUCache({ maxSize: options.memoryBytes });
   }
 
   async get(key: string): Promise<Rendering | undefined> {
-    const { memory } = this.#options;
-    const known = memory.get(key);
+    const known = this.#memory.get(key);
     if (known !== undefined) return known;
     const path = this.#pathOf(key);
     const text = await readFile(path, 'utf8').catch(() => undefined);
     const kept = text === undefined ? undefined : parse(text);
-    if (kept === undefined) return undefined;
+    if (text === undefined || kept === undefined) return undefined;
     const now = new Date();
     // Only its place in the queue depends on it.
     await utimes(path, now, now).catch(() => undefined);
     // Another call may have read it meanwhile, and all are given the same object.
-    const first = memory.get(key) ?? kept;
-    memory.set(key, first);
+    const first = this.#memory.get(key) ?? kept;
+    this.#memory.set(key, first, { size: text.length });
     return first;
   }
 
   /** Whoever cannot write, for want of room, renders again. */
   async put(key: string, rendering: Rendering): Promise<void> {
-    const { folder, memory } = this.#options;
-    memory.set(key, rendering);
+    const { folder } = this.#options;
+    const text = JSON.stringify(rendering);
+    this.#memory.set(key, rendering, { size: text.length });
     const path = this.#pathOf(key);
     const partial = `${path}.${randomUUID()}`;
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await writeFile(partial, JSON.stringify(rendering), { mode: 0o600 });
+      await writeFile(partial, text, { mode: 0o600 });
       await rename(partial, path);
       await this.#shrink();
     } catch {
-      await rm(partial, { force: true });
+      await rm(partial, { force: true }).catch(() => undefined);
     }
   }
 
