@@ -22,7 +22,7 @@ const wholeLoop = [
   'draft',
   'find-images',
   'render-file',
-  'image-waits',
+  'image-memory',
   'names',
   'lifetime',
   'redeploy',

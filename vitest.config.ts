@@ -7,7 +7,8 @@ const shared = [
   'packages/adapters/forge-{http,github,gitlab}/**/*.test.ts',
   'test/parts/{emulation,github,gitlab}/**/*.test.ts',
 ];
-const exclude = ['**/node_modules/**', '**/dist/**', 'test/gates/planted/**'];
+// `vitest.cluster.config.ts` runs the suites that need a node.
+const exclude = ['**/node_modules/**', '**/dist/**', 'test/gates/planted/**', '**/*.cluster.test.ts'];
 
 export default defineConfig({
   test: {

@@ -1,4 +1,5 @@
 import { permissions, type Route, routes } from '@eph/contract';
+import { problemsOf } from '@eph/contract/open-api';
 import { z } from 'zod';
 
 const introduction = `# The API
@@ -16,19 +17,42 @@ all answers. How to get in is in [ephd](ephd.md#api).
 export const renderApiPage = (): string => [introduction, ...Object.values<Route>(routes).map(renderRoute)].join('\n');
 
 const renderRoute = (route: Route): string => {
-  const { method, path, summary, permission, target, query } = route;
-  const parameters = Object.entries(query?.shape ?? {}).map(([name, schema]) => `- \`${name}\`: ${describe(schema)}`);
-  const role = permission === null ? null : permissions[permission].role;
-  const who =
-    permission === null
-      ? 'Needs no token.'
-      : `Needs \`${permission}\`: ${role === null ? 'everybody with a token' : `role ${role}${target === 'all' ? ' in every project' : ''}`}.`;
-  const list = parameters.length === 0 ? '' : `\n${parameters.join('\n')}\n`;
-  return `## \`${method} ${path}\`\n\n${summary}\n\n${who}\n${list}`;
+  const { method, path, summary, query, body, etag } = route;
+  const parameters = listFields(query?.shape ?? {});
+  const statuses = `Answers ${statusOf(route)}${etag ? ', 304' : ''}, or ${problemsOf(route)
+    .toSorted((a, b) => a - b)
+    .join(', ')}.`;
+  const paragraphs = [`## \`${method} ${path}\``, summary, `${describeAccess(route)}\n${statuses}`];
+  if (parameters !== '') paragraphs.push(`Its query:\n\n${parameters}`);
+  if (body?.type === 'bytes') paragraphs.push(`Its body is \`${body.contentType}\`, at most ${body.most} bytes.`);
+  if (body?.type === 'json') paragraphs.push(`Its body is JSON:\n\n${listFields(fieldsOf(body.schema))}`);
+  return `${paragraphs.join('\n\n')}\n`;
 };
+
+const describeAccess = ({ permission, target }: Route): string => {
+  if (permission === null) return 'Needs no token.';
+  const { role, scope } = permissions[permission];
+  const who = role === null ? 'everybody' : `role ${role}${target === 'all' ? ' in every project' : ''}`;
+  return `Needs \`${permission}\`: ${who}, with a token of scope ${scope}.`;
+};
+
+const statusOf = ({ answer }: Route): number => {
+  const statuses = { stream: 200, text: 200, page: 200, none: 204, exec: 101 } as const;
+  return answer.type === 'json' ? answer.status : statuses[answer.type];
+};
+
+const fieldsOf = (schema: z.ZodType): Readonly<Record<string, unknown>> => {
+  if (schema instanceof z.ZodObject) return schema.shape;
+  throw new Error('a body of the API is not an object');
+};
+
+const listFields = (fields: Readonly<Record<string, unknown>>): string =>
+  Object.entries(fields)
+    .map(([name, schema]) => `- \`${name}\`: ${describe(schema)}`)
+    .join('\n');
 
 const describe = (schema: unknown): string => {
   const text = schema instanceof z.ZodType ? schema.description : undefined;
-  if (text === undefined) throw new Error('a parameter of the API has no description');
+  if (text === undefined) throw new Error('a field of a query or a body of the API has no description');
   return text;
 };

@@ -26,11 +26,13 @@ export interface Client extends Api {
   readonly readDate: () => Promise<string | undefined>;
 }
 
+const answerTimeoutMs = 10_000;
+
 /** For requests that ephd answers only after it has read or written Git. */
 const slowTimeoutMs = 120_000;
 
-export const createApiClient = (connection: Connection, answerTimeoutMs = 10_000): Client => {
-  const ephd = new Ephd(connection, answerTimeoutMs);
+export const createApiClient = (connection: Connection): Client => {
+  const ephd = new Ephd(connection);
   const api = createClient(
     (exchange) => ephd.send(exchange),
     (error) => ephd.explain(error),
@@ -41,17 +43,15 @@ export const createApiClient = (connection: Connection, answerTimeoutMs = 10_000
 class Ephd {
   readonly #connection: Connection;
   readonly #name: string;
-  readonly #answerTimeoutMs: number;
   #token: TokenReading | undefined;
 
-  constructor(connection: Connection, answerTimeoutMs: number) {
+  constructor(connection: Connection) {
     this.#connection = connection;
     this.#name = connection.name;
-    this.#answerTimeoutMs = answerTimeoutMs;
   }
 
   async send({ method, path, accept, body, slow, signal }: Exchange): Promise<Reply> {
-    const timeoutMs = slow ? slowTimeoutMs : this.#answerTimeoutMs;
+    const timeoutMs = slow ? slowTimeoutMs : answerTimeoutMs;
     this.#token = await this.#connection.readToken();
     const url = new URL(path.slice(1), this.#connection.server);
     try {
@@ -69,9 +69,8 @@ class Ephd {
 
   async readDate(): Promise<string | undefined> {
     const url = new URL(routes.readHealth.path.slice(1), this.#connection.server);
-    const timeoutMs = this.#answerTimeoutMs;
     try {
-      const response = await send({ url, method: 'GET', accept: '*/*', token: undefined, timeoutMs });
+      const response = await send({ url, method: 'GET', accept: '*/*', token: undefined, timeoutMs: answerTimeoutMs });
       response.destroy();
       return response.headers.date;
     } catch (error) {
@@ -93,7 +92,7 @@ class Ephd {
 
   async #text(response: Parameters<typeof readBody>[0]): Promise<string> {
     try {
-      return await readBody(response, this.#answerTimeoutMs);
+      return await readBody(response, answerTimeoutMs);
     } catch (error) {
       throw this.#unreachable(`ephd at ${this.#name} did not complete its answer: ${describe(error)}.`, error);
     }
@@ -102,21 +101,17 @@ class Ephd {
   explain(error: unknown): CommandFailure {
     if (error instanceof CommandFailure) return error;
     // It was accepted before, so its own words say more than where the token comes from.
-    if (error instanceof ExecFailure) return new CommandFailure(error.code, error.message, exitOf(error.code));
+    if (error instanceof ExecFailure) return toCommandFailure(error.message, error);
     if (error instanceof ApiRefusal) return this.#refusal(error);
-    if (error instanceof StreamEnd) return this.#ended(error);
+    if (error instanceof StreamEnd) return toCommandFailure(`ephd ended the stream: ${error.message}.`, error);
     if (error instanceof ApiMisunderstanding) return this.#misunderstanding(error);
     return this.#unreachable(`The connection to ephd at ${this.#name} was lost: ${describe(error)}.`, error);
   }
 
   #refusal({ problem: { code, detail, hint } }: ApiRefusal): CommandFailure {
-    const message = code === 'api.forbidden' && hint !== undefined ? `${detail}. ${hint}` : detail;
     const explained = code === 'api.unauthorized' ? this.#token?.explain(detail) : undefined;
-    return new CommandFailure(code, explained ?? message, exitOf(code));
-  }
-
-  #ended({ code, message }: StreamEnd): CommandFailure {
-    return new CommandFailure(code, `ephd ended the stream: ${message}.`, exitOf(code));
+    if (explained !== undefined) return new CommandFailure(code, explained, exitOf(code));
+    return toCommandFailure(detail, { code, hint });
   }
 
   #misunderstanding({ message, reply }: ApiMisunderstanding): CommandFailure {
@@ -149,9 +144,13 @@ class Ephd {
   }
 }
 
+/** With what to do about it. */
+const toCommandFailure = (message: string, { code, hint }: { readonly code: string; readonly hint?: string | undefined }) =>
+  new CommandFailure(code, hint === undefined ? message : `${message.replace(/\.$/, '')}. ${hint}`, exitOf(code));
+
 const exitOf = (code: string): { readonly exitCode?: ExitCode } => {
   if (code === 'api.unauthorized' || code === 'api.forbidden') return { exitCode: exitCodes.signIn };
-  if (code === 'api.stopping') return { exitCode: exitCodes.unreachable };
+  if (['api.starting', 'api.standby', 'api.stopping'].includes(code)) return { exitCode: exitCodes.unreachable };
   return code === 'api.not_found' ? { exitCode: exitCodes.notFound } : {};
 };
 

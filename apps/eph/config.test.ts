@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { configViewSchema, errorSchema, specLimitBytes, validationSchema } from '@eph/contract';
+import { configViewSchema, specLimitBytes, validationSchema } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { largestBytes } from './commands/config-validate.ts';
 import { type FakeEphd, fakeConfig, fakeEnvironment, fakeOrigin, fakeValue, startFakeEphd } from './ephd.fake.ts';
@@ -190,7 +190,7 @@ describe('config explain', () => {
     expect(part.components.map(({ name, values }) => [name, values.length])).toStrictEqual([['web', 1]]);
     const { out, err } = await ask(['explain', 'nope.nope', '--json']);
     expect(out).toBe('');
-    expect(errorSchema.parse(JSON.parse(err)).error.code).toBe('cli.no_such_value');
+    expect(JSON.parse(err)).toEqual({ error: { code: 'cli.no_such_value', message: expect.any(String) } });
   });
 
   it('shows what strangers wrote as text', async () => {

@@ -18,7 +18,7 @@ export const exitCodesHelp = `Exit codes:
   1  failed; the message says why
   2  wrong usage
   3  not found, or several environments match
-  4  ephd does not answer, or stops meanwhile
+  4  ephd does not answer, starts, stops or stands by
   5  status <environment>: not ready yet
   6  status <environment>, --wait: failed or stalled; a person or a new commit must act
   7  config validate: the file has faults or exceeds a limit

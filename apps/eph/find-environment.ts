@@ -9,7 +9,11 @@ import { noEnvironments } from './status-view.ts';
 export const findEnvironment = async (client: Client, text: string): Promise<EnvironmentDetailView> => {
   // Ids, names and aliases are DNS labels. Anything else, such as `..`, must not get into a path.
   const exact = dnsLabel.test(text) ? await readIfExists(client, text) : undefined;
-  return exact ?? client.readEnvironment({ path: { id: chooseEnvironment(await listEnvironments(client), text).id } });
+  if (exact !== undefined && !(exact instanceof CommandFailure)) return exact;
+  const listed = await listEnvironments(client);
+  // What is not listed yet may exist.
+  if (exact !== undefined && !listed.some((one) => beginsWith(one, text))) throw exact;
+  return client.readEnvironment({ path: { id: chooseEnvironment(listed, text).id } });
 };
 
 export type ListQuery = NonNullable<NonNullable<Parameters<Client['listEnvironments']>[0]>['query']>;
@@ -35,10 +39,12 @@ export const findOnlyEnvironment = async (client: Client): Promise<EnvironmentVi
   return first;
 };
 
-const readIfExists = async (client: Client, text: string): Promise<EnvironmentDetailView | undefined> => {
+/** A failure where ephd has not read enough to say whether it exists. */
+const readIfExists = async (client: Client, text: string): Promise<EnvironmentDetailView | CommandFailure | undefined> => {
   try {
     return await client.readEnvironment({ path: { id: text } });
   } catch (error) {
+    if (error instanceof CommandFailure && error.code === 'api.starting') return error;
     if (error instanceof CommandFailure && error.code === 'api.not_found') return undefined;
     throw error;
   }

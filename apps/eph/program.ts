@@ -311,7 +311,10 @@ class Program {
     tokens
       .command('list')
       .description('list tokens that history remembers, newest first')
-      .action(() => this.#finish(async (context) => (await import('./commands/tokens.ts')).listTokens(context)));
+      .option('--person <person>', 'only of this person')
+      .action((options: { readonly person?: string }) =>
+        this.#finish(async (context) => (await import('./commands/tokens.ts')).listTokens(context, options)),
+      );
     tokens
       .command('revoke [id]')
       .description('end a token, or all tokens that a person has now')

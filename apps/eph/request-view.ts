@@ -1,10 +1,12 @@
 import { describeSource, type RequestAnswer, type RequestChange } from '@eph/contract';
+import { formatTime } from './figures.ts';
 import { safeLine } from './safe-text.ts';
 
 /** What ephd changed in Git. Every line is safe to print. */
-export const renderAnswer = ({ source, changes, because }: RequestAnswer): readonly string[] => {
+export const renderAnswer = ({ source, changes, because, expiresAt }: RequestAnswer): readonly string[] => {
   const done = changes.map((change) => describeChange(change, describeSource(source)));
-  return [...(done.length === 0 ? ['Git needs no change.'] : done), `${because}.`].map(safeLine);
+  const end = expiresAt === undefined || expiresAt === null ? [] : [`That is at ${formatTime(expiresAt)}.`];
+  return [...(done.length === 0 ? ['Git needs no change.'] : done), `${because}.`, ...end].map(safeLine);
 };
 
 const describeChange = (change: RequestChange, source: string): string => {

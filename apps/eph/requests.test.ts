@@ -1,4 +1,4 @@
-import { errorSchema, requestAnswerSchema } from '@eph/contract';
+import { requestAnswerSchema } from '@eph/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeEphd, fakeEnvironment, fakeRequestAnswer, sendError, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -63,7 +63,7 @@ describe('up', () => {
     ephd.instead = (_request, response) => sendError(response, 409, 'api.conflict', 'no label would help');
     expect(await ask(['up', '42'])).toStrictEqual({ code: exitCodes.failure, out: '', err: 'eph: no label would help\n' });
     const { err } = await ask(['up', '42', '--json']);
-    expect(errorSchema.parse(JSON.parse(err)).error.code).toBe('api.conflict');
+    expect(JSON.parse(err)).toEqual({ error: { code: 'api.conflict', message: expect.any(String) } });
   });
 });
 

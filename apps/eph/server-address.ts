@@ -1,4 +1,4 @@
-import { redact } from '@eph/contract';
+import { isLoopback, redact } from '@eph/contract';
 import { CommandFailure } from './command-failure.ts';
 import { exitCodes } from './exit-codes.ts';
 
@@ -27,11 +27,9 @@ export const toReached = (server: URL): URL => {
   return reached;
 };
 
-export const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-
 /** Throws where everybody on the way could read the token. */
 export const requireSafeTransport = (server: URL): void => {
-  if (server.protocol === 'https:' || isLoopback(server)) return;
+  if (server.protocol === 'https:' || isLoopback(server.hostname)) return;
   const tunnel = `ssh -L 7070:127.0.0.1:${server.port || 80} ${server.hostname}`;
   throw new CommandFailure(
     'cli.insecure',

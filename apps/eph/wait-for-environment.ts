@@ -42,7 +42,11 @@ export const waitUntilReady = async (
   });
 };
 
-export const waitUntilGone = async (context: Context, id: string, options: WaitOptions): Promise<void> => {
+export const waitUntilGone = async (
+  context: Context,
+  { id, name, project }: EnvironmentDetailView,
+  options: WaitOptions,
+): Promise<void> => {
   await follow(context, id, options, (reading) => {
     if (reading.state === 'read' && reading.only?.phase === 'Held')
       throw new CommandFailure('cli.held', `${reading.only.name} is held: ${reading.only.summary}.`, {
@@ -50,6 +54,24 @@ export const waitUntilGone = async (context: Context, id: string, options: WaitO
       });
     return reading.state === 'absent' ? true : undefined;
   });
+  if (!(await maySee(context, project)))
+    throw new CommandFailure(
+      'cli.hidden',
+      `You may not see ${project} any more, so nobody can tell you whether ${name} is gone.`,
+      {
+        exitCode: exitCodes.signIn,
+      },
+    );
+};
+
+/** What somebody may not see looks as if it were gone. */
+const maySee = async ({ client }: Context, project: string): Promise<boolean> => {
+  try {
+    return (await client.explainAccess({ query: { permission: 'environments.read', project } })).allowed;
+  } catch (error) {
+    if (error instanceof CommandFailure && error.exitCode === exitCodes.notFound) return false;
+    throw error;
+  }
 };
 
 /** Timers do not last longer. */

@@ -1,5 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeEphd, fakeComponent, fakeEnvironment, fakeRequestAnswer, startFakeEphd } from './ephd.fake.ts';
+import { CommandFailure } from './command-failure.ts';
+import { repeatReading } from './commands/watch-status.ts';
+import { type FakeEphd, fakeComponent, fakeEnvironment, fakeRequestAnswer, sendError, startFakeEphd } from './ephd.fake.ts';
 import { exitCodes } from './exit-codes.ts';
 import { type Session, startEph } from './terminal.fake.ts';
 
@@ -30,7 +33,7 @@ const untilRead = async (times: number): Promise<void> => {
   await until(() => ephd.requests.length >= before + times);
 };
 
-const isDone = async ({ ended }: Session): Promise<boolean> => Promise.race([ended.then(() => true), Promise.resolve(false)]);
+const isDone = async ({ ended }: Session): Promise<boolean> => Promise.race([ended.then(() => true), setImmediate(false)]);
 
 const progressing = fakeEnvironment({ phase: 'Progressing', summary: 'web is starting' });
 
@@ -118,11 +121,53 @@ describe('down --wait', () => {
     expect(quiet.stdout.text).toBe('shop-serene-ocean-4207\n');
   });
 
+  it.each([
+    ['has not read everything yet', 'api.starting'],
+    ['stands by', 'api.standby'],
+    ['stops', 'api.stopping'],
+  ])('does not take an ephd that %s for an answer', async (_, code) => {
+    ephd.environments = [fakeEnvironment({ phase: 'Removing' })];
+    const session = start('down', 'shop');
+    await until(() => session.stdout.text.includes('Removing'));
+    ephd.instead = (_request, response) => sendError(response, 503, code, 'not now');
+    await until(() => session.stderr.text.includes('not now Still trying.'));
+    await untilRead(3);
+    expect(await isDone(session)).toBe(false);
+    ephd.environments = [];
+    ephd.instead = undefined;
+    expect(await session.ended).toBe(exitCodes.ok);
+  });
+
+  it('calls nothing gone that one may not see any more', async () => {
+    ephd.environments = [fakeEnvironment({ phase: 'Removing' })];
+    const session = start('down', 'shop');
+    await until(() => session.stdout.text.includes('Removing'));
+    ephd.access.decision = { ...ephd.access.decision, allowed: false };
+    ephd.environments = [];
+    expect(await session.ended).toBe(exitCodes.signIn);
+    expect(session.stdout.text).not.toContain('is gone.');
+  });
+
   it('ends when an operator must act', async () => {
     ephd.environments = [fakeEnvironment({ phase: 'Held', summary: 'too many at once' })];
     const session = start('down', 'shop');
     expect(await session.ended).toBe(exitCodes.stalled);
     expect(session.stderr.text).toContain('is held: too many at once.');
+  });
+});
+
+describe('one slow answer', () => {
+  it('ends no wait', async () => {
+    const cause = new CommandFailure('api.timeout', 'there was no answer within 10 s', { exitCode: exitCodes.timedOut });
+    const answers = [Promise.reject(cause), Promise.resolve({ state: 'absent' as const })];
+    const read = () => answers.shift() ?? Promise.reject(new Error('this is asked too often'));
+    const states: string[] = [];
+    const { signal } = new AbortController();
+    await repeatReading({ read, signal, intervalSeconds: 0.01 }, async ({ state }) => {
+      states.push(state);
+      return state === 'absent' ? true : undefined;
+    });
+    expect(states).toEqual(['unreachable', 'absent']);
   });
 });
 
@@ -144,5 +189,18 @@ describe('redeploy --wait', () => {
     ephd.environments = [fakeEnvironment({ components: [web('b2'), fakeComponent({ ...db, current })] })];
     expect(await session.ended).toBe(exitCodes.ok);
     expect(session.stdout.text).toContain('shop-serene-ocean-4207 is ready.\n');
+  });
+
+  it('does not take a component that could not be read for one that was made again', async () => {
+    const web = (instances: readonly string[]) =>
+      fakeComponent({ parts: instances.map((instance) => ({ instance, image: null, restarts: 0, message: '' })) });
+    ephd.environments = [fakeEnvironment({ components: [web(['a1'])] })];
+    const session = start('redeploy', 'shop', 'web');
+    await untilRead(4);
+    ephd.environments = [fakeEnvironment({ components: [web([])] })];
+    await untilRead(3);
+    expect(await isDone(session)).toBe(false);
+    ephd.environments = [fakeEnvironment({ components: [web(['b2'])] })];
+    expect(await session.ended).toBe(exitCodes.ok);
   });
 });

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describeWith } from '../../test/parts/describe-with.ts';
+import { makeCertificate, openssl } from '../../test/parts/openssl.ts';
 import { checkCertificate } from './diagnosis/address-checks.ts';
 import type { Check } from './diagnosis/check.ts';
 import { type FakeEphd, fakeEnvironment, fakeProject, fakeServer, sendError, startFakeEphd } from './ephd.fake.ts';
@@ -208,18 +210,13 @@ describe('wtf', () => {
   });
 });
 
-const openssl = '/usr/bin/openssl';
-const hasOpenssl = spawnSync(openssl, ['version']).status === 0;
-
-describe.skipIf(!hasOpenssl)(`certificates${hasOpenssl ? '' : ' [skipped, there is no openssl]'}`, () => {
+describeWith(openssl, 'certificates', () => {
   /** A server that nobody but its certificate says anything about. */
   const startServer = async (days: number) => {
     const folder = await mkdtemp(join(tmpdir(), 'eph-tls-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-    const subject = ['-subj', '/CN=eph', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', String(days)];
-    expect(spawnSync(openssl, [...request, ...subject, '-keyout', key, '-out', cert]).status).toBe(0);
+    makeCertificate(folder, 'eph', days);
+    const [key, cert] = [join(folder, 'eph.key'), join(folder, 'eph.pem')];
     const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (socket) => socket.end()).listen(
       0,
       '127.0.0.1',

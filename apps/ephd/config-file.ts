@@ -6,6 +6,7 @@ import {
   dnsLabel,
   duration,
   environmentConfigSchema,
+  isLoopback,
   labelValue,
   labelValueMessage,
   type PlacedConfig,
@@ -15,6 +16,7 @@ import {
   parseDocument,
   placeRules,
   policySchema,
+  printDuration,
   printFault,
   projectLabel,
   registerSecret,
@@ -128,8 +130,6 @@ const link = text.superRefine((template, context) => {
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
 
-const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
-
 const webOrigin = z.string().refine((given) => {
   const url = URL.parse(given);
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === given;
@@ -168,6 +168,18 @@ const api = z
     { when: isMap },
   );
 
+/** In seconds. */
+export const imageTimes = z
+  .strictObject({
+    fallback_after: duration('7d').default(10 * 60),
+    give_up_after: duration('7d').default(30 * 60),
+    fresh_for: duration('1h').default(30),
+  })
+  .superRefine(({ fallback_after: fallback, give_up_after: giveUp }, context) => {
+    const message = `must not be shorter than fallback_after, which is ${printDuration(fallback)}`;
+    if (giveUp < fallback) context.addIssue({ code: 'custom', path: ['give_up_after'], message });
+  });
+
 const fileSchema = z.strictObject({
   data: text.optional(),
   api: api.optional(),
@@ -194,18 +206,20 @@ const fileSchema = z.strictObject({
     )
     .refine((providers) => Object.keys(providers).length > 0, 'names no provider; without this key there is one called process')
     .optional(),
-  forges: z.record(z.string().regex(dnsLabel, 'must be lower-case letters, digits and dashes'), forgeSchema).default({}),
+  forges: z
+    .record(
+      z
+        .string()
+        .regex(dnsLabel, 'must be lower-case letters, digits and dashes')
+        .refine((name) => name !== 'registry', 'is taken: registries send their webhooks to /webhooks/registry'),
+      forgeSchema,
+    )
+    .default({}),
   projects: z.array(project).default([]),
   organisations: z.array(organisation).default([]),
   registries: registriesSchema.default({}),
   registry_credentials: text.optional(),
-  images: z
-    .strictObject({
-      fallback_after: duration('7d').optional(),
-      give_up_after: duration('7d').optional(),
-      fresh_for: duration('1h').optional(),
-    })
-    .optional(),
+  images: imageTimes.optional(),
 });
 
 const form = {

@@ -313,6 +313,13 @@ webhooks: { port: 7090 }
     );
   });
 
+  it('cannot live on a forge whose webhooks would reach the route of registries', () => {
+    const forge = '{ type: gitea, url: "https://git.example.org", token: { from: T } }';
+    expect(faultsIn(`forges: { registry: ${forge} }\n${project}`, { T: 'x' })).toEqual([
+      'ephd.yaml:1:11: forges.registry: is taken: registries send their webhooks to /webhooks/registry',
+    ]);
+  });
+
   it('may be all that an organisation has', () => {
     const text = `forges:
   work: { type: gitea, url: https://git.example.org, token: { from: GITEA_TOKEN } }
@@ -513,6 +520,8 @@ describe('images', () => {
   it.each([
     ['fallback_after: 10', 'images.fallback_after: must be a duration such as 30s, 5m, 72h or 7d'],
     ['give_up_after: 8d', 'images.give_up_after: must be at most 7d'],
+    ['give_up_after: 9m', 'images.give_up_after: must not be shorter than fallback_after, which is 10m'],
+    ['fallback_after: 31m', 'images.give_up_after: must not be shorter than fallback_after, which is 31m'],
     ['fresh_for: 0s', 'images.fresh_for: must be longer than zero'],
     ['fresh: 1s', 'images.fresh: unknown key'],
   ])('are refused with %s', (setting, fault) => {

@@ -25,6 +25,7 @@ import {
   type ConfiguredForge,
   type Environment,
   findStrangers,
+  imageTimes,
   type LogLevel,
   logLevels,
   noFile,
@@ -167,8 +168,16 @@ const noProviders = { process: providerTypes.process.schema.parse({ type: 'proce
 /** Where the file names none. */
 export const defaultProviders = configureProviders(noProviders);
 
+const toImageSettings = (times: z.output<typeof imageTimes>): ImageSettings => ({
+  fallbackAfterMs: toMs(times.fallback_after),
+  giveUpAfterMs: toMs(times.give_up_after),
+  freshForMs: toMs(times.fresh_for),
+});
+
+const toMs = (seconds: number): number => Math.round(seconds * 1_000);
+
 /** Where the file says nothing else. */
-export const defaultImages: ImageSettings = { fallbackAfterMs: 10 * 60_000, giveUpAfterMs: 30 * 60_000, freshForMs: 30_000 };
+export const defaultImages = toImageSettings(imageTimes.parse({}));
 
 /** The one called `process` was there before providers had names. */
 export const folderOfProvider = (dataFolder: string, name: string): string =>
@@ -250,11 +259,7 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     organisations: collectOrganisations(file),
     registries: file.registries,
     registryCredentials: resolveIn(base, file.registry_credentials),
-    images: {
-      fallbackAfterMs: toMs(file.images?.fallback_after) ?? defaultImages.fallbackAfterMs,
-      giveUpAfterMs: toMs(file.images?.give_up_after) ?? defaultImages.giveUpAfterMs,
-      freshForMs: toMs(file.images?.fresh_for) ?? defaultImages.freshForMs,
-    },
+    images: file.images === undefined ? defaultImages : toImageSettings(file.images),
   };
   // The projects of organisations are not known yet, and documents may be about them.
   if (faults.length === 0 && config.organisations.length === 0) faults.push(...findStrangers(file.documents, projects));
@@ -267,9 +272,6 @@ export const readConfig = (args: readonly string[], environment: Environment): C
     );
   return Object.freeze(config);
 };
-
-const toMs = (seconds: number | undefined): number | undefined =>
-  seconds === undefined ? undefined : Math.round(seconds * 1_000);
 
 const portText = z
   .string()

@@ -9,8 +9,9 @@ import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
 import {
   apiTokenFile,
+  type EnvironmentId,
+  type EnvironmentName,
   EphError,
-  type Failure,
   type Isolation,
   type ProviderName,
   projectId,
@@ -33,19 +34,22 @@ import { createAccessHandlers } from './access/access-handlers.ts';
 import { backgroundClock } from './access/background-clock.ts';
 import { Sessions } from './access/sessions.ts';
 import { ApiToken } from './api/api-token.ts';
+import type { AuditOptions } from './api/audit.ts';
 import { administrator } from './api/authenticate.ts';
 import { createNetworks } from './api/client-address.ts';
 import { Connections } from './api/connections.ts';
 import { createApi } from './api/create-api.ts';
 import type { Caller } from './api/handlers.ts';
 import { listen } from './api/listen.ts';
+import { LongUses } from './api/long-use.ts';
 import { createOriginRules, listenedUrl } from './api/origin.ts';
 import { RateLimits } from './api/rate-limits.ts';
 import { type Config, type Environment, findRetiredProviders, folderOfProvider } from './config.ts';
 import { createConfigurationHandlers } from './configuration/configuration-handlers.ts';
 import { prepareDataFolder } from './data-folder.ts';
-import { createEnvironmentHandlers, findEnvironment } from './environments/environment-handlers.ts';
+import { createEnvironmentHandlers } from './environments/environment-handlers.ts';
 import { computeHeadline } from './environments/environment-view.ts';
+import { findEnvironment } from './environments/find-environment.ts';
 import { Forges } from './forges.ts';
 import { createHealthHandlers } from './health/health-handlers.ts';
 import { createHistoryHandlers } from './history/history-handlers.ts';
@@ -55,6 +59,7 @@ import { Leadership } from './leadership.ts';
 import { createAuditLog } from './log.ts';
 import { Organisations } from './organisations.ts';
 import ephd from './package.json' with { type: 'json' };
+import { page } from './page/page.ts';
 import { createProjectHandlers } from './projects/project-handlers.ts';
 import { Projects } from './projects.ts';
 import { EnvironmentRequests } from './requests/environment-requests.ts';
@@ -256,20 +261,30 @@ export const startEphd = async (config: Config, environment: Environment, log: L
   const addresses = {
     urlOf,
     aliasOf: ({ id }: EnvironmentRecord) => routes.aliasOf(id),
-    away: () => engine?.away() ?? new Map<ProviderName, Failure>(),
+    away: () => engine?.away() ?? new Set<ProviderName>(),
   };
   const stopping = new AbortController();
   const requests = new EnvironmentRequests({
     projects: forges.all,
     consider: (source, signal) => leadingEngine().consider(source, signal),
+    considerLifetime: (source, signal) => leadingEngine().considerLifetime(source, signal),
+    now: () => systemClock.now(),
     wake: (id) => engine?.wakeProject(id),
     log,
   });
   const activeProjects = () => new Set(engine?.environments().map(({ project }) => project));
-  stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, clock: systemClock, log }));
+  const audit: AuditOptions = {
+    record: (event) => store.events.append(event),
+    now: () => systemClock.now(),
+    auditLog: createAuditLog(log),
+  };
+  const nameOf = (id: EnvironmentId): EnvironmentName | undefined => engine?.environment(id)?.name;
+  stack.use(new StopPoller({ projects: forges.all, activeProjects, requests, nameOf, audit, clock: systemClock, log }));
   const configuredProviders = () => [...providers.values()].filter(({ name }) => !retiredNames.has(name));
-  const find = (text: string, caller: Pick<Caller, 'may'>): EnvironmentRecord =>
-    findEnvironment(text, leadingEngine().environments(), addresses, caller);
+  const find = (text: string, caller: Pick<Caller, 'may'>): EnvironmentRecord => {
+    const knowsProjects = organisations.unread.length === 0;
+    return findEnvironment(text, { engine: leadingEngine(), ownerOf: (label) => routes.ownerOf(label), knowsProjects }, caller);
+  };
   const token = new ApiToken();
   const openApi = createOpenApi(ephd.version);
   const connections = new Connections();
@@ -319,18 +334,18 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       }),
       ...createHookHandlers(leadingEngine, projects.all),
       readOpenApi: () => openApi,
+      readPage: () => page,
     },
     projects: projects.all,
     find,
     access,
     sessions,
-    record: (event) => store.events.append(event),
-    auditLog: createAuditLog(log),
-    now: () => systemClock.now(),
+    ...audit,
     token,
     origins: createOriginRules(config.api),
     proxies: createNetworks(config.api.trustedProxies),
     limits: new RateLimits(() => systemClock.now()),
+    uses: new LongUses(),
     connections,
     closing: stopping.signal,
     clock: backgroundClock,

@@ -1,3 +1,5 @@
+import type { Failure } from './errors.ts';
+
 /**
  * Conditions follow the rules of Kubernetes: one per type, `reason` is a stable CamelCase word for machines, `message` is for people,
  * `lastTransitionTime` changes only with `status`, and `observedGeneration` names the desired state that was observed. Here that is
@@ -12,6 +14,13 @@ export interface Condition {
   readonly observedGeneration: string;
 }
 
+/** The reason that a failure is: `registry.unreachable` is RegistryUnreachable. */
+export const reasonOf = ({ code }: Failure): string =>
+  code
+    .split(/[._]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+
 export const conditionTypes = [
   /** The environment answers at its address with the wanted version. The summary of all others. */
   'Ready',
@@ -25,7 +34,8 @@ export const conditionTypes = [
   'Stalled',
   /**
    * Every image that a component names was found. Absent where none names one. Reasons: Resolved, WaitingForImage,
-   * UsingFallbackImage, ImageNotFound, RegistryUnreachable, RegistryRefused.
+   * UsingFallbackImage, ImageNotFound, RegistryUnreachable, RegistryRefused; and others where something else did not answer, such as
+   * ForgeUnreachable.
    */
   'ImagesResolved',
   /** Removal is due and the deletion guard waits for an operator. */

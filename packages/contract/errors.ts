@@ -41,6 +41,7 @@ export const errorCodes = {
   'port.unavailable': 'retry',
   'report.failed': 'retry',
   'store.unreachable': 'retry',
+  'access.unavailable': 'retry',
   'lease.held': 'stall',
   'plan.held': 'stall',
   'plan.superseded': 'wait',

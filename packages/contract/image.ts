@@ -51,10 +51,13 @@ export interface ImageReference {
   readonly digest: string | undefined;
 }
 
-/** `redis:7` is `docker.io/library/redis` with the tag `7`: what Docker leaves out is put in. Undefined for what is no image. */
+/**
+ * `redis:7` is `docker.io/library/redis` with the tag `7`: what Docker leaves out is put in. Undefined for what is no image. Of the
+ * digests that OCI knows, registries have SHA-256 alone.
+ */
 export const parseImageReference = (image: string): ImageReference | undefined => {
   const [named = '', digest, ...more] = image.split('@');
-  if (more.length > 0 || (digest !== undefined && !/^[a-z0-9+._-]+:[0-9a-f]{32,128}$/i.test(digest))) return undefined;
+  if (more.length > 0 || (digest !== undefined && !/^sha256:[0-9a-f]{64}$/.test(digest))) return undefined;
   const [, untagged, tag] = /^(.*?)(?::(\w[\w.-]{0,127}))?$/.exec(tailAfterSlash(named)) ?? [];
   if (untagged === undefined) return undefined;
   const segments = (headToSlash(named) + untagged).split('/');

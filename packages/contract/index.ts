@@ -13,6 +13,7 @@ export * from './api/exec-window.ts';
 export * from './api/fault.ts';
 export * from './api/health.ts';
 export * from './api/history.ts';
+export * from './api/loopback.ts';
 export * from './api/problem.ts';
 export * from './api/projects.ts';
 export * from './api/requests.ts';

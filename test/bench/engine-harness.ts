@@ -8,6 +8,7 @@ import {
 } from '@eph/contract';
 import type { Generator } from '@eph/engine/desired/generator';
 import { gitBranchGenerator } from '@eph/engine/desired/git-ref-triggers';
+import type { Resolver } from '@eph/engine/images/resolver';
 import { FakeResolver } from '@eph/engine/images/resolver.fake';
 import { Engine } from '@eph/engine/loop/engine';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
@@ -79,7 +80,11 @@ export const createBenchEngine = (
   forges: readonly Forge[],
   providers: readonly Provider[],
   generators: readonly Generator[],
-  { clock = systemClock, limit }: { readonly clock?: Clock; readonly limit?: PollingLimit } = {},
+  {
+    clock = systemClock,
+    limit,
+    resolver = new FakeResolver(),
+  }: { readonly clock?: Clock; readonly limit?: PollingLimit; readonly resolver?: Resolver } = {},
 ): Engine =>
   new Engine({
     projects: new Map(
@@ -103,7 +108,7 @@ export const createBenchEngine = (
     sections: [...shippedSections, extrasSection],
     generators,
     renderer: new FakeRenderer(),
-    resolver: new FakeResolver(),
+    resolver,
     clock,
     random: Math.random,
     workers: 8,

@@ -5,12 +5,17 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { newTokenSchema } from '@eph/contract';
 import { EphdClient } from '../e2e/ephd-client.ts';
 import { reservePort } from '../e2e/reserved-ports.ts';
 import { BenchFolder, until } from './bench-ephd.ts';
 import { atMost, type Figure } from './figure.ts';
 
 const count = 1_000;
+/** Each token has at most 200 streams, and a limit of requests. */
+const perToken = 50;
+
+const person = 'https://id.example.com#developer';
 
 /** Mostly quiet: lines on their way would be measured too. */
 const spec = `version: "1.0"
@@ -67,7 +72,13 @@ export const measureLogFollowers = async (): Promise<readonly Figure[]> => {
   const [apiPort, gatewayPort] = [await reservePort(), await reservePort()];
   writeFileSync(
     site.config,
-    `data: data\napi: { port: ${apiPort} }\ngateway: { port: ${gatewayPort} }\nprojects: [{ name: shop, trusted: true, location: shop.git }]\n`,
+    JSON.stringify({
+      data: 'data',
+      api: { port: apiPort },
+      gateway: { port: gatewayPort },
+      projects: [{ name: 'shop', trusted: true, location: 'shop.git' }],
+      access: { rules: [{ who: { person }, role: 'developer' }] },
+    }),
   );
   using heap = new HeapReader(site);
   await heap.read();
@@ -75,8 +86,10 @@ export const measureLogFollowers = async (): Promise<readonly Figure[]> => {
   const isReady = async () => (await ephd.environments()).some(({ phase }) => phase === 'Ready');
   await until('an environment', isReady, 200);
   const [environment] = await ephd.environments();
+  const tokens = await Promise.all(Array.from({ length: count / perToken }, () => createToken(ephd)));
+  const path = `/api/v1/environments/${environment?.id}/logs?follow=true`;
   const before = await heap.readAgain();
-  const followers = Array.from({ length: count }, () => follow(ephd, `/api/v1/environments/${environment?.id}/logs?follow=true`));
+  const followers = tokens.flatMap((token) => Array.from({ length: perToken }, () => follow(ephd, path, token)));
   const haveLines = (): Promise<boolean> => Promise.resolve(followers.every(({ lines }) => lines > 1));
   await until('every follower has lines', haveLines, 100);
   const during = await heap.readAgain();
@@ -91,9 +104,14 @@ export const measureLogFollowers = async (): Promise<readonly Figure[]> => {
   return [atMost('log-followers', (during - before) / count / 1024, 64, 'KiB')];
 };
 
-const follow = (ephd: EphdClient, path: string) => {
+const createToken = async (ephd: EphdClient): Promise<string> => {
+  const body = JSON.stringify({ person, scope: 'read', for: '1h' });
+  return newTokenSchema.parse(JSON.parse((await ephd.api('/api/v1/tokens', { method: 'POST', body })).body)).token;
+};
+
+const follow = (ephd: EphdClient, path: string, token: string) => {
   const follower = { lines: 0, close: () => void request.destroy() };
-  const options = { host: '127.0.0.1', port: ephd.apiPort, path, agent: false, headers: { ...ephd.authorization() } };
+  const options = { host: '127.0.0.1', port: ephd.apiPort, path, agent: false, headers: { authorization: `Bearer ${token}` } };
   const request = get(options, (response) => {
     response.setEncoding('utf8').on('data', (text: string) => {
       follower.lines += text.split('data: ').length - 1;

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { EnvironmentView } from '@eph/contract';
+import { type EnvironmentView, sessionCodeSchema } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { OrdinaryUser } from '../parts/ordinary-user.ts';
 import { EphdHarness } from './ephd-harness.ts';
@@ -136,6 +136,24 @@ describe('people with tokens', () => {
       ).status;
     expect(await signIn()).toBe(201);
     expect(await signIn()).toBe(401);
+  });
+
+  it('make no link that outlives their token', async () => {
+    const made = await admin('tokens', 'create', '--person', person);
+    const [, id = ''] = /Token (\S+) is for/.exec(made.err) ?? [];
+    const headers = { authorization: `Bearer ${made.out.trim()}`, 'content-type': 'application/json' };
+    const { body } = await harness.anonymousApi('/api/v1/auth/codes', { method: 'POST', headers });
+    const { code } = sessionCodeSchema.parse(JSON.parse(body));
+    await admin('tokens', 'revoke', id);
+    const before = await admin('audit', '--export');
+    const login = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ code }) };
+    expect(await harness.anonymousApi('/api/v1/auth/login', login)).toMatchObject({
+      status: 401,
+      body: expect.stringContaining('the token was revoked'),
+    });
+    const after = await admin('audit', '--export');
+    const events = after.out.slice(before.out.length).trim().split('\n');
+    expect(events.map((line) => JSON.parse(line))).toMatchObject([{ type: 'audit.refused', details: { person, tokenId: id } }]);
   });
 
   it('keep their token from a server that redirects, and from one without TLS', async () => {

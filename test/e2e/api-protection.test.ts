@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { eventListSchema, execProtocol, problemSchema, tokenProtocol } from '@eph/contract';
+import { eventListSchema, execProtocol, newTokenSchema, problemSchema, tokenProtocol } from '@eph/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../parts/describe-with.ts';
 import { makeCertificate, openssl } from '../parts/openssl.ts';
 import { EphdHarness } from './ephd-harness.ts';
+import { app, oneService } from './sample-app.ts';
 
 const connect = async (port: number): Promise<Socket> => {
   const socket = open({ host: '127.0.0.1', port });
@@ -169,9 +170,11 @@ describe('ephd', () => {
   it('says in every answer what is left of its limits', async () => {
     const { headers } = await harness.api('/api/v1/environments');
     expect(headers).toMatchObject({
-      'ratelimit-policy': '"requests";q=2000;w=20, "refusals";q=200;w=600',
+      'ratelimit-policy': '"requests";q=2000;w=20, "changes";q=1000;w=1000, "refusals";q=200;w=600',
       ratelimit: expect.stringMatching(/^"requests";r=19\d\d;t=\d+$/),
     });
+    const page = await harness.anonymousApi('/');
+    expect([page.status, page.headers.ratelimit]).toEqual([200, expect.stringMatching(/^"requests";r=19\d\d;t=\d+$/)]);
   });
 
   it('bounds refusals of an address, and neither records more nor refuses those who have a token', async () => {
@@ -196,6 +199,47 @@ describe('ephd', () => {
     expect((await harness.anonymousApi('/api/v1/auth/login', signIn)).status).toBe(201);
     expect(await refusals()).toBeLessThanOrEqual(210);
   });
+});
+
+describe('a person with tokens', () => {
+  /** Those that ephd let through. */
+  const count = async (times: number, ask: () => Promise<{ readonly status: number }>): Promise<number> => {
+    const answers = await Promise.all(Array.from({ length: times }, ask));
+    return answers.filter(({ status }) => status !== 429).length;
+  };
+
+  it('cannot push out the audit history with links to the dashboard, nor with commands that never run', async () => {
+    await using harness = await EphdHarness.create();
+    const config = join(harness.folder, 'ephd.yaml');
+    const person = 'https://id.example.com#7';
+    const rules = [{ who: { person }, role: 'developer' }];
+    const projects = [{ name: 'shop', location: harness.repository.path, trusted: true }];
+    writeFileSync(config, JSON.stringify({ projects, access: { rules } }));
+    await harness.start({ projects: [], args: ['--config', config] });
+    const { id } = await harness.untilReady('preview/one', await harness.repository.push('preview/one', app(oneService)));
+    const create = async () => {
+      const body = JSON.stringify({ person, scope: 'write', for: '1h' });
+      const answer = await harness.api('/api/v1/tokens', { method: 'POST', body });
+      return { authorization: `Bearer ${newTokenSchema.parse(JSON.parse(answer.body)).token}` };
+    };
+    const tokens = [await create(), await create()];
+    let through = 0;
+    for (const headers of tokens)
+      through += await count(600, () => harness.anonymousApi('/api/v1/auth/codes', { method: 'POST', headers }));
+    expect(through).toBeGreaterThanOrEqual(1_000);
+    const path = `/api/v1/environments/${id}/exec?command=true`;
+    for (const headers of tokens) through += await count(50, () => harness.anonymousApi(path, { headers }));
+    expect(through).toBeLessThan(1_100);
+    const { body } = await harness.anonymousApi('/api/v1/auth/codes', { method: 'POST', headers: tokens[0] ?? {} });
+    expect(problemSchema.parse(JSON.parse(body))).toMatchObject({
+      code: 'api.too_many',
+      detail: 'you have made too many changes',
+    });
+    const { events } = await harness.read('/api/v1/audit?type=audit.changed&limit=1000&text=exec', eventListSchema);
+    expect(events.length).toBeLessThan(100);
+    // Nobody else has to wait.
+    expect((await harness.api('/api/v1/auth/codes', { method: 'POST' })).status).toBe(201);
+  }, 60_000);
 });
 
 describeWith(openssl, 'ephd with TLS', () => {

@@ -97,6 +97,11 @@ describe('eph with a real ephd', () => {
   it('lists only what matches', async () => {
     expect((await eph(harness, ['list', '--phase', 'Failed', '--quiet'])).out).not.toContain(environment.name);
     expect(await eph(harness, ['list', '--text', 'PREVIEW/ONE', '-q'])).toMatchObject({ code: 0, out: `${environment.name}\n` });
+    const quiet = async (...filter: readonly string[]): Promise<string> => (await eph(harness, ['list', '-q', ...filter])).out;
+    expect(await quiet('--provider', 'process')).toBe(`${environment.name}\n`);
+    expect(await quiet('--provider', 'other')).toBe('');
+    expect(await quiet('--project', 'shop')).toContain(`${environment.name}\n`);
+    expect(await quiet('--project', 'other')).toBe('');
     expect((await eph(harness, ['list', '--author', 'nobody'])).out).toBe('No environment matches.\n');
     expect(await eph(harness, ['list', '--phase', 'Sleeping'])).toMatchObject({ code: 1, err: expect.stringContaining('phase') });
   });

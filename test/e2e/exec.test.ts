@@ -226,6 +226,17 @@ describeWith(tmux, 'exec on a terminal', () => {
       await expect.poll(terminal.screen).toMatch(/^code: 5\nas it was$/m);
     },
   );
+
+  it.skipIf(isRoot)('gives the command none with --no-tty', { timeout: 120_000 }, async () => {
+    using terminal = openTerminal(harness.folder, variables(), 'PS1="outside> " sh');
+    const command = (option: string) =>
+      `${process.execPath} ${main} exec ${option} ${environment.name} -- sh -c 'test -t 1 && echo has one || echo has none'`;
+    await expect.poll(terminal.screen).toMatch(/outside>/);
+    terminal.type(`clear; ${command('')}\n`);
+    await expect.poll(terminal.screen).toMatch(/^has one\noutside>$/m);
+    terminal.type(`clear; ${command('--no-tty')}\n`);
+    await expect.poll(terminal.screen).toMatch(/^has none$/m);
+  });
 });
 
 describe.skipIf(isRoot)('exec while ephd stops', () => {

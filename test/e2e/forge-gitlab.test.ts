@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { eventListSchema } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { GitlabEmulator } from '../parts/gitlab/gitlab-emulator.ts';
 import type { Person } from '../parts/gitlab/person.ts';
@@ -59,6 +60,8 @@ describe('the lifecycle of an environment on GitLab', () => {
     expect(harness.services()).toEqual([]);
     await eventually('GitLab shows none', () => environmentStates(gitlab).length === 0);
     expect(gitlab.read.mergeRequest({ project, iid: Number(change.source) }).labels).toEqual([]);
+    const { events } = await harness.read('/api/v1/audit?type=audit.changed', eventListSchema);
+    expect(events).toMatchObject([{ details: { how: 'forge', outcome: 'done', name, source: `pull request ${change.source}` } }]);
   });
 });
 

@@ -2,6 +2,7 @@ import { heldSchema } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
+import { runEph } from './run-eph.ts';
 import { app, worker } from './sample-app.ts';
 
 const branches = Array.from({ length: 20 }, (_, index) => `preview/b${index}`);
@@ -49,6 +50,9 @@ describe('many branches deleted at once', () => {
       because: expect.stringMatching(/^removal is held: branch preview\/b\d+ is gone$/),
       createdAt: expect.stringMatching(/Z$/),
     });
+    const { out } = await runEph(harness, ['held']);
+    for (const { name } of listed) expect(out).toMatch(new RegExp(`^${name} +shop +\\S+ +removal is held: branch`, 'm'));
+    expect(out).toContain('`eph release <environment>` lets one go.');
     for (const { id } of held) {
       const release = async () => (await harness.api(`/api/v1/environments/${id}/release`, { method: 'POST' })).status;
       expect(await release()).toBe(204);

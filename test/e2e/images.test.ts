@@ -1,5 +1,6 @@
 import { type EnvironmentView, environmentDetailSchema } from '@eph/contract';
 import { expect, it } from 'vitest';
+import { FaultProxy } from '../forge-chaos/fault-proxy.ts';
 import { describeWith } from '../parts/describe-with.ts';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import { registry, registryUser } from '../parts/registry.ts';
@@ -226,18 +227,21 @@ describeImages('images in a real registry', () => {
 
   it('from registries that policy or nobody allows are never asked for', { timeout: 120_000 }, async () => {
     await using images = await ImageRegistry.start();
+    await using proxy = await FaultProxy.start(Number(images.host.split(':')[1]), 1);
     await using harness = await EphdHarness.create();
+    const { host } = new URL(proxy.url);
     await startWithRegistry(harness, images, {
-      settings: { registries: {}, policy: { registries: ['ghcr.io/acme', images.host] } },
+      settings: { registries: { [host]: { plain_http: true } }, policy: { registries: ['ghcr.io/acme', images.host] } },
     });
     await images.publish('acme/shop', 'v1');
     const asked = { repository: images.repository('acme/shop'), tag: 'v1' };
     await harness.repository.push('preview/private', appWith(asked));
-    await harness.repository.push('preview/forbidden', appWith({ repository: 'evil.example/acme/shop', tag: 'v1' }));
+    await harness.repository.push('preview/forbidden', appWith({ repository: `${host}/acme/shop`, tag: 'v1' }));
     const refused = await untilReason(harness, 'preview/private', 'RegistryRefused');
     expect(refused.summary).toContain('registries');
     const forbidden = await harness.until('preview/forbidden', 'refused', ({ phase }) => phase === 'Failed');
     expect(forbidden.summary).toContain('the limit registries is');
+    expect(proxy.requests).toBe(0);
   });
 
   it('are found at once when the registry announces a push', { timeout: 120_000 }, async () => {

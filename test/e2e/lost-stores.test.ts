@@ -45,8 +45,16 @@ class Setup implements AsyncDisposable {
     await this.start();
   }
 
-  async dropDatabase(): Promise<void> {
+  async emptyDatabase(): Promise<void> {
     await this.#server.emptyDatabase(this.#databaseUrl);
+  }
+
+  async dropDatabase(): Promise<void> {
+    await this.#server.dropDatabase(this.#databaseUrl);
+  }
+
+  async restoreDatabase(): Promise<void> {
+    await this.#server.restoreDatabase(this.#databaseUrl);
   }
 
   dropFile(): void {
@@ -89,7 +97,7 @@ describeWith(postgres, 'tokens and the stores of what is revoked', () => {
   });
   afterAll(() => server.stop());
 
-  it('hold when the database is dropped, while ephd runs and before it starts', { timeout: 120_000 }, async () => {
+  it('hold when the database is emptied, while ephd runs and before it starts', { timeout: 120_000 }, async () => {
     await using setup = await Setup.create(server);
     await setup.start();
     const [valid, revoked] = [await setup.mint(), await setup.mint()];
@@ -99,12 +107,12 @@ describeWith(postgres, 'tokens and the stores of what is revoked', () => {
       expect(await setup.try(revoked)).toMatchObject({ status: 401, body: expect.stringContaining('the token was revoked') });
     };
     await check();
-    await setup.dropDatabase();
+    await setup.emptyDatabase();
     await check();
     await setup.restart();
     await check();
     await setup.ephd?.kill();
-    await setup.dropDatabase();
+    await setup.emptyDatabase();
     await setup.start();
     await check();
     // The database has it again: it alone is enough now.
@@ -112,6 +120,32 @@ describeWith(postgres, 'tokens and the stores of what is revoked', () => {
     setup.dropFile();
     await setup.start();
     await check();
+  });
+
+  it('hold when the database is dropped, over a restart without it, and when there is a new one', {
+    timeout: 120_000,
+  }, async () => {
+    await using setup = await Setup.create(server);
+    await setup.start();
+    const [valid, revoked, later] = [await setup.mint(), await setup.mint(), await setup.mint()];
+    expect(await setup.revoke(revoked.id)).toBeNull();
+    const check = async (): Promise<void> => {
+      expect((await setup.try(valid)).status).toBe(200);
+      expect(await setup.try(revoked)).toMatchObject({ status: 401, body: expect.stringContaining('the token was revoked') });
+    };
+    await setup.dropDatabase();
+    await check();
+    expect(await setup.revoke(later.id)).toContain('PostgreSQL');
+    await setup.restart();
+    await check();
+    expect((await setup.try(later)).status).toBe(401);
+    await setup.restoreDatabase();
+    await eventually('the new database has what was revoked', async () => (await setup.revoke(later.id)) === null);
+    await setup.ephd?.kill();
+    setup.dropFile();
+    await setup.start();
+    await check();
+    expect((await setup.try(later)).status).toBe(401);
   });
 
   it('end when both are lost, and no environment changes', { timeout: 120_000 }, async () => {
@@ -124,7 +158,7 @@ describeWith(postgres, 'tokens and the stores of what is revoked', () => {
     const [valid, revoked] = [await setup.mint(), await setup.mint()];
     await setup.revoke(revoked.id);
     await setup.ephd?.kill();
-    await setup.dropDatabase();
+    await setup.emptyDatabase();
     setup.dropFile();
     await setup.start();
     for (const token of [valid, revoked])
@@ -166,7 +200,7 @@ describeWith(postgres, 'tokens and the stores of what is revoked', () => {
     });
     await Promise.allSettled(revoking);
     expect(answered.length).toBeGreaterThanOrEqual(4);
-    await setup.dropDatabase();
+    await setup.emptyDatabase();
     await setup.start();
     for (const token of answered) expect((await setup.try(token)).status).toBe(401);
   });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
-import { app } from './sample-app.ts';
+import { runEph } from './run-eph.ts';
+import { app, run } from './sample-app.ts';
 import { SampleRepository } from './sample-repository.ts';
 
 const faultsOf = async (harness: EphdHarness): Promise<string> => {
@@ -30,7 +31,18 @@ describe('a repository that cannot be read', () => {
     await ephd.kill();
     await harness.start();
     await eventually('health names the repository', async () => (await faultsOf(harness)).includes('shop'));
-    expect((await harness.api('/readyz')).status).toBe(503);
+    // Whoever asks has no token, and learns no name of a project.
+    const readiness = await harness.anonymousApi('/readyz');
+    expect(readiness.status).toBe(503);
+    expect(JSON.parse(readiness.body)).toEqual({
+      type: 'about:blank',
+      title: 'Not available now',
+      status: 503,
+      detail: 'ephd is not ready yet',
+      code: 'api.starting',
+      hint: 'Ask again soon.',
+      requestId: expect.any(String),
+    });
     await eventually('the gateway finds it again', async () => (await harness.visit(name)).status === 200);
     expect(harness.services().map((one) => one.pid)).toEqual(before);
 
@@ -39,6 +51,45 @@ describe('a repository that cannot be read', () => {
     await eventually('health is well again', async () => (await faultsOf(harness)) === '{}');
     expect(harness.services().map((one) => one.pid)).toEqual(before);
   });
+
+  it('makes eph call no environment gone that ephd does not know of after a restart', async () => {
+    await using harness = await EphdHarness.create();
+    const ephd = await harness.start();
+    // Nothing runs for it, so only its repository says that there is an environment.
+    const waiting = app({ web: { command: run('answer.mjs'), env: { API: 'news-preview-one::outputs/web/url' } } });
+    await harness.repository.push('preview/one', waiting);
+    const { id } = await harness.until('preview/one', 'waiting', (one) => one.summary.includes('news-preview-one'));
+    let printed = '';
+    const session = runEph(harness, ['up', 'preview/one', '--wait', '--timeout', '5m'], (out) => {
+      printed = out;
+      return false;
+    });
+    await eventually('eph waits', () => printed.includes('news-preview-one'));
+
+    await ephd.kill();
+    await harness.repository.hide();
+    await harness.start();
+    const answer = await eventually('ephd answers', () => harness.api(`/api/v1/environments/${id}`));
+    expect([answer.status, answer.headers['retry-after'], JSON.parse(answer.body)]).toMatchObject([
+      503,
+      '1',
+      { code: 'api.starting' },
+    ]);
+    // Meanwhile the other eph asks, too.
+    for (const name of [id, 'shop-none', id])
+      expect(await runEph(harness, ['status', name])).toMatchObject({
+        code: 4,
+        err: expect.stringContaining('not read everything yet'),
+      });
+
+    await harness.repository.unhide();
+    const commit = await harness.repository.push('preview/one', app());
+    const { url } = await harness.untilReady('preview/one', commit, 60);
+    const { code, out, err } = await session;
+    expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining('Still trying.') });
+    expect(out.endsWith(`${url}\n`)).toBe(true);
+    expect(await runEph(harness, ['status', 'shop-none'])).toMatchObject({ code: 3 });
+  }, 120_000);
 
   it('and is replaced by an empty one removes no more environments than the deletion guard allows', async () => {
     await using harness = await EphdHarness.create();

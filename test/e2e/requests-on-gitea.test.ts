@@ -3,19 +3,24 @@ import { join } from 'node:path';
 import {
   type EnvironmentView,
   environmentPlanSchema,
+  heldSchema,
   problemSchema,
+  type RouteName,
   redeployAnswerSchema,
   requestAnswerSchema,
   whySchema,
 } from '@eph/contract';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeWith } from '../parts/describe-with.ts';
 import { gitea } from '../parts/gitea.ts';
 import type { GiteaRepository } from '../parts/gitea-repository.ts';
+import { schemathesis } from '../parts/schemathesis.ts';
 import { findSharedGitea, ownName } from '../parts/shared-gitea.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { labelledApp, textsOf } from './labelled-app.ts';
+import { runEph } from './run-eph.ts';
+import { expectAsDescribed, succeeded } from './run-schemathesis.ts';
 import { oneService, spec } from './sample-app.ts';
 
 /** One pull request with an environment, and a tag with one. */
@@ -36,7 +41,10 @@ describeWith(gitea, 'requests about environments on Gitea', () => {
     const config = join(harness.folder, 'ephd.yaml');
     const forges = { work: { type: 'gitea', url: server.url, token: { from: 'GITEA_TOKEN' } } };
     const location = `${repository.owner}/${repository.name}`;
-    await writeFile(config, JSON.stringify({ forges, projects: [{ name: 'shop', trusted: true, forge: 'work', location }] }));
+    const projects = [{ name: 'shop', trusted: true, forge: 'work', location }];
+    // Every removal is held.
+    const deletion_bound = { at_least: 0, share: 0 };
+    await writeFile(config, JSON.stringify({ forges, projects, deletion_bound }));
     await harness.start({ projects: [], args: ['--config', config], env: { GITEA_TOKEN: server.admin.token } });
     const release = await repository.pushFiles('main', { ...textsOf(labelledApp()), 'eph.yaml': tagged });
     await repository.createTag('v1');
@@ -147,6 +155,49 @@ describeWith(gitea, 'requests about environments on Gitea', () => {
     expect(problemSchema.parse(answer).detail).toContain(sentence);
   });
 
+  describe('from the command line', () => {
+    const eph = async (...args: readonly string[]): Promise<string> => {
+      const outcome = await runEph(harness, args);
+      expect(outcome).toMatchObject({ code: 0, err: '' });
+      return outcome.out;
+    };
+
+    it.each([
+      ['pin', 'preview:keep'],
+      ['pause', 'preview:pause'],
+    ])('%s puts a label on the pull request, and --off takes it off', async (command, label) => {
+      expect(await eph(command, environment.name)).toContain(`Added label ${label} to pull request ${number}.\n`);
+      expect(await labels()).toEqual(['preview', label]);
+      expect(await eph(command, environment.name, '--off')).toContain(`Removed label ${label} from pull request ${number}.\n`);
+      expect(await labels()).toEqual(['preview']);
+    });
+
+    it('extend says until when the environment lives', async () => {
+      expect(await eph('extend', environment.name, '72h')).toMatch(
+        /^Added label preview:72h to .*\n.*; it expires 3d after the label preview was set\.\nThat is at \d{4}-\d\d-\d\dT.*Z\.\n$/,
+      );
+      await repository.removeLabel(number, 'preview:72h');
+    });
+
+    it('up creates the environment of another pull request, and down and release remove it', async () => {
+      await repository.pushFiles('other', textsOf(labelledApp()));
+      const { number: other } = await repository.openPullRequest('other', 'Other');
+      const url = (await eph('up', String(other), '--wait', '--quiet')).trim();
+      const [made] = (await harness.environments()).filter(({ source }) => source.name === String(other));
+      expect({ url, phase: made?.phase }).toEqual({ url: made?.url, phase: 'Ready' });
+      expect((await harness.visit(made?.name ?? '')).status).toBe(200);
+      const listed = await eph('list', '--label', 'preview', '--quiet');
+      expect(listed.trim().split('\n').toSorted()).toEqual([environment.name, made?.name ?? ''].toSorted());
+      expect(await eph('list', '--label', 'other', '--quiet')).toBe('');
+      await eph('down', made?.name ?? '');
+      await harness.until(String(other), 'held', ({ summary }) => summary.includes('held'));
+      expect(await eph('held')).toContain(made?.name);
+      await eph('release', made?.name ?? '');
+      await harness.untilGone(String(other));
+      expect((await harness.environments()).map(({ id }) => id).toSorted()).toEqual([environment.id, ofTag.id].toSorted());
+    });
+  });
+
   it('a plan is made for labels and commits that the pull request has not', async () => {
     const plan = async (body: object) => {
       const source = { kind: 'pr', name: String(number) };
@@ -162,5 +213,42 @@ describeWith(gitea, 'requests about environments on Gitea', () => {
     expect(await plan({ commit: '0'.repeat(40) })).toMatchObject({ wanted: null, actions: [{ type: 'wait' }] });
     expect(await labels()).toEqual(['preview']);
     expect((await harness.visit(environment.name)).status).toBe(200);
+  });
+
+  // The last one: it changes labels at random, and lets environments go.
+  describeWith(schemathesis, 'and its API against its description', () => {
+    const changing: readonly RouteName[] = [
+      'pinEnvironment',
+      'unpinEnvironment',
+      'extendEnvironment',
+      'pauseEnvironment',
+      'resumeEnvironment',
+      'releaseEnvironment',
+      'listHeld',
+    ];
+
+    it('answers as it says where it writes labels, and where something is held', { timeout: 200_000 }, async () => {
+      const tags = ['v2', 'v3'];
+      for (const tag of tags) await repository.createTag(tag);
+      await harness.api('/hooks/git', { method: 'POST' });
+      const [held, kept] = await Promise.all(tags.map((tag) => harness.until(tag, 'ready', ({ phase }) => phase === 'Ready')));
+      for (const tag of tags) await repository.deleteTag(tag);
+      await harness.api('/hooks/git', { method: 'POST' });
+      for (const tag of tags) await harness.until(tag, 'held', ({ summary }) => summary.includes('held'));
+      const findings = await expectAsDescribed({
+        url: `http://127.0.0.1:${harness.apiPort}`,
+        folder: harness.folder,
+        token: harness.authorization().authorization?.replace('Bearer ', '') ?? '',
+        description: (await harness.api('/openapi.json')).body,
+        known: { 'path.id': [environment.id, held?.id ?? ''], 'body.for': ['72h', '30d'] },
+        phases: ['fuzzing'],
+        examples: 8,
+        perSecond: 20,
+        only: changing,
+      });
+      expect(succeeded(findings).toSorted()).toEqual(changing.toSorted());
+      const { environments } = await harness.read('/api/v1/held', heldSchema);
+      expect(environments.map(({ id }) => id)).toContain(kept?.id);
+    });
   });
 });

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sessionSchema } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +10,7 @@ import { eventually } from './eventually.ts';
 import { openTerminal } from './open-terminal.ts';
 
 const main = join(import.meta.dirname, '../../apps/ephd/start.js');
+const eph = join(import.meta.dirname, '../../apps/eph/main.ts');
 
 describeWith(tmux, 'ephd on a terminal', () => {
   it('prints a link that signs a browser in', async () => {
@@ -27,6 +29,30 @@ describeWith(tmux, 'ephd on a terminal', () => {
     expect((await signIn()).status).toBe(401);
     const logged = readFileSync(log, 'utf8');
     expect([logged.includes('ephd is up'), logged.includes(code)]).toEqual([true, false]);
+  });
+});
+
+describeWith(tmux, 'eph dashboard on a terminal', () => {
+  it('opens the link in a browser, and prints it', { timeout: 60_000 }, async () => {
+    await using harness = await EphdHarness.create();
+    await harness.start();
+    const programs = join(harness.folder, 'programs');
+    const opened = join(harness.folder, 'opened');
+    await mkdir(programs);
+    await writeFile(join(programs, 'xdg-open'), `#!/bin/sh\necho "$1" >${opened}\n`, { mode: 0o755 });
+    const environment = {
+      PATH: `${programs}:${process.env['PATH']}`,
+      HOME: harness.folder,
+      XDG_STATE_HOME: harness.stateFolder,
+      EPH_SERVER: `http://127.0.0.1:${harness.apiPort}`,
+      DISPLAY: ':0',
+    };
+    using terminal = openTerminal(harness.folder, environment, `${process.execPath} ${eph} dashboard; sleep 60`, 160);
+    const shown = await eventually('a link is shown', () => /http:\S+#code=\S+/.exec(terminal.screen())?.[0]);
+    const link = await eventually('it is opened', () => (existsSync(opened) && readFileSync(opened, 'utf8').trim()) || undefined);
+    expect(link).toBe(shown);
+    const body = JSON.stringify({ code: link.split('#code=')[1] });
+    expect((await harness.anonymousApi('/api/v1/auth/login', { method: 'POST', body })).status).toBe(201);
   });
 });
 

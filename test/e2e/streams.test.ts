@@ -134,7 +134,7 @@ const expectEnd = async (streams: readonly Stream[], cut: () => unknown, code: s
   expect(streams.map(({ isOver }) => isOver)).toEqual(streams.map(() => false));
   await cut();
   await eventually('all streams have ended', () => streams.every(({ isOver }) => isOver));
-  for (const { reason } of streams) expect(reason).toEqual({ code, message: expect.stringMatching(sentence) });
+  for (const { reason } of streams) expect(reason).toMatchObject({ code, message: expect.stringMatching(sentence) });
 };
 
 it('ends streams when the token expires', async () => {

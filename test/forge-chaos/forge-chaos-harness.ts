@@ -92,7 +92,9 @@ export class ForgeChaosHarness implements AsyncDisposable {
     const requests = new EnvironmentRequests({
       projects: new Map([[shop, { forge: fixture.forge }]]),
       consider: (source, signal) => this.engine.consider(source, signal),
+      considerLifetime: (source, signal) => this.engine.considerLifetime(source, signal),
       wake: () => this.wake(),
+      now: () => Date.now(),
       log: silentLog,
     });
     this.#stops = new StopPoller({
@@ -102,6 +104,8 @@ export class ForgeChaosHarness implements AsyncDisposable {
         takeDown: (removal, force, signal) =>
           this.verifier.takingDown(Number(removal.ref.name), () => requests.takeDown(removal, force, signal)),
       },
+      nameOf: () => undefined,
+      audit: { record: () => undefined, now: () => clock.now(), auditLog: silentLog },
       clock,
       log: silentLog,
     });

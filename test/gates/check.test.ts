@@ -28,9 +28,14 @@ describe('npm test', () => {
     expect((await readScripts())['test']).toMatch(/^npm run check && /);
   });
 
-  it('finds every test file of the repository and no planted one', async () => {
-    const { stdout } = await runCommand('vitest', ['list', '--filesOnly', '--json'], repository);
-    const found = (JSON.parse(stdout) as { file: string }[]).map(({ file }) => relative(repository, file));
-    expect(found.toSorted()).toEqual(await readSources('.test.ts'));
+  it('finds every test file of the repository and no planted one, together with npm run test:cluster', async () => {
+    const list = async (...options: readonly string[]): Promise<string[]> => {
+      const { stdout } = await runCommand('vitest', ['list', '--filesOnly', '--json', ...options], repository);
+      return (JSON.parse(stdout) as { file: string }[]).map(({ file }) => relative(repository, file));
+    };
+    const { 'test:cluster': cluster = '' } = await readScripts();
+    const withNode = await list(...cluster.split(' ').slice(2));
+    expect(withNode).not.toEqual([]);
+    expect([...(await list()), ...withNode].toSorted()).toEqual(await readSources('.test.ts'));
   });
 });

@@ -21,7 +21,7 @@ describe('the types gate', () => {
     ]);
   });
 
-  it('fails on a route without a permission or a handler, and on a handler that does not fit its route', async () => {
+  it('fails on a route without a permission or a handler, on a handler that does not fit its route, and on a filter that it has not', async () => {
     const isProduct = (path: string): boolean =>
       /^packages\/(contract|engine)\//.test(path) && !/\.(test|fake|contract)\.ts$/.test(path);
     const real = (await readSources('.ts', '/package.json')).filter(isProduct);
@@ -30,6 +30,7 @@ describe('the types gate', () => {
     const { stdout } = await sandbox.run('types', '--pretty false');
     expect(reportedIn(stdout), stdout).toEqual([
       'apps/ephd/planted/nobody-known.ts: TS18048',
+      'apps/ephd/planted/unknown-filter.ts: TS2322',
       'apps/ephd/planted/unknown-permission.ts: TS2322',
       'apps/ephd/planted/without-handler.ts: TS2741',
       'apps/ephd/planted/without-permission.ts: TS2741',

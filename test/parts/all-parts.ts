@@ -2,10 +2,12 @@ import { bubblewrap } from './bubblewrap.ts';
 import { busybox } from './busybox.ts';
 import { chromium } from './chromium.ts';
 import { cluster } from './cluster.ts';
+import { faketime } from './faketime.ts';
 import { fish } from './fish.ts';
 import { gitea } from './gitea.ts';
 import { go } from './go.ts';
 import { nginx } from './nginx.ts';
+import { node } from './node.ts';
 import { openssl } from './openssl.ts';
 import type { Program } from './part.ts';
 import { passt } from './passt.ts';
@@ -13,6 +15,7 @@ import { postgres } from './postgres.ts';
 import { python } from './python.ts';
 import { registry } from './registry.ts';
 import { schemathesis } from './schemathesis.ts';
+import { script } from './script.ts';
 import { secretService } from './secret-service.ts';
 import { skopeo } from './skopeo.ts';
 import { tmux } from './tmux.ts';
@@ -36,5 +39,8 @@ export const allParts: readonly Program[] = [
   registry,
   skopeo,
   busybox,
+  script,
+  faketime,
   cluster,
+  node,
 ];

@@ -49,8 +49,9 @@ export class ClusterApi {
   constructor(url: string, authority: string, login: Login) {
     this.url = url;
     const client = login.type === 'certificate' ? { cert: login.certificate, key: login.key } : {};
-    // A watch may be silent for as long as it likes.
-    this.#agent = new Agent({ connections: 32, connect: { ca: authority, ...client }, bodyTimeout: 0 });
+    // A watch may be silent for as long as it likes, and takes a connection.
+    const settings = { allowH2: false, connections: 32, bodyTimeout: 0 };
+    this.#agent = new Agent({ ...settings, connect: { ca: authority, ...client } });
     this.#headers = login.type === 'token' ? { authorization: `Bearer ${login.token}` } : {};
   }
 

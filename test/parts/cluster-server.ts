@@ -13,6 +13,7 @@ const execute = promisify(execFile);
 export interface ClusterAddress {
   readonly folder: string;
   readonly port: number;
+  readonly url: string;
   /** The certificate of its authority, in PEM. */
   readonly authority: string;
   readonly admin: Login;
@@ -31,7 +32,7 @@ export class ClusterAccess {
 
   constructor(address: ClusterAddress) {
     this.address = address;
-    this.url = `https://127.0.0.1:${address.port}`;
+    this.url = address.url;
     this.api = this.as(address.admin);
   }
 
@@ -109,8 +110,24 @@ export class ClusterServer extends ClusterAccess implements RunningPart {
   }
 
   async stop(): Promise<void> {
+    // If it does not answer, what is left are folders of no consequence.
+    if (this.#apiServer !== undefined) await this.#removeVolumes().catch(() => undefined);
     await this.api.close();
     await Promise.all([this.killApiServer(), ...this.#instance.others.map((one) => one.stop())]);
     await rm(this.folder, { recursive: true, force: true });
   }
+
+  /** Kubernetes creates them outside the folder. */
+  async #removeVolumes(): Promise<void> {
+    const { items } = await this.api.send<VolumeList>('GET', '/api/v1/persistentvolumes');
+    for (const { spec } of items)
+      if (spec.hostPath?.path.startsWith(provisioned) === true) await rm(spec.hostPath.path, { recursive: true, force: true });
+  }
+}
+
+/** Where the controller manager creates volumes, whatever it is told. */
+const provisioned = '/tmp/hostpath_pv/';
+
+interface VolumeList {
+  readonly items: readonly { readonly spec: { readonly hostPath?: { readonly path: string } } }[];
 }

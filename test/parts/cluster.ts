@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CertificateAuthority } from './certificate-authority.ts';
+import { type Certificate, CertificateAuthority } from './certificate-authority.ts';
 import { ClusterApi, type Login } from './cluster-api.ts';
 import { ClusterServer } from './cluster-server.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
@@ -11,11 +11,20 @@ import type { Part } from './part.ts';
 import { createPartFolder, type PartProcess, type ProcessSpec, startOnFreePort, startPartProcess } from './part-process.ts';
 
 const programs = Object.values(controlPlane);
-const files = { serverCertificate: 'server.pem', serverKey: 'server.key', tokenKey: 'tokens.key' };
+const loopback = '127.0.0.1';
+const files = {
+  serverCertificate: 'server.pem',
+  serverKey: 'server.key',
+  kubeletCertificate: 'kubelet-client.pem',
+  kubeletKey: 'kubelet-client.key',
+  tokenKey: 'tokens.key',
+};
 /** The first of the range of services, which the service `kubernetes` gets. */
 const serviceAddress = '10.96.0.1';
 
 export interface ClusterOptions {
+  /** Where nodes reach the API server. Default `127.0.0.1`, for no node at all. */
+  readonly host?: string;
   /** How much etcd stores before it refuses to store more. */
   readonly storageBytes?: number;
 }
@@ -54,7 +63,8 @@ const startIn = async (folder: string, started: PartProcess[], options: ClusterO
     started.push(running);
     return running;
   };
-  const credentials = await writeCredentials(folder);
+  const { host = loopback } = options;
+  const credentials = await writeCredentials(folder, host);
   const { authority, admin } = credentials;
 
   const etcd = await startOnFreePort(async (candidate) => {
@@ -64,11 +74,11 @@ const startIn = async (folder: string, started: PartProcess[], options: ClusterO
     return url;
   });
   const startApiServer = async (candidate: number): Promise<PartProcess> => {
-    const own = new ClusterApi(`https://127.0.0.1:${candidate}`, authority, admin);
+    const own = new ClusterApi(`https://${host}:${candidate}`, authority, admin);
     try {
       return await start({
         command: locate(controlPlane.apiServer),
-        args: apiServerArguments(folder, candidate, etcd),
+        args: apiServerArguments(folder, host, candidate, etcd),
         ready: /Serving securely/,
         answers: () => succeeds(own, '/readyz'),
       });
@@ -81,7 +91,7 @@ const startIn = async (folder: string, started: PartProcess[], options: ClusterO
     apiServer: await startApiServer(candidate),
   }));
 
-  const server = `https://127.0.0.1:${port}`;
+  const server = `https://${host}:${port}`;
   const kubeconfig = (name: string, login: Login): Promise<string> => writeKubeconfig(folder, name, { server, authority, login });
   const api = new ClusterApi(server, authority, admin);
   try {
@@ -93,6 +103,7 @@ const startIn = async (folder: string, started: PartProcess[], options: ClusterO
         // The last thing that a namespace needs before pods can be in it.
         answers: () => succeeds(api, '/api/v1/namespaces/default/serviceaccounts/default'),
       }),
+      api.send('POST', '/apis/storage.k8s.io/v1/storageclasses', { body: storageClass }),
       start({
         command: locate(controlPlane.scheduler),
         args: schedulerArguments(await kubeconfig('scheduler', credentials.scheduler)),
@@ -105,6 +116,7 @@ const startIn = async (folder: string, started: PartProcess[], options: ClusterO
   return new ClusterServer({
     folder,
     port,
+    url: server,
     authority,
     admin,
     kubeconfig: await kubeconfig('admin', admin),
@@ -116,16 +128,21 @@ const startIn = async (folder: string, started: PartProcess[], options: ClusterO
   });
 };
 
-const writeCredentials = async (folder: string) => {
+const writeCredentials = async (folder: string, host: string) => {
   const authority = await CertificateAuthority.create(folder);
   const login = async (name: string, ...organisations: readonly string[]): Promise<Login> => ({
     type: 'certificate',
     ...(await authority.issue({ name, organisations })),
   });
-  const names = ['DNS:localhost', 'DNS:kubernetes.default.svc', 'IP:127.0.0.1', `IP:${serviceAddress}`];
-  const server = await authority.issue({ name: 'kube-apiserver', hosts: names });
-  await writeFile(join(folder, files.serverCertificate), server.certificate);
-  await writeFile(join(folder, files.serverKey), server.key, { mode: 0o600 });
+  const names = ['DNS:localhost', 'DNS:kubernetes.default.svc', `IP:${host}`, `IP:${serviceAddress}`];
+  const write = async (certificateFile: string, keyFile: string, { certificate, key }: Certificate): Promise<void> => {
+    await writeFile(join(folder, certificateFile), certificate);
+    await writeFile(join(folder, keyFile), key, { mode: 0o600 });
+  };
+  await write(files.serverCertificate, files.serverKey, await authority.issue({ name: 'kube-apiserver', hosts: names }));
+  // With which it asks kubelets for logs and the like.
+  const client = await authority.issue({ name: 'kube-apiserver', organisations: ['system:masters'] });
+  await write(files.kubeletCertificate, files.kubeletKey, client);
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   // Of the two formats, the API server finds the public key only in this one.
   const tokenKey = privateKey.export({ type: 'sec1', format: 'pem' });
@@ -161,13 +178,13 @@ const etcdArguments = (folder: string, url: string, { storageBytes = 0 }: Cluste
     'quota-backend-bytes': storageBytes,
   });
 
-/** Pods and services have addresses that nobody routes. */
-const apiServerArguments = (folder: string, port: number, etcd: string): string[] =>
+const apiServerArguments = (folder: string, host: string, port: number, etcd: string): string[] =>
   toArguments({
     'etcd-servers': etcd,
-    'bind-address': '127.0.0.1',
-    'advertise-address': serviceAddress,
-    'endpoint-reconciler-type': 'none',
+    'bind-address': host,
+    // Pods reach it here. It refuses to advertise loopback, where there are no pods that could.
+    'advertise-address': host === loopback ? serviceAddress : host,
+    'endpoint-reconciler-type': host === loopback ? 'none' : 'lease',
     'secure-port': port,
     'service-cluster-ip-range': '10.96.0.0/16',
     'tls-cert-file': join(folder, files.serverCertificate),
@@ -176,13 +193,16 @@ const apiServerArguments = (folder: string, port: number, etcd: string): string[
     'service-account-issuer': 'https://kubernetes.default.svc',
     'service-account-key-file': join(folder, files.tokenKey),
     'service-account-signing-key-file': join(folder, files.tokenKey),
+    'kubelet-client-certificate': join(folder, files.kubeletCertificate),
+    'kubelet-client-key': join(folder, files.kubeletKey),
+    'kubelet-preferred-address-types': 'InternalIP',
     'authorization-mode': 'Node,RBAC',
     'enable-admission-plugins': 'NodeRestriction',
     // Who may make a pod privileged is for others to say, as in most clusters.
     'allow-privileged': true,
   });
 
-/** Only the limits on its own requests are not the defaults: it has the machine for itself. */
+/** The limits on its own requests are not the defaults: it has the cluster for itself. */
 const controllerManagerArguments = (folder: string, kubeconfig: string): string[] =>
   toArguments({
     kubeconfig,
@@ -193,7 +213,14 @@ const controllerManagerArguments = (folder: string, kubeconfig: string): string[
     'root-ca-file': new CertificateAuthority(folder).certificateFile,
     'kube-api-qps': 500,
     'kube-api-burst': 1000,
+    'enable-hostpath-provisioner': true,
   });
+
+/** Volumes are folders of this machine. */
+const storageClass = {
+  metadata: { name: 'standard', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+  provisioner: 'kubernetes.io/host-path',
+};
 
 const schedulerArguments = (kubeconfig: string): string[] =>
   toArguments({ kubeconfig, 'leader-elect': false, 'secure-port': 0, 'kube-api-qps': 500, 'kube-api-burst': 1000 });

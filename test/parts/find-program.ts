@@ -30,7 +30,7 @@ export const describeSearch = ({ program, places }: Search, env: Environment): s
 /** The first line of the version output. Some programs print it to standard error. */
 export const readVersion = (program: string, flag: string): string => {
   const { stdout, stderr } = spawnSync(program, flag.split(' '), { encoding: 'utf8', timeout: 10_000 });
-  return `${stdout}${stderr}`.split('\n')[0]?.trim() ?? '';
+  return `${stdout}${stderr}`.trim().split('\n')[0]?.trim() ?? '';
 };
 
 const byVersion = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true });

@@ -96,6 +96,10 @@ export class GiteaRepository {
   }
 
   /** The head is a branch, or `owner:branch` of a fork. A title that begins with `WIP:` makes a draft. */
+  async deleteTag(name: string): Promise<void> {
+    await this.send('DELETE', `/tags/${encodeURIComponent(name)}`);
+  }
+
   openPullRequest(head: string, title = head, base = 'main'): Promise<GiteaPullRequest> {
     return this.send('POST', '/pulls', { head, base, title });
   }

@@ -63,6 +63,8 @@ export const controlPlane = {
   },
 } as const satisfies Readonly<Record<string, GoProgram>>;
 
+export const nodePrograms = { kubelet: kubernetes('kubelet'), proxy: kubernetes('kube-proxy') };
+
 /** In the folder that tests of Kubernetes operators also take programs from, on the PATH, or in the parts cache. */
 const findKubernetesProgram = (wanted: GoProgram): Finding => findGoProgram(wanted, environment());
 

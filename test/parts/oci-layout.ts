@@ -9,6 +9,10 @@ export interface LayoutImage {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Such as `linux/arm64/v8`. Default `linux/amd64`. */
   readonly platform?: string | undefined;
+  /** An archive of its files. Default: without files. */
+  readonly files?: Buffer | undefined;
+  /** How it runs, in words of the specification such as `Entrypoint`. */
+  readonly execution?: Readonly<Record<string, unknown>> | undefined;
 }
 
 interface Descriptor {
@@ -19,8 +23,7 @@ interface Descriptor {
 
 const media = (name: string): string => `application/vnd.oci.image.${name}`;
 
-/** An archive without files. */
-const layer = Buffer.alloc(1024);
+const withoutFiles = Buffer.alloc(1024);
 
 /** Images on disk as the image specification of OCI describes it; what `skopeo` and others copy from. */
 export class OciLayout {
@@ -46,11 +49,11 @@ export class OciLayout {
   }
 
   #writeImage(image: LayoutImage): Descriptor {
-    const { created, labels } = image;
+    const { created, labels, execution, files: layer = withoutFiles } = image;
     const config = {
       ...(created === undefined ? {} : { created }),
       ...splitPlatform(image),
-      config: labels === undefined ? {} : { Labels: labels },
+      config: { ...execution, ...(labels === undefined ? {} : { Labels: labels }) },
       rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
     };
     const mediaType = media('manifest.v1+json');

@@ -18,8 +18,8 @@ export const openssl: Program = {
 };
 
 /** Writes `<name>.pem`, a certificate for 127.0.0.1 and eph.example.com that signs itself, and `<name>.key` to the folder. */
-export const makeCertificate = (folder: string, name: string): void => {
-  const type = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+export const makeCertificate = (folder: string, name: string, days = 2): void => {
+  const type = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', String(days)];
   const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1,DNS:eph.example.com'];
   const files = ['-keyout', join(folder, `${name}.key`), '-out', join(folder, `${name}.pem`)];
   execFileSync(locateOpenssl(), ['req', ...type, ...names, ...files], { stdio: 'ignore' });

@@ -1,20 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bubblewrap } from './bubblewrap.ts';
+import { removeGroup } from './cgroup.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -123,15 +114,4 @@ const createGroups = (): readonly string[] => {
 const enableAbove = (folder: string): void => {
   if (folder !== '/sys/fs/cgroup') enableAbove(dirname(folder));
   writeFileSync(join(folder, 'cgroup.subtree_control'), needed.map((one) => `+${one}`).join(' '));
-};
-
-/** With the groups that ephd made within. */
-const removeGroup = (folder: string): void => {
-  try {
-    for (const entry of readdirSync(folder, { withFileTypes: true }))
-      if (entry.isDirectory()) removeGroup(join(folder, entry.name));
-    rmdirSync(folder);
-  } catch {
-    // Something still runs there; an empty group costs nothing.
-  }
 };

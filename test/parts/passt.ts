@@ -19,3 +19,9 @@ export const passt: Program = {
     await getDebianPackage('passt', 'iproute2', progress, signal);
   },
 };
+
+export const locateIp = (): string => {
+  const program = findProgram(routes, process.env);
+  if (program === undefined) throw new Error(`ip is missing: ${describeSearch(routes, process.env)}`);
+  return program;
+};

@@ -8,12 +8,16 @@ import type { Finding, Part, RunningPart } from './part.ts';
 import { createPartFolder, type PartProcess, runPartCommand, startOnFreePort, startPartProcess } from './part-process.ts';
 
 const search: Search = { program: 'postgres', places: ['/usr/lib/postgresql/*/bin'] };
-const needed = ['initdb', 'createdb', 'psql'];
+const needed = ['initdb', 'createdb', 'dropdb', 'psql'];
 const user = 'eph';
 
 export interface RunningPostgres extends RunningPart {
   /** The URL of a new, empty database. */
   createDatabase(): Promise<string>;
+  /** Ends whoever uses it. */
+  dropDatabase(url: string): Promise<void>;
+  /** An empty one in the place of one that was dropped. */
+  restoreDatabase(url: string): Promise<void>;
   /** Removes every table of a database, whoever uses it. */
   emptyDatabase(url: string): Promise<void>;
   /** Stops the server and keeps its data and port for `resume`. */
@@ -83,16 +87,22 @@ const startIn = async (folder: string, programs: string): Promise<RunningPostgre
     await server?.stop();
     server = undefined;
   };
+  const onServer = ['--host', '127.0.0.1', '--port', String(port), '--username', user];
+  const runTool = async (tool: string, ...args: readonly string[]): Promise<void> => {
+    const env = { PGPASSWORD: password };
+    await runPartCommand({ command: join(programs, tool), args: [...onServer, ...args], folder, env });
+  };
   return {
     folder,
     port,
     createDatabase: async () => {
       databases += 1;
       const name = `eph_${databases}`;
-      const args = ['--host', '127.0.0.1', '--port', String(port), '--username', user, name];
-      await runPartCommand({ command: join(programs, 'createdb'), args, folder, env: { PGPASSWORD: password } });
+      await runTool('createdb', name);
       return `postgres://${user}:${password}@127.0.0.1:${port}/${name}`;
     },
+    dropDatabase: (url) => runTool('dropdb', '--force', nameIn(url)),
+    restoreDatabase: (url) => runTool('createdb', nameIn(url)),
     emptyDatabase: async (url) => {
       const args = ['--quiet', '--command', 'drop schema public cascade; create schema public', url];
       await runPartCommand({ command: join(programs, 'psql'), args, folder });
@@ -107,6 +117,8 @@ const startIn = async (folder: string, programs: string): Promise<RunningPostgre
     },
   };
 };
+
+const nameIn = (url: string): string => new URL(url).pathname.slice(1);
 
 /** Durability is not needed in tests. */
 const settings = (port: number): string[] =>

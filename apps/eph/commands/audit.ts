@@ -30,7 +30,7 @@ export const audit = async (context: Context, options: AuditOptions): Promise<vo
   const { project, type, text, since, until, after, limit } = options;
   const filter: Filter = {
     project,
-    type: type?.map((one) => (one.startsWith('audit.') ? one : `audit.${one}`)),
+    type: type?.map(parseType),
     text,
     since: since && toTime(since, now()),
     until: until && toTime(until, now()),
@@ -39,6 +39,16 @@ export const audit = async (context: Context, options: AuditOptions): Promise<vo
   const answer = await client.listAudit({ query: { ...filter, after, limit } });
   const rows = answer.events.map((event) => [formatTime(event.at), event.type, whoOf(event), event.message]);
   await print(answer, () => (rows.length === 0 ? ['No events yet.'] : renderTable(out, columns, rows)));
+};
+
+const types = ['audit.changed', 'audit.signed_in', 'audit.refused'] as const;
+
+const parseType = (text: string): (typeof types)[number] => {
+  const found = types.find((one) => one === text || one === `audit.${text}`);
+  if (found !== undefined) return found;
+  throw new CommandFailure('cli.usage', `--type is changed, signed_in or refused, not ${JSON.stringify(text)}.`, {
+    exitCode: exitCodes.usage,
+  });
 };
 
 const whoOf = ({ details: { person, how } }: Event): string => (typeof person === 'string' ? person : String(how ?? ''));

@@ -28,7 +28,7 @@ const isPlain = (value: string): boolean => /^\w[\w./@+-]*$/.test(value);
 
 const candidates: Readonly<Record<Askable, (context: Context, line: ReadLine, word: string) => Promise<readonly Candidate[]>>> = {
   async environments({ client }, _, word) {
-    const query = { limit: 1000, fields: ['name', 'phase', 'source'], text: word === '' ? undefined : word };
+    const query = { limit: 1000, fields: ['name', 'phase', 'source'] as const, text: word === '' ? undefined : word };
     const { environments } = await client.listEnvironments({ query });
     return environments.map(({ name = '', phase = '', source }) => [
       name,

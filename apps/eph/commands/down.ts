@@ -13,9 +13,10 @@ export const down = async (context: Context, text: string | undefined, options: 
   checkTimeout(options);
   const { client, out, json, print } = context;
   const { force = false, wait = false, quiet = false } = options;
-  const { id, name } = await findNamedOrCurrent(context, text);
+  const environment = await findNamedOrCurrent(context, text);
+  const { id, name } = environment;
   const answer = await client.removeEnvironment({ path: { id }, query: { force: force || undefined } });
   if (!json && !quiet) await out.lines(renderAnswer(answer));
-  if (wait) await waitUntilGone(context, id, options);
+  if (wait) await waitUntilGone(context, environment, options);
   await print(answer, () => [...(quiet ? [safeLine(name)] : []), ...(wait && !quiet ? [safeLine(`${name} is gone.`)] : [])]);
 };

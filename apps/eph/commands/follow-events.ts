@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventView, StreamItem } from '@eph/contract';
+import type { EventType, EventView, StreamItem } from '@eph/contract';
 import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -12,7 +12,8 @@ type StreamedEvent = Extract<StreamItem, { readonly type: 'event' }>['event'];
 
 export interface EventChoice {
   readonly project?: string;
-  readonly type?: readonly string[];
+  /** As they were typed: ephd says which there are. */
+  readonly type?: readonly EventType[];
   readonly text?: string;
 }
 
@@ -26,7 +27,7 @@ export const followEvents = async (
   const { client, out, err, json } = context;
   const signal = context.interruption();
   const matches = (event: StreamedEvent): boolean =>
-    (type?.includes(event.type) ?? true) && event.message.toLowerCase().includes(text.toLowerCase());
+    (type?.some((one) => one === event.type) ?? true) && event.message.toLowerCase().includes(text.toLowerCase());
   const print = (event: StreamedEvent): Promise<void> =>
     json ? out.jsonLine(event) : out.lines([render(event, environment === undefined)]);
   for (const event of past) await print(event);
@@ -56,13 +57,11 @@ const readUntilLost = async (stream: AsyncIterable<StreamItem>, take: (item: Str
     return 'The connection to ephd was closed.';
   } catch (error) {
     const canResume =
-      error instanceof CommandFailure && (error.exitCode === exitCodes.unreachable || resumable.includes(error.code));
+      error instanceof CommandFailure && (error.exitCode === exitCodes.unreachable || error.code === 'api.too_slow');
     if (!canResume) throw error;
     return error.message;
   }
 };
-
-const resumable = ['api.too_slow', 'api.starting'];
 
 const render = ({ at, environment, details, type, message }: StreamedEvent, withName: boolean): string => {
   const name = typeof details['name'] === 'string' ? details['name'] : (environment ?? '-');

@@ -1,7 +1,7 @@
 import { describeSource } from '@eph/contract';
 import type { Context } from '../context.ts';
 import { formatAge, shortCommit } from '../figures.ts';
-import { listProjects, listSources } from '../list-projects.ts';
+import { listHeld, listProjects, listSources } from '../list-projects.ts';
 import { renderTable, right, shrinking } from '../table.ts';
 
 const projectColumns = ['PROJECT', 'FORGE', right('ENVIRONMENTS'), shrinking('LOCATION'), shrinking('NOTE')];
@@ -39,14 +39,9 @@ export const sources = async ({ client, out, print }: Context, project: string):
 const heldColumns = ['NAME', 'PROJECT', right('AGE'), shrinking('WHY')];
 
 export const held = async ({ client, out, print, now }: Context): Promise<void> => {
-  const answer = await client.listHeld();
-  const rows = answer.environments.map(({ name, project, createdAt, because }) => [
-    name,
-    project,
-    formatAge(createdAt, now()),
-    because,
-  ]);
-  await print(answer, () =>
+  const environments = await listHeld(client);
+  const rows = environments.map(({ name, project, createdAt, because }) => [name, project, formatAge(createdAt, now()), because]);
+  await print({ environments }, () =>
     rows.length === 0
       ? ['Nothing is held.']
       : [...renderTable(out, heldColumns, rows), '', '`eph release <environment>` lets one go.'],

@@ -28,12 +28,15 @@ export const redeploy = async (
 
 const isMadeAgain = (name: string, before: EnvironmentDetailView, after: EnvironmentDetailView): boolean => {
   const [old, current] = [before, after].map(({ components }) => components.find((one) => one.name === name));
-  return (current?.current ?? null) !== null && describeInstances(old) !== describeInstances(current);
+  if (current === undefined || current.current === null) return false;
+  // Not every provider names its instances, and none does while it cannot be read.
+  const [former, present] = [describeInstances(old), describeInstances(current)];
+  const areOthers = former !== '' && present !== '' && former !== present;
+  return areOthers || old?.current?.since !== current.current.since;
 };
 
-/** Not every provider names its instances. */
 const describeInstances = (component: EnvironmentDetailView['components'][number] | undefined): string =>
-  JSON.stringify([component?.current?.since, component?.parts.map(({ instance }) => instance)]);
+  component?.parts.map(({ instance }) => instance).join(' ') ?? '';
 
 export const scale = async ({ client, print }: Context, name: string, component: string, replicas: number): Promise<void> => {
   const { id, name: fullName } = await findEnvironment(client, name);

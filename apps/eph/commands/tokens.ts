@@ -34,9 +34,9 @@ export const createToken = async ({ client, print, err }: Context, options: Toke
 
 const columns = ['ID', shrinking('PERSON'), 'SCOPE', shrinking('PROJECTS'), 'CREATED', 'EXPIRES', 'STATE'];
 
-export const listTokens = async ({ client, out, print }: Context): Promise<void> => {
+export const listTokens = async ({ client, out, print }: Context, { person }: { readonly person?: string }): Promise<void> => {
   const tokens = await readPages(async (after) => {
-    const { tokens: items, next } = await client.listTokens({ query: { limit: 1000, after } });
+    const { tokens: items, next } = await client.listTokens({ query: { person, limit: 1000, after } });
     return { items, next };
   });
   const rows = tokens.map(({ id, person, scope, projects, createdAt, expiresAt, state }) => [

@@ -67,8 +67,10 @@ export const repeatReading = async <T>(
 };
 
 const toReading = (error: unknown): Reading => {
-  if (error instanceof CommandFailure && error.exitCode === exitCodes.notFound) return { state: 'absent' };
-  if (error instanceof CommandFailure && error.exitCode === exitCodes.unreachable) return { state: 'unreachable', cause: error };
+  if (!(error instanceof CommandFailure)) throw error;
+  if (error.exitCode === exitCodes.notFound) return { state: 'absent' };
+  // One slow answer says nothing about the next.
+  if (error.exitCode === exitCodes.unreachable || error.code === 'api.timeout') return { state: 'unreachable', cause: error };
   throw error;
 };
 

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -6,15 +6,11 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { fish } from '../../../test/parts/fish.ts';
+import { script } from '../../../test/parts/script.ts';
 import { zsh } from '../../../test/parts/zsh.ts';
 import { type FakeEphd, fakeEnvironment, fakeProject, startFakeEphd } from '../ephd.fake.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { eph } from '../terminal.fake.ts';
-
-/** The one of util-linux, which gives a program a terminal of its own; others take different arguments. */
-const terminal = '/usr/bin/script';
-const hasTerminals = /util-linux/.test(spawnSync(terminal, ['--version'], { encoding: 'utf8' }).stdout ?? '');
-const remark = hasTerminals ? '' : ' [skipped, there is no script of util-linux]';
 
 let ephd: FakeEphd;
 let folder: string;
@@ -51,7 +47,8 @@ const variables = () => ({
 });
 
 const startShell = (command: string) => {
-  const shell = spawn(terminal, ['-qefc', `stty cols 160 rows 40; exec ${command}`, '/dev/null'], {
+  const terminal = script.find();
+  const shell = spawn(terminal.found ? terminal.where : '', ['-qefc', `stty cols 160 rows 40; exec ${command}`, '/dev/null'], {
     cwd: folder,
     env: variables(),
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -77,7 +74,7 @@ const startShell = (command: string) => {
   };
 };
 
-describe.skipIf(!hasTerminals)(`in a real bash${remark}`, () => {
+describeWith(script, 'in a real bash', () => {
   it('completes commands, options, choices and names', async () => {
     using shell = startShell('bash --noprofile -i');
     await shell.type('ready', 'eph lo\t');
@@ -99,9 +96,8 @@ describe.skipIf(!hasTerminals)(`in a real bash${remark}`, () => {
 });
 
 describeWith(zsh, 'in a real zsh', () => {
-  it.skipIf(!hasTerminals)(
-    `completes commands and names, with descriptions${remark}`,
-    async () => {
+  describeWith(script, 'on a terminal', () => {
+    it('completes commands and names, with descriptions', async () => {
       using shell = startShell('zsh -d -i');
       await shell.type('ready', 'eph l\t');
       await shell.type('-- print the logs of its components', 'o\t');
@@ -111,9 +107,8 @@ describeWith(zsh, 'in a real zsh', () => {
       await shell.type('-- process, ready', '\x15eph list --pro\t');
       await shell.type('-- only of this project', '\x15eph completion f\t');
       expect(await shell.shows('ish')).not.toContain('bash');
-    },
-    120_000,
-  );
+    }, 120_000);
+  });
 });
 
 describeWith(fish, 'in a real fish', () => {

@@ -1,8 +1,8 @@
-import { closest } from '@eph/contract';
+import { closest, isLoopback } from '@eph/contract';
 import { readApiToken } from '../api-token.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { defaultServer, isLoopback, parseServer, printServer, requireSafeTransport, toReached } from '../server-address.ts';
+import { defaultServer, parseServer, printServer, requireSafeTransport, toReached } from '../server-address.ts';
 import type { Profile, Profiles } from './profiles.ts';
 import { originOf, SignIns } from './sign-ins.ts';
 
@@ -157,7 +157,7 @@ const ofProfile = (
 const readUnstored = async (server: URL, variables: Variables): Promise<TokenReading> => {
   const name = printServer(server);
   const advice = `Ask an admin for a token, and sign in with \`eph auth login --server ${name}\`.`;
-  if (!isLoopback(server))
+  if (!isLoopback(server.hostname))
     return { token: undefined, from: undefined, explain: () => `You are not signed in to ${name}. ${advice}` };
   const { token, file, refusal } = await readApiToken(toReached(server), name, variables);
   return { token, from: file, explain: () => `${refusal} ${advice}` };

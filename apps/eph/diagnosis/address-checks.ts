@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
+import { isLoopback } from '@eph/contract';
 import { type Check, createCheck } from './check.ts';
 
 const patienceMs = 5_000;
@@ -30,7 +32,7 @@ export const checkName = async (url: string): Promise<Check> => {
 export const checkCertificate = async (what: string, { hostname, port, protocol }: URL, now: number): Promise<Check> => {
   const tls = createCheck('TLS');
   if (protocol !== 'https:')
-    return isLoopback(hostname)
+    return isLoopback(hostname) || hostname.endsWith('.localhost')
       ? tls.ok(`${what} is on this machine, without TLS`)
       : tls.attention(
           `${what} is reached without TLS`,
@@ -44,15 +46,13 @@ export const checkCertificate = async (what: string, { hostname, port, protocol 
   return tls.attention(`the certificate of ${what} expires at ${new Date(until).toISOString()}`, 'Renew it.');
 };
 
-const isLoopback = (hostname: string): boolean => /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-
 /** Nothing is sent, so a certificate that is not valid may be read too. */
 const readCertificate = (
   host: string,
   port: number,
 ): Promise<{ readonly certificate: PeerCertificate; readonly fault: string | undefined }> =>
   new Promise((resolve, reject) => {
-    const socket = connect({ host, port, servername: /^[\d.:]+$/.test(host) ? '' : host, rejectUnauthorized: false });
+    const socket = connect({ host, port, servername: isIP(host) === 0 ? host : '', rejectUnauthorized: false });
     socket.setTimeout(patienceMs, () => socket.destroy(new Error(`${host} did not answer`)));
     socket.once('error', reject);
     socket.once('secureConnect', () => {

@@ -6,12 +6,12 @@ import { findEnvironment } from '../find-environment.ts';
 import { exitCodeOf } from '../status-view.ts';
 import { type Check, createCheck, splitMessage } from './check.ts';
 
-const warnings = ['outcome.failed', 'deletion.held', 'environment.expired'];
+const warnings = ['outcome.failed', 'deletion.held', 'environment.expired'] as const;
 
 export const checkEnvironment = async (client: Client, text: string): Promise<readonly Check[]> => {
   const check = createCheck('environment');
   const environment = await findEnvironment(client, text).catch((error: unknown) => {
-    if (error instanceof CommandFailure && error.exitCode === exitCodes.notFound)
+    if (error instanceof CommandFailure && (error.exitCode === exitCodes.notFound || error.code === 'api.starting'))
       return check.failing(...splitMessage(error, '`eph list` shows those that you may see.'));
     throw error;
   });

@@ -11,6 +11,7 @@ import {
 import type { RevocationAnswer } from '@eph/engine/access/revocations';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
+import { callerOf, checkToken } from '../api/authenticate.ts';
 import { findProject, type ProjectIds } from '../api/find-project.ts';
 import type { Caller, Handlers } from '../api/handlers.ts';
 import type { Access } from './access.ts';
@@ -27,6 +28,9 @@ export interface AccessHandlersOptions {
   readonly find: (text: string, caller: Caller) => EnvironmentRecord;
   readonly projects: ProjectIds;
 }
+
+/** Faults quote the rules of others. */
+const hiddenFault = 'the rules may not be those of the newest commit; an admin sees why';
 
 type AccessRoute =
   | 'readAccount'
@@ -70,14 +74,20 @@ export const createAccessHandlers = (options: AccessHandlersOptions): Handlers<A
       const { allowed, because } = isOther
         ? access.explain(readPerson(about), permission, project)
         : access.of(identity).decide(permission, project);
-      return { person: about ?? own, allowed, because, faults: access.rules.faults.map(({ message }) => message) };
+      const { faults } = access.rules;
+      const shown = caller.may('rules.read') ? faults.map(({ message }) => message) : faults.slice(0, 1).map(() => hiddenFault);
+      return { person: about ?? own, allowed, because, faults: shown };
     },
     createSessionCode({ caller }) {
       const { expiresAt, ...link } = sessions.createLink(caller.identity, url());
       return { ...link, expiresAt: time(expiresAt) };
     },
     createSession({ body: { code }, signIn }) {
-      const { token, session } = sessions.create(code);
+      const { token, session } = sessions.create(code, (identity) => {
+        checkToken(callerOf(identity, 'session', undefined, access), access);
+        const { allowed, because } = access.of(identity).decide('account.read');
+        if (!allowed) throw new EphError('api.forbidden', because);
+      });
       signIn(session);
       return { token, expiresAt: time(session.expiresAt) };
     },

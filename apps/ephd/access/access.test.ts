@@ -6,13 +6,17 @@ import { createSqlStore } from '@eph/adapters/store-sql/store';
 import { type Failure, failure, type PlacedRule, type ProjectId, projectId, silentLog } from '@eph/contract';
 import type { Caller } from '@eph/engine/access/caller';
 import type { RevocationStore, StoredRevocations } from '@eph/engine/access/revocation-store';
+import { FakeEventLog } from '@eph/engine/history/event-log.fake';
 import type { FileReading } from '@eph/engine/source/read-configuration';
 import { ManualClock } from '@eph/engine/time/clock.fake';
 import { systemClock } from '@eph/engine/time/system-clock';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { postgres, type RunningPostgres } from '../../../test/parts/postgres.ts';
+import { callerOf } from '../api/authenticate.ts';
 import { type Access, type AccessOptions, startAccess } from './access.ts';
+import { createAccessHandlers } from './access-handlers.ts';
+import { Sessions } from './sessions.ts';
 import type { RefusalReason } from './tokens.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -181,10 +185,49 @@ describe('rules', () => {
     );
     expect(access.of(administrator).may('tokens.manage')).toBe(true);
     reader.headFault = failure('config.unreadable', 'the repository could not be read');
-    expect(access.of(caller).decide('account.read').because).toBe('not all rules are known: the repository could not be read');
+    expect(access.of(caller).decide('account.read').because).toBe(
+      'not all rules are known: access.yaml of the configuration repository could not be read',
+    );
     reader.set();
     expect(access.rules.faults).toEqual([reader.headFault]);
     expect(access.of(caller).may('tokens.manage')).toBe(true);
+  });
+
+  it('are quoted only to who may read them', async () => {
+    const reader = new FakeRules();
+    reader.set(ruleFor('developer', 'access.yaml:2'));
+    reader.headFault = failure('config.invalid', 'access.yaml:9: "https://id.example.com#8" has an unknown role');
+    const { access, clock } = await start(await createFolder(), { rules: [], reader });
+    const handlers = createAccessHandlers({
+      access,
+      sessions: new Sessions(clock),
+      events: new FakeEventLog(),
+      now: () => clock.now(),
+      url: () => 'http://127.0.0.1:7070',
+      find: () => {
+        throw new Error('there is no environment');
+      },
+      projects: new Map(),
+    });
+    const explain = (identity: Caller) =>
+      handlers.explainAccess({
+        path: {},
+        query: { permission: 'account.read' },
+        body: undefined,
+        environment: undefined,
+        caller: callerOf(identity, 'token', undefined, access),
+        lastEventId: undefined,
+        addToAudit: () => undefined,
+        signIn: () => undefined,
+        narrowTo: () => undefined,
+        signal: new AbortController().signal,
+      });
+    const { caller } = await mint(access);
+    expect(await explain(administrator)).toMatchObject({ allowed: true, faults: [reader.headFault.message] });
+    expect(await explain(caller)).toMatchObject({
+      allowed: true,
+      faults: ['the rules may not be those of the newest commit; an admin sees why'],
+    });
   });
 
   it('are read also by an ephd that does not lead', async () => {

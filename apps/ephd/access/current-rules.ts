@@ -26,13 +26,15 @@ export class CurrentRules {
     return this.#set;
   }
 
-  /** Why the rules may not be those of the newest commit. */
+  /** Why the rules may not be those of the newest commit. They quote rules, which only admins may read. */
   get faults(): readonly Failure[] {
     const { rules, headFault } = this.#reader ?? {};
     return [...(headFault === undefined ? [] : [headFault]), ...(rules?.faults ?? [])];
   }
 
+  /** Everybody who is refused for it gets to read this. */
   #whyUnread(): string {
-    return this.faults[0]?.message ?? 'access.yaml of the configuration repository has not been read yet';
+    const state = this.faults.length === 0 ? 'has not been read yet' : 'could not be read';
+    return `access.yaml of the configuration repository ${state}`;
   }
 }

@@ -55,7 +55,8 @@ const start = async () => {
     events.append({ ...event, details: { ...event.details, ...describeMade(minted, request) } });
     return minted;
   };
-  const list = (tokens: Tokens, after?: string, limit = 100): Promise<TokenList> => listMade(tokens, events, { after, limit });
+  const list = (tokens: Tokens, after?: string, limit = 100, person?: string): Promise<TokenList> =>
+    listMade(tokens, events, { person, after, limit });
   const statesOf = async (tokens: Tokens): Promise<Readonly<Record<string, string>>> =>
     Object.fromEntries((await list(tokens)).tokens.map(({ id, state }) => [id, state]));
   return { clock, file, events, open, make, list, statesOf };
@@ -80,6 +81,21 @@ describe('tokens that were made', () => {
       ],
       next: null,
     });
+  });
+
+  it('are listed of one person, a page at a time, however many others there are', async () => {
+    const { open, make, list } = await start();
+    const { tokens } = await open(newKeys());
+    const made: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      for (let other = 0; other < 400; other += 1) await make(tokens, bob);
+      made.unshift((await make(tokens)).id);
+    }
+    const first = await list(tokens, undefined, 2, 'https://id.example.com#7');
+    expect(first.tokens.map(({ id }) => id)).toEqual(made.slice(0, 2));
+    const second = await list(tokens, first.next ?? '', 2, 'https://id.example.com#7');
+    expect(second).toMatchObject({ tokens: [{ id: made[2] }], next: null });
+    expect(await list(tokens, undefined, 2, 'https://id.example.com#9')).toEqual({ tokens: [], next: null });
   });
 
   it('have the state that a request with them would find', async () => {

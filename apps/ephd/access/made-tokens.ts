@@ -32,30 +32,43 @@ export const describeMade = (minted: MintedToken, { person, scope, projects }: T
 export const listMade = async (
   tokens: Tokens,
   events: Pick<EventLog, 'read'>,
-  { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+  { person, after, limit }: { readonly person?: string | undefined; readonly after?: string | undefined; readonly limit: number },
 ): Promise<TokenList> => {
-  const made = await events.read({
-    types: ['audit.changed'],
-    text: `POST ${routes.createToken.path}: done`,
-    ...(after !== undefined && { before: eventId(after) }),
-    limit,
-  });
-  return {
-    tokens: made.toReversed().flatMap(({ details }) => view(tokens, details)),
-    next: made.length < limit ? null : (made[0]?.id ?? null),
-  };
+  const page: MadeToken[] = [];
+  // Whose token it is, only the details of an event say.
+  const most = person === undefined ? limit : mostRead;
+  for (let before = after; ; ) {
+    const made = await events.read({
+      types: ['audit.changed'],
+      text: `POST ${routes.createToken.path}: done`,
+      ...(before !== undefined && { before: eventId(before) }),
+      limit: most,
+    });
+    for (const { id, details } of made.toReversed()) {
+      const token = view(tokens, details);
+      if (token === undefined || (person ?? token.person) !== token.person) continue;
+      page.push(token);
+      if (page.length === limit) return { tokens: page, next: id };
+    }
+    if (made.length < most) return { tokens: page, next: null };
+    before = made[0]?.id;
+  }
 };
 
-const view = (tokens: Tokens, details: unknown): TokenList['tokens'] => {
+const mostRead = 1_000;
+
+type MadeToken = TokenList['tokens'][number];
+
+const view = (tokens: Tokens, details: unknown): MadeToken | undefined => {
   const made = madeSchema.safeParse(details);
   const person = made.success ? parsePerson(made.data.madeFor) : undefined;
-  if (!made.success || person === undefined) return [];
+  if (!made.success || person === undefined) return undefined;
   const { madeId: id, madeFor, madeScope: scope, madeProjects, madeAt: createdAt, madeUntil: expiresAt } = made.data;
   const projects = madeProjects?.split(' ') ?? null;
-  return [{ id, person: madeFor, scope, projects, createdAt, expiresAt, state: stateOf(tokens, person, made.data) }];
+  return { id, person: madeFor, scope, projects, createdAt, expiresAt, state: stateOf(tokens, person, made.data) };
 };
 
-const stateOf = (tokens: Tokens, person: Person, made: z.output<typeof madeSchema>): TokenList['tokens'][number]['state'] => {
+const stateOf = (tokens: Tokens, person: Person, made: z.output<typeof madeSchema>): MadeToken['state'] => {
   const token = {
     id: made.madeId,
     generation: made.madeGeneration,
@@ -67,7 +80,7 @@ const stateOf = (tokens: Tokens, person: Person, made: z.output<typeof madeSchem
   return refusal === undefined ? 'valid' : (states[refusal.reason] ?? 'ended');
 };
 
-const states: { readonly [reason in RefusalReason]?: TokenList['tokens'][number]['state'] } = {
+const states: { readonly [reason in RefusalReason]?: MadeToken['state'] } = {
   expired: 'expired',
   revoked: 'revoked',
   'not-ready': 'unknown',

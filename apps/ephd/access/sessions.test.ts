@@ -21,6 +21,8 @@ beforeEach(() => {
   sessions = new Sessions(clock);
 });
 
+const create = (code: string) => sessions.create(code, () => undefined);
+
 const createCode = (caller: Caller = administrator): string => sessions.createLink(caller, 'http://127.0.0.1:7070').code;
 
 describe('a link', () => {
@@ -32,40 +34,49 @@ describe('a link', () => {
 
   it('counts once', () => {
     const code = createCode();
-    expect(sessions.create(code).session.caller).toBe(administrator);
-    expect(() => sessions.create(code)).toThrow(/used already/);
+    expect(create(code).session.caller).toBe(administrator);
+    expect(() => create(code)).toThrow(/used already/);
+  });
+
+  it('counts for nobody who may not be here any more', () => {
+    const code = createCode(ann);
+    const refuse = (caller: Caller): void => {
+      throw new Error(caller.kind);
+    };
+    expect(() => sessions.create(code, refuse)).toThrow('person');
+    expect(() => create(code)).toThrow(/used already/);
   });
 
   it('counts for ten minutes', () => {
     const [early, late] = [createCode(), createCode()];
     clock.advance(9 * 60_000);
-    sessions.create(early);
+    create(early);
     clock.advance(60_000);
-    expect(() => sessions.create(late)).toThrow(/older than ten minutes/);
+    expect(() => create(late)).toThrow(/older than ten minutes/);
   });
 
   it('is worth nothing after so many others', () => {
     const first = createCode();
     for (let made = 0; made < 100; made += 1) createCode();
-    expect(() => sessions.create(first)).toThrow(/used already/);
+    expect(() => create(first)).toThrow(/used already/);
   });
 
   it('counts however many others make', () => {
     const first = createCode();
     for (let made = 0; made < 2_000; made += 1) createCode(ann);
-    expect(sessions.create(first).session.caller).toBe(administrator);
+    expect(create(first).session.caller).toBe(administrator);
   });
 });
 
 describe('a session', () => {
   it('is found by its token alone', () => {
-    const { token, session } = sessions.create(createCode());
+    const { token, session } = create(createCode());
     expect(sessions.find(token)).toBe(session);
     for (const other of ['', 'ephs_', `${token}x`, token.slice(0, -1)]) expect(sessions.find(other)).toBeUndefined();
   });
 
   it('ends after twelve hours', () => {
-    const { token, session } = sessions.create(createCode());
+    const { token, session } = create(createCode());
     clock.advance(12 * hour - 1);
     expect(sessions.find(token)).toBe(session);
     clock.advance(1);
@@ -86,31 +97,31 @@ describe('a session', () => {
         expiresAt: clock.now() + hour,
       },
     };
-    const { token, session } = sessions.create(createCode(caller));
+    const { token, session } = create(createCode(caller));
     expect(session.expiresAt).toBe(clock.now() + hour);
     clock.advance(hour);
     expect(sessions.find(token)).toBeUndefined();
   });
 
   it('has ended where its time is over, though no timer has said so', () => {
-    const { token, session } = sessions.create(createCode());
+    const { token, session } = create(createCode());
     clock.jump(12 * hour);
     expect(sessions.find(token)).toBeUndefined();
     expect(session.signal.aborted).toBe(true);
   });
 
   it('goes on however many others begin', () => {
-    const { token, session } = sessions.create(createCode());
-    for (let made = 0; made < 2_000; made += 1) sessions.create(createCode(ann));
+    const { token, session } = create(createCode());
+    for (let made = 0; made < 2_000; made += 1) create(createCode(ann));
     expect(sessions.find(token)).toBe(session);
   });
 
   it('ends when somebody ends it, when too many follow, and with ephd', () => {
-    const all = Array.from({ length: 3 }, () => sessions.create(createCode()));
+    const all = Array.from({ length: 3 }, () => create(createCode()));
     const [ended, oldest, last] = all.map(({ session }) => session);
     ended?.[Symbol.dispose]();
     expect(all.map(({ token }) => sessions.find(token) !== undefined)).toEqual([false, true, true]);
-    for (let made = 0; made < 99; made += 1) sessions.create(createCode());
+    for (let made = 0; made < 99; made += 1) create(createCode());
     expect([oldest?.signal.aborted, last?.signal.aborted]).toEqual([true, false]);
     sessions[Symbol.dispose]();
     expect(last?.signal.aborted).toBe(true);

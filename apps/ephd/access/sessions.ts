@@ -39,8 +39,11 @@ export class Sessions implements Disposable {
     return { code, url: `${url}/#code=${code}`, expiresAt };
   }
 
-  /** A code counts once: who comes second learns that somebody else was first. */
-  create(code: string): { readonly token: string; readonly session: Session } {
+  /**
+   * A code counts once: who comes second learns that somebody else was first.
+   * @param admit throws where its maker may not be here any more
+   */
+  create(code: string, admit: (caller: Caller) => void): { readonly token: string; readonly session: Session } {
     const known = this.#codes.get(digestOf(code));
     this.#codes.delete(digestOf(code));
     if (known === undefined || known.expiresAt <= this.#clock.now())
@@ -48,6 +51,7 @@ export class Sessions implements Disposable {
         'api.unauthorized',
         'the link was used already, or it is older than ten minutes; `eph dashboard` makes another',
       );
+    admit(known.caller);
     const token = `${sessionPrefix}${randomBytes(32).toString('base64url')}`;
     for (const oldest of makeRoom(this.#sessions, known.caller)) oldest[Symbol.dispose]();
     const session = this.#begin(digestOf(token), known.caller);

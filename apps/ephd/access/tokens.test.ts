@@ -193,7 +193,7 @@ describe('a token', () => {
     const revocations = { state, isRevoked: () => false, revokedBefore: () => 0 };
     const unready = new Tokens({ keys, revocations, now: () => clock.now() });
     expect(await unready.verify(text)).toMatchObject({ ok: false, reason: 'not-ready', message: state.message });
-    await expect(unready.mint(request)).rejects.toMatchObject({ code: 'store.unreachable', message: state.message });
+    await expect(unready.mint(request)).rejects.toMatchObject({ code: 'access.unavailable', message: state.message });
   });
 
   it('is refused, and none is made, while there are no keys', async () => {

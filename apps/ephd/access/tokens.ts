@@ -165,7 +165,7 @@ export class Tokens {
     const { keys, revocations, now } = this.#options;
     const { state } = revocations;
     if ('fault' in keys) throw new EphError('config.invalid', keys.fault);
-    if (!state.ready) throw new EphError('store.unreachable', state.message);
+    if (!state.ready) throw new EphError('access.unavailable', state.message);
     if (!(lifetimeMs > 0 && lifetimeMs <= longestLifetimeMs))
       throw new EphError('api.bad_request', 'a token is valid for at most 365 days');
     const issuedAt = now();

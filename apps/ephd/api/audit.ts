@@ -1,4 +1,15 @@
-import { type Event, type Log, printPerson, type Route } from '@eph/contract';
+import {
+  describeSource,
+  type EnvironmentId,
+  type EnvironmentName,
+  type Event,
+  type Log,
+  type ProjectId,
+  printPerson,
+  type Route,
+  routes,
+  type SourceRef,
+} from '@eph/contract';
 import { type AuditRecord, createAuditEvent } from '@eph/engine/history/audit-event';
 import type { Caller } from './handlers.ts';
 import type { Located } from './located-refusal.ts';
@@ -25,12 +36,12 @@ export const recordAttempt = (
   attempt: Attempt,
   outcome: AuditRecord['outcome'],
   reason: string | null,
-  { record, now, auditLog }: AuditOptions,
+  options: AuditOptions,
 ): void => {
   const { requestId, method, address, route, caller, environment, project = null, details } = attempt;
   const identity = caller?.identity;
   const event = createAuditEvent({
-    at: new Date(now()).toISOString(),
+    at: new Date(options.now()).toISOString(),
     what: route?.audit ?? 'read',
     person: identity === undefined ? null : identity.kind === 'person' ? printPerson(identity.person) : identity.kind,
     how: caller?.how ?? 'none',
@@ -46,7 +57,46 @@ export const recordAttempt = (
     requestId,
     address,
   });
-  const full = { ...event, details: { ...event.details, ...details } };
-  record(full);
-  auditLog.info({ audit: event.type, project, ...full.details }, event.message);
+  keep({ ...event, details: { ...event.details, ...details } }, options);
+};
+
+export interface Stop {
+  readonly project: ProjectId;
+  readonly ref: SourceRef;
+  readonly environment: EnvironmentId;
+  /** Null where there is no such environment any more. */
+  readonly name: EnvironmentName | null;
+}
+
+/** Somebody pressed a button of the forge, which does not say who. For ephd, it is the request that it stands for. */
+export const recordStop = (
+  { project, ref, environment, name }: Stop,
+  outcome: AuditRecord['outcome'],
+  reason: string | null,
+  options: AuditOptions,
+): void => {
+  const { method, path, permission } = routes.removeEnvironment;
+  const event = createAuditEvent({
+    at: new Date(options.now()).toISOString(),
+    what: 'change',
+    person: null,
+    how: 'forge',
+    tokenId: null,
+    permission,
+    method,
+    route: path,
+    project,
+    environment,
+    name,
+    outcome,
+    reason,
+    requestId: null,
+    address: null,
+  });
+  keep({ ...event, details: { ...event.details, source: describeSource(ref) } }, options);
+};
+
+const keep = (event: Event, { record, auditLog }: AuditOptions): void => {
+  record(event);
+  auditLog.info({ audit: event.type, project: event.project, ...event.details }, event.message);
 };

@@ -22,15 +22,21 @@ export const authenticate = async (headers: Headers, { token, sessions, access }
   if (token.accepts(text)) return callerOf(administrator, 'file', undefined, access);
   const session = sessions.find(text);
   if (session !== undefined) {
-    const { caller } = session;
-    const refusal = caller.kind === 'person' && caller.token && access.tokens.check({ ...caller, token: caller.token });
-    if (refusal) throw new RefusedToken(refusal, callerOf(caller, 'session', session, access));
-    return callerOf(caller, 'session', session, access);
+    const caller = callerOf(session.caller, 'session', session, access);
+    checkToken(caller, access);
+    return caller;
   }
   const verification = await access.tokens.verify(text);
   const { caller } = verification;
   if (!verification.ok) throw new RefusedToken(verification, caller && callerOf(caller, 'token', undefined, access));
   return callerOf(verification.caller, 'token', undefined, access);
+};
+
+/** Throws where the token behind a session, or behind the link to one, is not valid any more. */
+export const checkToken = (caller: Caller, { tokens }: Pick<Access, 'tokens'>): void => {
+  const { identity } = caller;
+  const refusal = identity.kind === 'person' && identity.token && tokens.check({ ...identity, token: identity.token });
+  if (refusal) throw new RefusedToken(refusal, caller);
 };
 
 export const callerOf = (

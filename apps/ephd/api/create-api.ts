@@ -1,16 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BlockList } from 'node:net';
-import {
-  EphError,
-  eventId,
-  isEphError,
-  type ProjectId,
-  problemType,
-  type Route,
-  type RouteName,
-  routes,
-  toFailure,
-} from '@eph/contract';
+import { EphError, eventId, isEphError, type ProjectId, problemType, type Route, type RouteName, routes } from '@eph/contract';
 import type { ExecSession } from '@eph/engine/provider/provider';
 import type { Clock } from '@eph/engine/time/clock';
 import type { HttpBindings } from '@hono/node-server';
@@ -19,7 +9,7 @@ import { matchedRoutes } from 'hono/route';
 import type { Logger } from 'pino';
 import type { Access } from '../access/access.ts';
 import type { Session, Sessions } from '../access/sessions.ts';
-import { page, pageHeaders } from '../page/page.ts';
+import { pageHeaders } from '../page/page.ts';
 import { type Admission, admit, locate } from './admit.ts';
 import type { ApiToken } from './api-token.ts';
 import { type Attempt, type AuditOptions, recordAttempt } from './audit.ts';
@@ -29,11 +19,11 @@ import type { Connections } from './connections.ts';
 import { computeEtag, isKnown } from './etag.ts';
 import type { Call, Caller, Handlers } from './handlers.ts';
 import { LocatedRefusal } from './located-refusal.ts';
-import { LongUse } from './long-use.ts';
+import { LongUse, type LongUses } from './long-use.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
 import { parseBody, parseQuery } from './parse-call.ts';
 import { describeProblem } from './problems.ts';
-import { costOf, type Quota, type RateLimits } from './rate-limits.ts';
+import type { Quota, RateLimits } from './rate-limits.ts';
 import { requireUpgrade, serveExec } from './serve-exec.ts';
 import { serveStream } from './serve-stream.ts';
 
@@ -46,6 +36,7 @@ export interface ApiOptions extends Omit<Admission, 'access'>, AuditOptions {
   /** Whose `X-Forwarded-For` counts. */
   readonly proxies: BlockList;
   readonly limits: RateLimits;
+  readonly uses: LongUses;
   readonly connections: Pick<Connections, 'prove'>;
   /** Ends streams when ephd stops, so that their readers see an end and not a loss. */
   readonly closing: AbortSignal;
@@ -88,7 +79,6 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
       'access-control-max-age': '600',
     });
   });
-  api.get('/', (c) => c.body(page, 200, pageHeaders));
   for (const [name, route] of Object.entries(routes) as [RouteName, Route][]) serveRoute(api, name, route, options);
   for (const [path, served] of Map.groupBy(Object.values<Route>(routes), ({ path }) => path))
     refuseOtherMethods(api, path, served, options);
@@ -99,9 +89,10 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
   });
   api.onError((thrown, c) => {
     if (thrown instanceof RefusedToken && thrown.caller !== undefined) learn(c, { caller: thrown.caller });
-    const { status, problem } = recordFailure(thrown, c, options);
+    const { status, problem, retryAfterMs } = recordFailure(thrown, c, options);
     return c.body(JSON.stringify(problem), status, {
       'content-type': problemType,
+      ...(retryAfterMs !== undefined && { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }),
       ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     });
   });
@@ -111,7 +102,7 @@ export const createApi = (options: ApiOptions): Hono<Served> => {
 const recordFailure = (thrown: unknown, c: Context<Served>, options: ApiOptions): ReturnType<typeof describeProblem> => {
   if (thrown instanceof LocatedRefusal) learn(c, thrown.located);
   const attempt = c.get('attempt');
-  if (thrown instanceof LocatedRefusal && thrown.code === 'api.not_found') {
+  if (thrown instanceof LocatedRefusal && thrown.code !== 'api.forbidden') {
     recordProbe(thrown, attempt, options);
     return describeProblem(thrown, attempt.requestId);
   }
@@ -125,9 +116,8 @@ const recordFailure = (thrown: unknown, c: Context<Served>, options: ApiOptions)
       { path: c.req.path, requestId: attempt.requestId, err: isEphError(error) ? error.message : error },
       'a request failed',
     );
-  if (status === 429) c.header('retry-after', String(Math.ceil((toFailure(error).retryAfterMs ?? 1_000) / 1_000)));
-  else if (isRefusal || attempt.route?.audit !== undefined)
-    recordAttempt(attempt, isRefusal ? 'refused' : 'failed', problem.detail, options);
+  if (status !== 429 && (isRefusal || attempt.route?.audit !== undefined))
+    recordAttempt(attempt, isRefusal || isFailedSignIn ? 'refused' : 'failed', problem.detail, options);
   return described;
 };
 
@@ -150,10 +140,17 @@ const identify = async (c: Context<Served>, options: ApiOptions): Promise<Caller
 
 const countRequest = (c: Context<Served>, { limits }: ApiOptions): void => {
   const { caller, address, route } = c.get('attempt');
-  const { retryAfterMs } = show(c, limits.take('requests', caller, address, route && costOf(route)));
+  const { retryAfterMs } = show(c, limits.take('requests', caller, address, route?.cost));
   if (retryAfterMs === undefined) return;
   const who = caller === undefined ? 'this address' : 'this token';
   throw new EphError('api.too_many', `${who} has sent too many requests`, { retryAfterMs });
+};
+
+/** Also where it then fails, since that is recorded, too. */
+const countChange = (c: Context<Served>, { limits }: ApiOptions): void => {
+  const { caller, address } = c.get('attempt');
+  const { retryAfterMs } = show(c, limits.take('changes', caller, address));
+  if (retryAfterMs !== undefined) throw new EphError('api.too_many', 'you have made too many changes', { retryAfterMs });
 };
 
 /** Beyond the limit, refusals are neither recorded nor logged. */
@@ -179,8 +176,6 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
   const handle = options.handlers[name] as (call: unknown) => unknown;
   api.on(route.method, pathForHono(route.path), async (c) => {
     learn(c, { route });
-    // Hono answers HEAD as GET and drops the body; a stream would go on unread.
-    if (c.req.method === 'HEAD' && isLong(route)) throw methodNotAllowed(c, [route]);
     const caller = route.permission === null ? undefined : await identify(c, options);
     // A code that is valid signs in, whatever others send from this address.
     if (caller === undefined && route.audit === undefined) countRequest(c, options);
@@ -188,7 +183,10 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
       const located = locate(route, caller, c.req.param(), options);
       learn(c, located);
       admit(route, caller, located, options);
+      if (route.audit !== undefined) countChange(c, options);
     }
+    // Hono answers HEAD as GET and drops the body; a stream would go on unread.
+    if (c.req.method === 'HEAD' && isLong(route)) throw methodNotAllowed(c, [route]);
     const { environment, project } = c.get('attempt');
     const call = {
       path: c.req.param(),
@@ -201,7 +199,6 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
       signIn: (session: Session) => learn(c, { caller: callerOf(session.caller, 'session', session, options.access) }),
     };
     const { answer: shape } = route;
-    if (shape.type === 'exec') requireUpgrade(c.env);
     const use = isLong(route) && caller !== undefined ? new LongUse(route, caller, project, options) : undefined;
     const run = async (): Promise<unknown> => {
       const narrowTo = (only: ProjectId): void => {
@@ -213,7 +210,10 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
       return answer;
     };
     try {
-      if (shape.type === 'exec' && use !== undefined) return serveExec(c.env, use, () => startExec(run, use, c, options));
+      if (shape.type === 'exec' && use !== undefined) {
+        requireUpgrade(c.env);
+        return serveExec(c.env, use, () => startExec(run, use, c, options));
+      }
       return send(c, route, await run(), use, options);
     } catch (error) {
       use?.[Symbol.dispose]();
@@ -268,6 +268,8 @@ const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | 
       return route.etag ? sendTagged(c, answer) : c.json(answer as object, shape.status);
     case 'text':
       return c.text(answer as string, 200, { 'content-type': shape.contentType });
+    case 'page':
+      return c.body(answer as string, 200, pageHeaders);
     case 'none':
       return c.body(null, 204);
     case 'stream':

@@ -7,19 +7,27 @@ export interface Located {
   readonly project?: ProjectId;
 }
 
+/** `api.starting` where it may still be found. */
+type Code = 'api.not_found' | 'api.starting';
+
 /**
- * A refusal that says to the audit history, and not to the caller, what it is about. As `api.not_found` it is about something
- * that the caller may not see: for them, the same error as for what does not exist.
+ * A refusal that says to the audit history, and not to the caller, what it is about. Unless it is `api.forbidden`, it is about
+ * something that the caller may not see: for them, the same error as for what does not exist.
  */
 export class LocatedRefusal extends EphError {
   readonly located: Located;
 
-  constructor(code: 'api.not_found' | 'api.forbidden', message: string, located: Located) {
-    super(code, message);
+  constructor(code: Code | 'api.forbidden', message: string, located: Located, retryAfterMs?: number) {
+    super(code, message, { retryAfterMs });
     this.located = located;
   }
 }
 
 /** Of what does not exist, nothing is said to the audit history. */
-export const notFound = (message: string, hidden: Located | undefined): EphError =>
-  hidden === undefined ? new EphError('api.not_found', message) : new LocatedRefusal('api.not_found', message, hidden);
+export const notFound = (
+  message: string,
+  hidden: Located | undefined,
+  code: Code = 'api.not_found',
+  retryAfterMs?: number,
+): EphError =>
+  hidden === undefined ? new EphError(code, message, { retryAfterMs }) : new LocatedRefusal(code, message, hidden, retryAfterMs);

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startAccess } from '../access/access.ts';
 import { Sessions } from '../access/sessions.ts';
 import type { Caller } from './handlers.ts';
-import { LongUse } from './long-use.ts';
+import { LongUse, LongUses } from './long-use.ts';
 
 const [shop, bank] = [projectId('shop'), projectId('bank')];
 const ann = { issuer: 'https://id.example.com', subject: '7' };
@@ -52,10 +52,11 @@ const start = async (...rules: readonly PlacedRule[]) => {
   const identity = verification.caller;
   const may: Caller['may'] = (permission, project) => access.of(identity).may(permission, project);
   const closing = new AbortController();
-  const begin = (route: Route, project: ProjectId | undefined, session?: Caller['session']): LongUse => {
-    const caller: Caller = { identity, how: 'token', session, may };
+  const uses = new LongUses();
+  const begin = (route: Route, project: ProjectId | undefined, session?: Caller['session'], who = identity): LongUse => {
+    const caller: Caller = { identity: who, how: 'token', session, may };
     const projects = new Map([shop, bank].map((one) => [one, one]));
-    const use = new LongUse(route, caller, project, { access, projects, closing: closing.signal });
+    const use = new LongUse(route, caller, project, { access, projects, closing: closing.signal, uses });
     onTestFinished(() => use[Symbol.dispose]());
     expect(use.signal.aborted).toBe(false);
     return use;
@@ -112,7 +113,7 @@ describe.each([
   it('ends with the session, with ephd, and with its client', async () => {
     const { clock, closing, identity, begin } = await start(ruleFor('developer'));
     const sessions = new Sessions(clock);
-    const { session } = sessions.create(sessions.createLink(identity, 'http://localhost').code);
+    const { session } = sessions.create(sessions.createLink(identity, 'http://localhost').code, () => undefined);
     const uses = [begin(route, shop, session), begin(route, shop), begin(route, shop)] as const;
     session[Symbol.dispose]();
     uses[1].clientHasGone();
@@ -124,6 +125,25 @@ describe.each([
     closing.abort();
     expect(uses[2].signal.aborted).toBe(true);
   });
+});
+
+it.each([
+  ['streams', routes.readLogs, 200],
+  ['commands', routes.exec, 20],
+])('of %s, a token has so many at a time', async (what, route, most) => {
+  const { identity, access, begin } = await start(ruleFor('developer'));
+  const all = Array.from({ length: most }, () => begin(route, shop));
+  const message = `${most} ${what} with this token are open already`;
+  const code = 'api.too_many';
+  expect(() => begin(route, shop)).toThrow(expect.objectContaining({ code, message }));
+  // The others are counted apart, and so are those of another token.
+  begin(route === routes.exec ? routes.followChanges : routes.exec, shop);
+  const other = await access.tokens.mint({ person: ann, scope: 'write', projects: undefined, lifetimeMs: hour });
+  begin(route, shop, undefined, { ...identity, token: { ...identity.token, id: other.id } });
+  // What ends twice counts once.
+  for (let time = 0; time < 2; time += 1) all[0]?.[Symbol.dispose]();
+  begin(route, shop);
+  expect(() => begin(route, shop)).toThrow(expect.objectContaining({ code, message }));
 });
 
 describe('a stream of many projects', () => {

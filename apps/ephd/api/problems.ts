@@ -33,10 +33,25 @@ const statusOfDisposition: { readonly [disposition in Disposition]: ProblemStatu
 export const describeProblem = (
   error: unknown,
   requestId: string,
-): { readonly status: ProblemStatus | 500; readonly problem: Problem } => {
-  const { code, message, disposition } = toFailure(error);
+): {
+  readonly status: ProblemStatus | 500;
+  readonly problem: Problem;
+  /** When it may help to ask again, if that is known. */
+  readonly retryAfterMs?: number | undefined;
+} => {
+  const { code, message, disposition, retryAfterMs } = toFailure(error);
   const status = statusOf[code] ?? statusOfDisposition[disposition];
   const hint = hints[code];
   const title = status === 500 ? 'Failed' : problemTitles[status];
-  return { status, problem: { type: 'about:blank', title, status, detail: message, code, ...(hint && { hint }), requestId } };
+  const problem = {
+    type: 'about:blank',
+    title,
+    status,
+    detail: message,
+    code,
+    ...(hint !== null && { hint }),
+    requestId,
+  } as const;
+  if (status === 429) return { status, problem, retryAfterMs: retryAfterMs ?? 1_000 };
+  return { status, problem, ...(status === 503 && { retryAfterMs }) };
 };

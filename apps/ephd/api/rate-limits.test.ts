@@ -2,10 +2,16 @@ import { routes } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { administrator } from './authenticate.ts';
 import type { Caller } from './handlers.ts';
-import { costOf, RateLimits } from './rate-limits.ts';
+import { RateLimits } from './rate-limits.ts';
 
 const may = (): boolean => true;
 const admin: Caller = { identity: administrator, how: 'file', session: undefined, may };
+
+const callerWith = (id: string): Caller => {
+  const token = { id, scope: 'read', projects: undefined, generation: 'g', after: 0, issuedAt: 0, expiresAt: 1 } as const;
+  const person = { issuer: 'https://id.example.com', subject: '7' };
+  return { ...admin, how: 'token', identity: { kind: 'person', person, groups: [], repository: undefined, token } };
+};
 
 let now = 0;
 const create = (): RateLimits => new RateLimits(() => now);
@@ -30,13 +36,13 @@ describe('rate limits', () => {
 
   it('let 100 requests through at once that read Git, and five a second from then on', () => {
     const limits = create();
-    const take = () => limits.take('requests', admin, '::1', costOf(routes.readPlan));
+    const take = () => limits.take('requests', admin, '::1', routes.readPlan.cost);
     expect(count(200, take)).toBe(100);
     expect(take().retryAfterMs).toBeCloseTo(200);
     now += 1_000;
     expect(count(200, take)).toBe(5);
     now += 10_000;
-    expect(count(200, () => limits.take('requests', admin, '::1', costOf(routes.listEnvironments)))).toBe(200);
+    expect(count(200, () => limits.take('requests', admin, '::1'))).toBe(200);
     expect(count(200, take)).toBe(40);
   });
 
@@ -47,6 +53,16 @@ describe('rate limits', () => {
     expect(take().retryAfterMs).toBeCloseTo(3_000);
     now += 60_000;
     expect(count(300, take)).toBe(20);
+  });
+
+  it('let 1,000 changes of a person through, whatever their tokens, and one a second from then on', () => {
+    const limits = create();
+    const take = (id: string) => limits.take('changes', callerWith(id), '::1');
+    expect(count(600, () => take('one')) + count(600, () => take('other'))).toBe(1_000);
+    expect(take('one').retryAfterMs).toBeCloseTo(1_000);
+    now += 60_000;
+    expect(count(100, () => take('third'))).toBe(60);
+    expect(limits.take('changes', admin, '::1').headers.ratelimit).toBe('"changes";r=999;t=1');
   });
 
   it('count each token, each kind of it, each address and each limit apart', () => {
@@ -75,7 +91,7 @@ describe('rate limits', () => {
   it('say what is left and until when', () => {
     const limits = create();
     expect(limits.take('refusals', undefined, '::1').headers).toEqual({
-      'ratelimit-policy': '"requests";q=2000;w=20, "refusals";q=200;w=600',
+      'ratelimit-policy': '"requests";q=2000;w=20, "changes";q=1000;w=1000, "refusals";q=200;w=600',
       ratelimit: '"refusals";r=199;t=3',
     });
   });

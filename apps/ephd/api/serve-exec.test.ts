@@ -22,7 +22,7 @@ import { Hono } from 'hono';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { administrator } from './authenticate.ts';
-import { LongUse } from './long-use.ts';
+import { LongUse, LongUses } from './long-use.ts';
 import { describeProblem } from './problems.ts';
 import { acceptUpgrades, isExecUpgrade, requireUpgrade, serveExec } from './serve-exec.ts';
 
@@ -48,7 +48,12 @@ const start = async (): Promise<Started> => {
     if (command[0] === 'refused-early') throw new EphError('api.forbidden', 'you may not');
     requireUpgrade(c.env);
     const terminal = c.req.query('terminal') && { type: 'xterm', columns: 80, rows: 24 };
-    const use = new LongUse(routes.exec, caller, undefined, { access: { watch }, projects: new Map(), closing: never });
+    const use = new LongUse(routes.exec, caller, undefined, {
+      access: { watch },
+      projects: new Map(),
+      closing: never,
+      uses: new LongUses(),
+    });
     return serveExec(c.env, use, async () => {
       if (command[0] === 'refused-late') throw new EphError('isolation.missing', 'there is no sandbox');
       const session = await startFakeSession({ command, signal: use.signal, ...(terminal && { terminal }) }, never);
@@ -127,7 +132,7 @@ describe('exec over a WebSocket', () => {
 
   it('changes the size of a terminal', async () => {
     const { url } = await start();
-    const watching = script('trap "stty size; exit" WINCH; echo ready; while :; do sleep 0.02; done');
+    const watching = script('echo ready; until stty size | grep "^43 132"; do sleep 0.02; done');
     const connection = await exec(url, watching, { terminal: { type: 'xterm', columns: 80, rows: 24 } });
     let seen = '';
     for await (const frame of connection.output()) {

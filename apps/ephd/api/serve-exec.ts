@@ -10,6 +10,7 @@ import {
   encodeFrame,
   execProtocol,
   execWindow,
+  toEnd,
   toFailure,
 } from '@eph/contract';
 import type { ExecSession } from '@eph/engine/provider/provider';
@@ -116,8 +117,7 @@ const carry = async (socket: WebSocket, use: LongUse, start: () => Promise<ExecS
     const [code] = await Promise.race([finished, ended.promise]);
     send({ type: 'exit', code });
   } catch (error) {
-    const { code, message } = toFailure(use.signal.aborted ? use.signal.reason : error);
-    send({ type: 'failure', code, message });
+    send({ type: 'failure', ...toEnd(toFailure(use.signal.aborted ? use.signal.reason : error)) });
   } finally {
     socket.close();
     // A paused one does not read that the client closes as well.

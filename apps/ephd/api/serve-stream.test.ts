@@ -8,7 +8,7 @@ import { type HttpBindings, serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { expect, it, onTestFinished } from 'vitest';
 import { administrator } from './authenticate.ts';
-import { LongUse } from './long-use.ts';
+import { LongUse, LongUses } from './long-use.ts';
 import { serveStream } from './serve-stream.ts';
 
 const caller = { identity: administrator, how: 'file', session: undefined, may: () => true } as const;
@@ -22,9 +22,15 @@ const start = async (items: (signal: AbortSignal) => AsyncIterable<unknown>) => 
   const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) };
   const access = { watch: () => ({ signal: watching.signal, [Symbol.dispose]: () => undefined }) };
   const uses: LongUse[] = [];
+  const counted = new LongUses();
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.get('/', (c) => {
-    const use = new LongUse(routes.readLogs, caller, undefined, { access, projects: new Map(), closing: closing.signal });
+    const use = new LongUse(routes.readLogs, caller, undefined, {
+      access,
+      projects: new Map(),
+      closing: closing.signal,
+      uses: counted,
+    });
     uses.push(use);
     return serveStream(c, items(use.signal), use, c.env.outgoing, { clock, log });
   });
@@ -93,7 +99,13 @@ it('says why it ends, whatever the items do', async () => {
   const answer = read();
   await expect.poll(() => answer.text).toContain('connected');
   watching.abort(new EphError('api.unauthorized', 'the token has expired'));
-  await expect.poll(() => endOf(answer.text)).toEqual({ code: 'api.unauthorized', message: 'the token has expired' });
+  await expect
+    .poll(() => endOf(answer.text))
+    .toMatchObject({
+      code: 'api.unauthorized',
+      message: 'the token has expired',
+      hint: expect.stringContaining('eph auth login'),
+    });
   expect(answer.text).toMatch(/\r\n0\r\n\r\n$/);
 });
 
@@ -101,7 +113,7 @@ it('does not begin for a caller who may not go on', async () => {
   const { read, closing } = await start(nothing);
   closing.abort(new EphError('api.stopping', 'ephd is stopping'));
   const answer = read();
-  await expect.poll(() => endOf(answer.text)).toEqual({ code: 'api.stopping', message: 'ephd is stopping' });
+  await expect.poll(() => endOf(answer.text)).toMatchObject({ code: 'api.stopping', message: 'ephd is stopping' });
 });
 
 it.each([

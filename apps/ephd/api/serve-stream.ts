@@ -1,4 +1,4 @@
-import { EphError, type Log, toFailure } from '@eph/contract';
+import { EphError, type Log, toEnd, toFailure } from '@eph/contract';
 import type { Cancel, Clock } from '@eph/engine/time/clock';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
@@ -110,9 +110,9 @@ class EventSender {
   #end(reason?: unknown): void {
     if (!this.#isOpen) return;
     if (reason !== undefined) {
-      const { code, message } = toFailure(reason);
-      if (code === 'internal') this.#failed(message);
-      this.#send(`event: end\ndata: ${JSON.stringify({ code, message })}\n\n`);
+      const failure = toFailure(reason);
+      if (failure.code === 'internal') this.#failed(failure.message);
+      this.#send(`event: end\ndata: ${JSON.stringify(toEnd(failure))}\n\n`);
     }
     // What is left is sent if the reader takes it soon.
     this.#setTimer(patienceMs, () => this.#outgoing.destroy());

@@ -54,7 +54,10 @@ const readVersions = async (demo: Demo, id: string): Promise<string> => {
 
 const runEph = async ({ ephd }: Demo, ...args: string[]): Promise<string> => {
   const eph = join(import.meta.dirname, '../../eph/main.ts');
-  const { stdout } = await promisify(execFile)(process.execPath, [eph, '--server', ephd.apiUrl, ...args]);
+  // Whoever runs the demo may have a token for another ephd in EPH_TOKEN.
+  const { PATH, HOME, XDG_STATE_HOME } = process.env;
+  const env = { PATH, HOME, ...(XDG_STATE_HOME !== undefined && { XDG_STATE_HOME }) };
+  const { stdout } = await promisify(execFile)(process.execPath, [eph, '--server', ephd.apiUrl, ...args], { env });
   return stdout;
 };
 

@@ -1,6 +1,5 @@
 import {
   type ComponentName,
-  closest,
   EphError,
   type LogLine,
   mostLogLines,
@@ -13,8 +12,7 @@ import type { Engine } from '@eph/engine/loop/engine';
 import type { EnvironmentRecord } from '@eph/engine/loop/record';
 import type { LogEntry, Provider } from '@eph/engine/provider/provider';
 import type { Clock } from '@eph/engine/time/clock';
-import type { Caller, Handlers } from '../api/handlers.ts';
-import { notFound } from '../api/located-refusal.ts';
+import type { Handlers } from '../api/handlers.ts';
 import { type Addresses, viewDetail, viewEnvironment } from './environment-view.ts';
 import { listEnvironments } from './list-environments.ts';
 import { mergeStreams } from './merge-streams.ts';
@@ -32,10 +30,10 @@ const never = new AbortController().signal;
 
 const linesShown = 100;
 
-const parseSince = (text: string | undefined): Date | undefined => {
+const parseSince = (text: string | undefined, now: number): Date | undefined => {
   if (text === undefined) return undefined;
   const seconds = parseDuration(text);
-  const time = seconds === undefined ? Date.parse(/^\d{4}-\d\d-\d\d/.test(text) ? text : '') : Date.now() - seconds * 1000;
+  const time = seconds === undefined ? Date.parse(/^\d{4}-\d\d-\d\d/.test(text) ? text : '') : now - seconds * 1000;
   const since = new Date(time);
   if (Number.isNaN(since.getTime()))
     throw new EphError(
@@ -75,9 +73,12 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
   return {
     listEnvironments: ({ query, caller }) => listEnvironments(engine().environmentsByName(), query, caller, view),
     async readEnvironment({ environment: known, signal }) {
-      const observed = (await engine().look(known.id, signal)) ?? known.observed;
-      const usageOf = await readUsage(known.id, observed?.components ?? [], options.providerOf, signal);
-      return viewDetail({ ...known, observed }, usageOf, options);
+      const { observed, incomplete } = await engine().look(known.id, signal);
+      const read = observed?.components.filter(({ provider }) => !incomplete.has(provider)) ?? [];
+      const usageOf = await readUsage(known.id, read, options.providerOf, signal);
+      const last = options.away();
+      const away = () => ({ has: (name: ProviderName) => incomplete.has(name) || last.has(name) });
+      return viewDetail({ ...known, observed }, usageOf, { ...options, away });
     },
     readStatus({ environment }) {
       const { id, name, phase, summary, url, conditions } = view(environment);
@@ -109,7 +110,7 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
       throw new EphError('feature.unavailable', `provider ${found.provider} runs one copy of each component and cannot scale`);
     },
     readLogs({ environment: known, query, signal }) {
-      const since = parseSince(query.since);
+      const since = parseSince(query.since, options.clock.now());
       const { tail = since === undefined ? linesShown : mostLogLines, follow = false } = query;
       const logOptions = { tail, follow, signal, ...(since && { since }) };
       const shared = new Map<string, ComponentName>();
@@ -137,9 +138,6 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
   };
 };
 
-const visibleTo = (caller: Pick<Caller, 'may'>, all: readonly EnvironmentRecord[]): readonly EnvironmentRecord[] =>
-  all.filter(({ project }) => caller.may('environments.read', project));
-
 /** What components share is shown with the first that has it. */
 async function* labelled(
   component: ComponentName,
@@ -160,27 +158,4 @@ const chooseComponents = (known: EnvironmentRecord, asked: string | undefined): 
   if (chosen.length > 0) return chosen;
   const names = components.map((component) => component.name).join(', ');
   throw new EphError('api.not_found', `${known.name} has no component ${JSON.stringify(asked)}; it has: ${names || 'none yet'}`);
-};
-
-/** By id, name or alias, among those that the caller may see: others do not exist for them, in suggestions neither. */
-export const findEnvironment = (
-  text: string,
-  known: readonly EnvironmentRecord[],
-  { aliasOf }: Pick<Addresses, 'aliasOf'>,
-  caller: Pick<Caller, 'may'>,
-): EnvironmentRecord => {
-  const all = visibleTo(caller, known);
-  const findIn = (some: readonly EnvironmentRecord[]): EnvironmentRecord | undefined =>
-    some.find(({ id, name }) => id === text || name === text) ?? some.find((one) => aliasOf(one) === text);
-  const found = findIn(all);
-  if (found !== undefined) return found;
-  const near = closest(
-    text,
-    all.map((known) => known.name),
-  );
-  const hidden = findIn(known);
-  throw notFound(
-    `there is no environment ${JSON.stringify(text)}${near === undefined ? '' : `; did you mean ${near}?`}`,
-    hidden && { environment: hidden, project: hidden.project },
-  );
 };

@@ -2,7 +2,6 @@ import type {
   EnvironmentDetailView,
   EnvironmentStatus,
   EnvironmentView,
-  Failure,
   ObservedComponent,
   ProviderName,
   Usage,
@@ -12,8 +11,8 @@ import type { EnvironmentRecord } from '@eph/engine/loop/record';
 export interface Addresses {
   readonly urlOf: (name: string) => string;
   readonly aliasOf: (known: EnvironmentRecord) => string | undefined;
-  /** Providers that do not answer, and why. */
-  readonly away: () => ReadonlyMap<ProviderName, Failure>;
+  /** Providers that do not answer. Why may name environments of other projects. */
+  readonly away: () => { has(name: ProviderName): boolean };
 }
 
 /** An environment as the API shows it. */
@@ -60,8 +59,7 @@ export const computeHeadline = (
 ): Pick<EnvironmentStatus, 'phase' | 'summary'> => {
   if (status === undefined) return { phase: 'Pending', summary: 'just noticed' };
   const silent = observed?.components.find(({ provider }) => away.has(provider))?.provider;
-  if (silent !== undefined)
-    return { phase: status.phase, summary: `seen last; provider ${silent} could not be read: ${away.get(silent)?.message}` };
+  if (silent !== undefined) return { phase: status.phase, summary: `seen last; provider ${silent} could not be read completely` };
   const isAboutAnother = source !== undefined && status.conditions.some((one) => one.observedGeneration !== source.commit);
   if (status.phase !== 'Ready' || !isAboutAnother) return { phase: status.phase, summary: status.summary };
   return { phase: 'Progressing', summary: `commit ${source.commit.slice(0, 12)} has just been noticed` };

@@ -28,7 +28,7 @@ export const listEnvironments = (
   return { environments: pick(environments, fields), next: null };
 };
 
-const memoize = <Key, Value>(compute: (key: Key) => Value): ((key: Key) => Value) => {
+export const memoize = <Key, Value>(compute: (key: Key) => Value): ((key: Key) => Value) => {
   const known = new Map<Key, Value>();
   return (key) => {
     const found = known.get(key);
@@ -65,7 +65,7 @@ const pick = (environments: readonly EnvironmentView[], fields: EnvironmentQuery
 };
 
 /** The first whose name is greater. The one that was named may be gone. */
-const findAfter = (all: readonly EnvironmentRecord[], name: string): number => {
+export const findAfter = (all: readonly EnvironmentRecord[], name: string): number => {
   let [low, high] = [0, all.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

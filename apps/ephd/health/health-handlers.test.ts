@@ -63,7 +63,7 @@ describe('how ephd is', () => {
 
   it('is told to others without what may be about projects that they do not see', async () => {
     const { away, budgets } = await readServer(shop);
-    expect(away).toEqual({ process: { code: 'provider.unreachable', message: 'not all of it could be read' } });
+    expect(away).toEqual({ process: { code: 'provider.unreachable', message: 'provider process could not be read completely' } });
     expect(budgets).toEqual([{ forge: 'work', account: 'installation 7', remaining: 12 }]);
   });
 });

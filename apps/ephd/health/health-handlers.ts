@@ -1,6 +1,7 @@
 import { EphError, type Failure, type ProjectId, type ProviderName, type ServerView } from '@eph/contract';
 import type { EventLog } from '@eph/engine/history/event-log';
 import type { Engine } from '@eph/engine/loop/engine';
+import { withoutReasons } from '@eph/engine/provider/observe';
 import type { Provider } from '@eph/engine/provider/provider';
 import type { Registry } from 'prom-client';
 import type { Handlers } from '../api/handlers.ts';
@@ -48,15 +49,15 @@ export const createHealthHandlers = ({
     readServer({ caller }) {
       const isVisible = (id: ProjectId): boolean => caller.may('environments.read', id);
       const hidden = [...projects].filter(([id]) => !isVisible(id));
-      // Its message may name environments of any project.
-      const viewAway = hidden.length === 0 ? toFault : withoutMessage;
+      const all = engine()?.away() ?? new Map<ProviderName, Failure>();
+      const away = hidden.length === 0 ? all : withoutReasons(all);
       return {
         version,
         leadership: leadership.state,
         waitsFor: waitsFor(engine(), isVisible),
         history: events.health(),
         isolation: Object.fromEntries(Array.from(providers, ([name, { isolation }]) => [name, isolation])),
-        away: Object.fromEntries(Array.from(engine()?.away() ?? [], ([name, failure]) => [name, viewAway(failure)])),
+        away: Object.fromEntries(Array.from(away, ([name, failure]) => [name, toFault(failure)])),
         // Accounts are those of repositories, and what is left depends on all of them.
         budgets: budgets().filter(({ forge: name }) => !hidden.some(([, { forge }]) => forge?.name === name)),
         faults: faultsOf(engine(), isVisible),
@@ -73,7 +74,5 @@ const faultsOf = (engine: Engine | undefined, isVisible: (id: ProjectId) => bool
       faults.length === 0 || !isVisible(id) ? [] : [[id, faults.map(toFault)]],
     ),
   );
-
-const withoutMessage = ({ code }: Failure): ServerView['away'][string] => ({ code, message: 'not all of it could be read' });
 
 const toFault = ({ code, message }: Failure): ServerView['faults'][string][number] => ({ code, message });

@@ -1,4 +1,11 @@
-import { type ProjectId, projectId, projectQuerySchema, type SourcePage, sourceQuerySchema } from '@eph/contract';
+import {
+  heldQuerySchema,
+  type ProjectId,
+  projectId,
+  projectQuerySchema,
+  type SourcePage,
+  sourceQuerySchema,
+} from '@eph/contract';
 import { branch, EngineHarness, oneService, shop } from '@eph/engine/loop/engine-harness.fake';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { administrator } from '../api/authenticate.ts';
@@ -128,11 +135,20 @@ describe('the list of what is held', () => {
     await harness.live(60);
     for (const name of ['preview/a', 'preview/b', 'preview/c']) harness.repository.delete(branch(name));
     await harness.live(60);
-    const { environments } = await handlers.listHeld({ ...call, caller: everybody });
+    const read = (query: object, caller = everybody) =>
+      readAll((after) =>
+        handlers.listHeld({ ...call, query: heldQuerySchema.parse({ ...query, ...(after && { after }) }), caller }),
+      );
+    const [{ environments } = { environments: [] }] = await read({});
     expect(environments.map(({ name }) => name)).toEqual(harness.engine.environmentsByName().map(({ name }) => name));
     expect(environments).toHaveLength(3);
     expect(environments[0]).toMatchObject({ project: 'shop', because: expect.stringContaining('is gone') });
     const others = callerWho((project) => project !== shop);
-    expect(await handlers.listHeld({ ...call, caller: others })).toEqual({ environments: [] });
+    expect(await read({}, others)).toEqual([{ environments: [], next: null }]);
+    const pagesOf = async (query: object) => (await read(query)).map((page) => page.environments.map(({ name }) => name));
+    const [first = '', second = '', third = ''] = environments.map(({ name }) => name);
+    expect(await pagesOf({ limit: '2' })).toEqual([[first, second], [third]]);
+    expect(await pagesOf({ project: 'shop', text: second.toUpperCase() })).toEqual([[second]]);
+    expect(await pagesOf({ project: 'bank' })).toEqual([[]]);
   });
 });

@@ -61,18 +61,20 @@ export const createProjectHandlers = ({
     }));
     return { sources, next };
   },
-  listHeld: ({ caller }) => ({
-    environments: engine()
-      .environmentsByName()
-      .filter(({ held, project }) => held && caller.may('held.read', project))
-      .map(({ id, name, project, decision, status, observed }) => ({
-        id,
-        name,
-        project,
-        because: status?.summary || decision.because,
-        createdAt: observed?.identity.createdAt ?? null,
-      })),
-  }),
+  listHeld({ query, caller }) {
+    const matching = engine()
+      .environments()
+      .filter(({ held, project }) => held && (query.project ?? project) === project && caller.may('held.read', project));
+    const { items, next } = takePage(matching, ({ name }) => name, query);
+    const environments = items.map(({ id, name, project, decision, status, observed }) => ({
+      id,
+      name,
+      project,
+      because: status?.summary || decision.because,
+      createdAt: observed?.identity.createdAt ?? null,
+    }));
+    return { environments, next };
+  },
   listCapabilities: () => ({
     providers: providers().map(({ name, type, isolation, holdsSecrets }) => ({ name, type, isolation, holdsSecrets })),
   }),

@@ -61,9 +61,12 @@ class RequestClient {
   constructor(projects: ReadonlyMap<ProjectId, ProjectAccess>) {
     this.#projects = projects;
     const forgeOf = (project: ProjectId): Forge => projects.get(project)?.forge ?? expect.fail(`no project ${project}`);
+    const consider = considerWith(forgeOf);
     this.#requests = new EnvironmentRequests({
       projects,
-      consider: considerWith(forgeOf),
+      consider,
+      considerLifetime: async (source, signal) => ({ ...(await consider(source, signal)), lifetime: undefined }),
+      now: () => Date.parse('2026-01-01T00:00:00Z'),
       wake: (project) => this.woken.push(project),
       log: silentLog,
     });
@@ -129,14 +132,19 @@ describe('a request about a pull request', () => {
 
   it('changes the labels that say on which terms it has its environment, once', async () => {
     const { repository, pull, client, labels } = start();
-    repository.pullRequests.label(pull, 'preview:24h');
-    const change: LabelChange = { add: 'preview:72h', removes: (label) => label === 'preview:24h', instead: '' };
+    for (const label of ['preview', 'preview:24h']) repository.pullRequests.label(pull, label);
+    const change: LabelChange = {
+      type: 'lifetime',
+      add: 'preview:72h',
+      removes: (label) => label === 'preview:24h',
+      instead: '',
+    };
     const changes = [
       { type: 'label_added', label: 'preview:72h' },
       { type: 'label_removed', label: 'preview:24h' },
     ];
     expect(await client.changeLabels(pull, change)).toMatchObject({ status: 202, body: { changes } });
-    expect(labels()).toEqual(['preview:72h']);
+    expect(labels()).toEqual(['preview', 'preview:72h']);
     expect(client.woken).toEqual([shop]);
     expect(await client.changeLabels(pull, change)).toMatchObject({ status: 202, body: { changes: [] } });
   });
@@ -160,11 +168,13 @@ describe('a request about a pull request', () => {
 
   it('changes no labels of what has none', async () => {
     const { client, pull, repository } = start();
-    expect(await client.changeLabels(branch('feature'), { add: 'preview:keep', instead: 'it lasts anyway' })).toMatchObject({
+    expect(
+      await client.changeLabels(branch('feature'), { type: 'lifetime', add: 'preview:keep', instead: 'it lasts anyway' }),
+    ).toMatchObject({
       body: { code: 'api.conflict', message: 'branch feature has no labels: it lasts anyway' },
     });
     repository.pullRequests.close(pull);
-    expect(await client.changeLabels(pull, { add: 'preview:keep', instead: '' })).toMatchObject({
+    expect(await client.changeLabels(pull, { type: 'lifetime', add: 'preview:keep', instead: '' })).toMatchObject({
       body: { code: 'api.not_found', message: 'pull request 1 is gone' },
     });
   });

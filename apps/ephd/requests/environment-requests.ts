@@ -19,12 +19,16 @@ import { identify } from '@eph/engine/desired/identity';
 import type { Forge } from '@eph/engine/source/forge';
 import type { Pulls } from '@eph/engine/source/pulls';
 import type { RefWriter } from '@eph/engine/source/ref-writer';
+import { describeLifetime, findObstacle, type LivingSource } from './lifetime-change.ts';
 
 export interface EnvironmentRequestsOptions {
   readonly projects: ReadonlyMap<ProjectId, ProjectAccess>;
   /** Decides about a source as it is, or as it would be after a change. */
   readonly consider: (source: Source, signal: AbortSignal) => Promise<SourceDecision>;
+  /** The same with how long the environment may live. */
+  readonly considerLifetime: (source: Source, signal: AbortSignal) => Promise<LivingSource>;
   readonly wake: (project: ProjectId) => void;
+  readonly now: () => number;
   readonly log: Log;
 }
 
@@ -52,6 +56,7 @@ export interface RemovalRequest {
 type AnsweredSource = Pick<Source, 'project' | 'ref'> & { readonly commit: Source['commit'] | null };
 
 export interface LabelChange {
+  readonly type: 'lifetime' | 'pause';
   readonly add?: string;
   /** Whether a label that is there goes. */
   readonly removes?: (label: string) => boolean;
@@ -103,26 +108,36 @@ export class EnvironmentRequests {
     return await this.#deleteBranch(source, force, signal);
   }
 
-  /** Labels say on which terms a pull request has its environment. */
+  /** Labels say on which terms a pull request has its environment. One that would have no effect is not written. */
   async changeLabels({ project, ref }: RemovalRequest, change: LabelChange, signal: AbortSignal): Promise<RequestAnswer> {
-    const { add, removes = () => false, instead } = change;
+    const { type, add, removes = () => false, instead } = change;
     if (ref.kind !== 'pr') throw new EphError('api.conflict', `${describeSource(ref)} has no labels: ${instead}`);
     const source = await this.#readSource(project, ref, signal);
     if (source === undefined) throw new EphError('api.not_found', `${describeSource(ref)} is gone`);
     const pulls = this.#pullsOf(project);
-    const { labels } = pullOf(source);
+    const pull = pullOf(source);
+    const isNew = add !== undefined && !pull.labels.includes(add);
+    const superfluous = pull.labels.filter((one) => one !== add && removes(one));
+    const labels = [...pull.labels.filter((one) => !superfluous.includes(one)), ...(isNew ? [add] : [])].toSorted();
+    const after = await this.#options.considerLifetime({ ...source, pull: { ...pull, labels } }, signal);
+    if (isNew) {
+      const before = await this.#options.considerLifetime(source, signal);
+      const obstacle = findObstacle(change, labels, before, after, this.#options.now());
+      if (obstacle !== undefined)
+        throw new EphError('api.conflict', `the label ${add} would have no effect on ${describeSource(ref)}: ${obstacle}`);
+    }
     const changes: RequestChange[] = [];
     // The new one first: without any, the environment might expire in between.
-    if (add !== undefined && !labels.includes(add)) {
+    if (isNew) {
       await pulls.addLabel(ref, add, signal);
       changes.push({ type: 'label_added', label: add });
     }
-    for (const label of labels.filter((one) => one !== add && removes(one))) {
+    for (const label of superfluous) {
       await pulls.removeLabel(ref, label, signal);
       changes.push({ type: 'label_removed', label });
     }
-    const { decision } = await this.#options.consider(source, signal);
-    return this.#answer(source, changes, decision.because);
+    const answer = this.#answer(source, changes, after.decision.because);
+    return type === 'lifetime' ? { ...answer, ...describeLifetime(after) } : answer;
   }
 
   /** The source of a request as it is, with what the request changes about it. */

@@ -41,16 +41,17 @@ export const createRequestHandlers = (
     addToAudit({ force });
     return requests.takeDown(environment, force, signal);
   },
-  pinEnvironment: ({ environment, signal }) => requests.changeLabels(environment, { add: keepLabel, instead: lasting }, signal),
+  pinEnvironment: ({ environment, signal }) =>
+    requests.changeLabels(environment, { type: 'lifetime', add: keepLabel, instead: lasting }, signal),
   unpinEnvironment: ({ environment, signal }) =>
-    requests.changeLabels(environment, { removes: (label) => label === keepLabel, instead: lasting }, signal),
+    requests.changeLabels(environment, { type: 'lifetime', removes: (label) => label === keepLabel, instead: lasting }, signal),
   extendEnvironment({ environment, body, addToAudit, signal }) {
     addToAudit({ for: body.for });
-    const change = { add: timeLabel(body.for), removes: isTimeLabel, instead: lasting };
+    const change = { type: 'lifetime', add: timeLabel(body.for), removes: isTimeLabel, instead: lasting } as const;
     return requests.changeLabels(environment, change, signal);
   },
   pauseEnvironment: ({ environment, signal }) =>
-    requests.changeLabels(environment, { add: pauseLabel, instead: following }, signal),
+    requests.changeLabels(environment, { type: 'pause', add: pauseLabel, instead: following }, signal),
   resumeEnvironment: ({ environment, signal }) =>
-    requests.changeLabels(environment, { removes: (label) => label === pauseLabel, instead: following }, signal),
+    requests.changeLabels(environment, { type: 'pause', removes: (label) => label === pauseLabel, instead: following }, signal),
 });

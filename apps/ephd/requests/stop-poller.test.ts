@@ -1,4 +1,14 @@
-import { EphError, type ProjectId, projectId, type SourceRef, silentLog } from '@eph/contract';
+import {
+  EphError,
+  type Event,
+  environmentName,
+  type ProjectId,
+  projectId,
+  type RequestChange,
+  type SourceRef,
+  silentLog,
+} from '@eph/contract';
+import { identify } from '@eph/engine/desired/identity';
 import type { Reporter } from '@eph/engine/report/reporter';
 import { ManualClock } from '@eph/engine/time/clock.fake';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -16,6 +26,8 @@ class StopButtons {
   readonly shownAgain: ProjectId[] = [];
   active: readonly string[] = [];
   refusal: EphError | undefined;
+  changes: RequestChange[] = [];
+  readonly audit: Event[] = [];
 
   start(...names: readonly string[]): StopPoller {
     const ids = names.map(projectId);
@@ -29,10 +41,19 @@ class StopButtons {
         takeDown: async ({ project, ref }) => {
           if (this.refusal !== undefined) throw this.refusal;
           this.takenDown.push({ project, ref });
-          return { project, source: ref, environment: '0'.repeat(16), commit: null, changes: [], because: 'nobody asks for it' };
+          return {
+            project,
+            source: ref,
+            environment: '0'.repeat(16),
+            commit: null,
+            changes: this.changes,
+            because: 'nobody asks for it',
+          };
         },
       },
       activeProjects: () => new Set(this.active.map(projectId)),
+      nameOf: (id) => (id === identify(shop, pull) ? environmentName('shop-serene-ocean-4207') : undefined),
+      audit: { record: (event) => this.audit.push(event), now: () => this.clock.now(), auditLog: silentLog },
       clock: this.clock,
       log: silentLog,
     });
@@ -75,7 +96,7 @@ describe('stops', () => {
     buttons.pressed.add(shop);
     await buttons.pass(20);
     expect(buttons.takenDown).toEqual([{ project: 'shop', ref: pull }]);
-    expect(buttons.shownAgain).toEqual([]);
+    expect([buttons.shownAgain, buttons.audit]).toEqual([[], []]);
   });
 
   it('that cannot be followed are shown as running again', async () => {
@@ -85,6 +106,41 @@ describe('stops', () => {
     buttons.pressed.add(shop);
     await buttons.pass(20);
     expect(buttons.shownAgain).toEqual(['shop']);
+    expect(buttons.audit).toMatchObject([
+      { type: 'audit.changed', details: { how: 'forge', outcome: 'failed', reason: buttons.refusal.message } },
+    ]);
+  });
+
+  it('are in the audit history once they change something, although nobody knows who pressed the button', async () => {
+    const buttons = new StopButtons();
+    buttons.start('shop');
+    buttons.changes = [{ type: 'label_removed', label: 'preview' }];
+    buttons.pressed.add(shop);
+    await buttons.pass(20);
+    expect(buttons.audit).toEqual([
+      {
+        at: expect.any(String),
+        type: 'audit.changed',
+        project: 'shop',
+        environment: identify(shop, pull),
+        message: 'somebody on the forge: DELETE /api/v1/environments/{id} for shop-serene-ocean-4207: done',
+        details: {
+          what: 'change',
+          person: null,
+          how: 'forge',
+          tokenId: null,
+          permission: 'environments.change',
+          method: 'DELETE',
+          route: '/api/v1/environments/{id}',
+          name: 'shop-serene-ocean-4207',
+          outcome: 'done',
+          reason: null,
+          requestId: null,
+          address: null,
+          source: 'pull request 7',
+        },
+      },
+    ]);
   });
 
   it('are followed as soon as the forge answers again', async () => {

@@ -1,6 +1,16 @@
-import { isEphError, type Log, type ProjectId, type SourceRef, sourceKey, toFailure } from '@eph/contract';
+import {
+  type EnvironmentId,
+  type EnvironmentName,
+  isEphError,
+  type Log,
+  type ProjectId,
+  type SourceRef,
+  toFailure,
+} from '@eph/contract';
+import { identify } from '@eph/engine/desired/identity';
 import type { Reporter } from '@eph/engine/report/reporter';
 import type { Cancel, Clock } from '@eph/engine/time/clock';
+import { type AuditOptions, recordStop } from '../api/audit.ts';
 import type { EnvironmentRequests } from './environment-requests.ts';
 
 export interface StopPollerOptions {
@@ -8,6 +18,8 @@ export interface StopPollerOptions {
   /** Projects with environments; none unless this ephd leads. */
   readonly activeProjects: () => ReadonlySet<ProjectId>;
   readonly requests: Pick<EnvironmentRequests, 'takeDown'>;
+  readonly nameOf: (id: EnvironmentId) => EnvironmentName | undefined;
+  readonly audit: AuditOptions;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -70,15 +82,17 @@ export class StopPoller implements AsyncDisposable {
   }
 
   async #takeDown(project: ProjectId, ref: SourceRef, signal: AbortSignal): Promise<boolean> {
-    const about = { project, source: sourceKey(ref) };
+    const { requests, nameOf, audit } = this.#options;
+    const environment = identify(project, ref);
+    const stop = { project, ref, environment, name: nameOf(environment) ?? null };
     try {
-      const { changes } = await this.#options.requests.takeDown({ project, ref }, false, signal);
+      const { changes } = await requests.takeDown({ project, ref }, false, signal);
       // The forge shows it as stopped until the removal is finished.
-      if (changes.length > 0) this.#options.log.info(about, 'stopped on the forge');
+      if (changes.length > 0) recordStop(stop, 'done', null, audit);
       return true;
     } catch (error) {
       if (!isEphError(error) || error.code !== 'api.conflict') throw error;
-      this.#options.log.warn({ ...about, because: error.message }, 'stopped on the forge, but still wanted');
+      recordStop(stop, 'failed', error.message, audit);
       return false;
     }
   }

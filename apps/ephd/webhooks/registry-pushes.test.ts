@@ -53,6 +53,12 @@ describe('what a registry says', () => {
     expect(await send(receiver, packagePublished, signed(packagePublished))).toEqual([202, { pushed: ['ghcr.io/acme/api'] }]);
   });
 
+  it('may be that GitHub has added the webhook', async () => {
+    const receiver = await start();
+    const ping = { zen: 'Keep it logically awesome.', hook_id: 7, hook: { type: 'Organization', events: ['package'] } };
+    expect(await send(receiver, ping, signed(ping))).toEqual([202, { pushed: [] }]);
+  });
+
   it.each([
     ['no header', {}],
     ['another secret', { authorization: 'Bearer guess' }],

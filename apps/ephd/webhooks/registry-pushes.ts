@@ -47,6 +47,9 @@ const published = z.looseObject({
 });
 const github = z.looseObject({ package: published.nullish(), registry_package: published.nullish() });
 
+/** What GitHub sends when somebody adds the webhook. */
+const ping = z.looseObject({ zen: z.string(), hook_id: z.number() });
+
 /** The repositories that were pushed to, with their host; undefined when the body is of no known form. */
 export const readPushes = (payload: unknown, host: string): readonly string[] | undefined => {
   const notified = distribution.safeParse(payload);
@@ -59,7 +62,7 @@ export const readPushes = (payload: unknown, host: string): readonly string[] | 
   }
   const { data } = github.safeParse(payload);
   const pushed = data?.package ?? data?.registry_package;
-  if (pushed === undefined || pushed === null) return undefined;
+  if (pushed === undefined || pushed === null) return ping.safeParse(payload).success ? [] : undefined;
   return repositoriesOf(host, [pushed.namespace && pushed.name && `${pushed.namespace}/${pushed.name}`]);
 };
 

@@ -34,7 +34,8 @@ const limits = { bytes: 5 * 1024 * 1024, bytesAtOnce: 64 * 1024 * 1024, timeMs: 
 
 /**
  * `POST /webhooks/<name of a forge>` and `POST /webhooks/registry`: wake the loop, which reads the forge or the registry itself. Only
- * the name of the repository is taken from the body. It has its own error handling, because it has a port of its own: the API is for this machine only.
+ * the name of the repository is taken from the body. It has its own error handling, because it has a port of its own: forges must reach
+ * it, and need not reach the API.
  */
 export const createWebhookRoutes = (options: WebhookRoutesOptions): Hono => {
   const { forgeOf, now, log } = options;

@@ -27,6 +27,15 @@ describe('the checks of a commit', () => {
     });
   });
 
+  it('may have a text of 10 MB, of which the beginning counts', async () => {
+    const { github, repository, forge, signal } = await startGithubHarness();
+    const sha = repository.push('feature', {});
+    const line = 'eph-image: ghcr.io/acme/shop:7\n';
+    repository.addCheckRun(github.createApp({ slug: 'actions' }), sha, 'long', 'success', { text: line.repeat(340_000) });
+    const { complete, items } = await forge.pulls.checks(commitSha(sha), signal);
+    expect([complete, items.map(({ text }) => text)]).toEqual([true, [line.repeat(2_114)]]);
+  });
+
   it('are the newest check run of each name and App, and statuses; of one name the worst counts', async () => {
     const { github, repository, forge, signal } = await startGithubHarness();
     const sha = repository.push('feature', {});

@@ -42,13 +42,15 @@ export const decisionSchema = z.object({
 export type DecisionView = z.output<typeof decisionSchema>;
 
 export const tokenRequestSchema = z.strictObject({
-  /** Whose token it is: `<issuer>#<subject>`. A machine has a subject too. */
-  person: personText,
-  scope: z.enum(scopes),
-  /** Patterns for names of projects; all that the person has without it. */
-  projects: z.array(projectPattern).min(1).max(50).optional(),
-  /** How long it is valid, such as `30d`. */
-  for: durationText('365d'),
+  person: personText.describe('Whose token it is: `<issuer>#<subject>`. A machine has a subject too.'),
+  scope: z.enum(scopes).describe(`What it may do at most: ${scopes.map((scope) => `\`${scope}\``).join(', ')}.`),
+  projects: z
+    .array(projectPattern)
+    .min(1)
+    .max(50)
+    .optional()
+    .describe('Patterns for names of projects; all that the person has without it.'),
+  for: durationText('365d').describe('How long it is valid, such as `30d`.'),
 });
 
 const token = z.object({
@@ -65,6 +67,7 @@ export const newTokenSchema = token.extend({ token: z.string() });
 export type NewToken = z.output<typeof newTokenSchema>;
 
 export const tokenQuerySchema = z.strictObject({
+  person: personText.optional().describe('Only of this person, as `<issuer>#<subject>`.'),
   after: eventIdText.optional().describe('`next` of the page before.'),
   limit: whole(1, 1000).default(100).describe('At most so many.'),
 });
@@ -100,7 +103,9 @@ export const sessionCodeSchema = z.object({
   expiresAt: z.string(),
 });
 
-export const sessionRequestSchema = z.strictObject({ code: z.string().min(1).max(100) });
+export const sessionRequestSchema = z.strictObject({
+  code: z.string().min(1).max(100).describe('What is after `#code=` in the link.'),
+});
 
 /** What a page sends as its token until then, or until ephd stops. */
 export const sessionSchema = z.object({ token: z.string(), expiresAt: z.string() });

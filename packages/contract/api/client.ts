@@ -1,7 +1,7 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { parseJson } from '../parse-json.ts';
 import { readEventStream } from './event-stream.ts';
-import { type Problem, problemSchema } from './problem.ts';
+import { type End, endSchema, type Problem, problemSchema } from './problem.ts';
 import { type AnswerOf, type BodyOf, fillPath, type Method, type PathOf, type Route } from './route.ts';
 import { type RouteName, type Routes, routes } from './routes.ts';
 
@@ -39,15 +39,14 @@ export class ApiRefusal extends Error {
 /** ephd ended a stream before its time. */
 export class StreamEnd extends Error {
   readonly code: string;
+  readonly hint: string | undefined;
 
-  constructor({ code, message }: z.output<typeof streamEndSchema>) {
+  constructor({ code, message, hint }: End) {
     super(message);
     this.code = code;
+    this.hint = hint;
   }
 }
-
-/** The data of the event `end`, the last one of a stream that ephd ends before its time. */
-const streamEndSchema = z.object({ code: z.string(), message: z.string() });
 
 /** What answered is not an ephd that this client understands. */
 export class ApiMisunderstanding extends Error {
@@ -61,9 +60,11 @@ export class ApiMisunderstanding extends Error {
 
 type QueryValue = string | number | boolean | readonly string[] | undefined;
 
+/** What ephd makes of them. */
 type QueryInput<R extends Route> = R extends { readonly query: infer Query extends z.ZodObject }
-  ? { readonly query?: { readonly [name in keyof Query['shape']]?: QueryValue } }
+  ? { readonly query?: { readonly [name in keyof z.output<Query>]?: Given<z.output<Query>[name]> | undefined } }
   : object;
+type Given<Value> = Value extends readonly (infer One)[] ? readonly One[] : Value;
 type PathInput<R extends Route> = keyof PathOf<R> extends never ? object : { readonly path: PathOf<R> };
 type BodyInput<R extends Route> = BodyOf<R> extends undefined ? object : { readonly body: BodyOf<R> };
 
@@ -73,8 +74,8 @@ type Result<R extends Route> = R['answer'] extends { readonly type: 'stream' } ?
 
 type Call<R extends Route> = object extends Input<R> ? (input?: Input<R>) => Result<R> : (input: Input<R>) => Result<R>;
 
-/** The whole API, one function for each route. For `exec`, which is more than an answer, there is `connectExec`. */
-export type Api = { readonly [name in Exclude<RouteName, 'exec'>]: Call<Routes[name]> };
+/** The whole API for programs, one function for each route. For `exec`, which is more than an answer, there is `connectExec`. */
+export type Api = { readonly [name in Exclude<RouteName, 'exec' | 'readPage'>]: Call<Routes[name]> };
 
 /** @param translate makes of what went wrong what callers get */
 export const createClient = (transport: Transport, translate = (error: unknown): unknown => error): Api => {
@@ -121,7 +122,7 @@ async function* follow(
     if (route.answer.type !== 'stream' || !reply.contentType.startsWith('text/event-stream')) throw notEphd(reply);
     for await (const { name, data } of readEventStream(reply.chunks()))
       if (name === '') yield parse(data, route.answer.schema, reply);
-      else if (name === 'end') throw new StreamEnd(parse(data, streamEndSchema, reply));
+      else if (name === 'end') throw new StreamEnd(parse(data, endSchema, reply));
   } catch (error) {
     if (input.signal?.aborted !== true) throw translate(error);
   }

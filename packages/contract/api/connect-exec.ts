@@ -1,6 +1,8 @@
 import { readRefusal, type Transport } from './client.ts';
 import { decodeFrame, type ExecFrame, encodeFrame, execProtocol, tokenProtocol } from './exec-frames.ts';
 import { ExecWindow } from './exec-window.ts';
+import { isLoopback } from './loopback.ts';
+import type { End } from './problem.ts';
 import { fillPath } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -26,10 +28,12 @@ export type ExecOutput =
 /** The command could not be started, or it was ended: `code` says why. */
 export class ExecFailure extends Error {
   readonly code: string;
+  readonly hint: string | undefined;
 
-  constructor(code: string, message: string) {
+  constructor({ code, message, hint }: End) {
     super(message);
     this.code = code;
+    this.hint = hint;
   }
 }
 
@@ -45,11 +49,14 @@ const longestPath = 12_000;
 export const connectExec = async ({ address, token, transport }: ExecServer, input: ExecInput): Promise<ExecConnection> => {
   const path = printPath(input);
   if (path.length > longestPath)
-    throw new ExecFailure('api.too_large', 'The command is too long. Send it to the input of `sh` instead.');
+    throw new ExecFailure({ code: 'api.too_large', message: 'The command is too long. Send it to the input of `sh` instead.' });
   const url = new URL(path.slice(1), address);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-  if (url.protocol === 'ws:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname))
-    throw new ExecFailure('api.forbidden', `Without TLS, a token is sent to loopback addresses only, and not to ${url.host}.`);
+  if (url.protocol === 'ws:' && !isLoopback(url.hostname))
+    throw new ExecFailure({
+      code: 'api.forbidden',
+      message: `Without TLS, a token is sent to loopback addresses only, and not to ${url.host}.`,
+    });
   const socket = new WebSocket(url, [execProtocol, ...(token === undefined ? [] : [`${tokenProtocol}${token}`])]);
   const connection = new ExecConnection(socket);
   if (await hasOpened(socket)) return connection;
@@ -115,7 +122,7 @@ export class ExecConnection implements Disposable {
         this.#received.push(frame);
         break;
       case 'failure':
-        this.#end = new ExecFailure(frame.code, frame.message);
+        this.#end = new ExecFailure(frame);
         break;
       default:
         this.#end = new Error('it sent what is not a frame of an exec');

@@ -183,6 +183,4 @@ export const logLineSchema = z.object({
 });
 export type LogLine = z.output<typeof logLineSchema>;
 
-export const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
-
 export const versionSchema = z.object({ version: z.string() });

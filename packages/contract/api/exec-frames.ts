@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../parse-json.ts';
+import { type End, endSchema } from './problem.ts';
 import { whole } from './query-values.ts';
 
 export const execQuerySchema = z.strictObject({
@@ -26,14 +27,14 @@ export type ExecFrame =
   | { readonly type: 'taken'; readonly length: number }
   | { readonly type: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly type: 'exit'; readonly code: number }
-  | { readonly type: 'failure'; readonly code: string; readonly message: string };
+  | ({ readonly type: 'failure' } & End);
 
 const numbers = { input: 0, output: 1, errors: 2, resize: 3, exit: 4, failure: 5, taken: 6 } as const;
 
 const contents = {
   resize: z.object({ columns: z.int().min(1).max(1000), rows: z.int().min(1).max(1000) }),
   exit: z.object({ code: z.int().min(0).max(255) }),
-  failure: z.object({ code: z.string(), message: z.string() }),
+  failure: endSchema,
   taken: z.object({ length: z.int().min(0) }),
 };
 

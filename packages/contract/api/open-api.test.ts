@@ -26,7 +26,9 @@ describe('the OpenAPI document', () => {
     expect(named('query').map((one) => one.name)).toEqual(Object.keys(query?.shape ?? {}));
     expect(named('query').every((one) => one.description !== undefined)).toBe(true);
     const status =
-      answer.type === 'json' ? String(answer.status) : { none: '204', exec: '101', text: '200', stream: '200' }[answer.type];
+      answer.type === 'json'
+        ? String(answer.status)
+        : { none: '204', exec: '101', text: '200', page: '200', stream: '200' }[answer.type];
     const expected = [
       status,
       ...(etag ? ['304'] : []),

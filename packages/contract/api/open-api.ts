@@ -8,7 +8,7 @@ import {
 } from 'zod-openapi';
 import { permissions } from '../access/permissions.ts';
 import { tokenId } from '../access/token.ts';
-import { type ProblemStatus, problemSchema, problemTitles, problemType } from './problem.ts';
+import { endSchema, type ProblemStatus, problemSchema, problemTitles, problemType } from './problem.ts';
 import type { AnswerShape, BodyShape, Route } from './route.ts';
 import { routes } from './routes.ts';
 
@@ -78,8 +78,8 @@ const problemResponses = new Map(
   ]),
 );
 
-/** 405 is not among them: it answers methods that a path does not have. */
-const problemsOf = ({ permission, target, body, audit, slow, problems = [] }: Route): readonly ProblemStatus[] => [
+/** What a route may answer instead. 405 is not among them: it answers methods that a path does not have. */
+export const problemsOf = ({ permission, target, body, audit, slow, problems = [] }: Route): readonly ProblemStatus[] => [
   400,
   403,
   429,
@@ -106,6 +106,8 @@ const describeAnswer = (
       return { status: '200', content: { 'text/event-stream': { schema: describeEvents(answer.schema) } } };
     case 'text':
       return { status: '200', content: { [answer.contentType]: { schema: z.string() } } };
+    case 'page':
+      return { status: '200', content: { 'text/html; charset=utf-8': { schema: z.string() } } };
     case 'none':
       return { status: '204' };
     case 'exec':
@@ -119,8 +121,6 @@ const describeEvents = (schema: z.ZodType): z.ZodType =>
     z.object({ event: z.literal('message').optional(), id: z.string().optional(), data: jsonText(schema) }),
     z.object({ event: z.literal('end'), data: jsonText(endSchema) }).describe('The last one, if ephd ends the stream.'),
   ]);
-
-const endSchema = problemSchema.pick({ code: true }).extend({ message: z.string() });
 
 const jsonText = (schema: z.ZodType): z.ZodType =>
   z.string().meta({

@@ -63,12 +63,19 @@ export const sourceSchema = z.object({
 export const sourcePageSchema = z.object({ sources: z.array(sourceSchema), next });
 export type SourcePage = z.output<typeof sourcePageSchema>;
 
+export const heldQuerySchema = z.strictObject({
+  project: z.string().min(1).max(63).optional().describe('Only of this project.'),
+  ...page,
+});
+
 /** Environments that nothing removes until an operator releases them. */
 export const heldSchema = z.object({
   environments: z.array(
     z.object({ id: z.string(), name: z.string(), project: z.string(), because: z.string(), createdAt: z.string().nullable() }),
   ),
+  next,
 });
+export type HeldPage = z.output<typeof heldSchema>;
 
 export const capabilitiesSchema = z.object({
   providers: z.array(

@@ -4,43 +4,44 @@ import { durationText } from '../spec/scalars.ts';
 
 /** A request for an environment. ephd does not store it but writes it to Git, where everybody can see it. */
 export const environmentRequestSchema = z.strictObject({
-  /** Optional while ephd watches a single project. */
-  project: z.string().max(63).optional(),
-  source: z.strictObject({
-    kind: z.enum(['pr', 'branch']),
-    /** The number of a pull request, or the name of a branch. */
-    name: z.string().min(1).max(1_000),
-  }),
+  project: z.string().max(63).optional().describe('Its project. Optional while ephd watches a single one.'),
+  source: z
+    .strictObject({ kind: z.enum(['pr', 'branch']), name: z.string().min(1).max(1_000) })
+    .describe('`kind` is `pr` or `branch`, and `name` the number of a pull request or the name of a branch.'),
 });
 export type EnvironmentRequest = z.output<typeof environmentRequestSchema>;
 
 /** A source as it is, or as it would be: what is left out stays as it is. */
 export const planRequestSchema = environmentRequestSchema.extend({
-  source: z.strictObject({ kind: z.enum(sourceKinds), name: z.string().min(1).max(1_000) }),
-  /** The labels of the pull request. */
-  labels: z.array(z.string().min(1).max(200)).max(100).optional(),
+  source: z
+    .strictObject({ kind: z.enum(sourceKinds), name: z.string().min(1).max(1_000) })
+    .describe('`kind` is `pr`, `branch` or `tag`, and `name` the number of a pull request or the name of the other two.'),
+  labels: z.array(z.string().min(1).max(200)).max(100).optional().describe('The labels of the pull request.'),
   commit: z
     .string()
-    .regex(/^[0-9a-f]{40}$/, 'must be a whole commit')
-    .optional(),
-  /** The text of its `eph.yaml`. */
-  file: z.string().max(60_000).optional(),
+    .regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/, 'must be a whole commit')
+    .optional()
+    .describe('The whole commit.'),
+  file: z.string().max(60_000).optional().describe('The text of its `eph.yaml`.'),
 });
 export type PlanRequest = z.output<typeof planRequestSchema>;
 
 export const extensionSchema = z.strictObject({
-  /** How long it may live after its label was set, such as `72h`. */
-  for: durationText('365d'),
+  for: durationText('365d').describe('How long it may live after its label was set, such as `72h`.'),
 });
 
 export const scaleSchema = z.strictObject({
-  component: z.string().min(1).max(63),
-  replicas: z.int().min(0).max(1000),
+  component: z.string().min(1).max(63).describe('Its name.'),
+  replicas: z.int().min(0).max(1000).describe('How many copies of it run.'),
 });
 
 export const redeploySchema = z.strictObject({
-  /** Only these components; without it, all that hold no data. */
-  components: z.array(z.string().min(1).max(63)).min(1).max(100).optional(),
+  components: z
+    .array(z.string().min(1).max(63))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Only these components; without it, all that hold no data.'),
 });
 
 export const redeployAnswerSchema = z.object({
@@ -68,5 +69,7 @@ export const requestAnswerSchema = z.object({
   changes: z.array(change),
   /** Why the environment is wanted now, or why it is not. */
   because: z.string(),
+  /** When it expires after this change; null where it does not. Only where the request is about that, and where it is known. */
+  expiresAt: z.string().nullable().exactOptional(),
 });
 export type RequestAnswer = z.output<typeof requestAnswerSchema>;

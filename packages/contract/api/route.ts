@@ -19,6 +19,8 @@ export type AnswerShape =
   /** Server-sent events with such data. */
   | { readonly type: 'stream'; readonly schema: z.ZodType }
   | { readonly type: 'text'; readonly contentType: string }
+  /** For browsers. */
+  | { readonly type: 'page' }
   /** A WebSocket that carries a command, as `exec-frames.ts` describes. */
   | { readonly type: 'exec' }
   | { readonly type: 'none' };
@@ -45,6 +47,8 @@ export interface Route {
   readonly audit?: 'change' | 'sign-in';
   /** The answer comes only after Git or providers have been read. */
   readonly slow?: true;
+  /** What a call counts for in the limit of requests; 1 unless ephd reads Git or providers for it, or works for long. */
+  readonly cost?: number;
   /** A client that has the same answer already gets none. */
   readonly etag?: true;
   /** Errors that other routes do not have. */
@@ -69,7 +73,7 @@ export type AnswerOf<R extends Route> = R['answer'] extends { readonly type: 'js
   ? z.output<Schema>
   : R['answer'] extends { readonly type: 'stream'; readonly schema: infer Schema }
     ? AsyncIterable<z.output<Schema>>
-    : R['answer'] extends { readonly type: 'text' }
+    : R['answer'] extends { readonly type: 'text' | 'page' }
       ? string
       : undefined;
 

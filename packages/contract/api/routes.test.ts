@@ -23,12 +23,20 @@ describe('every route', () => {
     expect(all.flatMap(([name, { audit }]) => (audit === undefined ? [] : [name]))).toEqual(expected);
   });
 
-  it('that nobody signs in for says ok or not, or exchanges a code', () => {
+  it('that nobody signs in for says ok or not, exchanges a code, or is the page that does so', () => {
     expect(all.flatMap(([name, { permission }]) => (permission === null ? [name] : []))).toEqual([
       'createSession',
+      'readPage',
       'readHealth',
       'readReadiness',
     ]);
+  });
+
+  it('counts for more where ephd reads Git or providers for it, or works for long', () => {
+    const costs = all.flatMap(([name, { cost = 1 }]) => (cost === 1 ? [] : [[name, cost]]));
+    const slow = all.flatMap(([name, route]) => (route.slow ? [[name, 20]] : []));
+    const others = { readEnvironment: 5, readUsage: 5, readLogs: 20, exec: 20, validateConfig: 20 };
+    expect(Object.fromEntries(costs)).toEqual({ ...Object.fromEntries(slow), ...others });
   });
 
   it('names what its target is about', () => {

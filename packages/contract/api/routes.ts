@@ -38,6 +38,7 @@ import {
 } from './history.ts';
 import {
   capabilitiesSchema,
+  heldQuerySchema,
   heldSchema,
   projectPageSchema,
   projectQuerySchema,
@@ -89,6 +90,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   readEnvironment: {
     method: 'GET',
@@ -97,6 +99,7 @@ export const routes = {
     target: 'environment',
     summary: 'Shows an environment with what runs for its components, read from its providers now.',
     answer: json(environmentDetailSchema),
+    cost: 5,
   },
   removeEnvironment: {
     method: 'DELETE',
@@ -108,6 +111,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   readStatus: {
     method: 'GET',
@@ -124,6 +128,7 @@ export const routes = {
     target: 'environment',
     summary: 'Shows what the components use now, and what they used in the last minutes while somebody asked.',
     answer: json(usageSchema),
+    cost: 5,
   },
   readWhy: {
     method: 'GET',
@@ -148,6 +153,8 @@ export const routes = {
     target: 'environment',
     summary: 'Shows what would be applied for each component, such as its Kubernetes objects, with masks for secrets.',
     answer: json(renderedViewSchema),
+    slow: true,
+    cost: 20,
   },
   releaseEnvironment: {
     method: 'POST',
@@ -168,6 +175,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   unpinEnvironment: {
     method: 'DELETE',
@@ -178,6 +186,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   extendEnvironment: {
     method: 'POST',
@@ -189,6 +198,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   pauseEnvironment: {
     method: 'POST',
@@ -199,6 +209,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   resumeEnvironment: {
     method: 'DELETE',
@@ -209,6 +220,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(requestAnswerSchema),
     slow: true,
+    cost: 20,
   },
   redeployEnvironment: {
     method: 'POST',
@@ -221,6 +233,7 @@ export const routes = {
     audit: 'change',
     answer: accepted(redeployAnswerSchema),
     slow: true,
+    cost: 20,
   },
   scaleEnvironment: {
     method: 'PUT',
@@ -248,6 +261,7 @@ export const routes = {
       follow: flag.describe('Go on with new lines.'),
     }),
     answer: stream(logLineSchema),
+    cost: 20,
   },
   exec: {
     method: 'GET',
@@ -259,6 +273,7 @@ export const routes = {
     audit: 'change',
     answer: { type: 'exec' },
     problems: [501],
+    cost: 20,
   },
   listEventsOfEnvironment: {
     method: 'GET',
@@ -268,6 +283,7 @@ export const routes = {
     summary: 'Lists what happened to an environment, oldest first. An id is enough: history outlives the environment.',
     query: environmentEventQuerySchema,
     answer: json(eventListSchema),
+    etag: true,
   },
   listEvents: {
     method: 'GET',
@@ -277,6 +293,7 @@ export const routes = {
     summary: 'Lists what happened, oldest first.',
     query: eventQuerySchema,
     answer: json(eventListSchema),
+    etag: true,
   },
   followChanges: {
     method: 'GET',
@@ -295,6 +312,7 @@ export const routes = {
     summary: 'Lists who changed what, who signed in, and what was refused, oldest first.',
     query: auditQuerySchema,
     answer: json(eventListSchema),
+    etag: true,
   },
   readAccount: {
     method: 'GET',
@@ -331,7 +349,7 @@ export const routes = {
     body: { type: 'json', schema: sessionRequestSchema },
     audit: 'sign-in',
     answer: created(sessionSchema),
-    problems: [401],
+    problems: [401, 503],
   },
   endSession: {
     method: 'POST',
@@ -350,6 +368,7 @@ export const routes = {
     summary: 'Lists the tokens that history remembers, newest first, a page at a time.',
     query: tokenQuerySchema,
     answer: json(tokenListSchema),
+    etag: true,
   },
   createToken: {
     method: 'POST',
@@ -388,6 +407,7 @@ export const routes = {
     summary: 'Reads Git and all providers, and shows what would be done.',
     answer: json(planSchema),
     slow: true,
+    cost: 20,
   },
   planSource: {
     method: 'POST',
@@ -398,6 +418,7 @@ export const routes = {
     body: { type: 'json', schema: planRequestSchema },
     answer: json(environmentPlanSchema),
     slow: true,
+    cost: 20,
   },
   listProjects: {
     method: 'GET',
@@ -424,15 +445,17 @@ export const routes = {
     path: '/api/v1/held',
     permission: 'held.read',
     target: 'each',
-    summary: 'Lists environments that nothing removes until an operator releases them.',
+    summary: 'Lists environments that nothing removes until an operator releases them, by name, a page at a time.',
+    query: heldQuerySchema,
     answer: json(heldSchema),
+    etag: true,
   },
   listCapabilities: {
     method: 'GET',
     path: '/api/v1/providers/capabilities',
     permission: 'server.read',
     target: 'each',
-    summary: 'Lists the providers of this ephd, and what each can do.',
+    summary: 'Lists the providers of this ephd: what they make, and how they isolate and protect it.',
     answer: json(capabilitiesSchema),
   },
   validateConfig: {
@@ -447,6 +470,7 @@ export const routes = {
     }),
     body: { type: 'bytes', contentType: 'text/yaml', most: mostSpecBytes },
     answer: json(validationSchema),
+    cost: 20,
   },
   readVersion: {
     method: 'GET',
@@ -463,6 +487,14 @@ export const routes = {
     target: 'each',
     summary: 'Shows how ephd is: who leads, what it waits for, its history, its providers, and faults of projects.',
     answer: json(serverSchema),
+  },
+  readPage: {
+    method: 'GET',
+    path: '/',
+    permission: null,
+    target: 'server',
+    summary: 'The page that a link to the dashboard opens.',
+    answer: { type: 'page' },
   },
   readHealth: {
     method: 'GET',

@@ -128,6 +128,7 @@ describe('keys that do not go together', () => {
     ['path', 'kustomization', 'kubernetes: { manifests: [{ path: a, kustomization: b }] }\n', 'kubernetes.manifests.0.path'],
     ['tag', 'tag_template', image('tag: v1, tag_template: v2'), 'environment.images.0.tag'],
     ['tag', 'tag_pattern', image('tag: v1, tag_pattern: "v*"'), 'environment.images.0.tag'],
+    ['tag', 'fallback_tag', image('tag: v1, fallback_tag: latest'), 'environment.images.0.tag'],
     ['tag', 'tag_source', image('tag: v1, tag_source: git_note'), 'environment.images.0.tag'],
     ['vault', 'kubernetes', `${run}secrets: { vault: { path: a }, kubernetes: { secrets: [a] } }\n`, 'secrets.vault'],
     [

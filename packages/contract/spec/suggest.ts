@@ -3,7 +3,7 @@ export const closest = (typed: string, candidates: readonly string[]): string | 
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(typed.length / 3)) + 1;
   for (const candidate of candidates) {
-    const distance = editDistance(typed.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(typed.toLowerCase(), candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -12,9 +12,12 @@ export const closest = (typed: string, candidates: readonly string[]): string | 
   return best;
 };
 
-/** Optimal string alignment: a swapped pair of letters, the commonest slip, counts once. */
-const editDistance = (a: string, b: string): number => {
-  if (Math.abs(a.length - b.length) > 8 || a.length > 64) return Number.POSITIVE_INFINITY;
+/**
+ * Optimal string alignment: a swapped pair of letters, the commonest slip, counts once.
+ * @param limit from which on the distance does not matter
+ */
+const editDistance = (a: string, b: string, limit: number): number => {
+  if (Math.abs(a.length - b.length) >= Math.min(9, limit) || a.length > 64) return Number.POSITIVE_INFINITY;
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
@@ -25,6 +28,8 @@ const editDistance = (a: string, b: string): number => {
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) value = Math.min(value, (beforeLast[j - 2] ?? 0) + 1);
       row.push(value);
     }
+    // No later row begins with less. A swap reaches back two rows, and the one between has at most one more than that.
+    if (Math.min(...row) >= limit) return Number.POSITIVE_INFINITY;
     beforeLast = last;
     last = row;
   }

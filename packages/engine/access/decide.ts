@@ -181,7 +181,10 @@ const isAbout = ({ who }: PlacedRule, { person, groups, repository }: SignedIn):
 
 /** On the server, a denial counts only if it is for all projects. */
 const isForServer = ({ role, projects, labels, except }: PlacedRule): boolean =>
-  role === 'admin' || (role === undefined && projects === undefined && labels === undefined && except.length === 0);
+  role === 'admin' || (role === undefined && areAll(projects) && labels === undefined && except.length === 0);
+
+const areAll = (projects: readonly string[] | undefined): boolean =>
+  projects === undefined || projects.some((pattern) => /^\*+$/.test(pattern));
 
 const isFor = (rule: PlacedRule, project: ProjectId, labels: readonly string[] | undefined): boolean => {
   if (rule.role === 'admin') return true;

@@ -67,10 +67,6 @@ export class Revocations implements AsyncDisposable {
     return this.#revoked.get(keyOf({ kind: 'person', subject: printPerson(person) }))?.before ?? 0;
   }
 
-  get all(): readonly Revocation[] {
-    return [...this.#revoked.values()];
-  }
-
   /** Calls back after the state or a revocation has changed, until it is disposed of. */
   onChange(listener: () => void): Disposable {
     this.#listeners.add(listener);
@@ -114,7 +110,7 @@ export class Revocations implements AsyncDisposable {
   }
 
   async #revoke(revocation: Revocation): Promise<RevocationAnswer> {
-    if (!this.#state.ready) throw new EphError('store.unreachable', this.#state.message);
+    if (!this.#state.ready) throw new EphError('access.unavailable', this.#state.message);
     const { generation } = this.#state;
     // Counts here from now on, even if no store can be reached.
     if (addRevocations(this.#revoked, [revocation])) this.#announce();
@@ -126,7 +122,7 @@ export class Revocations implements AsyncDisposable {
     if (fault === undefined) return { missing };
     // After a restart, the file alone may have to do.
     const meanwhile = 'this ephd refuses the token until it stops, and keeps trying to write the file';
-    throw new EphError('store.unreachable', `the revocation could not be written to the file: ${fault}; ${meanwhile}`);
+    throw new EphError('access.unavailable', `the revocation could not be written to the file: ${fault}; ${meanwhile}`);
   }
 
   #inTime({ place }: Replica, write: Promise<string | undefined>): Promise<string | undefined> {

@@ -54,6 +54,7 @@ describe('an audit event', () => {
     [{ outcome: 'failed', reason: 'store.unreachable' }, 'audit.changed', ': failed, store.unreachable'],
     [{ environment: null, name: null }, 'audit.changed', ' for shop: done'],
     [{ person: null, how: 'none', tokenId: null }, 'audit.changed', 'somebody: POST'],
+    [{ person: null, how: 'forge', tokenId: null }, 'audit.changed', 'somebody on the forge: POST'],
   ])('of %j has the type %s', (more, type, message) => {
     expect(createAuditEvent({ ...record, ...more })).toMatchObject({ type, message: expect.stringContaining(message) });
   });

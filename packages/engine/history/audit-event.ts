@@ -1,12 +1,12 @@
 import type { EnvironmentId, Event, ProjectId } from '@eph/contract';
 
-/** What somebody did or tried to do, by a request. */
+/** What somebody did or tried to do, by a request or by a button of a forge. */
 export interface AuditRecord {
   readonly at: string;
   readonly what: 'change' | 'sign-in' | 'read';
   /** Issuer and subject, or `administrator`. Null if the request did not prove who sent it. */
   readonly person: string | null;
-  readonly how: 'file' | 'token' | 'session' | 'none';
+  readonly how: 'file' | 'token' | 'session' | 'forge' | 'none';
   /** The id of the token, never the token. */
   readonly tokenId: string | null;
   readonly permission: string;
@@ -20,8 +20,9 @@ export interface AuditRecord {
   readonly outcome: 'done' | 'refused' | 'failed';
   /** Why it was refused or failed. */
   readonly reason: string | null;
-  readonly requestId: string;
-  readonly address: string;
+  /** Null where it was no request to ephd, as with `address`. */
+  readonly requestId: string | null;
+  readonly address: string | null;
 }
 
 /** Refusals have a type of their own, so that a flood of them does not push out what was done. */
@@ -30,6 +31,7 @@ export const createAuditEvent = ({ at, what, project, environment, ...details }:
   const type = outcome === 'refused' ? 'audit.refused' : what === 'sign-in' ? 'audit.signed_in' : 'audit.changed';
   const target = name ?? project;
   const request = `${method} ${route}${target === null ? '' : ` for ${target}`}`;
-  const message = `${person ?? 'somebody'}: ${request}: ${outcome}${reason === null ? '' : `, ${reason}`}`;
+  const who = person ?? (details.how === 'forge' ? 'somebody on the forge' : 'somebody');
+  const message = `${who}: ${request}: ${outcome}${reason === null ? '' : `, ${reason}`}`;
   return { at, type, project, environment, message, details: { what, ...details } };
 };

@@ -5,8 +5,8 @@ import { createImageRequest, firstCommit, secondCommit } from './image-request.f
 const now = Date.parse('2026-03-01T12:00:00Z');
 const committedAt = now - 3_600_000;
 const day = 86_400;
-const candidate = { repository: 'registry.example/acme/api', reference: 'pr-7', isDoubtful: false };
-const doubtful = { ...candidate, isDoubtful: true };
+const candidate = { repository: 'registry.example/acme/api', reference: 'pr-7', kind: 'named' } as const;
+const doubtful = { ...candidate, kind: 'doubtful' } as const;
 
 const details = (changes: Partial<ImageDetails> = {}): ImageDetails => ({
   state: 'found',
@@ -51,6 +51,11 @@ describe('a tag that does not name the commit', () => {
       undefined,
     ],
     [
+      'counts where one of both labels is the commit',
+      details({ labels: { 'eph.io/commit': secondCommit, 'org.opencontainers.image.revision': firstCommit } }),
+      undefined,
+    ],
+    [
       'does not count where its label is another commit, however young it is',
       details({ labels: { 'eph.io/commit': secondCommit } }),
       'was built from another commit',
@@ -65,6 +70,15 @@ describe('a tag that does not name the commit', () => {
   ])('%s', (_, found, objection) => {
     expect(findObjection(createImageRequest(), doubtful, found, { now, committedAt })).toEqual(objection);
   });
+});
+
+it('a fall-back is held against nothing but its platform', () => {
+  const fallback = { ...candidate, kind: 'fallback' } as const;
+  const limits = { maxAgeSeconds: day, requiredLabels: { 'eph.io/commit': firstCommit } };
+  expect(needsDetails(createImageRequest(limits), fallback)).toBe(false);
+  expect(needsDetails(createImageRequest({ ...limits, platform: 'linux/arm64' }), fallback)).toBe(true);
+  const old = details({ created: new Date(0) });
+  expect(findObjection(createImageRequest(limits), fallback, old, { now, committedAt })).toBeUndefined();
 });
 
 it('nothing is read of an image that nothing is asked of', () => {

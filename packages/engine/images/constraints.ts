@@ -6,18 +6,20 @@ import type { ImageRequest } from './resolver.ts';
 export type ImageDetails = InspectAnswer & { readonly state: 'found' };
 
 /** Whether an image has to be read before it can be chosen. */
-export const needsDetails = ({ image }: ImageRequest, { isDoubtful }: Candidate): boolean =>
-  isDoubtful || image.maxAgeSeconds !== undefined || image.platform !== undefined || hasLabels(image);
+export const needsDetails = ({ image }: ImageRequest, { kind }: Candidate): boolean =>
+  kind === 'doubtful' || image.platform !== undefined || (kind !== 'fallback' && hasLimits(image));
 
-const hasLabels = ({ requiredLabels }: WantedImage): boolean => Object.keys(requiredLabels).length > 0;
+const hasLimits = ({ maxAgeSeconds, requiredLabels }: WantedImage): boolean =>
+  maxAgeSeconds !== undefined || Object.keys(requiredLabels).length > 0;
 
 /** Why an image must not be chosen, as a clause about it; undefined when it may be. */
 export const findObjection = (
   { image, source }: ImageRequest,
-  { isDoubtful }: Candidate,
+  { kind }: Candidate,
   details: ImageDetails,
   { now, committedAt }: { readonly now: number; readonly committedAt: number },
 ): string | undefined => {
+  if (kind === 'fallback') return undefined;
   const { labels } = details;
   const madeAt = madeAtOf(details, now);
   for (const [key, value] of Object.entries(image.requiredLabels))
@@ -28,11 +30,10 @@ export const findObjection = (
     if (madeAt === undefined) return 'does not say when it was made, and max_age asks for that';
     if (now - madeAt > maxAgeSeconds * 1000) return `is older than ${printDuration(maxAgeSeconds)}`;
   }
-  if (!isDoubtful) return undefined;
-  const commit = commitLabels
-    .map((key) => (Object.hasOwn(labels, key) ? labels[key] : undefined))
-    .find((one) => one !== undefined);
-  if (commit !== undefined) return commit === source.commit ? undefined : 'was built from another commit';
+  if (kind !== 'doubtful') return undefined;
+  const commits = commitLabels.flatMap((key) => (Object.hasOwn(labels, key) ? [labels[key]] : []));
+  if (commits.includes(source.commit)) return undefined;
+  if (commits.length > 0) return 'was built from another commit';
   if (madeAt === undefined) return 'says neither which commit it was built from nor when it was made';
   return madeAt > committedAt ? undefined : 'is older than the commit';
 };

@@ -17,10 +17,18 @@ class Fixture {
   readonly requests: RegistryRequest[] = [];
   readonly notes = new Map<string, string>();
   failure: EphError | undefined;
+  /** Tags and repositories that are refused. */
+  readonly refused = new Set<string>();
+  /** Nobody is answered before. */
+  answered = Promise.resolve();
   readonly registry = new FakeRegistry({
-    disturb: (request) => {
+    disturb: async (request) => {
       this.requests.push(request);
-      return this.failure === undefined ? Promise.resolve() : Promise.reject(this.failure);
+      await this.answered;
+      const { repository: asked, reference = '' } = request;
+      const isRefused = this.refused.has(reference) || this.refused.has(asked);
+      const failure = isRefused ? new EphError('registry.refused', `${asked} is not shown.`) : this.failure;
+      if (failure !== undefined) throw failure;
     },
   });
   readonly resolver = new ImageResolver({
@@ -142,6 +150,24 @@ describe('ways of looking', () => {
     expect(fixture.requests).toEqual([]);
   });
 
+  it.each([
+    ['a note', { notes: 'eph-images' }],
+    ['a comment', {}],
+  ])('pass over what is refused where %s names it, and say so', async (_, image) => {
+    const fixture = new Fixture();
+    const stated = 'ghcr.io/other/secret';
+    fixture.refused.add(stated);
+    fixture.notes.set('eph-images', `eph-image: ${stated}:1`);
+    const text = `/deploy --image=${stated}:1`;
+    const command = { id: '1', text, author: 'alice', mayWrite: true, at: '', commit: firstCommit };
+    const resolve = () => fixture.resolve({ ...image, ...tag(`t-${short}`) }, 'notes' in image ? {} : { command });
+    const because = `${stated}:1 cannot be used: ${stated} is not shown`;
+    expect(await resolve()).toMatchObject({ state: 'missing', findings: [because, expect.stringContaining('no tag t-')] });
+    const reference = fixture.publish(`t-${short}`);
+    fixture.wait(minute);
+    expect(await resolve()).toMatchObject({ state: 'found', image: { reference }, findings: [because] });
+  });
+
   it('are all excluded by a fixed tag, which is the same for every commit', async () => {
     const fixture = new Fixture();
     const published = fixture.publish('v2');
@@ -151,6 +177,15 @@ describe('ways of looking', () => {
     const again = await fixture.find({ fixed: 'v2', notes: 'eph-images' }, { commit: secondCommit, running: [image] });
     expect(again).toEqual(image);
     expect(fixture.requests).toHaveLength(1);
+  });
+
+  it('are not looked for anew because a file says otherwise what to do without a fixed tag', async () => {
+    const fixture = new Fixture();
+    fixture.publish('v2');
+    const image = await fixture.find({ fixed: 'v2' });
+    const others = { name: 'another', isOnly: false, whenMissing: 'wait', followsTag: false } as const;
+    expect(await fixture.find({ fixed: 'v2', ...others }, { running: [image] })).toEqual(image);
+    expect((await fixture.find({ fixed: 'v2', platform: 'linux/amd64' }, { running: [image] })).request).not.toBe(image.request);
   });
 
   it('try the next one where an image that somebody named is not there, and say what each found', async () => {
@@ -182,6 +217,29 @@ describe('a scan', () => {
     });
   });
 
+  it('passes over what is no image, and says so', async () => {
+    const fixture = new Fixture();
+    const right = fixture.publish('pr-7-b', {}, new Date(begin - 2 * minute));
+    fixture.publish('pr-7-chart');
+    fixture.publish('pr-7-cache');
+    fixture.refused.add('pr-7-chart').add('pr-7-cache');
+    const found = await fixture.resolve(pattern('pr-7-*'));
+    expect(found).toMatchObject({ state: 'found', image: { reference: right } });
+    expect(found.findings).toEqual([`pr-7-chart, and 1 more cannot be used: ${repository} is not shown`]);
+    expect(await fixture.resolve(pattern('pr-7-c*'))).toMatchObject({ state: 'missing', findings: found.findings });
+  });
+
+  it('knows nothing where a tag is not answered', async () => {
+    const fixture = new Fixture();
+    fixture.publish('pr-7-a');
+    await fixture.resolve(pattern('pr-7-*'));
+    fixture.publish('pr-7-b');
+    fixture.wait(minute);
+    await fixture.resolve(pattern('pr-8-*'));
+    fixture.failure = new EphError('registry.unreachable', 'no answer');
+    expect(await fixture.resolve(pattern('pr-7-*'))).toMatchObject({ fault: { code: 'registry.unreachable' } });
+  });
+
   it('counts only tags that name the commit where more than 100 match', async () => {
     const fixture = new Fixture();
     for (let index = 0; index < 101; index += 1) fixture.publish(`pr-${index}`);
@@ -205,7 +263,7 @@ describe('what nobody can find', () => {
         message: `web waits for image api for commit ${short}: there is no tag t-${short} in ${repository}`,
       },
       until: new Date(begin + 30 * minute).toISOString(),
-      lookAgainAt: begin + 30_000,
+      lookAgain: { at: begin + 30_000, repositories: [repository] },
     });
   });
 
@@ -215,7 +273,7 @@ describe('what nobody can find', () => {
     expect(await fixture.resolve(tag(`t-${short}`))).toMatchObject({
       state: 'missing',
       fault: { code: 'artifact.not_found', disposition: 'wait', message: expect.stringContaining('after 30m') },
-      lookAgainAt: fixture.now + 30_000,
+      lookAgain: { at: fixture.now + 30_000, repositories: [repository] },
     });
     const late = fixture.publish(`t-${short}`);
     fixture.wait(minute);
@@ -246,6 +304,24 @@ describe('what nobody can find', () => {
     const right = fixture.publish(`t-${short}`);
     fixture.wait(minute);
     expect(await fixture.find(image, { running: [fallback] })).toMatchObject({ reference: right, tag: `t-${short}` });
+  });
+
+  it('is replaced by a fall-back that limits of the right one do not concern, but the platform does', async () => {
+    const fixture = new Fixture();
+    const old = fixture.publish('latest', {}, new Date(0));
+    fixture.wait(10 * minute);
+    const limits = { maxAgeSeconds: 86_400, requiredLabels: { 'eph.io/commit': firstCommit } };
+    expect(await fixture.find({ ...image, ...limits })).toMatchObject({ reference: old, fallback: true });
+    const other = await fixture.resolve({ ...image, ...limits, platform: 'linux/arm64' });
+    expect(other).toMatchObject({ state: 'missing' });
+    expect(other.findings.at(-1)).toContain('has no image for linux/arm64');
+  });
+
+  it('is not replaced by a fall-back where the tag is fixed', async () => {
+    const fixture = new Fixture();
+    fixture.publish('latest');
+    fixture.wait(10 * minute);
+    expect(await fixture.resolve({ ...image, fixed: 'v1' })).toMatchObject({ state: 'missing' });
   });
 
   it('leaves a running fall-back as it is after a restart, also while the registry is away', async () => {
@@ -292,7 +368,7 @@ describe('a tag that moves', () => {
     expect(await fixture.find({ fixed: 'v1' }, { running: [stays] })).toEqual(stays);
     expect(await fixture.resolve({ fixed: 'v1', followsTag: true }, { running: [follows] })).toMatchObject({
       image: { reference: moved },
-      lookAgainAt: fixture.now + 30_000,
+      lookAgain: { at: fixture.now + 30_000, repositories: [repository] },
     });
   });
 
@@ -337,15 +413,27 @@ describe('requests', () => {
     expect(await countDuring(() => Promise.all([all(0), all(50)]))).toBeLessThanOrEqual(2);
   });
 
-  it('list tags again after a failure', async () => {
-    const fixture = new Fixture();
-    const right = fixture.publish(`pr-${short}`);
-    fixture.failure = new EphError('registry.unreachable', 'no answer');
-    const failed = await Promise.all([fixture.resolve(pattern('pr-*')), fixture.resolve(pattern('p*'))]);
-    expect(failed).toMatchObject([{ state: 'unknown' }, { state: 'unknown' }]);
-    fixture.failure = undefined;
-    expect((await fixture.find(pattern('pr-*'))).reference).toBe(right);
-  });
+  it.each(['registry.unreachable', 'registry.refused'] as const)(
+    'that fail with %s are shared, too, and repeated after a while or a push',
+    async (code) => {
+      const fixture = new Fixture();
+      fixture.failure = new EphError(code, 'no answer');
+      const all = (image: Partial<WantedImage>) => Promise.all(Array.from({ length: 50 }, () => fixture.resolve(image)));
+      for (const image of [tag(`t-${short}`), pattern('pr-*')]) {
+        fixture.requests.length = 0;
+        await all(image);
+        fixture.wait(29_999);
+        expect(await all(image)).toContainEqual(expect.objectContaining({ state: 'unknown' }));
+        expect(fixture.requests).toHaveLength(1);
+        fixture.wait(1);
+        await all(image);
+        expect(fixture.requests).toHaveLength(2);
+        fixture.resolver.forget(repository);
+        await all(image);
+        expect(fixture.requests).toHaveLength(3);
+      }
+    },
+  );
 
   it('are made again at once when a registry says that something was pushed', async () => {
     const fixture = new Fixture();
@@ -363,20 +451,24 @@ describe('requests', () => {
     expect(await fixture.resolve(tag(`t-${short}`))).toMatchObject({
       state: 'unknown',
       fault: { code: 'registry.refused', message: 'image api of web: not allowed', disposition: 'stall' },
-      lookAgainAt: begin + 300_000,
+      lookAgain: { at: begin + 300_000, repositories: [repository] },
     });
   });
 
-  it('of one caller that gives up do not fail for the others', async () => {
+  it('are not awaited by a caller that gives up, and go on for the others', async () => {
     const fixture = new Fixture();
-    fixture.publish(`t-${short}`);
-    const gone = AbortSignal.abort(new EphError('plan.superseded', 'a newer commit'));
+    const reference = fixture.publish(`t-${short}`);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    fixture.answered = answered;
+    const caller = new AbortController();
     const request: ImageRequest = createImageRequest(tag(`t-${short}`));
-    const [first, second] = await Promise.allSettled([
-      fixture.resolver.resolve(request, gone),
-      fixture.resolve(tag(`t-${short}`)),
-    ]);
-    expect([first.status, second.status]).toEqual(['rejected', 'fulfilled']);
+    const first = fixture.resolver.resolve(request, caller.signal);
+    const second = fixture.find(tag(`t-${short}`));
+    caller.abort(new EphError('plan.superseded', 'a newer commit'));
+    await expect(first).rejects.toMatchObject({ code: 'plan.superseded' });
+    answer();
+    expect(await second).toMatchObject({ reference });
+    expect(fixture.requests).toHaveLength(1);
   });
 });
 

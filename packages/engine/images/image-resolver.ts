@@ -9,11 +9,12 @@ import {
   type Source,
   toFailure,
 } from '@eph/contract';
+import { untilAborted } from '../time/until-aborted.ts';
 import { type Candidate, describeCandidate, isDigest } from './candidate.ts';
 import { findObjection, needsDetails } from './constraints.ts';
 import type { Registry } from './registry.ts';
-import { RegistryAnswers } from './registry-answers.ts';
-import type { ImageAnswer, ImageRequest, Resolver, WantedTimes } from './resolver.ts';
+import { isRefusal, RegistryAnswers } from './registry-answers.ts';
+import type { ImageAnswer, ImageRequest, LookAgain, Resolver, WantedTimes } from './resolver.ts';
 import { findInCommand } from './stated-images.ts';
 import { findByCheck } from './strategies/check-text.ts';
 import { findByComment } from './strategies/comment.ts';
@@ -57,27 +58,43 @@ export class ImageResolver implements Resolver, Disposable {
   }
 
   async resolve(request: ImageRequest, signal: AbortSignal): Promise<ImageAnswer> {
+    signal.throwIfAborted();
+    // Others may wait for the same answer of a registry, so the request goes on when one of them gives up.
+    return await untilAborted(this.#resolve(request, signal), signal);
+  }
+
+  async #resolve(request: ImageRequest, signal: AbortSignal): Promise<ImageAnswer> {
     const { image, running } = request;
     const { now, times } = this.#options;
     const asked = identifyRequest(request);
-    const known = running.find((one) => one.request === asked);
+    const given = running.filter((one) => one.request === asked);
+    // One provider may have written down as fall-back what another knows as the right one.
+    const known = given.find(({ fallback }) => fallback !== true) ?? given[0];
     if (known !== undefined && known.fallback !== true && !image.followsTag)
       return { state: 'found', image: known, findings: [] };
-    const lookAgainAt = now() + times.freshForMs;
-    const findings: string[] = [];
+    const search: Search = { request, signal, findings: [], repositories: new Set([image.repository]) };
+    const { findings, repositories } = search;
+    const lookAgain = (fresh = 1): LookAgain => ({ at: now() + fresh * times.freshForMs, repositories: [...repositories] });
     try {
-      const pinned = await this.#search(request, findings, signal);
+      const pinned = await this.#search(search);
       if (pinned !== undefined)
-        return { state: 'found', image: { ...pinned, request: asked }, findings, ...(image.followsTag && { lookAgainAt }) };
-      return { ...(await this.#wait(request, known, asked, findings, signal)), lookAgainAt };
+        return {
+          state: 'found',
+          image: { ...pinned, request: asked },
+          findings,
+          ...(image.followsTag && { lookAgain: lookAgain() }),
+        };
+      // It runs already: a restart, after which the wait counts anew, must not take it away.
+      if (known !== undefined) return { state: 'found', image: known, findings, lookAgain: lookAgain() };
+      return { ...(await this.#wait(search, asked)), lookAgain: lookAgain() };
     } catch (error) {
       signal.throwIfAborted();
       if (!isEphError(error)) throw error;
       // What runs goes on: only the question whether there is something better has no answer.
-      if (known !== undefined) return { state: 'found', image: known, findings, lookAgainAt };
+      if (known !== undefined) return { state: 'found', image: known, findings, lookAgain: lookAgain() };
       const fault = toFailure(error);
-      const again = fault.disposition === 'stall' ? now() + refusedForFresh * times.freshForMs : lookAgainAt;
-      return { state: 'unknown', fault: about(request, fault), findings, lookAgainAt: again };
+      const fresh = fault.disposition === 'stall' ? refusedForFresh : 1;
+      return { state: 'unknown', fault: about(request, fault), findings, lookAgain: lookAgain(fresh) };
     }
   }
 
@@ -90,14 +107,11 @@ export class ImageResolver implements Resolver, Disposable {
     this.#registry.close();
   }
 
-  async #search(request: ImageRequest, findings: string[], signal: AbortSignal): Promise<Pinned | undefined> {
+  async #search(search: Search): Promise<Pinned | undefined> {
+    const { request, signal, findings } = search;
     const { image, source } = request;
     if (image.fixed !== undefined) {
-      const found = await this.#try(
-        request,
-        { repository: image.repository, reference: image.fixed, isDoubtful: false },
-        findings,
-      );
+      const found = await this.#try(search, { repository: image.repository, reference: image.fixed, kind: 'named' });
       return found && { ...found, commit: null };
     }
     const { now, times, readNote } = this.#options;
@@ -110,34 +124,38 @@ export class ImageResolver implements Resolver, Disposable {
       const proposal = await strategy(request, surroundings, signal);
       signal.throwIfAborted();
       if (proposal === undefined) continue;
-      if ('none' in proposal) findings.push(proposal.none);
-      else
-        for (const candidate of proposal.candidates) {
-          const found = await this.#try(request, candidate, findings);
-          signal.throwIfAborted();
-          if (found !== undefined) return { ...found, commit: source.commit };
-        }
+      const [finding, candidates] = 'none' in proposal ? [proposal.none, []] : [proposal.passedOver, proposal.candidates];
+      if (finding !== undefined) findings.push(finding);
+      for (const candidate of candidates) {
+        const found = await this.#try(search, candidate);
+        signal.throwIfAborted();
+        if (found !== undefined) return { ...found, commit: source.commit };
+      }
     }
     return undefined;
   }
 
-  async #try(
-    request: ImageRequest,
-    candidate: Candidate,
-    findings: string[],
-  ): Promise<Pick<PinnedImage, 'reference' | 'tag'> | undefined> {
+  async #try({ request, findings, repositories }: Search, candidate: Candidate): Promise<Found | undefined> {
+    repositories.add(candidate.repository);
+    try {
+      const found = await this.#check(request, candidate);
+      if (typeof found !== 'string') return found;
+      findings.push(found);
+    } catch (error) {
+      // Whoever states an image may name what nobody can read. No other component should stop for that.
+      if (candidate.kind !== 'stated' || !isRefusal(error)) throw error;
+      findings.push(`${describeCandidate(candidate)} cannot be used: ${error.message.replace(/\.$/, '')}`);
+    }
+    return undefined;
+  }
+
+  /** Why it cannot be used, as a clause, where it cannot. */
+  async #check(request: ImageRequest, candidate: Candidate): Promise<Found | string> {
     const { repository, reference } = candidate;
-    const { project } = request.source;
-    const found = await this.#registry.find({ project, repository, reference });
-    if (found.state === 'missing') {
-      findings.push(found.because);
-      return undefined;
-    }
+    const found = await this.#registry.find({ project: request.source.project, repository, reference });
+    if (found.state === 'missing') return found.because;
     const objection = await this.#findObjection(request, candidate, found.digest);
-    if (objection !== undefined) {
-      findings.push(`${describeCandidate(candidate)} ${objection}`);
-      return undefined;
-    }
+    if (objection !== undefined) return `${describeCandidate(candidate)} ${objection}`;
     return { reference: `${repository}@${found.digest}`, tag: isDigest(reference) ? null : reference };
   }
 
@@ -146,28 +164,21 @@ export class ImageResolver implements Resolver, Disposable {
     const location = { project: request.source.project, repository: candidate.repository, reference: imageDigest };
     const details = await this.#registry.inspect(location, request.image.platform);
     if (details.state === 'missing') return details.because;
-    const { committedAt } = candidate.isDoubtful ? await request.times() : { committedAt: 0 };
+    const { committedAt } = candidate.kind === 'doubtful' ? await request.times() : { committedAt: 0 };
     return findObjection(request, candidate, details, { now: this.#options.now(), committedAt });
   }
 
   /** Nothing was found. */
-  async #wait(
-    request: ImageRequest,
-    known: PinnedImage | undefined,
-    asked: string,
-    findings: string[],
-    signal: AbortSignal,
-  ): Promise<ImageAnswer> {
+  async #wait(search: Search, asked: string): Promise<ImageAnswer> {
+    const { request, findings, signal } = search;
     const { image, source, component } = request;
     const { now, times } = this.#options;
-    // It runs already: a restart, after which the wait counts anew, must not take it away.
-    if (known !== undefined) return { state: 'found', image: known, findings };
-    const usesFallback = image.whenMissing === 'use-fallback' && image.fallbackTag !== undefined;
+    const fallback = image.fixed === undefined && image.whenMissing === 'use-fallback' ? image.fallbackTag : undefined;
     const since = beginOfWait(await request.times(), times);
     const waited = now() - since;
-    if (usesFallback && waited >= times.fallbackAfterMs) {
-      const candidate = { repository: image.repository, reference: image.fallbackTag ?? '', isDoubtful: false };
-      const found = await this.#try(request, candidate, findings);
+    if (fallback !== undefined && waited >= times.fallbackAfterMs) {
+      const candidate = { repository: image.repository, reference: fallback, kind: 'fallback' } as const;
+      const found = await this.#try(search, candidate);
       signal.throwIfAborted();
       if (found !== undefined)
         return { state: 'found', image: { ...found, commit: source.commit, request: asked, fallback: true }, findings };
@@ -179,8 +190,9 @@ export class ImageResolver implements Resolver, Disposable {
       const message = `${component} has no image ${image.name}${of} after ${after}: ${because}. The build may have failed; the image is still looked for`;
       return { state: 'missing', fault: failure('artifact.not_found', message), findings };
     }
-    const ends = usesFallback && waited < times.fallbackAfterMs ? times.fallbackAfterMs : times.giveUpAfterMs;
-    const next = usesFallback && ends === times.fallbackAfterMs ? `; then ${image.fallbackTag} is used until it is there` : '';
+    const isFallbackNext = fallback !== undefined && waited < times.fallbackAfterMs;
+    const ends = isFallbackNext ? times.fallbackAfterMs : times.giveUpAfterMs;
+    const next = isFallbackNext ? `; then ${fallback} is used until it is there` : '';
     const message = `${component} waits for image ${image.name}${of}: ${because}${next}`;
     const fault = failure('artifact.missing', message);
     return image.whenMissing === 'wait'
@@ -196,11 +208,23 @@ export class ImageResolver implements Resolver, Disposable {
 const beginOfWait = ({ requestedAt, seenAt }: WantedTimes, { giveUpAfterMs }: ImageTimes): number =>
   requestedAt <= seenAt && seenAt - requestedAt < giveUpAfterMs ? requestedAt : seenAt;
 
+/** One search, and what it has come across so far. */
+interface Search {
+  readonly request: ImageRequest;
+  readonly signal: AbortSignal;
+  /** What each way of looking found, one clause each. */
+  readonly findings: string[];
+  /** Where it has looked. */
+  readonly repositories: Set<string>;
+}
+
+type Found = Pick<PinnedImage, 'reference' | 'tag'>;
 type Pinned = Pick<PinnedImage, 'reference' | 'tag' | 'commit'>;
 
 /** Equal requests have equal answers, once there is one. */
 const identifyRequest = ({ image, command, source }: ImageRequest): string => {
-  if (image.fixed !== undefined) return digest(JSON.stringify(image));
+  const { fixed, repository, platform, maxAgeSeconds, requiredLabels } = image;
+  if (fixed !== undefined) return digest(JSON.stringify([repository, fixed, platform, maxAgeSeconds, requiredLabels]));
   const said = isFromFork(source) ? undefined : findInCommand(command, image)?.text;
   return digest(JSON.stringify([image, said ?? null, source.commit]));
 };

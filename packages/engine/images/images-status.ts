@@ -1,4 +1,4 @@
-import type { ComponentName, PinnedImage } from '@eph/contract';
+import { type ComponentName, type PinnedImage, reasonOf } from '@eph/contract';
 import type { ImageAnswer } from './resolver.ts';
 
 export interface ResolvedImage {
@@ -7,45 +7,31 @@ export interface ResolvedImage {
   readonly answer: ImageAnswer;
 }
 
-export type ImagesReason =
-  | 'Resolved'
-  | 'WaitingForImage'
-  | 'UsingFallbackImage'
-  | 'ImageNotFound'
-  | 'RegistryUnreachable'
-  | 'RegistryRefused';
-
 /** What is known about the images of an environment: the condition `ImagesResolved`. */
 export interface ImagesFact {
   readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: ImagesReason;
+  readonly reason: string;
   readonly message: string;
 }
 
 /** Undefined where no component names an image. Of several reasons the worst counts. */
 export const summarizeImages = (images: readonly ResolvedImage[]): ImagesFact | undefined => {
-  const all = images.map(toFact);
-  const worst = order.find((reason) => all.some((fact) => fact.reason === reason));
+  const facts = images.toSorted((a, b) => rankOf(a) - rankOf(b)).map(toFact);
+  const [worst] = facts;
   if (worst === undefined) return undefined;
-  const facts = all.filter(({ reason }) => reason === worst);
-  const [{ status } = { status: 'Unknown' as const }] = facts;
-  return { status, reason: worst, message: [...new Set(facts.map(({ message }) => message))].join('; ') };
+  const alike = facts.filter(({ reason }) => reason === worst.reason);
+  return { ...worst, message: [...new Set(alike.map(({ message }) => message))].join('; ') };
 };
 
-const order: readonly ImagesReason[] = [
-  'RegistryRefused',
-  'RegistryUnreachable',
-  'ImageNotFound',
-  'WaitingForImage',
-  'UsingFallbackImage',
-  'Resolved',
-];
+/** The worst is the least. */
+const rankOf = ({ answer }: ResolvedImage): number => {
+  if (answer.state === 'unknown') return answer.fault.disposition === 'stall' ? 0 : 1;
+  if (answer.state === 'missing') return answer.fault.code === 'artifact.not_found' ? 2 : 3;
+  return answer.image.fallback === true ? 4 : 5;
+};
 
 const toFact = ({ component, name, answer }: ResolvedImage): ImagesFact => {
-  if (answer.state === 'unknown') {
-    const { disposition, message } = answer.fault;
-    return { status: 'Unknown', reason: disposition === 'stall' ? 'RegistryRefused' : 'RegistryUnreachable', message };
-  }
+  if (answer.state === 'unknown') return { status: 'Unknown', reason: reasonOf(answer.fault), message: answer.fault.message };
   if (answer.state === 'missing') {
     const { code, message } = answer.fault;
     return { status: 'False', reason: code === 'artifact.not_found' ? 'ImageNotFound' : 'WaitingForImage', message };

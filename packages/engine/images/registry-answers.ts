@@ -1,3 +1,4 @@
+import { type EphError, isEphError } from '@eph/contract';
 import type { FindAnswer, ImageLocation, InspectAnswer, Registry, TagsAnswer } from './registry.ts';
 
 type Repository = Omit<ImageLocation, 'reference'>;
@@ -5,6 +6,8 @@ type Repository = Omit<ImageLocation, 'reference'>;
 interface Kept<T> {
   readonly at: number;
   readonly answer: Promise<T>;
+  /** What came of it; undefined while it is awaited. */
+  outcome?: 'found' | 'missing' | 'failed';
 }
 
 /** The tags of one repository that match any of the patterns asked for lately. */
@@ -20,9 +23,12 @@ interface PatternUse {
 /** What a digest names never changes; this many descriptions of images are kept. */
 const mostDetails = 2_000;
 
+/** Where answers count for an hour, nobody should wait so long because a registry was away for a moment. */
+const longestFailureMs = 30_000;
+
 /**
  * Asks a registry for many environments together: each tag once per `freshForMs`, and the tags of a repository once for all patterns.
- * What failed is not kept: the registry itself knows when it may be asked again.
+ * Failures are shared as well: a thousand environments wait for what one registry refuses.
  */
 export class RegistryAnswers {
   readonly #registry: Registry;
@@ -50,9 +56,14 @@ export class RegistryAnswers {
   inspect(image: ImageLocation, platform: string | undefined): Promise<InspectAnswer> {
     const key = `${keyOf(image)} ${platform ?? ''}`;
     const known = this.#details.get(key);
-    if (known !== undefined) return known.answer;
-    const [oldest] = this.#details.keys();
-    if (oldest !== undefined && this.#details.size >= mostDetails) this.#details.delete(oldest);
+    // Those that nobody asks for get to the front, and are forgotten from there.
+    this.#details.delete(key);
+    if (known !== undefined && (known.outcome === 'found' || this.#isFresh(known))) {
+      this.#details.set(key, known);
+      return known.answer;
+    }
+    const [unused] = this.#details.keys();
+    if (unused !== undefined && this.#details.size >= mostDetails) this.#details.delete(unused);
     return this.#keep(this.#details, key, () => this.#registry.inspect(image, platform, this.#closing.signal));
   }
 
@@ -80,15 +91,10 @@ export class RegistryAnswers {
         if (!patterns.has(pattern) && now - use.askedAt <= 2 * this.#freshForMs) patterns.set(pattern, use);
       const all = [...patterns.values()];
       const matchesAny = (tag: string): boolean => all.some(({ matches }) => matches(tag));
-      const listing = { at: now, patterns, answer: this.#registry.tags(repository, matchesAny, this.#closing.signal) };
+      const kept = this.#ask(() => this.#registry.tags(repository, matchesAny, this.#closing.signal));
       this.#nextListings.delete(key);
-      this.#listings.set(key, listing);
-      try {
-        return await listing.answer;
-      } catch (error) {
-        if (this.#listings.get(key) === listing) this.#listings.delete(key);
-        throw error;
-      }
+      this.#listings.set(key, Object.assign(kept, { patterns }));
+      return await kept.answer;
     };
     const planned = { patterns, answer: list() };
     this.#nextListings.set(key, planned);
@@ -99,26 +105,35 @@ export class RegistryAnswers {
   forget(repository: string): void {
     const isOf = (key: string): boolean => key.split(' ')[1] === repository;
     for (const all of [this.#found, this.#listings]) for (const key of all.keys()) if (isOf(key)) all.delete(key);
+    for (const [key, { outcome }] of this.#details) if (isOf(key) && outcome !== 'found') this.#details.delete(key);
   }
 
   close(): void {
     this.#closing.abort();
   }
 
-  #isFresh({ at }: Kept<unknown>): boolean {
-    return this.#now() - at < this.#freshForMs;
+  #isFresh({ at, outcome }: Kept<unknown>): boolean {
+    if (outcome === undefined) return true;
+    const forMs = outcome === 'failed' ? Math.min(this.#freshForMs, longestFailureMs) : this.#freshForMs;
+    return this.#now() - at < forMs;
   }
 
-  #keep<T>(all: Map<string, Kept<T>>, key: string, ask: () => Promise<T>): Promise<T> {
+  #keep<T extends Answer>(all: Map<string, Kept<T>>, key: string, ask: () => Promise<T>): Promise<T> {
     const known = all.get(key);
     if (known !== undefined && this.#isFresh(known)) return known.answer;
     this.#sweep();
-    const kept = { at: this.#now(), answer: ask() };
+    const kept = this.#ask(ask);
     all.set(key, kept);
-    kept.answer.catch(() => {
-      if (all.get(key) === kept) all.delete(key);
-    });
     return kept.answer;
+  }
+
+  #ask<T extends Answer>(ask: () => Promise<T>): Kept<T> {
+    const kept: Kept<T> = { at: this.#now(), answer: ask() };
+    kept.answer.then(
+      ({ state }) => (kept.outcome = state),
+      () => (kept.outcome = 'failed'),
+    );
+    return kept;
   }
 
   #sweep(): void {
@@ -127,5 +142,10 @@ export class RegistryAnswers {
     for (const all of [this.#found, this.#listings]) for (const [key, kept] of all) if (!this.#isFresh(kept)) all.delete(key);
   }
 }
+
+type Answer = { readonly state: 'found' | 'missing' };
+
+/** The registry answered, and what was asked for cannot be had. */
+export const isRefusal = (error: unknown): error is EphError => isEphError(error) && error.code === 'registry.refused';
 
 const keyOf = ({ project, repository, reference }: ImageLocation): string => `${project} ${repository} ${reference}`;

@@ -7,7 +7,7 @@ import type { Check, Command, ComponentName, Failure, PinnedImage, Source, Wante
  * - The answer is immutable: a reference with a digest always means the same bytes, because it is part of the revision.
  * - An image that is not there yet is `missing`, and its component waits. It is never guessed. Where nobody answered it is `unknown`,
  *   and nothing changes.
- * - What a component runs already for the same request is the answer, and nobody is asked. Limits of age and labels hold when an
+ * - What an environment runs already for the same request is the answer, and nobody is asked. Limits of age and labels hold when an
  *   image is chosen, never again once it runs.
  * - Safe to repeat at any time and for any number of components together. A tag is asked for once in a while for all of them.
  */
@@ -19,7 +19,7 @@ export interface ImageRequest {
   readonly source: Source;
   readonly component: ComponentName;
   readonly image: WantedImage;
-  /** What its versions run under the name of this image. */
+  /** What the environment runs, or was given already. */
   readonly running: readonly PinnedImage[];
   /** Called only when it matters. Throws where nobody answers. */
   readonly times: () => Promise<WantedTimes>;
@@ -41,11 +41,18 @@ export interface WantedTimes {
   readonly committedAt: number;
 }
 
+export interface LookAgain {
+  /** In milliseconds. */
+  readonly at: number;
+  /** A push to one of these may change the answer sooner. */
+  readonly repositories: readonly string[];
+}
+
 export type ImageAnswer = {
   /** What each way of looking found, one clause each. Empty where nobody was asked. */
   readonly findings: readonly string[];
-  /** When to ask again, in milliseconds; undefined where the answer does not change. */
-  readonly lookAgainAt?: number;
+  /** Undefined where the answer does not change. */
+  readonly lookAgain?: LookAgain;
 } & (
   | { readonly state: 'found'; readonly image: PinnedImage }
   /** With what happens next, and until when that is waited for. */

@@ -4,6 +4,7 @@ import {
   type ConfigurationView,
   completeReading,
   type EnvironmentName,
+  EphError,
   type Failure,
   failure,
   type Identity,
@@ -24,6 +25,7 @@ import type { Findings } from '../status/summarize.ts';
 import { computeEnvironment, type EnvironmentInput, findAskedImages } from '../values/environment.ts';
 import { availableProviders, type EngineContext, projectOf } from './context.ts';
 import { findImages, once } from './find-images.ts';
+import type { Sought } from './image-memory.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
 import type { DeclaredComponent } from './record.ts';
@@ -42,6 +44,8 @@ export interface Draft
   readonly entry: string | undefined;
   /** When to look for its images again, in milliseconds. */
   readonly lookAgainAt: number | undefined;
+  /** To be remembered where more than a plan comes of it. Undefined where no image was looked for. */
+  readonly sought: Sought | undefined;
 }
 
 /** A source that wants an environment. */
@@ -78,6 +82,7 @@ export const draftEnvironment = async (
     entry: undefined,
     images: undefined,
     lookAgainAt: undefined,
+    sought: undefined,
   };
   if (spec === 'missing') return { ...draft, specFaults: [withoutSpec(source)] };
   if (!spec.ok) return { ...draft, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
@@ -98,13 +103,14 @@ export const draftEnvironment = async (
   const asked = findAskedImages(input);
   const images = await findImages(
     loop,
-    { ...search, asked, observed: input.observed, checks: async () => (await checks()).items },
+    { ...search, asked, observed: input.observed, checks: async () => wholeOf(await checks()) },
     signal,
   );
   const values = computeEnvironment({ ...input, images: images.byComponent });
   const { faults, obstacles, namespaces } = values;
   const remarks = [...values.remarks, ...images.remarks, ...rendered.notices];
-  const drafted = { ...draft, declared, namespaces, remarks, images: images.fact, lookAgainAt: images.lookAgainAt };
+  const { fact, lookAgainAt, sought } = images;
+  const drafted = { ...draft, declared, namespaces, remarks, images: fact, lookAgainAt, sought };
   if (faults.length > 0) return { ...drafted, specFaults: faults };
   if (images.failures.length > 0) return { ...drafted, failures: images.failures };
   const away = values.providers.flatMap((provider) => incomplete.get(provider) ?? []);
@@ -151,6 +157,13 @@ const readChecksOnce = (context: EngineContext, source: Source, terms: Terms | u
     signal.throwIfAborted();
     return { ...reading, items: reading.items.filter(({ name }) => names.includes(name)) };
   });
+};
+
+/** A check that was not read may name another image than what would be found without it. */
+const wholeOf = <T>({ items, complete, faults: [fault] }: Reading<T>): readonly T[] => {
+  if (complete) return items;
+  const { code, message, retryAfterMs } = fault ?? failure('forge.incomplete', 'not all checks could be read');
+  throw new EphError(code, message, { retryAfterMs });
 };
 
 /** What people's checks ask to wait for; undefined when it can go on. */

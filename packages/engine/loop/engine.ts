@@ -3,7 +3,6 @@ import {
   type EnvironmentId,
   environmentId,
   type Failure,
-  type ObservedEnvironment,
   type ParsedSpec,
   type Plan,
   type ProjectId,
@@ -16,6 +15,7 @@ import { PassTimer } from '../polling/cadence.ts';
 import type { PollingState } from '../polling/polling-state.ts';
 import type { ConfiguredProject, EngineOptions } from './context.ts';
 import { type Considered, considerSource } from './decide.ts';
+import { considerLifetime } from './lifetime.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { conclude } from './outcome.ts';
 import { runPass } from './pass.ts';
@@ -104,7 +104,7 @@ export class Engine {
 
   /** A registry says that images of a repository may have changed. */
   announceImages(repository: string): void {
-    for (const id of this.#loop.imageWaits.waitingFor(repository)) this.#wake(environmentKey(id));
+    for (const id of this.#loop.imageMemory.lookingIn(repository)) this.#wake(environmentKey(id));
   }
 
   polling(): ReadonlyMap<ProjectId, PollingState> {
@@ -143,12 +143,29 @@ export class Engine {
     return this.#loop.records.get(id);
   }
 
-  /** Providers that could not be read in the last pass, and why: what is known of their environments was seen before. */
+  /** By id or name. */
+  findEnvironment(text: string): EnvironmentRecord | undefined {
+    return this.#loop.records.find(text);
+  }
+
+  /** What has not been read completely since the start: environments may be there that are not known. */
+  unsurveyed(): { readonly providers: boolean; readonly projects: readonly ProjectId[] } {
+    const { records, context } = this.#loop;
+    return {
+      providers: !records.haveBeenRead(context.providers.keys()),
+      projects: [...this.#projects.keys()].filter((id) => !records.project(id).surveyed),
+    };
+  }
+
+  /**
+   * Providers that could not be read in the last pass: what is known of their environments was seen before. Why is only for those
+   * who may see every project; for others there is `withoutReasons`.
+   */
   away(): ReadonlyMap<ProviderName, Failure> {
     return this.#loop.records.away;
   }
 
-  look(id: EnvironmentId, signal: AbortSignal): Promise<ObservedEnvironment | undefined> {
+  look(id: EnvironmentId, signal: AbortSignal): ReturnType<typeof look> {
     return look(this.#loop, id, signal);
   }
 
@@ -163,6 +180,10 @@ export class Engine {
   /** What Git says about a source as it is, or as it would be; nothing follows from it. */
   consider(source: Source, signal: AbortSignal): Promise<Considered> {
     return considerSource(this.#loop, source, signal);
+  }
+
+  considerLifetime(source: Source, signal: AbortSignal): ReturnType<typeof considerLifetime> {
+    return considerLifetime(this.#loop, source, signal);
   }
 
   explain(id: EnvironmentId): readonly string[] | undefined {

@@ -18,6 +18,7 @@ import { findUnused } from '../images/stated-images.ts';
 import type { ComponentImages } from '../values/components.ts';
 import { type AskedImage, isAllowedRepository } from '../values/environment.ts';
 import { projectOf } from './context.ts';
+import type { Sought } from './image-memory.ts';
 import type { Loop } from './loop.ts';
 
 export interface ImageSearch {
@@ -39,27 +40,29 @@ export interface FoundImages {
   readonly failures: readonly Failure[];
   readonly remarks: readonly string[];
   readonly lookAgainAt: number | undefined;
+  readonly sought: Sought;
 }
-
-const nothing: FoundImages = { byComponent: new Map(), fact: undefined, failures: [], remarks: [], lookAgainAt: undefined };
 
 /** The images that the components of one environment name. What runs already costs no request. */
 export const findImages = async (loop: Loop, search: ImageSearch, signal: AbortSignal): Promise<FoundImages> => {
-  const { asked, source, terms, observed, configuration, checks, environment } = search;
-  const remarks = describeUnused(terms, asked, isFromFork(source));
-  if (asked.length === 0) return { ...nothing, remarks };
-  const times = once(() => readTimes(loop, search, signal));
+  const { source, terms, observed, configuration, checks, environment } = search;
+  const remarks = describeUnused(terms, search.asked, isFromFork(source));
   const isAllowed = (repository: string): boolean => isAllowedRepository(configuration, repository);
+  // The others are a fault, and their registries are not asked: that would show them credentials.
+  const asked = search.asked.filter(({ image }) => isAllowed(image.repository));
+  const before = loop.imageMemory.of(environment);
+  let wanted = before?.commit === source.commit ? before.times : undefined;
+  const times = once(async () => (wanted ??= await readTimes(loop, search, signal)));
+  // One entry is one image for all components, also where its tag moves before the last of them is made.
+  const running = [...(before?.pinned ?? []), ...observed.flatMap(imagesOf)];
   const images = await Promise.all(
     distinctImages(asked).map(async ({ component, image }): Promise<ResolvedImage> => {
-      const running = findRunning(observed, component, image.name);
       const request = { source, component, image, running, times, command: terms?.command, checks, isAllowed };
       return { component, name: image.name, answer: await loop.context.resolver.resolve(request, signal) };
     }),
   );
   signal.throwIfAborted();
-  const looks = images.flatMap(({ answer }) => answer.lookAgainAt ?? []);
-  loop.imageWaits.note(environment, looks.length === 0 ? [] : asked.map(({ image }) => image.repository));
+  const looks = images.flatMap(({ answer }) => answer.lookAgain ?? []);
   return {
     byComponent: new Map(
       Array.from(
@@ -76,7 +79,13 @@ export const findImages = async (loop: Loop, search: ImageSearch, signal: AbortS
     fact: summarizeImages(images),
     failures: images.flatMap(({ answer }) => (answer.state === 'unknown' ? [answer.fault] : [])),
     remarks,
-    lookAgainAt: looks.length === 0 ? undefined : Math.min(...looks),
+    lookAgainAt: looks.length === 0 ? undefined : Math.min(...looks.map(({ at }) => at)),
+    sought: {
+      commit: source.commit,
+      times: looks.length === 0 ? undefined : wanted,
+      pinned: images.flatMap(({ answer }) => (answer.state === 'found' ? [answer.image] : [])),
+      repositories: [...new Set(looks.flatMap(({ repositories }) => repositories))],
+    },
   };
 };
 
@@ -97,17 +106,11 @@ const toComponentImages = (asked: readonly AskedImage[], found: readonly Resolve
   };
 };
 
-const findRunning = (observed: readonly ObservedComponent[], component: ComponentName, name: string): readonly PinnedImage[] =>
-  observed
-    .filter((one) => one.name === component)
-    .flatMap(({ current, next }) => [next, current])
-    .flatMap((version) => version?.images?.[name] ?? []);
+const imagesOf = ({ current, next }: ObservedComponent): readonly PinnedImage[] =>
+  [next, current].flatMap((version) => Object.values(version?.images ?? {}));
 
 /** Read once for each commit whose images are looked for. */
-const readTimes = async (loop: Loop, search: ImageSearch, signal: AbortSignal): Promise<WantedTimes> => {
-  const { environment, source, terms, triggers } = search;
-  const known = loop.imageWaits.timesOf(environment, source.commit);
-  if (known !== undefined) return known;
+const readTimes = async (loop: Loop, { source, terms, triggers }: ImageSearch, signal: AbortSignal): Promise<WantedTimes> => {
   const { forge } = projectOf(loop.context, source.project);
   const committedAt = Date.parse(await forge.committedAt(source.commit, signal));
   const labelledAt = async (ref: Source['ref'], label: string) => await forge.pulls?.labelledAt(ref, label, signal);
@@ -116,10 +119,7 @@ const readTimes = async (loop: Loop, search: ImageSearch, signal: AbortSignal): 
   const dates = [committedAt, requestedAt, commandedAt].flatMap((time) =>
     time !== undefined && Number.isFinite(time) ? [time] : [],
   );
-  const times = { requestedAt: Math.max(...dates), committedAt, seenAt: loop.context.clock.now() };
-  // A plan for another commit must not change since when this one is waited for.
-  if (loop.records.get(environment)?.source?.commit === source.commit) loop.imageWaits.begin(environment, source.commit, times);
-  return times;
+  return { requestedAt: Math.max(...dates), committedAt, seenAt: loop.context.clock.now() };
 };
 
 const describeUnused = (terms: Terms | undefined, asked: readonly AskedImage[], isFork: boolean): readonly string[] => {

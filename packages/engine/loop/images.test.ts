@@ -1,8 +1,16 @@
-import { type CommitSha, EphError, type PinnedImages } from '@eph/contract';
+import {
+  type CommitSha,
+  componentName,
+  EphError,
+  failure,
+  incompleteReading,
+  noteLimitBytes,
+  type PinnedImages,
+} from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { ImageResolver } from '../images/image-resolver.ts';
 import { FakeRegistry } from '../images/registry.fake.ts';
-import { branch, EngineHarness } from './engine-harness.fake.ts';
+import { branch, EngineHarness, shop } from './engine-harness.fake.ts';
 
 const minute = 60;
 const api = 'registry.example/acme/api';
@@ -11,10 +19,13 @@ const api = 'registry.example/acme/api';
 class ImageHarness extends EngineHarness {
   readonly requests: string[] = [];
   registryFailure: EphError | undefined;
+  /** Nobody is answered before. */
+  registryAnswers: Promise<unknown> = Promise.resolve();
   readonly registry = new FakeRegistry({
-    disturb: ({ asks, repository, reference = '' }) => {
+    disturb: async ({ asks, repository, reference = '' }) => {
       this.requests.push(`${asks} ${repository} ${reference}`.trimEnd());
-      return this.registryFailure === undefined ? Promise.resolve() : Promise.reject(this.registryFailure);
+      await this.registryAnswers;
+      if (this.registryFailure !== undefined) throw this.registryFailure;
     },
   });
 
@@ -41,6 +52,31 @@ class ImageHarness extends EngineHarness {
       for (const { slots } of environments.values())
         for (const [name, { current }] of slots) found[name] = tagOf(current?.component.images);
     return found;
+  }
+
+  /** Of the same. */
+  digests(): Record<string, string | undefined> {
+    const found: Record<string, string | undefined> = {};
+    for (const { environments } of this.infrastructures.values())
+      for (const { slots } of environments.values())
+        for (const [name, { current }] of slots)
+          for (const { reference } of Object.values(current?.component.images ?? {})) found[name] = reference.split('@')[1];
+    return found;
+  }
+
+  /** Something else of the environment is lost, so that all of it is looked at. */
+  async loseWeb(): Promise<void> {
+    const { ensure } = this.provider.calls;
+    for (const { slots } of this.infrastructure.environments.values()) slots.delete(componentName('web'));
+    await this.live(settle);
+    expect(this.provider.calls.ensure).toBe(ensure + 1);
+  }
+
+  /** As a webhook does. */
+  async announce(repository: string): Promise<void> {
+    (this.resolver as ImageResolver).forget(repository);
+    this.engine.announceImages(repository);
+    await this.engine.idle();
   }
 
   condition(): unknown {
@@ -189,6 +225,31 @@ describe('a registry that does not answer', () => {
     expect(harness.only().status?.phase).toBe('Ready');
   });
 
+  it('and never answers does not hold up the end of ephd', async () => {
+    const harness = new ImageHarness();
+    harness.registryAnswers = new Promise(() => undefined);
+    harness.push('preview/a', file());
+    harness.start();
+    await expect.poll(() => harness.requests).toHaveLength(1);
+    await harness.engine.close();
+    expect(harness.running()).toEqual({});
+  });
+
+  it('is told apart from a forge that does not answer, and a note that cannot be read', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file({ entry: 'tag_source: git_note' }));
+    harness.repository.notes.set('eph-images', new Map([[commit, 'x'.repeat(noteLimitBytes + 1)]]));
+    harness.start();
+    await harness.live(settle);
+    expect(harness.condition()).toBe('Unknown SpecInvalid');
+    const unreachable = new EphError('forge.unreachable', 'no answer');
+    harness.forgeOptions = {
+      disturb: (operation) => (operation === 'readNote' ? Promise.reject(unreachable) : Promise.resolve()),
+    };
+    await harness.live(11 * minute);
+    expect(harness.condition()).toBe('Unknown ForgeUnreachable');
+  });
+
   it('and refuses stalls the environment, and is asked again later', async () => {
     const harness = new ImageHarness();
     harness.registryFailure = new EphError('registry.refused', 'denied');
@@ -201,6 +262,26 @@ describe('a registry that does not answer', () => {
     harness.publish(commit);
     await harness.live(6 * minute);
     expect(harness.only().status?.phase).toBe('Ready');
+  });
+});
+
+describe('a registry that policy does not allow', () => {
+  it.each([
+    ['an entry', { entry: 'tag_template: "build-{commit_sha:0:7}"' }],
+    ['a fixed tag', { entry: 'tag: v1' }],
+    ['a scan', { entry: 'tag_pattern: "build-*"' }],
+    ['a fall-back', { entry: 'tag_template: never, fallback_tag: v1' }],
+    ['a reference', { entry: 'tag: v1', extras: 'extras: { cache: { image: "evil.example/cache:1" } }' }],
+  ])('is not asked for %s', async (_, parts) => {
+    const harness = new ImageHarness();
+    const limits = { registries: ['ghcr.io/acme'] };
+    harness.policy = { limits, setBy: 'ephd.yaml', commit: null, placeOf: () => undefined };
+    harness.publish(harness.push('preview/a', file(parts)));
+    harness.registry.publish(api, 'v1', {});
+    harness.start();
+    await harness.live(11 * minute);
+    expect(harness.only().status?.summary).toContain('the limit registries is');
+    expect(harness.requests).toEqual([]);
   });
 });
 
@@ -257,6 +338,28 @@ extras: { worker: { image: api } }
   });
 });
 
+it('nothing is looked for elsewhere while the checks that may name the image cannot be read', async () => {
+  const harness = new ImageHarness();
+  const triggers = 'triggers: [{ type: pr_label, labels: [preview], wait_for_checks: [build] }]';
+  harness.repository.push(branch('main'), { 'eph.yaml': file({ triggers }) });
+  const commit = harness.repository.push(branch('work'), { 'eph.yaml': file({ triggers }), 'work.txt': '1' });
+  const { pullRequests } = harness.repository;
+  pullRequests.open({ head: 'work', labels: ['preview'] });
+  harness.registry.publish(api, 'from-ci', {});
+  pullRequests.setCheck(commit, { name: 'build', state: 'success', text: `eph-images: api=${api}:from-ci` });
+  harness.publish(commit);
+  const lost = failure('forge.incomplete', 'a page is missing');
+  harness.start();
+  const { pulls } = harness.forge;
+  Object.assign(harness.forge, { pulls: { ...pulls, checks: () => Promise.resolve(incompleteReading([], lost)) } });
+  await harness.live(settle);
+  expect(harness.condition()).toBe('Unknown ForgeIncomplete');
+  expect(harness.requests).toEqual([]);
+  Object.assign(harness.forge, { pulls });
+  await harness.live(5 * minute);
+  expect(harness.images()).toMatchObject({ api: 'from-ci' });
+});
+
 it('a comment chooses the image, and the next one another', async () => {
   const harness = new ImageHarness();
   const spec = file({ triggers: 'triggers: [{ type: pr_comment, patterns: ["/deploy"] }]' });
@@ -309,14 +412,167 @@ it('a tag that moves updates what runs only where the file follows it', async ()
   expect(harness.providers.values().toArray().at(-1)?.calls.ensure).toBe(1);
 });
 
-it('a registry that announces a push is asked at once', async () => {
-  const harness = new ImageHarness();
-  const commit = harness.push('preview/a', file());
-  harness.start();
-  await harness.live(settle);
-  harness.publish(commit);
-  (harness.resolver as ImageResolver).forget(api);
-  harness.engine.announceImages(api);
-  await harness.engine.idle();
-  expect(harness.provider.calls.ensure).toBe(2);
+describe('what was found', () => {
+  const worker = 'extras: { worker: { image: api } }';
+
+  it('is asked for once, also where a new commit has the same image and rewrites nothing', async () => {
+    const harness = new ImageHarness();
+    const spec = file({ extras: worker }).replace(/^ +api: .*\n/m, '');
+    const first = harness.push('preview/a', spec);
+    harness.publish(first, 'equal');
+    harness.start();
+    await harness.live(settle);
+    const second = harness.push('preview/a', `${spec}# again`);
+    harness.publish(second, 'equal');
+    await harness.live(2 * settle);
+    harness.requests.length = 0;
+    harness.publish(second, 'moved');
+    harness.registryFailure = new EphError('registry.unreachable', 'no answer');
+    await harness.loseWeb();
+    expect(harness.requests).toEqual([]);
+    expect(harness.running()).toMatchObject({ 'preview/a/web': second, 'preview/a/worker on toy': first });
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+
+  it('is no fall-back any more where the right image is the same', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish(api, 'latest', { labels: { content: 'equal' } });
+    const entry = 'tag_template: "build-{commit_sha:0:7}", fallback_tag: latest';
+    const commit = harness.push('preview/a', file({ entry }));
+    harness.start();
+    await harness.live(11 * minute);
+    expect(harness.condition()).toBe('False UsingFallbackImage');
+    harness.publish(commit, 'equal');
+    await harness.live(2 * settle);
+    expect(harness.condition()).toBe('True Resolved');
+    harness.requests.length = 0;
+    harness.registryFailure = new EphError('registry.unreachable', 'no answer');
+    await harness.loseWeb();
+    expect(harness.requests).toEqual([]);
+    expect(harness.only().status?.phase).toBe('Ready');
+  });
+
+  it('is the same for a component that comes later, also after a restart', async () => {
+    const harness = new ImageHarness();
+    const published = harness.registry.publish(api, 'v1', { labels: { build: '1' } });
+    harness.push('preview/a', file({ entry: 'tag: v1' }));
+    harness.start();
+    await harness.live(settle);
+    harness.registry.publish(api, 'v1', { labels: { build: '2' } });
+    await harness.restart();
+    harness.push('preview/a', file({ entry: 'tag: v1', extras: worker }));
+    await harness.live(2 * settle);
+    expect(harness.digests()).toEqual({ api: published, worker: published });
+  });
+
+  it('is the same for components that are made one after the other', async () => {
+    const harness = new ImageHarness();
+    const published = harness.registry.publish(api, 'v1', { labels: { build: '1' } });
+    const extras = 'extras: { worker: { image: api, env: { URL: outputs/web/url } } }';
+    harness.behaviourOf = ({ name }) => (name === 'web' ? 'never ready' : 'gets ready');
+    harness.push('preview/a', file({ entry: 'tag: v1', extras }));
+    harness.start();
+    await harness.live(settle);
+    expect(harness.digests()).toEqual({ api: published });
+    harness.registry.publish(api, 'v1', { labels: { build: '2' } });
+    harness.behaviourOf = () => 'gets ready';
+    await harness.live(2 * settle);
+    expect(harness.digests()).toEqual({ api: published, worker: published });
+  });
+
+  it('is forgotten with the environment', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish(api, 'v1', { labels: { build: '1' } });
+    harness.push('preview/a', file({ entry: 'tag: v1' }));
+    harness.start();
+    await harness.live(settle);
+    harness.repository.delete(branch('preview/a'));
+    await harness.live(2 * settle);
+    expect(harness.engine.environments()).toEqual([]);
+    const moved = harness.registry.publish(api, 'v1', { labels: { build: '2' } });
+    harness.push('preview/a', file({ entry: 'tag: v1' }));
+    await harness.live(settle);
+    expect(harness.digests()).toEqual({ api: moved });
+  });
+});
+
+describe('a registry that announces a push', () => {
+  const byTemplate = 'tag_template: "build-{commit_sha:0:7}"';
+
+  it('wakes who waits for an image', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file());
+    harness.start();
+    await harness.live(settle);
+    harness.publish(commit);
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(2);
+  });
+
+  it('wakes who follows a tag', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish(api, 'v1', { labels: { build: '1' } });
+    harness.push('preview/a', file({ entry: 'tag: v1, follow_tag: true' }));
+    harness.start();
+    await harness.live(settle);
+    const ensured = harness.provider.calls.ensure;
+    harness.registry.publish(api, 'v1', { labels: { build: '2' } });
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(ensured + 1);
+  });
+
+  it('wakes who runs a fall-back, also after a restart', async () => {
+    const harness = new ImageHarness();
+    harness.registry.publish(api, 'latest', {});
+    const commit = harness.push('preview/a', file({ entry: `${byTemplate}, fallback_tag: latest` }));
+    harness.start();
+    await harness.live(11 * minute);
+    await harness.restart();
+    await harness.live(1);
+    expect(harness.images()).toMatchObject({ api: 'latest' });
+    harness.publish(commit);
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(1);
+  });
+
+  it.each(['registry.unreachable', 'registry.refused'] as const)('wakes whose last answer was %s', async (code) => {
+    const harness = new ImageHarness();
+    harness.registryFailure = new EphError(code, 'no');
+    harness.publish(harness.push('preview/a', file()));
+    harness.start();
+    await harness.live(settle);
+    expect(harness.running()).toEqual({});
+    harness.registryFailure = undefined;
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(2);
+  });
+
+  it('wakes who waits for what a note names elsewhere', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file({ entry: 'tag_source: git_note' }));
+    harness.repository.notes.set('eph-images', new Map([[commit, 'eph-image: ghcr.io/acme/other:7\n']]));
+    harness.start();
+    await harness.live(settle);
+    harness.registry.publish('ghcr.io/acme/other', '7', {});
+    await harness.announce('ghcr.io/acme/other');
+    expect(harness.provider.calls.ensure).toBe(2);
+  });
+
+  it('wakes who waits while somebody plans for another file', async () => {
+    const harness = new ImageHarness();
+    const commit = harness.push('preview/a', file());
+    const other = harness.push('preview/b', file({ entry: 'tag: v1' }));
+    harness.repository.delete(branch('preview/b'));
+    harness.registry.publish(api, 'v1', {});
+    harness.start();
+    await harness.live(settle);
+    const before = harness.only().actions;
+    const source = { project: shop, ref: branch('preview/a'), commit: other };
+    const { signal } = new AbortController();
+    expect((await harness.engine.planSource(source, undefined, () => true, signal)).actions).not.toEqual(before);
+    expect(harness.only().actions).toEqual(before);
+    harness.publish(commit);
+    await harness.announce(api);
+    expect(harness.provider.calls.ensure).toBe(2);
+  });
 });

@@ -7,7 +7,7 @@ import { SharedValues } from '../values/shared-values.ts';
 import { Admission } from './admission.ts';
 import type { EngineContext } from './context.ts';
 import { CrossReferences } from './cross-references.ts';
-import { ImageWaits } from './image-waits.ts';
+import { ImageMemory } from './image-memory.ts';
 import { Platform } from './platform.ts';
 import { Records } from './records.ts';
 
@@ -23,7 +23,7 @@ export interface Loop {
   readonly specs: WeakMap<Forge, SpecReader>;
   readonly files: RenderedFiles;
   readonly values: SharedValues;
-  readonly imageWaits: ImageWaits;
+  readonly imageMemory: ImageMemory;
   /** Comments whose authors know that they were seen; losing it acknowledges them again. */
   readonly acknowledged: Set<string>;
 }
@@ -45,7 +45,7 @@ export const createLoop = (context: EngineContext): Loop => {
     specs: new WeakMap(),
     files: new RenderedFiles(),
     values: new SharedValues(),
-    imageWaits: new ImageWaits(),
+    imageMemory: new ImageMemory(),
     acknowledged: new Set(),
   };
 };

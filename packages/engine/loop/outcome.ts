@@ -153,7 +153,7 @@ const finishRemoval = (loop: Loop, record: EnvironmentRecord): Result => {
   const { context, records, references, admission } = loop;
   const wake = [...references.referrersOf(record).map(({ id }) => id), ...admission.leave(record.id)].map(environmentKey);
   references.refer(record, []);
-  loop.imageWaits.note(record.id, []);
+  loop.imageMemory.forget(record.id);
   records.forget(record);
   if (record.observed !== undefined)
     recordEvent(loop, 'environment.removed', record, `${record.name} was removed: ${record.decision.because}`);

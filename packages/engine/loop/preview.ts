@@ -1,6 +1,7 @@
 import type { Action, Failure, ParsedSpec, Plan, ProjectId, Source } from '@eph/contract';
 import { identify } from '../desired/identity.ts';
 import { planDestroy } from '../plan/diff.ts';
+import { withoutReasons } from '../provider/observe.ts';
 import { projectOf } from './context.ts';
 import { CrossReferences } from './cross-references.ts';
 import { considerSource, decideSources } from './decide.ts';
@@ -29,6 +30,7 @@ const previewProject = async (loop: Loop, id: ProjectId, signal: AbortSignal): P
   const sources = await projectOf(context, id).forge.sources(signal);
   const decided = await decideSources(loop, id, sources, signal);
   const { surplus, guard } = findSurplus(loop, id, sources, decided, observed);
+  const incomplete = withoutReasons(observed.incomplete);
   const byId = new Map(observed.items.map((one) => [one.identity.id, one]));
   const plans: Plan[] = [];
   for (const { environment, made: source, decision } of decided.values()) {
@@ -37,7 +39,7 @@ const previewProject = async (loop: Loop, id: ProjectId, signal: AbortSignal): P
     const record = records.get(environment);
     const name = seen?.identity.name ?? record?.name ?? chooseNewName(loop, environment, source, decision);
     const { because } = decision;
-    const reading = { observed: seen, incomplete: observed.incomplete };
+    const reading = { observed: seen, incomplete };
     const isLeftAlone = decision.state !== 'wanted' || (record !== undefined && unreadable(record, reading) !== undefined);
     const actions: readonly Action[] = isLeftAlone
       ? [{ type: 'wait', code: 'spec.unreadable', reason: because }]
@@ -45,7 +47,7 @@ const previewProject = async (loop: Loop, id: ProjectId, signal: AbortSignal): P
     plans.push({ environment, name, wanted: decision.state === 'unknown' ? null : true, because, actions });
   }
   plans.push(...surplus.map((one) => planRemoval(one, guard)));
-  return { plans, faults: [...sources.faults, ...observed.incomplete.values()] };
+  return { plans, faults: [...sources.faults, ...incomplete.values()] };
 };
 
 /**

@@ -2,7 +2,7 @@ import { failure, type ObservedEnvironment, type ProjectId, type ProviderName, t
 import { type Decided, type Decision, type Decisions, isFinal, isSameDecision, unwanted } from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import type { GuardAnswer } from '../plan/guard.ts';
-import type { Observation } from '../provider/observe.ts';
+import { type Observation, withoutReasons } from '../provider/observe.ts';
 import { projectOf } from './context.ts';
 import { answerCommands, decideSources, specsOf } from './decide.ts';
 import type { Loop } from './loop.ts';
@@ -81,8 +81,8 @@ class RecordsUpdate {
     const { context, records, polling } = this.#loop;
     const { sources, decided, observed } = this.#reading;
     const project = records.project(this.#id);
-    project.faults = [...sources.faults, ...observed.incomplete.values()];
-    context.telemetry.projectRead(this.#id, project.faults);
+    project.faults = [...sources.faults, ...withoutReasons(observed.incomplete).values()];
+    context.telemetry.projectRead(this.#id, [...sources.faults, ...observed.incomplete.values()]);
     const { surplus, guard } = findSurplus(this.#loop, this.#id, sources, decided, observed);
     const listed = new Set<EnvironmentRecord | undefined>();
     for (const seen of observed.items) {

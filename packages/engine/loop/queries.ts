@@ -1,8 +1,9 @@
-import { type ConfigView, type EnvironmentId, EphError, type ObservedEnvironment, type RenderedView } from '@eph/contract';
+import { type ConfigView, type EnvironmentId, EphError, type ObservedComponent, type RenderedView } from '@eph/contract';
 import { soundSpecOf } from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import { explain } from '../plan/explain.ts';
 import { explainPolling } from '../polling/polling-state.ts';
+import { type EnvironmentReading, withoutReasons } from '../provider/observe.ts';
 import { explainEnvironment } from '../values/environment.ts';
 import { showValues } from '../values/shown-values.ts';
 import { draftEnvironment, environmentInput } from './draft.ts';
@@ -17,19 +18,28 @@ export type ExplainedValues = Pick<
   'configuration' | 'notices' | 'components' | 'violations' | 'problems' | 'remarks'
 >;
 
-/** An environment as its providers show it this moment, with what runs for it. Nothing follows from it. */
-export const look = async (
-  { observer }: Loop,
-  id: EnvironmentId,
-  signal: AbortSignal,
-): Promise<ObservedEnvironment | undefined> => (await observer.environment(id, signal, true)).observed;
+/**
+ * An environment as its providers show it this moment, with what runs for it. What they cannot show now is as it was seen last.
+ * Nothing follows from it.
+ */
+export const look = async ({ observer, records }: Loop, id: EnvironmentId, signal: AbortSignal): Promise<EnvironmentReading> => {
+  const { observed: seen, incomplete } = await observer.look(id, signal);
+  const last = records.get(id)?.observed;
+  const shown = seen?.components ?? [];
+  const isUnknown = ({ provider, name }: ObservedComponent): boolean =>
+    (incomplete.has(provider) || seen?.complete === false) &&
+    !shown.some((one) => one.provider === provider && one.name === name);
+  const kept = last?.components.filter(isUnknown) ?? [];
+  const environment = seen ?? last;
+  return { observed: environment && { ...environment, components: [...shown, ...kept] }, incomplete };
+};
 
 /** Why an environment exists, waits or goes. */
 export const explainWhy = ({ context, records, polling }: Loop, id: EnvironmentId): readonly string[] | undefined => {
   const record = records.get(id);
   if (record === undefined) return undefined;
   const polled = polling.states().get(record.project);
-  const away = [...records.away].filter(([name]) => isOn(record.observed, new Set([name])));
+  const away = [...withoutReasons(records.away)].filter(([name]) => isOn(record.observed, new Set([name])));
   return explain({
     sourceName: printSource(record.ref),
     commit: record.source?.commit,
@@ -39,7 +49,7 @@ export const explainWhy = ({ context, records, polling }: Loop, id: EnvironmentI
     held: record.held,
     actions: record.actions,
     status: record.status,
-    away: away.map(([name, fault]) => `provider ${name} could not be read: ${fault.message}`),
+    away: away.map(([, { message }]) => message),
     polling: polled && explainPolling(polled),
     unconfined: [...context.providers.values()].flatMap(({ name, isolation }) =>
       isolation.state === 'trusted' && isOn(record.observed, new Set([name])) ? [isolation.because] : [],

@@ -30,6 +30,7 @@ export const reconcile = async (loop: Loop, record: EnvironmentRecord, signal: A
 
   const request = { name: findFreeName(loop, record, source, reading.observed), source, decision };
   const draft = await draftEnvironment(loop, request, reading, signal);
+  loop.imageMemory.note(record.id, draft.sought);
   await acknowledge(loop, record, signal);
   const lifetime = await readLifetime(loop, record, source, signal);
   signal.throwIfAborted();
@@ -54,6 +55,7 @@ export const reconcile = async (loop: Loop, record: EnvironmentRecord, signal: A
   const lost = unreadable(record, after);
   if (lost !== undefined) return { ...lost, results };
   const left = await draftEnvironment(loop, request, after, signal);
+  loop.imageMemory.note(record.id, left.sought);
   const failures = [...unheld, ...failuresOf(results), ...left.failures];
   return {
     ...outcome,

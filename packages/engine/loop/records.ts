@@ -45,6 +45,13 @@ export class Records {
     return this.#environments.get(id);
   }
 
+  /** By id or name. */
+  find(text: string): EnvironmentRecord | undefined {
+    const byId: { get(id: string): EnvironmentRecord | undefined } = this.#environments;
+    const byName: typeof byId = this.#names;
+    return byId.get(text) ?? byName.get(text);
+  }
+
   /** In the order in which they were found. */
   all(): Iterable<EnvironmentRecord> {
     return this.#environments.values();

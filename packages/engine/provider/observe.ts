@@ -28,6 +28,8 @@ export interface EnvironmentReading {
 type After = (ms: number, callback: () => void) => () => void;
 
 const listLimitMs = 60_000;
+/** What people wait for. `eph` gives up after ten seconds, and figures that take up to five may be read after it. */
+const lookLimitMs = 4_000;
 
 /**
  * Reads all providers at once and joins their components environment by environment. A provider that does not answer in time is
@@ -44,11 +46,12 @@ export class Observer {
     this.#after = after;
   }
 
-  async observe(scope: Scope, signal: AbortSignal): Promise<Observation> {
+  /** @param limitMs a provider that misses a shorter one than usual is not taken for one that hangs */
+  async observe(scope: Scope, signal: AbortSignal, limitMs = listLimitMs): Promise<Observation> {
     const incomplete = new Map<ProviderName, Failure>();
     const read = async (provider: Provider): Promise<readonly ObservedEnvironment[]> => {
       try {
-        const reading = await this.#list(provider, scope, signal);
+        const reading = await this.#list(provider, scope, signal, limitMs);
         if (!reading.complete) incomplete.set(provider.name, reasonOf(provider.name, reading));
         return reading.items;
       } catch (error) {
@@ -61,15 +64,21 @@ export class Observer {
     return { items: joinAll(listings), incomplete };
   }
 
-  async environment(id: EnvironmentId, signal: AbortSignal, parts?: true): Promise<EnvironmentReading> {
-    const { items, incomplete } = await this.observe({ environment: id, ...(parts && { parts }) }, signal);
+  async environment(id: EnvironmentId, signal: AbortSignal): Promise<EnvironmentReading> {
+    const { items, incomplete } = await this.observe({ environment: id }, signal);
     return { observed: items[0], incomplete };
   }
 
-  async #list(provider: Provider, scope: Scope, signal: AbortSignal): Promise<Reading<ObservedEnvironment>> {
+  /** With what runs for its components, as far as providers answer soon. */
+  async look(id: EnvironmentId, signal: AbortSignal): Promise<EnvironmentReading> {
+    const { items, incomplete } = await this.observe({ environment: id, parts: true }, signal, lookLimitMs);
+    return { observed: items[0], incomplete };
+  }
+
+  async #list(provider: Provider, scope: Scope, signal: AbortSignal, limitMs: number): Promise<Reading<ObservedEnvironment>> {
     const { name } = provider;
     const isUnderWay = this.#hanging.get(name);
-    if (isUnderWay === true || (isUnderWay === false && !('all' in scope))) throw lateError(name);
+    if (isUnderWay === true || (isUnderWay === false && !('all' in scope))) throw lateError(name, listLimitMs);
     const call = new AbortController();
     const answer = followAborts(signal, call, provider.list(scope, call.signal));
     if (isUnderWay === false) {
@@ -78,13 +87,13 @@ export class Observer {
         () => this.#hanging.delete(name),
         () => this.#hanging.set(name, false),
       );
-      throw lateError(name);
+      throw lateError(name, listLimitMs);
     }
     const timeout = Promise.withResolvers<never>();
-    const cancel = this.#after(listLimitMs, () => {
+    const cancel = this.#after(limitMs, () => {
       // Neither a run that was superseded nor a call from before a probe says that it hangs.
-      if (!signal.aborted && !this.#hanging.has(name)) this.#hanging.set(name, false);
-      call.abort(lateError(name));
+      if (limitMs === listLimitMs && !signal.aborted && !this.#hanging.has(name)) this.#hanging.set(name, false);
+      call.abort(lateError(name, limitMs));
       timeout.reject(call.signal.reason);
     });
     try {
@@ -95,8 +104,8 @@ export class Observer {
   }
 }
 
-const lateError = (name: ProviderName): EphError =>
-  new EphError('provider.unreachable', `provider ${name} did not answer within ${listLimitMs / 1000} s`);
+const lateError = (name: ProviderName, limitMs: number): EphError =>
+  new EphError('provider.unreachable', `provider ${name} did not answer within ${limitMs / 1000} s`);
 
 /**
  * Aborts the call with its run. Not `AbortSignal.any`: while nobody listens to such a signal it only asks its sources, and once they
@@ -111,6 +120,15 @@ const followAborts = async <T>(run: AbortSignal, call: AbortController, answer: 
     run.removeEventListener('abort', abort);
   }
 };
+
+/** What everybody may know of it: the message of a reading of more than one environment may name those of any project. */
+export const withoutReasons = (incomplete: Observation['incomplete']): Observation['incomplete'] =>
+  new Map(
+    Array.from(incomplete, ([name, { code, retryAfterMs }]) => [
+      name,
+      failure(code, `provider ${name} could not be read completely`, retryAfterMs),
+    ]),
+  );
 
 const reasonOf = (provider: ProviderName, { faults: [first, ...others] }: Reading<unknown>): Failure => {
   if (first === undefined) return failure('provider.incomplete', `provider ${provider} could not list everything it holds`);

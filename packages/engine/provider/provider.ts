@@ -18,7 +18,8 @@ import type {
  * Contract
  * - The infrastructure is the only memory. Identity and revision are written on it before or together with the effect, so a
  *   provider that is killed anywhere and started again lists the same world, halves of failed creations included.
- * - `list` never throws: what could not be read makes the reading, or that one environment, incomplete.
+ * - `list` never throws: what could not be read makes the reading, or that one environment, incomplete. Why the reading of one
+ *   environment is incomplete is shown to those who may see it, and names no other.
  * - `ensure` makes one component equal its resolved values and is safe to repeat. It begins the change and returns; it does
  *   not wait for readiness (a slow component must not hold a worker). Observed, a new version is `next` until it is ready and
  *   then becomes `current` by itself; if it never gets ready, `current` keeps serving. The superseded version stays

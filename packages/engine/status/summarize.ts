@@ -1,12 +1,13 @@
-import type {
-  Action,
-  Condition,
-  EnvironmentStatus,
-  Failure,
-  ObservedComponent,
-  ObservedEnvironment,
-  Phase,
-  ResolvedComponent,
+import {
+  type Action,
+  type Condition,
+  type EnvironmentStatus,
+  type Failure,
+  type ObservedComponent,
+  type ObservedEnvironment,
+  type Phase,
+  type ResolvedComponent,
+  reasonOf,
 } from '@eph/contract';
 import { type Fact, transition } from './conditions.ts';
 
@@ -137,12 +138,6 @@ const toStall = (action: Action): readonly Failure[] =>
   action.type === 'wait' && action.code === 'component.stalled'
     ? [{ code: action.code, message: action.reason, disposition: 'stall' }]
     : [];
-
-const reasonOf = (failure: Failure): string =>
-  failure.code
-    .split(/[._]/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
 
 /** Components that can get the traffic; more than one while it moves from one to another. */
 const answering = (observed: ObservedEnvironment | undefined): readonly ObservedComponent[] =>

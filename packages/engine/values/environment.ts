@@ -86,7 +86,7 @@ export const computeEnvironment = (input: EnvironmentInput): EnvironmentValues =
   };
   if (first.length > 0) return { ...about, components: [], faults: first, obstacles: [], namespaces: [] };
   const { components, faults, merged, namespaces } = computeComponents(componentInput(input, chosen), input.shared);
-  const unclear = findImages(input, merged, chosen).flatMap(({ image }) => ('code' in image ? [image] : []));
+  const unclear = findUnclearImages(input, merged, chosen);
   const violations = findViolations(input, merged, chosen);
   const exceeded = violations
     .filter(({ code }) => code === 'policy.exceeded')
@@ -108,7 +108,8 @@ export const explainEnvironment = (input: EnvironmentInput): ExplainedEnvironmen
   const chosen = chooseProviders(input.parsed, input.providers, input.observed);
   const computed = componentInput(input, chosen);
   const { faults, merged } = computeComponents(computed, input.shared);
-  const problems = [...findMissingProtection(input.parsed), ...findNameFaults(input), ...chosen.faults, ...faults];
+  const unclear = findUnclearImages(input, merged, chosen);
+  const problems = [...findMissingProtection(input.parsed), ...findNameFaults(input), ...chosen.faults, ...faults, ...unclear];
   return {
     components: [...explainComponents(computed, input.shared)],
     violations: [...findViolations(input, merged, chosen), ...findForbiddenObjects(merged, input.configuration.policies)].map(
@@ -186,6 +187,9 @@ const findImages = (
     return found.map((image) => ({ component: one.declared.name, ...image }));
   });
 };
+
+const findUnclearImages = (...given: Parameters<typeof findImages>): readonly Failure[] =>
+  findImages(...given).flatMap(({ image }) => ('code' in image ? [image] : []));
 
 /** What templates in names and images may put in. */
 const environmentValues = ({ configuration, source, parsed, identity, url }: EnvironmentInput): TemplateValues => ({

@@ -328,7 +328,7 @@ describe('an image of a container', () => {
     const components = [namespace, web(deployment(), { image: 'IMAGE' })];
     const { faults } = computeEnvironment(inputOf({ components }));
     expect(faults.map(({ message }) => message)).toEqual([
-      'k8s/app.yaml:21:3: image: "IMAGE" is neither an entry of environment.images nor an image with a tag or a digest',
+      'k8s/app.yaml:21:3: image: "IMAGE" is neither an entry of environment.images nor an image with a tag or a SHA-256 digest',
     ]);
   });
 });

@@ -1,7 +1,13 @@
 import { commitSha, environmentName, type Failure, noConfiguration, providerName, type WantedImage } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { createComponentInput, fakeProvider, parseSound } from './component-input.fake.ts';
-import { computeEnvironment, type EnvironmentInput, findAskedImages, isAllowedRepository } from './environment.ts';
+import {
+  computeEnvironment,
+  type EnvironmentInput,
+  explainEnvironment,
+  findAskedImages,
+  isAllowedRepository,
+} from './environment.ts';
 import { SharedValues } from './shared-values.ts';
 
 const commit = commitSha('1234567890'.repeat(4));
@@ -98,11 +104,13 @@ describe('an image that a component names', () => {
 
   it.each([
     ['api', '{ name: apis, repository: r.io/a, tag: v1 }', 'did you mean "apis"?'],
-    ['redis', '', 'neither an entry of environment.images nor an image with a tag or a digest'],
+    ['redis', '', 'neither an entry of environment.images nor an image with a tag or a SHA-256 digest'],
+    [`redis@sha512:${'a'.repeat(128)}`, '', 'a SHA-256 digest'],
     ['ghcr.io/../x:1', '', 'neither an entry'],
   ])('%j is a fault with its place', (image, entries, message) => {
     expect(faultsOf(fileWith(entries, image))).toEqual([expect.stringMatching(/^eph\.yaml:4:\d+: /)]);
     expect(faultsOf(fileWith(entries, image))[0]).toContain(message);
+    expect(explainEnvironment(inputOf(fileWith(entries, image))).problems).toEqual(faultsOf(fileWith(entries, image)));
   });
 
   it('cannot require a label that the source cannot have', () => {

@@ -78,7 +78,7 @@ const findWantedImage = (component: MergedComponent, slot: ImageSlot, input: Ima
   const layer = layerOf(component, path);
   const names = entries.map((one) => one.name);
   const hint = names.length === 0 ? '' : `; ${instead(name, names)}`;
-  const what = `${JSON.stringify(name)} is neither an entry of environment.images nor an image with a tag or a digest${hint}`;
+  const what = `${JSON.stringify(name)} is neither an entry of environment.images nor an image with a tag or a SHA-256 digest${hint}`;
   return layer === undefined ? failure('spec.invalid', what) : blame(layer, path, what);
 };
 

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { LogEntry, LogOptions } from '@eph/engine/provider/provider';
 import type { LogFile, LogReader, TimedLine } from './log-file.ts';
 import { pause } from './pause.ts';
@@ -22,13 +23,20 @@ export async function* followLogs(
   const readers = new Map<LogFile, LogReader>();
   const entries: LogEntry[] = [];
   // Times are right to a second, and a line that may be new enough is.
-  const from = since === undefined ? '' : new Date(Math.floor(since.getTime() / 1000) * 1000).toISOString();
+  const second = since && Math.floor(since.getTime() / 1000);
+  const from = second === undefined ? '' : new Date(second * 1000).toISOString();
   const select = ({ log: _, ...whose }: PartLog, lines: readonly TimedLine[]): readonly LogEntry[] =>
     lines.filter(({ at }) => (at ?? '') >= from).map((line) => ({ ...line, ...whose }));
   for (const one of logs() ?? []) {
-    const { reader, lines } = one.log.openReader(tail);
+    const { reader, pieces } = one.log.openReader(tail, second);
     readers.set(one.log, reader);
-    entries.push(...select(one, lines), ...(follow ? [] : select(one, reader.finish())));
+    for (const lines of pieces) {
+      if (signal.aborted) return;
+      entries.push(...select(one, lines));
+      // Others come between two pieces.
+      await turn();
+    }
+    if (!follow) entries.push(...select(one, reader.finish()));
   }
   if (tail > 0) yield* entries.slice(-tail);
   while (follow && !signal.aborted) {
@@ -44,7 +52,7 @@ export async function* followLogs(
       }
     }
     for (const log of readers.keys()) if (!present.some((one) => one.log === log)) readers.delete(log);
-    if (news === 0) await pause(checkEveryMs, signal);
+    await (news === 0 ? pause(checkEveryMs, signal) : turn());
   }
 }
 

@@ -30,17 +30,22 @@ const numbers = (from: number, to: number): string[] =>
 const write = (log: LogFile, lines: readonly string[]): void =>
   appendFileSync(log.path, lines.map((line) => `${line}\n`).join(''));
 
+const readLast = (log: LogFile, count: number): readonly TimedLine[] => {
+  const lines = [...log.openReader(count).pieces].flat();
+  return count === 0 ? lines : lines.slice(-count);
+};
+
 describe('a log file', () => {
   it('hands out its last lines', () => {
     const log = newLog();
     write(log, numbers(1, 100_000));
-    expect(texts(log.openReader(3).lines)).toEqual(numbers(99_998, 100_000));
-    expect(texts(log.openReader(50_000).lines)).toEqual(numbers(50_001, 100_000));
-    expect(texts(log.openReader(0).lines)).toEqual([]);
+    expect(texts(readLast(log, 3))).toEqual(numbers(99_998, 100_000));
+    expect(texts(readLast(log, 50_000))).toEqual(numbers(50_001, 100_000));
+    expect(texts(readLast(log, 0))).toEqual([]);
   });
 
   it('is empty before anything was written', () => {
-    expect(texts(newLog().openReader(10).lines)).toEqual([]);
+    expect(texts(readLast(newLog(), 10))).toEqual([]);
     expect(newLog().readLastLines(1)).toEqual([]);
   });
 
@@ -50,7 +55,7 @@ describe('a log file', () => {
     log.rotate(500);
     write(log, numbers(1_001, 1_003));
     expect(statSync(`${log.path}.1`).size).toBe(500);
-    expect(texts(log.openReader(5).lines)).toEqual(numbers(999, 1_003));
+    expect(texts(readLast(log, 5))).toEqual(numbers(999, 1_003));
   });
 
   it('is followed through cuts without losing or repeating a line', () => {
@@ -129,8 +134,8 @@ class Seconds {
 
   /** How many seconds each of the last lines is off; null where it has no time. */
   read(count = 1000): readonly (number | null)[] {
-    const { lines, reader } = this.file.openReader(count);
-    return [...lines, ...reader.finish()].map(offBy);
+    const { reader, pieces } = this.file.openReader(count);
+    return [...[...pieces].flat().slice(-count), ...reader.finish()].map(offBy);
   }
 }
 
@@ -217,6 +222,44 @@ describe('the times of lines', () => {
     off.push(...reader.read().map(offBy));
     expect(off).toHaveLength(50);
     expect(off.every((seconds) => seconds === 0 || seconds === 1)).toBe(true);
+  });
+
+  it('say where to begin, so that older lines are not read', () => {
+    const log = new Seconds();
+    const writeMany = (): void => {
+      for (let step = 0; step < 500; step += 1) {
+        appendFileSync(log.path, `${log.now}\n`.repeat(100));
+        log.pass();
+      }
+    };
+    writeMany();
+    log.file.rotate(10_000_000);
+    writeMany();
+    for (const ago of [3, 499, 501, 900]) {
+      const pieces = [...log.file.openReader(100_000, log.now - ago).pieces];
+      // A line is noted a second after it was written, and the one whose second it is counts.
+      expect(pieces.flat()).toHaveLength(100 * (ago + 1));
+      expect(pieces[0]?.[0]?.text).toBe(String(log.now - ago - 1));
+    }
+    expect([...log.file.openReader(100_000, log.now + 1).pieces].flat()).toEqual([]);
+    const [all, few] = [log.file.openReader(100_000), log.file.openReader(5, log.now - 900)].map(({ pieces }) => [...pieces]);
+    expect(all?.length).toBeGreaterThan(10);
+    expect(few).toHaveLength(1);
+    expect(few?.flat().length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('stay with lines that are read in pieces while the log is cut', () => {
+    const log = new Seconds();
+    for (let step = 0; step < 300; step += 1) {
+      log.write(100);
+      log.pass();
+    }
+    const lines: TimedLine[] = [];
+    for (const piece of log.file.openReader(100_000).pieces) {
+      lines.push(...piece);
+      if (lines.length < 10_000) log.file.rotate(10_000_000);
+    }
+    expect(lines.map(offBy)).toEqual(Array.from({ length: 30_000 }, () => 1));
   });
 
   it('take part of the room that a log may take', () => {

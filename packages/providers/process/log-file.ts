@@ -13,8 +13,9 @@ import {
 import { isDiskFull } from './faults.ts';
 import { plainFile, readEnd, readRange, sizeOf } from './file-range.ts';
 import { cleanLine, LineSplitter } from './log-lines.ts';
-import { LogTimes, readTimes, type TimeOf } from './log-times.ts';
+import { findWrittenSince, LogTimes, readTimes, type TimeOf } from './log-times.ts';
 
+/** What is read and split at once: others wait meanwhile. */
 const chunkBytes = 64 * 1024;
 /** However many lines are asked for. */
 const tailBytes = 8 * 1024 * 1024;
@@ -88,10 +89,10 @@ export class LogFile {
 
   #keep(bytes: Buffer): void {
     try {
-      writeFileSync(`${this.path}.1.tmp`, bytes, { mode: 0o600 });
-      renameSync(`${this.path}.1.tmp`, `${this.path}.1`);
+      writeFileSync(`${this.pathOfOlder}.tmp`, bytes, { mode: 0o600 });
+      renameSync(`${this.pathOfOlder}.tmp`, this.pathOfOlder);
     } catch (error) {
-      rmSync(`${this.path}.1.tmp`, { force: true });
+      rmSync(`${this.pathOfOlder}.tmp`, { force: true });
       // On a full disk, making room is worth more than old lines.
       if (!isDiskFull(error)) throw error;
     }
@@ -108,28 +109,53 @@ export class LogFile {
     return new LogReader(this, 0, this.#cuts);
   }
 
-  /** The last `count` finished lines, and a reader that goes on from there. */
-  openReader(count: number): { readonly lines: readonly TimedLine[]; readonly reader: LogReader } {
+  /**
+   * A reader, and the pieces that it reads of what is there: they end with the last `count` lines, or with all since a second if
+   * these are fewer.
+   */
+  openReader(count: number, since = 0): { readonly reader: LogReader; readonly pieces: Iterable<readonly TimedLine[]> } {
+    const { reader, bytes } = this.#openAt(count, since);
+    return { reader, pieces: reader.readPieces(bytes) };
+  }
+
+  #openAt(count: number, since: number): { readonly reader: LogReader; readonly bytes: number } {
     const end = sizeOf(this.path);
-    const reader = new LogReader(this, end, this.#cuts);
-    if (count <= 0) return { lines: [], reader };
-    const chunks: Buffer[] = [];
-    let found = 0;
-    let from = end;
-    while (from > 0 && found <= count && end - from < tailBytes) {
-      const start = Math.max(0, from - chunkBytes);
-      const chunk = readRange(this.path, start, from);
-      chunks.unshift(chunk);
-      found += countLines(chunk);
+    if (count <= 0) return { reader: new LogReader(this, end, this.#cuts), bytes: 0 };
+    const first = this.#findStart(this.path, end, since);
+    let [found, from] = [0, end];
+    while (from > first && found <= count) {
+      const start = Math.max(first, from - chunkBytes);
+      found += countLines(readRange(this.path, start, from));
       from = start;
     }
-    const older = from === 0 && found <= count ? reader.pushOlder(Math.max(0, sizeOf(`${this.path}.1`) - tailBytes)) : [];
-    return { lines: [...older, ...reader.push(Buffer.concat(chunks), from)].slice(-count), reader };
+    if (from > 0 || found > count) return { reader: new LogReader(this, from, this.#cuts), bytes: end - from };
+    const endOfOlder = sizeOf(this.pathOfOlder);
+    const older = this.#findStart(this.pathOfOlder, endOfOlder, since);
+    return { reader: new LogReader(this, 0, this.#cuts, older), bytes: endOfOlder - older + end };
+  }
+
+  /** The beginning of a line, unless that is too long. */
+  #findStart(path: string, end: number, since: number): number {
+    const limit = Math.max(0, end - tailBytes);
+    const place = since === 0 ? limit : findWrittenSince(path, limit, since);
+    if (place === limit) return limit;
+    const start = Math.max(limit, place - chunkBytes);
+    const newLine = readRange(path, start, place).lastIndexOf(10);
+    return newLine === -1 ? start : start + newLine + 1;
   }
 
   /** When the byte before an offset was written. */
   readTimes(from: number): TimeOf {
     return this.#times.read(from, this.#second);
+  }
+
+  /** What was kept when it was cut the last time. */
+  get pathOfOlder(): string {
+    return `${this.path}.1`;
+  }
+
+  get cuts(): number {
+    return this.#cuts;
   }
 
   /** Cheap, since every follower asks ten times a second. */
@@ -160,38 +186,62 @@ export class LogReader {
   readonly #splitter = new LineSplitter();
   #offset: number;
   #cuts: number;
+  /** Where it is in `log.1`, which it reads before the file. */
+  #older: number | undefined;
+  /** Kept while there is more to read of what they are about: that may be many pieces. */
+  #times: { readonly of: TimeOf; readonly until: number } | undefined;
+  #bytesRead = 0;
 
-  constructor(file: LogFile, offset: number, cuts: number) {
+  constructor(file: LogFile, offset: number, cuts: number, older?: number) {
     this.#file = file;
     this.#offset = offset;
     this.#cuts = cuts;
+    this.#older = older;
   }
 
-  /** The next lines; none when there is nothing new. */
+  *readPieces(bytes: number): Generator<readonly TimedLine[]> {
+    for (let before = -1; this.#bytesRead > before && this.#bytesRead < bytes; ) {
+      before = this.#bytesRead;
+      yield this.read();
+    }
+  }
+
+  /** The next lines, of a piece: none when there is nothing new, or when a line is longer than that. */
   read(): readonly TimedLine[] {
-    if (this.#file.isAtEnd(this.#offset, this.#cuts)) return [];
-    const { older, offset, cuts, missed } = this.#file.locate(this.#offset, this.#cuts);
-    this.#cuts = cuts;
-    const bytes = readRange(this.#file.path, offset, offset + chunkBytes);
-    this.#offset = offset + bytes.length;
-    return [...(missed ? [gap] : []), ...(older === undefined ? [] : this.pushOlder(older)), ...this.push(bytes, offset)];
+    const older = this.#readOlder();
+    if (this.#older !== undefined || this.#file.isAtEnd(this.#offset, this.#cuts)) return older;
+    const place = this.#file.locate(this.#offset, this.#cuts);
+    if (place.cuts !== this.#cuts || place.offset !== this.#offset) this.#times = undefined;
+    this.#older = place.older;
+    this.#cuts = place.cuts;
+    this.#offset = place.offset;
+    const before = [...older, ...(place.missed ? [gap] : []), ...this.#readOlder()];
+    if (this.#older !== undefined) return before;
+    const { path } = this.#file;
+    const from = this.#offset;
+    const bytes = readRange(path, from, from + chunkBytes);
+    this.#offset += bytes.length;
+    if (bytes.length === 0) return before;
+    if (this.#times === undefined || this.#offset > this.#times.until)
+      this.#times = { of: this.#file.readTimes(from), until: sizeOf(path) };
+    const lines = this.#split(bytes, from, this.#times.of);
+    if (this.#offset >= this.#times.until) this.#times = undefined;
+    return [...before, ...lines];
   }
 
-  push(bytes: Buffer, from: number): readonly TimedLine[] {
-    return bytes.length === 0 ? [] : this.#split(bytes, from, this.#file.readTimes(from));
-  }
-
-  /** What is in `log.1` from an offset on. */
-  pushOlder(from: number): readonly TimedLine[] {
-    const path = `${this.#file.path}.1`;
-    return this.#split(
-      readRange(path, from, from + tailBytes),
-      from,
-      readTimes(path, from, () => null),
-    );
+  #readOlder(): readonly TimedLine[] {
+    const from = this.#older;
+    if (from === undefined) return [];
+    const bytes = this.#cuts === this.#file.cuts ? readRange(this.#file.pathOfOlder, from, from + chunkBytes) : undefined;
+    if (bytes !== undefined) this.#times ??= { of: readTimes(this.#file.pathOfOlder, from, () => null), until: Infinity };
+    const lines = bytes === undefined || this.#times === undefined ? [gap] : this.#split(bytes, from, this.#times.of);
+    this.#older = bytes?.length === chunkBytes ? from + chunkBytes : undefined;
+    if (this.#older === undefined) this.#times = undefined;
+    return lines;
   }
 
   #split(bytes: Buffer, from: number, timeOf: TimeOf): readonly TimedLine[] {
+    this.#bytesRead += bytes.length;
     return this.#splitter.push(bytes).map(({ text, end }) => ({ at: timeOf(from + end), text }));
   }
 

@@ -75,7 +75,8 @@ export class LogTimes {
 
   /** What came after the last note was written since, so in the last second. */
   read(from: number, second: number): TimeOf {
-    return readTimes(this.#log, from, (offset) => (offset > this.#size ? toTime(String(second)) : null));
+    const size = this.#size;
+    return readTimes(this.#log, from, (offset) => (offset > size ? toTime(String(second)) : null));
   }
 }
 
@@ -93,6 +94,19 @@ export const readTimes = (log: string, from: number, afterLastNote: TimeOf): Tim
     const note = notes[index];
     return note === undefined ? afterLastNote(offset) : toTime(note.second);
   };
+};
+
+/**
+ * Of what a log has from an offset on, everything before this place was written before that second, or nobody knows when. It may
+ * be within a line.
+ */
+export const findWrittenSince = (log: string, from: number, second: number): number => {
+  const notes = readNotes(log, from);
+  // The service cut its log, and the notes are about what was there before.
+  if ((notes.at(-1)?.size ?? 0) > sizeOf(log)) return from;
+  const first = notes.findIndex((note) => note.second !== unknown && Number(note.second) >= second);
+  const before = first === -1 ? notes.at(-1) : notes[first - 1];
+  return Math.max(from, before?.size ?? 0);
 };
 
 const unknown = '-';

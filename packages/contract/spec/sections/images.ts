@@ -14,7 +14,7 @@ const image = z
     repository: template('environment.images.repository', 500)
       .regex(imageName, 'must be an image without its tag, such as ghcr.io/org/api')
       .describe('Where the image lies, without a tag.'),
-    tag: tag.optional().describe('A fixed tag. It excludes every way of looking for one.'),
+    tag: tag.optional().describe('A fixed tag. It excludes every way of looking for one, and a fall-back.'),
     tag_source: z
       .literal('git_note')
       .optional()
@@ -36,14 +36,14 @@ const image = z
       .regex(/^[a-z0-9]+\/[a-z0-9_]+(\/[a-z0-9]+)?$/, 'must be a platform such as linux/arm64')
       .optional()
       .describe('The platform that the image must be for. Default: that of the provider, if it has one.'),
-    max_age: duration().optional().describe('Older images are not taken.'),
+    max_age: duration().optional().describe('Older images are not taken, except as fall-back.'),
     required_labels: list(
       template('environment.images.required_labels', 500)
         .regex(/^[^={}]+=/, 'must be a label with its value, such as eph.io/commit={commit_sha}')
         .describe('`key=value`.'),
     )
       .optional()
-      .describe('Labels that an image must carry to be taken.'),
+      .describe('Labels that an image must carry to be taken, except as fall-back.'),
     fallback_tag: tag.optional().describe('The tag to take while nothing was found, with `fallback_behavior: use-fallback`.'),
     fallback_behavior: z
       .enum(['fail', 'use-fallback', 'wait'])
@@ -55,6 +55,7 @@ const image = z
   .refine(...notBoth('tag', 'tag_source'))
   .refine(...notBoth('tag', 'tag_template'))
   .refine(...notBoth('tag', 'tag_pattern'))
+  .refine(...notBoth('tag', 'fallback_tag'))
   .refine(...onlyWith('git_note_ref', 'tag_source', 'git_note', 'none'))
   .refine(...requiredWith('fallback_tag', 'fallback_behavior', 'use-fallback'));
 

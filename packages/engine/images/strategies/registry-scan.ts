@@ -1,6 +1,7 @@
 import { compileGlob } from '@eph/contract';
-import { namesCommit, type Proposal } from '../candidate.ts';
+import { type Candidate, kindOfTag, namesCommit, type Proposal } from '../candidate.ts';
 import { madeAtOf } from '../constraints.ts';
+import { isRefusal } from '../registry-answers.ts';
 import type { ImageRequest } from '../resolver.ts';
 import type { Strategy, Surroundings } from './strategy.ts';
 
@@ -34,18 +35,32 @@ const newestFirst = async (
 ): Promise<Proposal> => {
   const { project } = request.source;
   const { repository, platform } = request.image;
-  const dated = await Promise.all(
-    tags.map(async (tag) => {
+  const inspect = async (tag: string): Promise<Inspected> => {
+    try {
       const found = await registry.find({ project, repository, reference: tag });
-      if (found.state === 'missing') return [];
+      if (found.state === 'missing') return { tag, ...found };
       const details = await registry.inspect({ project, repository, reference: found.digest }, platform);
-      return details.state === 'missing' ? [] : [{ tag, madeAt: madeAtOf(details, now()) ?? 0 }];
-    }),
-  );
+      return details.state === 'missing' ? { tag, ...details } : { tag, madeAt: madeAtOf(details, now()) ?? 0 };
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // Charts and caches of builds lie beside images.
+      return { tag, because: error.message };
+    }
+  };
+  const inspected = await Promise.all(tags.map(inspect));
   signal.throwIfAborted();
-  const candidates = dated
-    .flat()
+  const candidates = inspected
+    .flatMap((one) => ('madeAt' in one ? [one] : []))
     .toSorted((a, b) => b.madeAt - a.madeAt || (a.tag < b.tag ? -1 : 1))
-    .map(({ tag }) => ({ repository, reference: tag, isDoubtful: !namesCommit(tag, request) }));
-  return candidates.length === 0 ? { none: 'no tag that matches is an image that can be used here' } : { candidates };
+    .map(({ tag }): Candidate => ({ repository, reference: tag, kind: kindOfTag(tag, request) }));
+  const [first, ...others] = inspected.flatMap((one) => ('because' in one ? [one] : []));
+  if (first === undefined) return { candidates };
+  const and = others.length === 0 ? '' : `, and ${others.length} more`;
+  const passedOver = `${first.tag}${and} cannot be used: ${first.because.replace(/\.$/, '')}`;
+  return candidates.length === 0 ? { none: passedOver } : { candidates, passedOver };
 };
+
+type Inspected =
+  | { readonly tag: string; readonly madeAt: number }
+  /** Why it cannot be used. */
+  | { readonly tag: string; readonly because: string };

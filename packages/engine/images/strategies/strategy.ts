@@ -19,6 +19,6 @@ export const proposeStated = (stated: Stated, where: string, { isAllowed }: Imag
   if (stated.state === 'unclear') return { none: `${where} names ${stated.text}, which is not an image with a tag or a digest` };
   const { repository, tag, digest } = stated.reference;
   if (!isAllowed(repository)) return { none: `${where} names ${stated.text}, and policy does not allow images from there` };
-  const candidate: Candidate = { repository, reference: digest ?? tag ?? '', isDoubtful: false };
+  const candidate: Candidate = { repository, reference: digest ?? tag ?? '', kind: 'stated' };
   return { candidates: [candidate] };
 };

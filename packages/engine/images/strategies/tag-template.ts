@@ -1,4 +1,4 @@
-import { namesCommit } from '../candidate.ts';
+import { kindOfTag } from '../candidate.ts';
 import type { Strategy } from './strategy.ts';
 
 /** The tag that a template makes. */
@@ -6,5 +6,5 @@ export const findByTemplate: Strategy = (request) => {
   const { tag, repository } = request.image;
   if (tag === undefined) return Promise.resolve(undefined);
   if ('fault' in tag) return Promise.resolve({ none: tag.fault });
-  return Promise.resolve({ candidates: [{ repository, reference: tag.text, isDoubtful: !namesCommit(tag.text, request) }] });
+  return Promise.resolve({ candidates: [{ repository, reference: tag.text, kind: kindOfTag(tag.text, request) }] });
 };
