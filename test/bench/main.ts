@@ -9,6 +9,7 @@ import { measureGithubIdle, measureGroupIdle } from './forge-idle.ts';
 import { measureForgeMinute } from './forge-minute.ts';
 import { measureGateway } from './gateway.ts';
 import { measureColdImages, measureImageRequests, measureTagScan } from './images.ts';
+import { measureKubeCache } from './kube-cache.ts';
 import { measureLabelToComment, measureLabelToCommentUntuned } from './label-to-comment.ts';
 import { measureLogFollowers } from './log-followers.ts';
 import { measurePass } from './pass.ts';
@@ -77,6 +78,7 @@ const measurements: readonly Measurement[] = [
   { title: 'passes over images', figures: ['images-idle', 'images-waiting'], measure: measureImageRequests },
   { title: 'many images at once', figures: ['images-cold', 'images-cold-labels'], measure: measureColdImages },
   { title: 'a repository with many tags', figures: ['images-tags', 'images-tags-heap'], measure: measureTagScan },
+  { title: 'the cache of a cluster', figures: ['kube-cache', 'kube-cache-relist'], measure: measureKubeCache },
   { title: 'the gateway', figures: ['gateway-vs-nginx', 'gateway-vs-httpxy'], measure: measureGateway },
   { title: 'pages of environments', figures: ['api-list', 'api-list-narrow'], measure: measureApiList },
   { title: 'the start of the command line', figures: ['cli-start'], measure: measureCliStart },

@@ -43,6 +43,7 @@ describe('the boundaries gate', () => {
       'packages/engine/source/imports-fake.ts: no-test-code-in-production',
       'packages/engine/source/reads-disk.ts: engine-has-no-effects',
       'packages/engine/values/cycle-a.ts: no-cycles',
+      'packages/kube/imports-stage.ts: kube-imports-seams',
       'packages/providers/process/imports-adapter.ts: provider-imports-seams',
       'packages/providers/process/imports-app.ts: packages-do-not-import-apps',
       'packages/providers/process/imports-app.ts: provider-imports-seams',

@@ -7,6 +7,7 @@ const rules: Readonly<Record<string, string>> = {
   'packages/engine/loop/own-dice.ts': 'eslint(no-restricted-properties)',
   'packages/engine/loop/own-timer.ts': 'eslint(no-restricted-globals)',
   'packages/engine/loop/own-watch.ts': 'eslint(no-restricted-properties)',
+  'packages/kube/own-timer.ts': 'eslint(no-restricted-globals)',
   'packages/providers/process/CamelCase.ts': 'unicorn(filename-case)',
   'packages/providers/process/asserts-nothing.test.ts': 'vitest(expect-expect)',
   'packages/providers/process/barrel.ts': 'oxc(no-barrel-file)',

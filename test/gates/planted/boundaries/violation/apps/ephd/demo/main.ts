@@ -7,6 +7,7 @@ export * from '@eph/engine/plan/imports-stage';
 export * from '@eph/engine/source/imports-fake';
 export * from '@eph/engine/source/reads-disk';
 export * from '@eph/engine/values/cycle-a';
+export * from '@eph/kube/imports-stage';
 export * from '@eph/providers/process/imports-adapter';
 export * from '@eph/providers/process/imports-app';
 export * from '../imports-adapter.ts';

@@ -1,0 +1,111 @@
+import { EphError } from '@eph/contract';
+import { fieldAt, listAt, numberAt, textAt } from './fields.ts';
+import type { Verb } from './observer.ts';
+
+/** What was asked for, in words. */
+export interface Asked {
+  readonly cluster: string;
+  readonly verb: Verb;
+  readonly kind: string;
+  /** The object or the kind, such as `Deployment shop/web`. */
+  readonly shown: string;
+  readonly name?: string | undefined;
+}
+
+export interface Unsuccessful {
+  readonly status: number;
+  /** What was sent with it, parsed; undefined where it is not JSON. */
+  readonly body: unknown;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Of a message of the API server; it may quote whole objects. */
+const messageLimit = 500;
+
+/**
+ * The object does not exist. Only the API server's own words count: a 404 of a proxy, of a kind that is not served (any more) or
+ * of a namespace says nothing about the object.
+ */
+export const isAbsent = ({ name }: Asked, { status, body }: Unsuccessful): boolean =>
+  status === 404 &&
+  name !== undefined &&
+  textAt(body, 'kind') === 'Status' &&
+  textAt(body, 'reason') === 'NotFound' &&
+  textAt(body, 'details', 'name') === name &&
+  textAt(body, 'details', 'kind') !== 'namespaces';
+
+/** What an unsuccessful answer means, and who can do what about it. */
+export const toRefusal = (asked: Asked, answer: Unsuccessful): EphError => {
+  const { cluster, shown } = asked;
+  const { status, body } = answer;
+  const said = quote(asked, body);
+  switch (status) {
+    case 401:
+      return new EphError(
+        'cluster.refused',
+        `Cluster ${cluster} does not accept the credentials of ephd. An operator must renew what its kubeconfig says.`,
+      );
+    case 403:
+      return toForbidden(asked, body);
+    case 404:
+      return new EphError(
+        'object.missing',
+        `Cluster ${cluster} cannot ${describe(asked)}: the object, its namespace or its kind is not there (yet)${said}`,
+      );
+    case 409:
+      return new EphError('object.conflict', `${shown} was changed in cluster ${cluster} at the same time${said}`);
+    case 410:
+      return new EphError('object.expired', `Cluster ${cluster} no longer knows the changes of ${shown} that were asked for.`);
+    default:
+      return isBusy(status)
+        ? new EphError('cluster.unreachable', `Cluster ${cluster} could not ${describe(asked)}: status ${status}${said}`, {
+            retryAfterMs: answer.retryAfterMs,
+          })
+        : new EphError('object.refused', `Cluster ${cluster} refuses to ${describe(asked)}: status ${status}${said}`);
+  }
+};
+
+/** The server could not answer now, and may be able to later. */
+export const isBusy = (status: number): boolean => status === 429 || status === 408 || status >= 500 || status < 400;
+
+const toForbidden = (asked: Asked, body: unknown): EphError => {
+  const { cluster, shown } = asked;
+  const said = quote(asked, body);
+  const causes = listAt(body, 'details', 'causes').map((cause) => textAt(cause, 'reason'));
+  if (causes.includes('NamespaceTerminating'))
+    return new EphError('object.conflict', `The namespace of ${shown} in cluster ${cluster} is being removed.`);
+  // Admission answers with the same status: quotas, Pod Security and policies of others.
+  if (!/ cannot [a-z]+ resource /.test(textAt(body, 'message') ?? ' cannot use resource '))
+    return new EphError('object.refused', `Cluster ${cluster} refuses to ${describe(asked)}${said}`);
+  return new EphError(
+    'cluster.refused',
+    `ephd has no right to ${describe(asked)} in cluster ${cluster}. An operator must grant it${said}`,
+  );
+};
+
+const describe = ({ verb, shown }: Asked): string => `${verb} ${shown}`;
+
+/** Messages about Secrets, and values in all messages, may be secrets. */
+const quote = ({ kind }: Asked, body: unknown): string => {
+  const message = textAt(body, 'kind') === 'Status' ? textAt(body, 'message') : undefined;
+  if (kind === 'Secret') {
+    const fields = listAt(body, 'details', 'causes').flatMap((cause) => textAt(cause, 'field')?.split('[')[0] ?? []);
+    return fields.length === 0 ? '.' : `: see ${[...new Set(fields)].join(', ')}.`;
+  }
+  if (message === undefined || message === '') return '.';
+  const clean = message
+    .replace(/Invalid value: (?:"(?:[^"\\]|\\.)*"|\S+?)(?=:|,|$)/g, 'Invalid value')
+    .replace(/&?value\.value\w*\{.*?\}+/g, 'another value')
+    .replace(/\s+/g, ' ');
+  return `: ${clean.length > messageLimit ? `${clean.slice(0, messageLimit)}…` : clean}${/[.…]$/.test(clean) ? '' : '.'}`;
+};
+
+/** The API server says it in the header, and in `details` for some. */
+export const retryAfterOf = (header: string | undefined, body: unknown, longestMs: number): number | undefined => {
+  const seconds = /^\d{1,9}$/.test(header?.trim() ?? '') ? Number(header) : numberAt(body, 'details', 'retryAfterSeconds');
+  return seconds === undefined ? undefined : Math.min(seconds * 1_000, longestMs);
+};
+
+/** An error inside a watch, which carries a status of its own. */
+export const toWatchError = (asked: Asked, status: unknown): EphError =>
+  toRefusal(asked, { status: numberAt(status, 'code') ?? 500, body: fieldAt({ status }, 'status') });

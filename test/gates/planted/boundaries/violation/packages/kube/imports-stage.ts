@@ -1,0 +1,3 @@
+import { readSpec } from '@eph/engine/source/read-spec';
+
+export const read = readSpec;

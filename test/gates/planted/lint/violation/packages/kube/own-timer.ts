@@ -1,0 +1,3 @@
+export const later = (callback: () => void): void => {
+  setTimeout(callback, 1000);
+};
