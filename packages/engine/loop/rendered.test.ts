@@ -1,5 +1,6 @@
-import { EphError, type ResolvedComponent } from '@eph/contract';
+import { EphError, failure, type PinnedImage, type ResolvedComponent } from '@eph/contract';
 import { expect, it } from 'vitest';
+import type { ImageRequest } from '../images/resolver.ts';
 import { EngineHarness } from './engine-harness.fake.ts';
 
 const file = 'version: "1.0"\nname: shop\nkubernetes: { manifests: [k8s] }\n';
@@ -67,6 +68,64 @@ it('leaves what runs as it is while files cannot be understood or rendered', asy
   harness.engine.wakeAll();
   await harness.live(40);
   expect(harness.made()).toEqual(before);
+  await harness.engine.close();
+});
+
+it('looks once for an image that several containers run, remembers what was found, and waits for all of them', async () => {
+  const harness = new RenderedHarness();
+  const pin = (repository: string): PinnedImage => ({
+    reference: `${repository}@sha256:${'2'.repeat(64)}`,
+    tag: null,
+    commit: null,
+    request: repository,
+  });
+  const requests: ImageRequest[] = [];
+  let isThere = false;
+  harness.resolver = {
+    resolve(request) {
+      requests.push(request);
+      const { name, repository } = request.image;
+      if (name !== 'envoy:1' || isThere) return Promise.resolve({ state: 'found', image: pin(repository), findings: [] });
+      const lookAgain = { at: harness.clock.now() + 10_000, repositories: [repository] };
+      return Promise.resolve({ state: 'missing', fault: failure('artifact.missing', 'no envoy yet'), findings: [], lookAgain });
+    },
+  };
+  const sidecars = { warmer: 'nginx:1.27', proxy: 'envoy:1' };
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web', sidecars }]);
+  harness.start();
+  await harness.live(90);
+  expect(harness.made().map(({ name }) => name)).toEqual(['namespace']);
+  expect(requests.slice(0, 2).map(({ image }) => image.name)).toEqual(['nginx:1.27', 'envoy:1']);
+  expect(requests.at(-1)?.running).toEqual([pin('docker.io/library/nginx')]);
+  isThere = true;
+  await harness.live(90);
+  const [nginx, envoy] = ['nginx', 'envoy'].map((name) => pin(`docker.io/library/${name}`).reference);
+  expect(harness.made()[1]?.images).toMatchObject({ 'nginx:1.27': { reference: nginx }, 'envoy:1': { reference: envoy } });
+  expect(harness.made()[1]?.values['objects']).toMatchObject([
+    { spec: { template: { spec: { containers: [{ image: nginx }, { image: nginx }, { image: envoy }] } } } },
+  ]);
+  await harness.engine.close();
+});
+
+it('asks for no image of a container that policy forbids', async () => {
+  const harness = new RenderedHarness();
+  const limits = { registries: ['docker.io/library'] };
+  harness.policy = { limits, setBy: 'ephd.yaml', commit: null, placeOf: () => undefined };
+  const { resolver } = harness;
+  const asked = new Set<string>();
+  harness.resolver = {
+    resolve(request, signal) {
+      asked.add(request.image.repository);
+      return resolver.resolve(request, signal);
+    },
+  };
+  const sidecars = { proxy: 'evil.example/proxy:1' };
+  harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web', sidecars }]);
+  harness.start();
+  await harness.live(90);
+  expect(harness.only().status?.summary).toContain('the limit registries is');
+  expect([...asked]).toEqual(['docker.io/library/nginx']);
+  expect(harness.made()).toEqual([]);
   await harness.engine.close();
 });
 

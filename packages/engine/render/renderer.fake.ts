@@ -5,6 +5,8 @@ import type { RenderedComponent, Renderer, Rendering, RenderRequest } from './re
 export interface FakeWorkload {
   readonly name: string;
   readonly image?: string;
+  /** The images of further containers by their names. */
+  readonly sidecars?: { readonly [container: string]: string };
   readonly replicas?: number;
   readonly env?: { readonly [name: string]: string };
   /** Its service gets the traffic of the environment. */
@@ -40,9 +42,17 @@ export class FakeRenderer implements Renderer {
 
 const namespaceComponent: RenderedComponent = { name: 'namespace', kind: 'Namespace', values: {}, needs: [], objects: [] };
 
-const toComponent = ({ name, image = 'nginx:1.27', replicas, env = {}, entry }: FakeWorkload): RenderedComponent => {
+const toComponent = ({
+  name,
+  image = 'nginx:1.27',
+  sidecars = {},
+  replicas,
+  env = {},
+  entry,
+}: FakeWorkload): RenderedComponent => {
   const variables = Object.entries(env).map(([variable, value]) => ({ name: variable, value }));
   const container: JsonMap = { name, image, ...(variables.length > 0 && { env: variables }) };
+  const others = Object.entries(sidecars);
   const object: JsonMap = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -50,13 +60,21 @@ const toComponent = ({ name, image = 'nginx:1.27', replicas, env = {}, entry }: 
     spec: {
       ...(replicas !== undefined && { replicas }),
       selector: { matchLabels: { app: name } },
-      template: { metadata: { labels: { app: name } }, spec: { containers: [container] } },
+      template: {
+        metadata: { labels: { app: name } },
+        spec: { containers: [container, ...others.map(([own, named]) => ({ name: own, image: named }))] },
+      },
     },
   };
   return {
     name,
     kind: 'Deployment',
-    values: { image, ...(replicas !== undefined && { replicas }), ...(variables.length > 0 && { env }) },
+    values: {
+      image,
+      ...(others.length > 0 && { containers: Object.fromEntries(others.map(([own, named]) => [own, { image: named }])) }),
+      ...(replicas !== undefined && { replicas }),
+      ...(variables.length > 0 && { env }),
+    },
     needs: ['namespace'],
     objects: [{ object, file: 'k8s/app.yaml', line: 1 }],
     places: { image: [9, 11] },
