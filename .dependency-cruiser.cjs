@@ -21,6 +21,7 @@ const wholeLoop = [
   'decide',
   'draft',
   'find-images',
+  'render-file',
   'image-memory',
   'names',
   'lifetime',
@@ -44,6 +45,7 @@ const seams = [
   'provider/provider',
   'images/resolver',
   'images/registry',
+  'render/renderer',
   'desired/generator',
   'report/reporter',
   'time/clock',
@@ -52,7 +54,20 @@ const seams = [
   'access/revocation-store',
 ];
 
-const stages = ['time', 'source', 'polling', 'values', 'images', 'desired', 'plan', 'provider', 'status', 'report', 'history'];
+const stages = [
+  'time',
+  'source',
+  'polling',
+  'render',
+  'values',
+  'images',
+  'desired',
+  'plan',
+  'provider',
+  'status',
+  'report',
+  'history',
+];
 
 /** Where a program begins: everything that ships is reached from here. */
 const entries = [

@@ -61,6 +61,22 @@ in \`EPH_IMAGE\`, for commands that start a container themselves.
 name of a provider or a type; of several providers with one type, the first in ephd's file is used. An environment stays
 on its provider until this key changes, even on a fallback whose primary provider is configured again.
 
+**Kubernetes.** Every workload of the manifests (Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob, Pod) is a
+component of its name, with its kind behind it where two share one: \`web-cronjob\`. It comes with the Services,
+autoscalers and disruption budgets that point at it. Everything else is the component \`namespace\`, which all others
+need. What a manifest says about replicas, resources, variables, autoscaling and images is the developer layer, and the
+other layers apply to it. A variable may be a reference, as in this file. In a workload with several containers, values
+mean the one that is called like the component, or else the first; images and resources of the others are in
+\`containers.<name>\`. A container runs the entry of \`environment.images\` that has the repository of its image, the name
+of its image or its own name, then what \`kubernetes.images\` puts in its place, or else the image that it names.
+Manifests leave \`metadata.namespace\` out. \`eph render\` prints what would be applied.
+
+Kustomizations are built by \`kustomize\` or \`kubectl\`, and charts are rendered by \`helm template\`, with the name of the
+project as the release. Nothing is fetched: remote bases and the dependencies of charts must be in the repository. Jobs
+with the hooks \`pre-install\` and \`pre-upgrade\` must succeed before other workloads are made, \`post-install\` and
+\`post-upgrade\` need only the namespace, and other hooks are left out. What a chart makes anew in each rendering, such as
+a password, keeps the value it was created with. What changes only by the day cannot be recognised.
+
 **References determine the order.** A variable whose whole value is \`outputs/<component>/<key>\` becomes that output. Its
 component waits until the other one is ready at the same commit. To write plain text that looks like a reference, put a
 backslash in front (\`\\configs/app.yaml\`). [Configuration](configuration.md#references) lists the other kinds of

@@ -37,7 +37,7 @@ describe('the bundle', () => {
       expect(await eph(...command.split(' '), ...server)).not.toBe('');
   });
 
-  it('loads the parser of eph.yaml and the prompts only for init', async () => {
+  it('loads the library for YAML and the prompts only for init and render', async () => {
     const chunks = join(folder, 'dist', 'chunks');
     const files = await Promise.all(
       (await readdir(chunks)).map(async (name) => ({ name, text: await readFile(join(chunks, name), 'utf8') })),
@@ -51,7 +51,7 @@ describe('the bundle', () => {
       return seen;
     };
     const commands = files
-      .filter(({ name }) => !/^(init|clack-prompter)-/.test(name))
+      .filter(({ name }) => !/^(init|render|clack-prompter)-/.test(name))
       .filter(({ name }) => /^(?!chunk-)/.test(name));
     const large = files.filter(({ text }) => /BAD_ALIAS|isCancel/.test(text)).map(({ name }) => name);
     expect(commands.length).toBeGreaterThan(10);

@@ -21,8 +21,10 @@ import {
   problemSchema,
   problemType,
   projectPageSchema,
+  type RenderedView,
   type RequestAnswer,
   redeployAnswerSchema,
+  renderedViewSchema,
   requestAnswerSchema,
   type ServerView,
   type SourcePage,
@@ -59,6 +61,7 @@ export interface FakeEphd extends AsyncDisposable {
   changes: readonly StreamItem[];
   /** For every environment; id and name are filled in. */
   config: Omit<ConfigView, 'id' | 'name'>;
+  rendered: Omit<RenderedView, 'id' | 'name'>;
   validation: ValidationView;
   /** The files that were sent for validation. */
   readonly validated: readonly Uint8Array[];
@@ -111,6 +114,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     logs: [],
     changes: [],
     config: fakeConfig(),
+    rendered: { commit: '1a2b3c4d'.repeat(5), components: [], problems: [] },
     validation: { valid: true, faults: [], notices: [], violations: [], problems: [], remarks: [] },
     validated,
     requestAnswer: fakeRequestAnswer(),
@@ -200,6 +204,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     if (part === '') return sendJson(response, environmentDetailSchema.parse(environment));
     if (part === 'why') return sendJson(response, whySchema.parse({ id, name, lines: [...fake.why] } satisfies WhyView));
     if (part === 'events') return sendJson(response, eventListSchema.parse(fake.events));
+    if (part === 'rendered') return sendJson(response, renderedViewSchema.parse({ ...fake.rendered, id, name }));
     if (part === 'config') return sendJson(response, configViewSchema.parse({ ...fake.config, id, name }));
     if (part === 'exec') return sendError(response, 403, 'api.forbidden', 'you may not use environments.exec');
     if (part === 'redeploy')

@@ -111,9 +111,9 @@ process:
       providers: { primary: 'kubernetes' },
       kubernetes: { manifests: [{ kustomization: './k8s/preview' }] },
     });
-    expect((await initWith({ 'chart/Chart.yaml': '' })).spec.kubernetes?.manifests).toStrictEqual([{ path: './chart' }]);
+    expect((await initWith({ 'chart/Chart.yaml': '' })).spec.kubernetes?.manifests).toStrictEqual([{ chart: './chart' }]);
     expect((await initWith({ 'k8s/a.yaml': 'kind: Deployment' })).spec.kubernetes?.manifests).toStrictEqual([{ path: './k8s' }]);
-    expect((await initWith({ 'Chart.yaml': '' })).spec.kubernetes?.manifests).toStrictEqual([{ path: '.' }]);
+    expect((await initWith({ 'Chart.yaml': '' })).spec.kubernetes?.manifests).toStrictEqual([{ chart: '.' }]);
   });
 
   it('shows the files where nothing says how to start', async () => {
@@ -126,7 +126,7 @@ process:
 
   it('prefers what deploys an image to the command of that image', async () => {
     const { spec, text } = await initWith({ Dockerfile: 'CMD x', 'chart/Chart.yaml': '' });
-    expect(spec.kubernetes?.manifests).toStrictEqual([{ path: './chart' }]);
+    expect(spec.kubernetes?.manifests).toStrictEqual([{ chart: './chart' }]);
     expect(text).toContain('# Also possible here: process.\n');
     expect((await initWith({ 'index.html': '', 'compose.yaml': '' })).spec.providers.primary).toBe('docker-compose');
   });

@@ -11,6 +11,7 @@ import type { ExecOptions } from './commands/exec.ts';
 import type { InitOptions } from './commands/init.ts';
 import type { ListOptions } from './commands/list.ts';
 import type { LogsOptions } from './commands/logs.ts';
+import type { RenderOptions } from './commands/render.ts';
 import type { StatusOptions } from './commands/status.ts';
 import type { TokenOptions } from './commands/tokens.ts';
 import type { UpOptions } from './commands/up.ts';
@@ -155,6 +156,11 @@ class Program {
     this.#add('plan', 'show what the next pass would do, without doing it').action(() =>
       this.#finish(async (context) => (await import('./commands/plan.ts')).plan(context)),
     );
+    this.#add('render [environment]', 'print what would be applied, such as Kubernetes objects with all values in their places')
+      .option('-c, --component <name>', 'only of this component')
+      .action((name: string | undefined, options: RenderOptions) =>
+        this.#finish(async (context) => (await import('./commands/render.ts')).render(context, name, options)),
+      );
     this.#add('open [environment]', 'print its address and open it in a browser')
       .option('--no-browser', 'only print the address')
       .action((name: string | undefined, options: { readonly browser: boolean }) =>

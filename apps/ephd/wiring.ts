@@ -4,6 +4,7 @@ import { homedir, hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { createGitForge, type GitForge } from '@eph/adapters/forge-git/git-forge';
 import { createOciRegistry } from '@eph/adapters/registry-oci/oci-registry';
+import { createKubernetesRenderer } from '@eph/adapters/render-kubernetes/kubernetes-renderer';
 import { lockDataFolder } from '@eph/adapters/store-sql/data-folder-lock';
 import { createSqlStore } from '@eph/adapters/store-sql/store';
 import {
@@ -137,6 +138,14 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       times: config.images,
     }),
   );
+  const renderer = stack.use(
+    createKubernetesRenderer({
+      folder: join(config.dataFolder, 'render'),
+      searchPath: environment['PATH'] ?? '',
+      exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
+      clock: systemClock,
+    }),
+  );
   const sessions = stack.use(new Sessions(backgroundClock));
   let engine: Engine | undefined;
   const projects = new Projects({ forges, reader, engine: () => engine, log });
@@ -199,6 +208,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       retired: retiredNames,
       sections: shippedSections,
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
+      renderer,
       resolver,
       clock: systemClock,
       random: Math.random,

@@ -33,6 +33,11 @@ export interface ResolvedComponent {
   /** Components whose outputs or readiness it relies on; written on the infrastructure so that removal can run backwards. */
   readonly dependsOn: readonly ComponentName[];
   readonly values: { readonly [key: string]: JsonValue };
+  /**
+   * What every rendering of its files makes anew, such as a password, by JSON pointers into `values.objects`, where `null` stands in its
+   * place. No part of the revision: what it was created with stays.
+   */
+  readonly generated?: { readonly [pointer: string]: JsonValue };
   /** It gets a network of its own, in which it reaches these ports of the machine. Undefined if it shares one. */
   readonly network?: { readonly reaches: readonly number[] };
   /** Its source is a pull request from another repository: what it writes is given to nobody else. */

@@ -21,6 +21,13 @@ const host = text()
   )
   .describe('A host name; `*` stands for anything within a label, `**` at the front for one label or more.');
 
+const objectKind = text()
+  .regex(
+    /^(?:\*|(?:[A-Z][A-Za-z0-9]*|\*)(?:\.[a-z0-9-]+)+|[A-Z][A-Za-z0-9]*)$/,
+    'must be a kind such as Deployment, Certificate.cert-manager.io, *.cert-manager.io or * for the usual ones',
+  )
+  .describe('A kind of objects; those of other groups than those of Kubernetes with their group.');
+
 /** Limits above all layers. What a file leaves out breaks none; without a time to live, the limit is the time to live. */
 export const policySchema = z
   .strictObject({
@@ -48,6 +55,11 @@ export const policySchema = z
     registries: list(registry, 200).optional().describe('Where images may come from. Without it, from anywhere.'),
     providers: list(name, 200).optional().describe('Which providers may be used. Without it, all that there are.'),
     kinds: list(text(), 200).optional().describe('Which kinds of components there may be. Without it, all that there are.'),
+    objects: list(objectKind, 500)
+      .optional()
+      .describe(
+        'Which kinds of Kubernetes objects manifests may hold, such as `Deployment` or `Certificate.cert-manager.io`. Without it, what an application is usually made of, which `*` stands for; roles and custom resources are only allowed by name.',
+      ),
     hosts: list(host, 200)
       .optional()
       .describe('Under which hosts environments may be reached and may reach external services. Without it, any.'),

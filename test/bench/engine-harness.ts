@@ -16,6 +16,7 @@ import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import type { PollingLimit } from '@eph/engine/polling/polling';
 import type { Provider } from '@eph/engine/provider/provider';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
+import { FakeRenderer } from '@eph/engine/render/renderer.fake';
 import { Configuration } from '@eph/engine/source/configuration';
 import type { Forge } from '@eph/engine/source/forge';
 import { FakeForge, FakeRepository } from '@eph/engine/source/forge.fake';
@@ -106,6 +107,7 @@ export const createBenchEngine = (
     retired: new Set(),
     sections: [...shippedSections, extrasSection],
     generators,
+    renderer: new FakeRenderer(),
     resolver,
     clock,
     random: Math.random,

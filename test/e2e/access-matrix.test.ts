@@ -46,6 +46,7 @@ const needs: Readonly<Record<RouteName, Need>> = {
   readUsage: sees,
   readWhy: sees,
   readConfig: need('developer', 'read', 'environment'),
+  readRendered: need('developer', 'read', 'environment'),
   releaseEnvironment: operates,
   pinEnvironment: changes,
   unpinEnvironment: changes,

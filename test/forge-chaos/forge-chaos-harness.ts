@@ -8,6 +8,7 @@ import { letTimePass } from '@eph/engine/loop/passing-time.fake';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import { createFakeInfrastructure, FakeProvider } from '@eph/engine/provider/provider.fake';
+import { FakeRenderer } from '@eph/engine/render/renderer.fake';
 import type { Report } from '@eph/engine/report/reporter';
 import { Configuration } from '@eph/engine/source/configuration';
 import { ManualClock } from '@eph/engine/time/clock.fake';
@@ -65,6 +66,7 @@ export class ForgeChaosHarness implements AsyncDisposable {
       retired: new Set(),
       sections: shippedSections,
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
+      renderer: new FakeRenderer(),
       resolver: new FakeResolver(),
       clock,
       random: () => random.next(),

@@ -18,6 +18,7 @@ const bodyOf = async (file: string, name: string): Promise<string> => {
 const calls: Readonly<Record<string, RegExp>> = {
   source: /\.sources\(/,
   desired: /\bdecideSources\(/,
+  render: /\brenderFile\(/,
   artifacts: /\bfindImages\(/,
   values: /\bcomputeEnvironment\(/,
   plan: /\bplanUpdate\(/,

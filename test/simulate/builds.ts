@@ -1,4 +1,4 @@
-import { type CommitSha, type ProjectId, type Source, type SourceRef } from '@eph/contract';
+import type { CommitSha, ProjectId, Source, SourceRef } from '@eph/contract';
 import { FakeRegistry } from '@eph/engine/images/registry.fake';
 
 /** How a file says that an image is found: by its tag, by a scan, by its tag with a fall-back, or always the same tag. */

@@ -24,6 +24,7 @@ import type { Telemetry } from '@eph/engine/loop/telemetry';
 import { silentTelemetry } from '@eph/engine/loop/telemetry.fake';
 import { defaultDeletionBound, guardDeletions } from '@eph/engine/plan/guard';
 import { type Behaviour, createFakeInfrastructure } from '@eph/engine/provider/provider.fake';
+import { FakeRenderer } from '@eph/engine/render/renderer.fake';
 import type { Report } from '@eph/engine/report/reporter';
 import { Configuration } from '@eph/engine/source/configuration';
 import { FakeRepository } from '@eph/engine/source/forge.fake';
@@ -463,6 +464,7 @@ export class SimulationHarness implements Truth {
       retired: this.retired,
       sections,
       generators: [gitBranchGenerator, gitTagGenerator],
+      renderer: new FakeRenderer(),
       resolver: this.#plant.resolver?.(this.#resolver) ?? this.#resolver,
       clock: this.clock,
       random: () => random.next(),

@@ -63,8 +63,7 @@ const printRunner = (runner: Runner): readonly string[] => {
 
 const printManifest = ({ kind, path }: Manifest): readonly string[] => {
   const folder = scalar(path === '' ? '.' : `./${path}`);
-  if (kind === 'kustomization') return [`    - kustomization: ${folder}`];
-  return [...(kind === 'chart' ? ['    # A Helm chart.'] : []), `    - path: ${folder}`];
+  return [`    - ${kind === 'manifests' ? 'path' : kind}: ${folder}`];
 };
 
 const printService = (service: ProposedService, readyPath: string): readonly string[] => {

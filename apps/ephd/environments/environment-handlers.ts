@@ -50,6 +50,7 @@ type EnvironmentRoute =
   | 'readUsage'
   | 'readWhy'
   | 'readConfig'
+  | 'readRendered'
   | 'releaseEnvironment'
   | 'readLogs'
   | 'exec'
@@ -90,6 +91,9 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
     async readConfig({ environment: { id, name, project, source }, signal }) {
       const values = await engine().explainValues(id, signal);
       return { id, name, project, commit: source?.commit ?? null, ...values };
+    },
+    async readRendered({ environment: { id, name, source }, signal }) {
+      return { id, name, commit: source?.commit ?? null, ...(await engine().renderValues(id, signal)) };
     },
     releaseEnvironment({ environment: { id, name } }) {
       if (!engine().release(id)) throw new EphError('api.conflict', `${name} is not held`);

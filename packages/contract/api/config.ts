@@ -73,3 +73,23 @@ export const configViewSchema = z.object({
   components: z.array(z.object({ name: z.string(), kind: z.string(), provider: z.string(), values: z.array(value) })),
 });
 export type ConfigView = z.output<typeof configViewSchema>;
+
+/** What the provider of each component is given. */
+export const renderedViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  /** Null when its source is gone. */
+  commit: z.string().nullable(),
+  components: z.array(
+    z.object({
+      name: z.string(),
+      provider: z.string(),
+      /** Why it is not applied yet; null when nothing is missing. */
+      waits: z.string().nullable(),
+      /** With masks for secrets; null while it waits. */
+      values: z.record(z.string(), json).nullable(),
+    }),
+  ),
+  problems: z.array(z.string()),
+});
+export type RenderedView = z.output<typeof renderedViewSchema>;

@@ -13,7 +13,7 @@ import {
   tokenQuerySchema,
   tokenRequestSchema,
 } from './access.ts';
-import { configViewSchema, validationSchema } from './config.ts';
+import { configViewSchema, renderedViewSchema, validationSchema } from './config.ts';
 import {
   environmentDetailSchema,
   environmentPageSchema,
@@ -145,6 +145,16 @@ export const routes = {
     target: 'environment',
     summary: 'Shows the values of each component, and where each comes from.',
     answer: json(configViewSchema),
+  },
+  readRendered: {
+    method: 'GET',
+    path: '/api/v1/environments/{id}/rendered',
+    permission: 'values.read',
+    target: 'environment',
+    summary: 'Shows what would be applied for each component, such as its Kubernetes objects, with masks for secrets.',
+    answer: json(renderedViewSchema),
+    slow: true,
+    cost: 20,
   },
   releaseEnvironment: {
     method: 'POST',

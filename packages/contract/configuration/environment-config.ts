@@ -3,8 +3,10 @@ import type { JsonMap } from '../layers.ts';
 import { type PolicyLimits, policySchema } from '../policy.ts';
 import { componentKinds } from '../spec/component-values.ts';
 import { type DocumentForm, type ParsedDocument, type Places, parseDocument } from '../spec/document.ts';
+import { kubernetesKinds } from '../spec/kubernetes-kinds.ts';
 import { isMap } from '../spec/rules.ts';
 import { name } from '../spec/scalars.ts';
+import type { ComponentKind } from '../spec/section.ts';
 import { closest } from '../spec/suggest.ts';
 import { type ConfigScope, type ConfigType, findForeignLabels, findLabelFlaws, readLabels } from './labels.ts';
 import { layerOf, openLayer } from './layer-values.ts';
@@ -73,10 +75,18 @@ const platform = z
   .describe('Values of the platform.');
 export type PlatformValues = z.output<typeof platform>;
 
-const kindNames = Object.keys(componentKinds);
+/** What a section writes and what manifests hold may share a name: then each section takes the values that it knows. */
+const kinds = { ...kubernetesKinds, ...componentKinds };
+const kindNames = Object.keys(kinds);
 
 const defaults = z
-  .object(Object.fromEntries(Object.values(componentKinds).map((kind) => [kind.name, layerOf(kind.schema).optional()])))
+  .object(
+    Object.fromEntries(
+      Object.values<ComponentKind>(kinds).flatMap((kind) =>
+        kind.schema === undefined ? [] : [[kind.name, layerOf(kind.schema).optional()]],
+      ),
+    ),
+  )
   .catchall(openLayer)
   .superRefine(
     (kinds, context) => {

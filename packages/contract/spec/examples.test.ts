@@ -55,7 +55,7 @@ describe('the complete file', () => {
       '39 environment.wake_on_access',
       '43 environment.resources.cpu_request',
       '45 environment.resources.memory_request',
-      '96 kubernetes',
+      '133 kubernetes.ingress',
       '139 docker-compose',
       '159 database.enabled',
       '193 services',

@@ -101,7 +101,7 @@ describe('the schema as an editor gets it', () => {
   it('says what is not available yet', () => {
     const described = new Map(keys.map(([path, one]) => [path, one.description]));
     expect(described.get('.environment.idle_timeout')).toMatch(/ Not available yet\.$/);
-    expect(described.get('.kubernetes')).toMatch(/ Not available yet\.$/);
+    expect(described.get('.kubernetes.ingress')).toMatch(/ Not available yet\.$/);
     expect(described.get('.networking.routing.strategy')).toMatch(/ Available today: `subdomain`, `header`\.$/);
     expect(described.get('.networking.routing.header')).toMatch(/ Available today: `X-Eph-Environment`\.$/);
     expect(described.get('.environment.resources.cpu_request')).toMatch(/ Only compared with the limits of the server today\.$/);

@@ -33,6 +33,12 @@ export const requiredWith = (key: string, selector: string, wanted: string): Rul
   { path: [key], message: `is required with ${selector}: ${wanted}`, when: isMap },
 ];
 
+/** A key that means something only beside another one. */
+export const requires = (key: string, other: string): Rule => [
+  (value) => !Object.hasOwn(value, key) || Object.hasOwn(value, other),
+  { path: [key], message: `means something only with ${other}`, when: isMap },
+];
+
 /** At least one of several keys. The first is the one that is missed. */
 export const oneOf = (...keys: readonly [string, ...string[]]): Rule => [
   (value) => keys.some((key) => Object.hasOwn(value, key)),

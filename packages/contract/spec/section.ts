@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { JsonMap } from '../layers.ts';
+import type { JsonMap, LayerSource } from '../layers.ts';
+import type { ProviderObjects, RenderedObjects, ResolvedValues } from './rendered-objects.ts';
 
 /**
  * Which keys this version acts on. `true`: acted on. `limited`: only compared with the limits of the server. A list: acted on with these
@@ -20,6 +21,8 @@ export interface Section<Name extends string = string, S extends z.ZodType = z.Z
   readonly provider?: string;
   /** One of the sections among which `provider` and `providers` choose. Its name is the type of its providers. */
   readonly choice?: true;
+  /** It names files of the commit, in which a renderer finds components of these kinds, by the name of the kind. */
+  readonly rendered?: { readonly [kind: string]: ComponentKind };
   /** With paths inside the section. */
   components?(value: z.output<S>): readonly Omit<SectionComponent, 'section'>[];
 }
@@ -40,6 +43,10 @@ export interface SectionComponent {
   readonly entry?: boolean;
   /** No component of its own: the others of its section are given its values, and run after it. */
   readonly preparation?: true;
+  /** Where its values are, if not in `eph.yaml`. */
+  readonly origin?: Pick<LayerSource, 'file' | 'place'>;
+  /** For `toObjects`. */
+  readonly rendered?: RenderedObjects;
 }
 
 /** What the values of components can be, and what of them a provider is given. */
@@ -60,6 +67,8 @@ export interface ComponentKind {
   readonly used?: readonly string[];
   /** The values as the provider takes them. Variables replace `env`. */
   toProviderValues?(values: JsonMap): JsonMap;
+  /** In its place, of what was rendered: with everything that is known of the component. */
+  toObjects?(resolved: ResolvedValues): ProviderObjects;
 }
 
 export const section = <const Name extends string, S extends z.ZodType>(one: Section<Name, S>): Section<Name, S> => one;

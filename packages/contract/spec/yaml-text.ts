@@ -3,6 +3,7 @@ import {
   Composer,
   CST,
   type Document,
+  type DocumentOptions,
   isAlias,
   isMap,
   isNode,
@@ -14,6 +15,7 @@ import {
   type Node,
   type Pair,
   Parser,
+  type SchemaOptions,
   type YAMLError,
   type YAMLMap,
 } from 'yaml';
@@ -26,6 +28,9 @@ export interface Flaw {
 }
 
 export type Step = string | number;
+
+/** How values are read, where they are not those of YAML 1.2. */
+export type YamlOptions = DocumentOptions & SchemaOptions;
 
 export interface ParsedYaml {
   /** Absent when the text is not YAML or not to be trusted; present, even with flaws, when it can be looked at further. */
@@ -42,13 +47,13 @@ export const aliasLimit = 100;
  * One YAML document out of text that nobody has checked. What could take long or overflow the stack is refused before the composer, which
  * recurses and is quadratic in places, sees it.
  */
-export const parseYaml = (text: string, lines: LineCounter): ParsedYaml => {
+export const parseYaml = (text: string, lines: LineCounter, more: YamlOptions = {}): ParsedYaml => {
   const flawed = (offset: number, message: string): ParsedYaml => ({ flaws: [{ offset, path: '', message }] });
   const tokens = readTokens(text, lines);
   if (tokens === undefined) return flawed(0, `the file is too complex: it has more than ${tokenLimit} YAML tokens`);
   const deep = findTooDeep(tokens);
   if (deep !== undefined) return flawed(deep, `nested more than ${depthLimit} levels deep`);
-  const options = { uniqueKeys: false, stringKeys: true, logLevel: 'silent' } as const;
+  const options = { uniqueKeys: false, stringKeys: true, logLevel: 'silent', ...more } as const;
   const [document, second] = new Composer(options).compose(tokens, true, text.length);
   if (document === undefined) return flawed(0, 'the file is empty');
   const errors = [...document.errors, ...document.warnings];

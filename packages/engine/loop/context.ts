@@ -14,6 +14,7 @@ import type { Resolver } from '../images/resolver.ts';
 import type { DeletionBound, GuardAnswer, GuardInput } from '../plan/guard.ts';
 import type { PollingLimit } from '../polling/polling.ts';
 import type { Provider } from '../provider/provider.ts';
+import type { Renderer } from '../render/renderer.ts';
 import type { CommandAnswer, Report } from '../report/reporter.ts';
 import type { Configuration } from '../source/configuration.ts';
 import type { Forge } from '../source/forge.ts';
@@ -53,6 +54,7 @@ export interface EngineContext {
   /** The sections of `eph.yaml`. */
   readonly sections: readonly Section[];
   readonly generators: readonly Generator[];
+  readonly renderer: Renderer;
   readonly resolver: Resolver;
   readonly clock: Clock;
   readonly random: () => number;

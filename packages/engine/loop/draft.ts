@@ -28,12 +28,16 @@ import { findImages, once } from './find-images.ts';
 import type { Sought } from './image-memory.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
+import type { DeclaredComponent } from './record.ts';
+import { renderFile } from './render-file.ts';
 
 /** What one wanted environment should be, and the difference to what is. */
 export interface Draft
   extends Pick<Findings, 'actions' | 'specFaults' | 'failures' | 'notices' | 'remarks' | 'staleConfiguration' | 'images'> {
   readonly identity: Identity;
   readonly components: readonly ResolvedComponent[];
+  /** All of its file, with those that were rendered for it. */
+  readonly declared: readonly DeclaredComponent[];
   readonly configuration: ConfigurationView;
   readonly namespaces: readonly string[];
   /** The component that should get the traffic, as `provider/name`. */
@@ -65,6 +69,7 @@ export const draftEnvironment = async (
   const draft: Draft = {
     identity,
     components: [],
+    declared: spec !== 'missing' && spec.ok ? spec.components : [],
     actions: [],
     specFaults: [],
     failures: [],
@@ -83,13 +88,18 @@ export const draftEnvironment = async (
   if (!spec.ok) return { ...draft, specFaults: spec.faults.map((fault) => failure('spec.invalid', printFault(fault))) };
   if (!('layers' in configuration)) return { ...draft, failures: configuration.faults };
   if (terms?.paused === true) return { ...draft, actions: [paused] };
+  const rendered = await renderFile(loop, spec, source, observed?.components ?? [], signal);
+  if (rendered.state === 'unknown') return { ...draft, failures: [rendered.failure] };
+  if (rendered.state === 'refused') return { ...draft, specFaults: rendered.faults };
+  const { parsed } = rendered;
+  const declared = parsed === spec ? spec.components : parsed.components.map(({ name, kind }) => ({ name, kind }));
   const input = {
-    ...environmentInput(loop, spec, source, identity, observed),
+    ...environmentInput(loop, parsed, source, identity, observed),
     ...(terms?.isolated === true ? { variables: {} } : {}),
     configuration,
   };
   const checks = readChecksOnce(context, source, terms, signal);
-  const search = { environment: identity.id, source, terms, triggers: spec.triggers, configuration };
+  const search = { environment: identity.id, source, terms, triggers: parsed.triggers, configuration };
   const asked = findAskedImages(input);
   const images = await findImages(
     loop,
@@ -98,9 +108,9 @@ export const draftEnvironment = async (
   );
   const values = computeEnvironment({ ...input, images: images.byComponent });
   const { faults, obstacles, namespaces } = values;
-  const remarks = [...values.remarks, ...images.remarks];
+  const remarks = [...values.remarks, ...images.remarks, ...rendered.notices];
   const { fact, lookAgainAt, sought } = images;
-  const drafted = { ...draft, namespaces, remarks, images: fact, lookAgainAt, sought };
+  const drafted = { ...draft, declared, namespaces, remarks, images: fact, lookAgainAt, sought };
   if (faults.length > 0) return { ...drafted, specFaults: faults };
   if (images.failures.length > 0) return { ...drafted, failures: images.failures };
   const away = values.providers.flatMap((provider) => incomplete.get(provider) ?? []);

@@ -29,6 +29,7 @@ import {
   FakeProvider,
   type FakeProviderOptions,
 } from '../provider/provider.fake.ts';
+import { FakeRenderer } from '../render/renderer.fake.ts';
 import type { CommandAnswer, Report } from '../report/reporter.ts';
 import { Configuration } from '../source/configuration.ts';
 import { FakeForge, type FakeForgeOptions, FakeRepository } from '../source/forge.fake.ts';
@@ -93,6 +94,7 @@ export class EngineHarness {
   providerOptions: Partial<FakeProviderOptions> = {};
   /** Providers that do not answer. */
   readonly away = new Set<string>();
+  renderer = new FakeRenderer();
   resolver: Resolver = new FakeResolver();
   behaviourOf: (component: ResolvedComponent) => Behaviour = () => 'gets ready';
   onChange: (id: EnvironmentId) => void = () => {};
@@ -118,6 +120,7 @@ export class EngineHarness {
       retired: new Set(this.retired.map(({ name }) => providerName(name))),
       sections: [...shippedSections, extrasSection],
       generators: [gitBranchGenerator, gitTagGenerator, prLabelGenerator, prCommentGenerator, autoGenerator],
+      renderer: this.renderer,
       resolver: { resolve: (request, signal) => this.resolver.resolve(request, signal) },
       clock: this.clock,
       random: () => 0.5,

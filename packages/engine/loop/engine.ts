@@ -22,7 +22,7 @@ import { runPass } from './pass.ts';
 import { type Preview, previewAll, previewSource } from './preview.ts';
 import { reconcileProject } from './project.ts';
 import { holdAll, unholdAll } from './project-set.ts';
-import { type ExplainedValues, explainValues, explainWhy, look } from './queries.ts';
+import { type ExplainedValues, explainValues, explainWhy, look, type RenderedValues, renderValues } from './queries.ts';
 import { Queue } from './queue.ts';
 import { reconcile } from './reconcile.ts';
 import type { EnvironmentRecord, ProjectRecord } from './record.ts';
@@ -171,6 +171,10 @@ export class Engine {
 
   explainValues(id: EnvironmentId, signal: AbortSignal): Promise<ExplainedValues> {
     return explainValues(this.#loop, id, signal);
+  }
+
+  renderValues(id: EnvironmentId, signal: AbortSignal): Promise<RenderedValues> {
+    return renderValues(this.#loop, id, signal);
   }
 
   /** What Git says about a source as it is, or as it would be; nothing follows from it. */

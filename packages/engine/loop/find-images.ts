@@ -56,7 +56,7 @@ export const findImages = async (loop: Loop, search: ImageSearch, signal: AbortS
   // One entry is one image for all components, also where its tag moves before the last of them is made.
   const running = [...(before?.pinned ?? []), ...observed.flatMap(imagesOf)];
   const images = await Promise.all(
-    asked.map(async ({ component, image }): Promise<ResolvedImage> => {
+    distinctImages(asked).map(async ({ component, image }): Promise<ResolvedImage> => {
       const request = { source, component, image, running, times, command: terms?.command, checks, isAllowed };
       return { component, name: image.name, answer: await loop.context.resolver.resolve(request, signal) };
     }),
@@ -64,7 +64,18 @@ export const findImages = async (loop: Loop, search: ImageSearch, signal: AbortS
   signal.throwIfAborted();
   const looks = images.flatMap(({ answer }) => answer.lookAgain ?? []);
   return {
-    byComponent: new Map(images.map(({ component, name, answer }) => [component, toComponentImages(name, answer)])),
+    byComponent: new Map(
+      Array.from(
+        Map.groupBy(asked, ({ component }) => component),
+        ([component, own]) => [
+          component,
+          toComponentImages(
+            own,
+            images.filter((one) => one.component === component),
+          ),
+        ],
+      ),
+    ),
     fact: summarizeImages(images),
     failures: images.flatMap(({ answer }) => (answer.state === 'unknown' ? [answer.fault] : [])),
     remarks,
@@ -78,9 +89,21 @@ export const findImages = async (loop: Loop, search: ImageSearch, signal: AbortS
   };
 };
 
-const toComponentImages = (name: string, answer: ResolvedImage['answer']): ComponentImages => {
-  if (answer.state === 'found') return { state: 'found', images: { [name]: answer.image } };
-  return { state: 'missing', fault: answer.fault, ...('until' in answer && { until: answer.until }) };
+/** Containers of one component may run the same image. */
+const distinctImages = (asked: readonly AskedImage[]): readonly AskedImage[] => [
+  ...new Map(asked.map((one) => [`${one.component} ${one.image.name}`, one])).values(),
+];
+
+/** A component waits for all its images. */
+const toComponentImages = (asked: readonly AskedImage[], found: readonly ResolvedImage[]): ComponentImages => {
+  for (const { answer } of found)
+    if (answer.state !== 'found')
+      return { state: 'missing', fault: answer.fault, ...('until' in answer && { until: answer.until }) };
+  return {
+    state: 'found',
+    images: Object.fromEntries(found.flatMap(({ name, answer }) => (answer.state === 'found' ? [[name, answer.image]] : []))),
+    slots: Object.fromEntries(asked.map(({ slot, image }) => [slot, image.name])),
+  };
 };
 
 const imagesOf = ({ current, next }: ObservedComponent): readonly PinnedImage[] =>

@@ -1,5 +1,6 @@
 import { Polling } from '../polling/polling.ts';
 import { Observer } from '../provider/observe.ts';
+import { RenderedFiles } from '../render/rendered-file.ts';
 import type { Forge } from '../source/forge.ts';
 import type { SpecReader } from '../source/read-spec.ts';
 import { SharedValues } from '../values/shared-values.ts';
@@ -20,6 +21,7 @@ export interface Loop {
   readonly references: CrossReferences;
   readonly admission: Admission;
   readonly specs: WeakMap<Forge, SpecReader>;
+  readonly files: RenderedFiles;
   readonly values: SharedValues;
   readonly imageMemory: ImageMemory;
   /** Comments whose authors know that they were seen; losing it acknowledges them again. */
@@ -41,6 +43,7 @@ export const createLoop = (context: EngineContext): Loop => {
     references: new CrossReferences(records, context.ownerOf),
     admission: new Admission(records, (project) => context.projects.get(project)?.team),
     specs: new WeakMap(),
+    files: new RenderedFiles(),
     values: new SharedValues(),
     imageMemory: new ImageMemory(),
     acknowledged: new Set(),

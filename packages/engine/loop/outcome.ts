@@ -93,7 +93,7 @@ export const conclude = (loop: Loop, record: EnvironmentRecord, outcome: Outcome
     actions,
     status,
     settled,
-    ...(draft && { configuration: draft.configuration, lifetime: outcome.lifetime }),
+    ...(draft && { configuration: draft.configuration, declared: draft.declared, lifetime: outcome.lifetime }),
     ...(ended !== undefined && { endedBecause: ended }),
   });
   if (platform.isOutdated(record)) wake.push(environmentKey(record.id));

@@ -1,5 +1,4 @@
 import type { ConfigurationView, ProjectId } from '@eph/contract';
-import { soundSpecOf } from '../desired/decisions.ts';
 import { isSameFor } from '../values/configuration.ts';
 import { type EngineContext, projectOf } from './context.ts';
 import type { EnvironmentRecord } from './record.ts';
@@ -47,7 +46,7 @@ export class Platform {
     if (before === undefined || !this.#context.projects.has(record.project)) return false;
     const now = this.inForce(record.project);
     if (before === now) return false;
-    const isSame = isSameFor(soundSpecOf(record.decision)?.components, before, now);
+    const isSame = isSameFor(record.declared, before, now);
     this.#records.update(record, isSame ? { configuration: now } : { settled: false });
     return !isSame;
   }

@@ -1,14 +1,16 @@
-import { type ConfigView, type EnvironmentId, EphError, type ObservedComponent } from '@eph/contract';
+import { type ConfigView, type EnvironmentId, EphError, type ObservedComponent, type RenderedView } from '@eph/contract';
 import { soundSpecOf } from '../desired/decisions.ts';
 import { printSource } from '../desired/printed-names.ts';
 import { explain } from '../plan/explain.ts';
 import { explainPolling } from '../polling/polling-state.ts';
 import { type EnvironmentReading, withoutReasons } from '../provider/observe.ts';
 import { explainEnvironment } from '../values/environment.ts';
-import { environmentInput } from './draft.ts';
+import { showValues } from '../values/shown-values.ts';
+import { draftEnvironment, environmentInput } from './draft.ts';
 import type { Loop } from './loop.ts';
 import { newIdentity } from './names.ts';
 import { isOn } from './record.ts';
+import { renderFile } from './render-file.ts';
 
 /** What `eph config explain` shows of one environment. */
 export type ExplainedValues = Pick<
@@ -55,6 +57,34 @@ export const explainWhy = ({ context, records, polling }: Loop, id: EnvironmentI
   });
 };
 
+/** What `eph render` shows of one environment. */
+export type RenderedValues = Pick<RenderedView, 'components' | 'problems'>;
+
+/** What the provider of each component would be given now. */
+export const renderValues = async (loop: Loop, id: EnvironmentId, signal: AbortSignal): Promise<RenderedValues> => {
+  const record = loop.records.get(id);
+  if (record?.source === undefined || record.decision.state !== 'wanted')
+    throw new EphError('api.conflict', `nothing is applied: ${record?.decision.because ?? 'it is not known'}`);
+  const { name, source, decision } = record;
+  const reading = await loop.observer.environment(id, signal);
+  const { components, actions, specFaults, failures } = await draftEnvironment(loop, { name, source, decision }, reading, signal);
+  const waits = actions.flatMap((action) => (action.type === 'wait' ? [action] : []));
+  return {
+    components: [
+      ...components.map((one) => ({ name: one.name, provider: one.provider, waits: null, values: showValues(one) })),
+      ...waits.flatMap(({ component, reason }) =>
+        component === undefined || components.some((one) => one.name === component)
+          ? []
+          : [{ name: component, provider: '', waits: reason, values: null }],
+      ),
+    ],
+    problems: [
+      ...[...specFaults, ...failures].map(({ message }) => message),
+      ...waits.flatMap(({ component, reason }) => (component === undefined ? [reason] : [])),
+    ],
+  };
+};
+
 /** Where the values of an environment come from. Throws where that cannot be said. */
 export const explainValues = async (loop: Loop, id: EnvironmentId, signal: AbortSignal): Promise<ExplainedValues> => {
   const { context, records, platform } = loop;
@@ -65,14 +95,23 @@ export const explainValues = async (loop: Loop, id: EnvironmentId, signal: Abort
   await platform.untilConfigured(signal);
   const { project, source, observed, name } = record;
   const inForce = platform.inForce(project);
-  const { state, commit, faults } = inForce;
-  const configuration = { state, commit, fault: faults[0]?.message ?? null };
+  const { state, commit, faults: unread } = inForce;
+  const configuration = { state, commit, fault: unread[0]?.message ?? null };
   const notices = [...parsed.notices];
   if (!('layers' in inForce)) return { configuration, notices, components: [], violations: [], problems: [], remarks: [] };
   const identity = observed?.identity ?? newIdentity(context, name, source);
+  const rendered = await renderFile(loop, parsed, source, observed?.components ?? [], signal);
+  const faults = rendered.state === 'refused' ? rendered.faults : rendered.state === 'unknown' ? [rendered.failure] : [];
+  const file = rendered.state === 'rendered' ? rendered : { parsed, notices: [] };
   const explained = explainEnvironment({
-    ...environmentInput(loop, parsed, source, identity, observed),
+    ...environmentInput(loop, file.parsed, source, identity, observed),
     configuration: inForce,
   });
-  return { configuration, notices, ...explained };
+  return {
+    configuration,
+    notices,
+    ...explained,
+    problems: [...faults.map(({ message }) => message), ...explained.problems],
+    remarks: [...explained.remarks, ...file.notices],
+  };
 };

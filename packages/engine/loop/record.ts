@@ -10,12 +10,16 @@ import type {
   ObservedEnvironment,
   ProjectId,
   ProviderName,
+  SectionComponent,
   Source,
   SourceRef,
   Trigger,
 } from '@eph/contract';
 import { type Decision, Decisions } from '../desired/decisions.ts';
 import type { Expiry } from '../desired/expiry.ts';
+
+/** Without values: what is remembered of each environment should be small. */
+export type DeclaredComponent = Pick<SectionComponent, 'name' | 'kind'>;
 
 /** What is known of an environment: what Git said last, what providers showed last, and what follows. `Records` alone writes it. */
 export interface EnvironmentRecord {
@@ -41,6 +45,8 @@ export interface EnvironmentRecord {
   readonly permitted: boolean;
   /** The platform's configuration that it was last computed with. */
   readonly configuration: ConfigurationView | undefined;
+  /** The components of its file that it was last computed with, those that were rendered for it included. */
+  readonly declared: readonly DeclaredComponent[] | undefined;
   /** The mark of what environments that refer to this one have seen. */
   readonly publishedMark: string | undefined;
   /** Names and aliases of other environments that it refers to. */
@@ -76,6 +82,7 @@ export const createRecord = (fresh: NewRecord): EnvironmentRecord => ({
   held: false,
   permitted: false,
   configuration: undefined,
+  declared: undefined,
   publishedMark: undefined,
   namespaces: [],
   lifetime: undefined,

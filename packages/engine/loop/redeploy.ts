@@ -1,5 +1,4 @@
 import { type Action, type ComponentName, type EnvironmentId, EphError } from '@eph/contract';
-import { type Decision, soundSpecOf } from '../desired/decisions.ts';
 import { planDestroy } from '../plan/diff.ts';
 import type { EnvironmentReading } from '../provider/observe.ts';
 import { type Draft, draftEnvironment, type Request } from './draft.ts';
@@ -26,7 +25,7 @@ export const requestRedeploy = async (
   const unknown = names?.find((named) => !present.some((one) => one === named));
   if (unknown !== undefined)
     throw new EphError('api.not_found', `${name} has no component ${JSON.stringify(unknown)}; it has: ${present.join(', ')}`);
-  const wanted = present.filter((one) => names?.includes(one) ?? !holdsData(one, decision));
+  const wanted = present.filter((one) => names?.includes(one) ?? !holdsData(one, record));
   const added = wanted.filter((one) => !asked.includes(one));
   if (wanted.length === 0)
     throw refused(name, present.length === 0 ? 'it has no components yet' : 'all of it holds data; name what to make again');
@@ -46,8 +45,8 @@ export const requestRedeploy = async (
 
 const union = <T>(some: readonly T[], others: readonly T[]): readonly T[] => [...new Set([...some, ...others])];
 
-const holdsData = (component: ComponentName, decision: Decision): boolean =>
-  soundSpecOf(decision)?.components.some(({ name, kind }) => name === component && kind.holdsData === true) === true;
+const holdsData = (component: ComponentName, { declared = [] }: EnvironmentRecord): boolean =>
+  declared.some(({ name, kind }) => name === component && kind.holdsData === true);
 
 const refused = (name: string, because = 'it is not known'): EphError =>
   new EphError('api.conflict', `${name} would not be made again, so nothing of it is removed: ${because}`);

@@ -36,12 +36,13 @@ export const composeLayers = (
   common: JsonMap,
   { places, commit, configuration }: LayerInput,
 ): ReadonlyMap<SectionComponent, ComponentLayers> => {
-  const written = (toPath: (path: readonly string[]) => SectionComponent['path']): LayerSource => ({
-    layer: 'developer',
-    file: places.file,
-    commit,
-    place: (path) => placeIn(places, toPath(path)),
-  });
+  const written = (
+    toPath: (path: readonly string[]) => SectionComponent['path'],
+    { file, place }: NonNullable<SectionComponent['origin']> = {
+      file: places.file,
+      place: (path) => placeIn(places, toPath(path)),
+    },
+  ): LayerSource => ({ layer: 'developer', file, commit, place });
   const ofAll = { source: written(commonPath), values: common };
   const known = new Map<ComponentKind, readonly Layer[]>();
   const below = (kind: ComponentKind): readonly Layer[] => {
@@ -55,8 +56,8 @@ export const composeLayers = (
   };
   return new Map(
     components.map((component) => {
-      const { name, kind, values, path: prefix } = component;
-      const own = { source: written((path) => [...prefix, ...path]), values };
+      const { name, kind, values, path: prefix, origin } = component;
+      const own = { source: written((path) => [...prefix, ...path], origin), values };
       const lower = below(kind);
       return [component, { layers: [...lower, own, ...configuration.overridesOf(name)], shared: lower.length }];
     }),

@@ -315,7 +315,7 @@ describe('a revision', () => {
   const withImage = (digit: string, commit = source.commit): Partial<ComponentInput> => {
     const reference = `docker.io/library/redis@sha256:${digit.repeat(64)}`;
     const images = { 'redis:7': { reference, tag: '7', commit, request: digit } };
-    return { images: new Map([[componentName('web'), { state: 'found', images }]]) };
+    return { images: new Map([[componentName('web'), { state: 'found', images, slots: { image: 'redis:7' } }]]) };
   };
 
   it('is the same for the same values, whatever else is in the file', () => {

@@ -2,19 +2,23 @@ import {
   type ComponentName,
   type ConfigurationLayers,
   type DesiredComponent,
+  EphError,
   type Failure,
   failure,
   type Identity,
+  isEphError,
   isFromFork,
-  type JsonMap,
   type JsonValue,
   type ObservedComponent,
   type PinnedImages,
   type ProviderName,
+  type ProviderObjects,
   type ResolvedComponent,
+  resolveVariables,
   type ServerVariables,
   type Source,
   type TemplateValues,
+  templateKeys,
 } from '@eph/contract';
 import type { SpecFile } from './component-layers.ts';
 import { distinct, type MergedComponent } from './merged-component.ts';
@@ -22,8 +26,9 @@ import type { ChosenProviders } from './providers.ts';
 import type { ForeignOutputs, Outputs } from './references.ts';
 import { computeRevision } from './revision.ts';
 import { isMade, type SharedComponent, type SharedInput, SharedValues } from './shared-values.ts';
-import { sourceValues } from './templates.ts';
+import { renderTemplate, sourceValues } from './templates.ts';
 import { type ResolvedVariable, resolveVariable, type VariableContext } from './variables.ts';
+import { imageSlots } from './wanted-images.ts';
 
 export interface ComponentInput {
   readonly file: SpecFile;
@@ -52,7 +57,12 @@ export interface ComponentInput {
 
 /** The images of one component, or why it has to wait for one. */
 export type ComponentImages =
-  | { readonly state: 'found'; readonly images: PinnedImages }
+  | {
+      readonly state: 'found';
+      readonly images: PinnedImages;
+      /** The name of the image in each place that names one, such as `image`. */
+      readonly slots: { readonly [slot: string]: string };
+    }
   | { readonly state: 'missing'; readonly fault: Failure; readonly until?: string };
 
 export interface ComputedComponents {
@@ -73,7 +83,7 @@ export const computeComponents = (input: ComponentInput, shared = new SharedValu
   const resolved = components.map((component) => resolveComponent(component, context));
   const found = distinct([...faults, ...resolved.flatMap(faultsOf)]);
   return {
-    components: found.length > 0 ? [] : computeDesired(input, resolved),
+    components: found.length > 0 ? [] : computeDesired(input, context, resolved),
     faults: found,
     merged,
     namespaces: [...new Set(components.flatMap(namespacesOf))],
@@ -138,7 +148,11 @@ const resolveComponent = (component: SharedComponent, context: VariableContext):
 const faultsOf = ({ found }: Resolved): readonly Failure[] =>
   found.flatMap(({ variable }) => (variable.state === 'faulty' ? [variable.fault] : []));
 
-const computeDesired = (input: ComponentInput, components: readonly Resolved[]): readonly DesiredComponent[] => {
+const computeDesired = (
+  input: ComponentInput,
+  context: VariableContext,
+  components: readonly Resolved[],
+): readonly DesiredComponent[] => {
   const copies = Map.groupBy(input.observed, ({ name }) => name);
   const desired = new Map<ComponentName, DesiredComponent>();
   const [preparations, running] = partition(components, ({ merged }) => merged.declared.preparation === true);
@@ -152,13 +166,13 @@ const computeDesired = (input: ComponentInput, components: readonly Resolved[]):
       const { fault, until } = images;
       desired.set(name, { state: 'waiting', name, provider, code: fault.code, reason: fault.message, ...(until && { until }) });
     } else if (reason !== undefined) desired.set(name, { state: 'waiting', name, provider, code: 'reference.waiting', reason });
-    else desired.set(name, toDesired(input, component, provider, images.images));
+    else desired.set(name, resolveDesired(input, context, component, provider, images));
   }
   return [...desired.values()];
 };
 
 const imagesOf = ({ images }: ComponentInput, { name, merged }: Resolved): ComponentImages => {
-  if (merged.values['image'] === undefined) return { state: 'found', images: {} };
+  if (imageSlots(merged.values).length === 0) return { state: 'found', images: {}, slots: {} };
   return (
     images.get(name) ?? { state: 'missing', fault: failure('artifact.missing', `nobody has looked for the image of ${name}`) }
   );
@@ -179,21 +193,35 @@ const prepared = (component: Resolved, preparations: readonly Resolved[]): Prepa
   return { ...component, preparation: preparations.find(({ merged }) => merged.declared.section === section) };
 };
 
+/** A name that cannot be made for this source keeps one component waiting, and says so. */
+const resolveDesired = (...args: Parameters<typeof toDesired>): DesiredComponent => {
+  try {
+    return toDesired(...args);
+  } catch (error) {
+    if (!isEphError(error)) throw error;
+    const [, , { name }, provider] = args;
+    return { state: 'waiting', name, provider, code: error.code, reason: error.message };
+  }
+};
+
 const toDesired = (
   input: ComponentInput,
+  context: VariableContext,
   component: Prepared,
   provider: ProviderName,
-  images: PinnedImages,
+  found: ComponentImages & { readonly state: 'found' },
 ): DesiredComponent => {
   const { declared } = component.merged;
   const { preparation } = component;
+  const { images } = found;
+  const { values, generated } = providerValues(component, found, context);
   const body = {
     name: component.name,
     provider,
     artifact: declared.tree === true ? `tree:${input.source.commit}` : null,
     entry: declared.entry === true,
     dependsOn: [...component.needs.keys()].toSorted(),
-    values: { ...providerValues(component), ...(preparation && { prepare: providerValues(preparation) }) },
+    values: { ...values, ...(preparation && { prepare: providerValues(preparation, noImages, context).values }) },
     ...(isFromFork(input.source) && { fromFork: true as const }),
     ...(input.hasOwnNetwork(provider) && { network: { reaches: findReachedPorts(allFound(component)) } }),
   };
@@ -203,7 +231,14 @@ const toDesired = (
   const revision = computeRevision(hasImages ? { ...body, images: references } : body);
   return {
     state: 'resolved',
-    component: { ...body, commit: source.commit, ...(hasImages && { images }), revision, ...(budget && { budget }) },
+    component: {
+      ...body,
+      commit: source.commit,
+      ...(generated && { generated }),
+      ...(hasImages && { images }),
+      revision,
+      ...(budget && { budget }),
+    },
   };
 };
 
@@ -221,22 +256,54 @@ const loopbackPorts = ({ url, host, port }: Outputs): readonly number[] => {
   return isLoopback && address.port !== '' ? [Number(address.port)] : [];
 };
 
-const providerValues = ({ merged, values, found }: Resolved): JsonMap => {
-  const own = merged.declared.kind.toProviderValues?.(values) ?? values;
-  if (found.length === 0) return own;
-  const plain = found.flatMap(({ name, variable }): [string, JsonValue][] => {
-    if (variable.state === 'private') return [[name, variable.value]];
-    return variable.state === 'literal' && variable.late === undefined ? [[name, variable.value]] : [];
+const noImages: ComponentImages & { readonly state: 'found' } = { state: 'found', images: {}, slots: {} };
+
+const providerValues = (
+  { name, merged, values, found }: Resolved,
+  { images, slots }: ComponentImages & { readonly state: 'found' },
+  { server, template }: VariableContext,
+): ProviderObjects => {
+  const { kind, rendered } = merged.declared;
+  const plain = found.flatMap(({ name: variable, variable: resolved }): [string, JsonValue][] => {
+    if (resolved.state === 'private') return [[variable, resolved.value]];
+    return resolved.state === 'literal' && resolved.late === undefined ? [[variable, resolved.value]] : [];
   });
   // Providers write down what they are given, so of a secret they are given the name. The URL moves no revision.
-  const late = found.flatMap(({ name, variable }): [string, JsonValue][] =>
-    variable.state === 'literal' && variable.late !== undefined ? [[name, variable.late]] : [],
+  const late = found.flatMap(({ name: variable, variable: resolved }): [string, JsonValue][] =>
+    resolved.state === 'literal' && resolved.late !== undefined ? [[variable, resolved.late]] : [],
   );
-  return {
-    ...own,
-    env: Object.fromEntries(plain),
-    ...(late.length === 0 ? {} : { secretEnv: Object.fromEntries(late) }),
-  };
+  const env = Object.fromEntries(plain);
+  const secretEnv = Object.fromEntries(late);
+  if (rendered !== undefined && kind.toObjects !== undefined)
+    return kind.toObjects({
+      name,
+      rendered,
+      values,
+      env,
+      secretEnv,
+      images: Object.fromEntries(
+        Object.entries(slots).flatMap(([slot, image]) => {
+          const reference = images[image]?.reference;
+          return reference === undefined ? [] : [[slot, reference]];
+        }),
+      ),
+      fill(key, text) {
+        if (templateKeys[key].target !== 'value')
+          return renderTemplate(text, { ...nameParts(template), ...template }, 'kubernetes-name');
+        const filled = resolveVariables(text, server, template);
+        if (filled.secret) throw new EphError('spec.invalid', `${key}: a secret names nothing`);
+        return filled.text;
+      },
+    });
+  const own = kind.toProviderValues?.(values) ?? values;
+  if (found.length === 0) return { values: own };
+  return { values: { ...own, env, ...(late.length === 0 ? {} : { secretEnv }) } };
+};
+
+/** The parts of its name that nobody can guess, where it was made of them. */
+const nameParts = ({ environment_name: name = '' }: TemplateValues): TemplateValues => {
+  const [, words, number] = /([a-z]+-[a-z]+)-(\d{4,})$/.exec(name) ?? [];
+  return { ...(words !== undefined && { words }), ...(number !== undefined && { number }) };
 };
 
 type Copies = ReadonlyMap<ComponentName, readonly ObservedComponent[]>;

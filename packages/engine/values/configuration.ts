@@ -1,7 +1,11 @@
 import type { ConfigurationLayers, ConfigurationView, Layer, SectionComponent } from '@eph/contract';
 
 /** Whether two views mean the same for the components of a file. Readers keep equal parts, so they are compared by identity. */
-export const isSameFor = (components: readonly SectionComponent[] = [], a: ConfigurationView, b: ConfigurationView): boolean => {
+export const isSameFor = (
+  components: readonly Pick<SectionComponent, 'name' | 'kind'>[] = [],
+  a: ConfigurationView,
+  b: ConfigurationView,
+): boolean => {
   if (a.mark === b.mark) return true;
   if (a.state !== b.state || !isEqualList(a.faults.map(printFailure), b.faults.map(printFailure))) return false;
   if (!('layers' in a && 'layers' in b)) return true;
@@ -22,7 +26,7 @@ export const isSameFor = (components: readonly SectionComponent[] = [], a: Confi
 
 /** Overrides for components that the file does not have. */
 export const findStrayOverrides = (
-  components: readonly SectionComponent[],
+  components: readonly Pick<SectionComponent, 'name'>[],
   { overridden }: ConfigurationLayers,
 ): readonly string[] =>
   components.length === 0 ? [] : overridden.filter((name) => components.every((component) => component.name !== name));

@@ -19,6 +19,7 @@ import { type ComponentInput, computeComponents, sharedInput } from './component
 import { findStrayOverrides } from './configuration.ts';
 import { type ExplainedComponent, explainComponents } from './explain.ts';
 import type { MergedComponent } from './merged-component.ts';
+import { findForbiddenObjects } from './objects.ts';
 import { printPlace } from './origin.ts';
 import { checkPolicy, type PolicyFacts, type Violation } from './policy.ts';
 import { policyFactsOf } from './policy-facts.ts';
@@ -26,7 +27,7 @@ import { type AvailableProvider, type ChosenProviders, chooseProviders } from '.
 import { instead } from './references.ts';
 import { isMade, type SharedValues } from './shared-values.ts';
 import { renderTemplate, sourceValues } from './templates.ts';
-import { findWantedImage } from './wanted-images.ts';
+import { findWantedImages, imageSlots } from './wanted-images.ts';
 
 type SoundSpec = ParsedSpec & { readonly ok: true };
 
@@ -58,6 +59,8 @@ export interface EnvironmentValues {
 /** An image that a component names, before it is looked for. */
 export interface AskedImage {
   readonly component: ComponentName;
+  /** Where the component names it. */
+  readonly slot: string;
   readonly image: WantedImage;
 }
 
@@ -65,8 +68,8 @@ export interface AskedImage {
 export const findAskedImages = (input: EnvironmentInput): readonly AskedImage[] => {
   const chosen = chooseProviders(input.parsed, input.providers, input.observed);
   const { merged } = input.shared.resolve(input.parsed, sharedInput(componentInput(input, chosen)));
-  return findImages(input, merged, chosen).flatMap(({ component, image }) =>
-    'code' in image ? [] : [{ component: componentName(component), image }],
+  return findImages(input, merged, chosen).flatMap(({ component, slot, image }) =>
+    'code' in image ? [] : [{ component: componentName(component), slot, image }],
   );
 };
 
@@ -89,7 +92,8 @@ export const computeEnvironment = (input: EnvironmentInput): EnvironmentValues =
     .filter(({ code }) => code === 'policy.exceeded')
     .map(({ message }) => failure('policy.exceeded', message));
   const obstacles = violations.filter(({ code }) => code === 'policy.full');
-  const all = [...faults, ...unclear, ...exceeded];
+  const forbidden = findForbiddenObjects(merged, input.configuration.policies);
+  const all = [...faults, ...unclear, ...exceeded, ...forbidden];
   return { ...about, components: all.length + obstacles.length > 0 ? [] : components, faults: all, obstacles, namespaces };
 };
 
@@ -108,7 +112,9 @@ export const explainEnvironment = (input: EnvironmentInput): ExplainedEnvironmen
   const problems = [...findMissingProtection(input.parsed), ...findNameFaults(input), ...chosen.faults, ...faults, ...unclear];
   return {
     components: [...explainComponents(computed, input.shared)],
-    violations: findViolations(input, merged, chosen).map(({ message }) => message),
+    violations: [...findViolations(input, merged, chosen), ...findForbiddenObjects(merged, input.configuration.policies)].map(
+      ({ message }) => message,
+    ),
     problems: problems.map(({ message }) => message),
     remarks: [...chosen.remarks, ...describeStrayOverrides(input)],
   };
@@ -171,14 +177,14 @@ const findImages = (
   input: EnvironmentInput,
   merged: readonly MergedComponent[],
   chosen: ChosenProviders,
-): readonly { readonly component: string; readonly image: WantedImage | Failure }[] => {
-  const named = merged.filter((one) => isMade(one) && one.declared.preparation !== true && one.values['image'] !== undefined);
+): readonly { readonly component: string; readonly slot: string; readonly image: WantedImage | Failure }[] => {
+  const named = merged.filter((one) => isMade(one) && one.declared.preparation !== true && imageSlots(one.values).length > 0);
   if (named.length === 0) return [];
   const { parsed: file, variables } = input;
   const values = environmentValues(input);
   return named.flatMap((one) => {
-    const image = findWantedImage(one, { file, values, variables, platform: chosen.of(one.declared)?.platform });
-    return image === undefined ? [] : [{ component: one.declared.name, image }];
+    const found = findWantedImages(one, { file, values, variables, platform: chosen.of(one.declared)?.platform });
+    return found.map((image) => ({ component: one.declared.name, ...image }));
   });
 };
 

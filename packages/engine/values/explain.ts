@@ -1,6 +1,7 @@
 import { type ConfigView, type JsonValue, type Layer, redact, type SectionComponent } from '@eph/contract';
 import { type ComponentInput, createVariableContext, sharedInput } from './components.ts';
 import { isMap, type Origins, originOf } from './layers.ts';
+import { looksSecret, mask } from './masks.ts';
 import { type MergedComponent, readVariables, type Variable } from './merged-component.ts';
 import { findPlace, valueAt } from './origin.ts';
 import { parseReference } from './references.ts';
@@ -10,8 +11,6 @@ import { resolveVariable, type VariableContext } from './variables.ts';
 export type ExplainedComponent = ConfigView['components'][number];
 type ExplainedValue = ExplainedComponent['values'][number];
 type Shown = Pick<ExplainedValue, 'value' | 'secret' | 'reference'>;
-
-const mask = '••••••';
 
 /** Every value with its origin and what lower layers give, also where values are at fault. Secrets are masked from here on. */
 export const explainComponents = (input: ComponentInput, shared = new SharedValues()): readonly ExplainedComponent[] => {
@@ -127,9 +126,3 @@ const show = (value: JsonValue): JsonValue => {
   if (isMap(value)) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, showKey(key, inner)]));
   return Array.isArray(value) ? value.map(show) : value;
 };
-
-const secretName =
-  /pass(word|wd|phrase|code)|(^|[_-])(pass|pwd|key)($|[_-])|secret|token|credential|(api|access|private|signing|encryption|license)[_-]?key/i;
-
-/** People forget to mark secrets more often than they misname them. */
-const looksSecret = (name: string): boolean => secretName.test(name);

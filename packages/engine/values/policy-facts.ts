@@ -1,7 +1,13 @@
 import {
+  asList,
+  asMap,
   isEphError,
+  isWorkload,
   type JsonMap,
   type JsonValue,
+  at as objectAt,
+  parseQuantity,
+  podTemplatePath,
   resolveVariables,
   type ServerVariables,
   type TemplateValues,
@@ -9,10 +15,12 @@ import {
 import { hostOf } from './allow-lists.ts';
 import { commonPath, commonValues, type SpecFile } from './component-layers.ts';
 import { type MergedComponent, whereIs } from './merged-component.ts';
+import { statedObjects } from './objects.ts';
 import { valueAt } from './origin.ts';
 import type { ComponentFacts, PolicyFacts, Stated } from './policy.ts';
 import type { ChosenProviders } from './providers.ts';
 import { missingVariables, type NameTarget, renderTemplate } from './templates.ts';
+import { findEntry, imageSlots } from './wanted-images.ts';
 
 export interface PolicyInput {
   readonly file: SpecFile;
@@ -32,6 +40,7 @@ export const policyFactsOf = (input: PolicyInput): PolicyFacts => {
     hooks: hookTimes(input),
     providers: providersOf(input),
     images: imagesOf(input),
+    objects: statedObjects(input.components),
     hosts: hostsOf(input),
     endpoints: endpointsOf(input),
     components: componentsOf(input),
@@ -77,12 +86,13 @@ const imagesOf = (input: PolicyInput): readonly Stated<string>[] => {
     ...(kubernetes?.images ?? []).flatMap(({ newName }, index) =>
       rendered(input, ['kubernetes', 'images', index, 'newName'], newName, 'image-name'),
     ),
-    ...input.components.flatMap((component) => {
-      const { image } = component.values;
-      const isEntry = environment.images?.some(({ name }) => name === image) === true;
-      if (typeof image !== 'string' || isEntry) return [];
-      return [{ path: `${component.declared.name}.image`, value: image, where: () => whereIs(component, ['image']) }];
-    }),
+    ...input.components.flatMap((component) =>
+      imageSlots(component.values).flatMap((slot) => {
+        if (findEntry(component, slot, { file: input.file, values: input.values ?? {} }) !== -1) return [];
+        const { path, text } = slot;
+        return [{ path: `${component.declared.name}.${slot.slot}`, value: text, where: () => whereIs(component, path) }];
+      }),
+    ),
   ];
 };
 
@@ -136,11 +146,33 @@ const componentsOf = ({ file, components }: PolicyInput): readonly ComponentFact
 };
 
 const factsOf = (component: MergedComponent, file: SpecFile): ComponentFacts => {
-  const { name, kind, path: declaredAt } = component.declared;
+  const { name, kind, path: declaredAt, rendered } = component.declared;
+  const facts = resourceFacts(name, component.values, (path) => whereIs(component, path));
+  // Every environment of manifests has a namespace: nobody chose it.
+  const isNamespace = rendered !== undefined && kind.common !== true;
   return {
-    ...resourceFacts(name, component.values, (path) => whereIs(component, path)),
-    kind: { path: `the kind of ${name}`, value: kind.name, where: () => placeOf(file, declaredAt) },
+    ...facts,
+    cpu: [...facts.cpu, ...sumOfContainers(component, 'cpu')],
+    memory: [...facts.memory, ...sumOfContainers(component, 'memory')],
+    kind: isNamespace ? undefined : { path: `the kind of ${name}`, value: kind.name, where: () => placeOf(file, declaredAt) },
   };
+};
+
+/** What one copy takes when it has several containers. Those that only begin it end before the others. */
+const sumOfContainers = (component: MergedComponent, resource: 'cpu' | 'memory'): readonly Stated<string>[] => {
+  const { values, declared } = component;
+  const workload = declared.rendered?.objects[0]?.object;
+  const { kind } = workload ?? {};
+  const beginning = isWorkload(kind) ? asList(objectAt(workload, [...podTemplatePath(kind), 'spec', 'initContainers'])) : [];
+  const others = Object.keys(asMap(values['containers'])).filter((one) => !beginning.some((init) => asMap(init)['name'] === one));
+  return ['requests', 'limits'].flatMap((end): readonly Stated<string>[] => {
+    const amounts = [['resources', end, resource], ...others.map((one) => ['containers', one, 'resources', end, resource])];
+    const known = amounts.flatMap((path) => parseQuantity(readAmount(valueAt(values, path)) ?? '') ?? []);
+    if (others.length === 0 || known.length < 2) return [];
+    const sum = known.reduce((total, amount) => total + amount, 0);
+    const path = `${declared.name}.resources.${end}.${resource} of all its containers`;
+    return [{ path, value: String(sum), where: () => whereIs(component, ['resources', end, resource]) }];
+  });
 };
 
 const resourceFacts = (name: string, values: JsonMap, where: (path: readonly string[]) => string | undefined): ComponentFacts => {

@@ -1,5 +1,6 @@
 import { type ErrorCode, type Policy, parseQuantity, printDuration } from '@eph/contract';
 import { hostOf, imageRepository, isInRegistry, isUnderHost } from './allow-lists.ts';
+import { allowsObject } from './object-kinds.ts';
 import { clip } from './references.ts';
 
 export interface Stated<T> {
@@ -31,6 +32,8 @@ export interface PolicyFacts {
   readonly hooks?: readonly Stated<number>[] | undefined;
   readonly providers?: readonly Stated<string>[] | undefined;
   readonly images?: readonly Stated<string>[] | undefined;
+  /** Kinds of objects, such as `Deployment.apps`. */
+  readonly objects?: readonly Stated<string>[] | undefined;
   readonly hosts?: readonly Stated<string>[] | undefined;
   /** Addresses of services elsewhere. */
   readonly endpoints?: readonly Stated<string>[] | undefined;
@@ -131,12 +134,13 @@ const units = [
 ] as const;
 
 const checkLists = (policy: Policy, facts: PolicyFacts): readonly Violation[] => {
-  const { registries, providers, kinds, hosts } = policy.limits;
+  const { registries, providers, kinds, objects, hosts } = policy.limits;
   const kindsUsed = (facts.components ?? []).flatMap(({ kind }) => present(kind));
   return [
     ...among(policy, 'registries', registries, facts.images, isInRegistry, (image) => imageRepository(image) !== undefined),
     ...among(policy, 'providers', providers, facts.providers, isSame),
     ...among(policy, 'kinds', kinds, kindsUsed, isSame),
+    ...among(policy, 'objects', objects, facts.objects, allowsObject),
     ...among(policy, 'hosts', hosts, facts.hosts, isUnderHost),
     ...among(policy, 'hosts', hosts, facts.endpoints, (address, pattern) => isUnderHost(hostOf(address) ?? '', pattern)),
   ];
@@ -146,7 +150,7 @@ const isSame = (value: string, allowed: string): boolean => value === allowed;
 
 const among = (
   policy: Policy,
-  limit: 'registries' | 'providers' | 'kinds' | 'hosts',
+  limit: 'registries' | 'providers' | 'kinds' | 'objects' | 'hosts',
   allowed: readonly string[] | undefined,
   facts: readonly Stated<string>[] = [],
   matches: (value: string, allowed: string) => boolean,

@@ -108,12 +108,13 @@ const resolveAll = (
 };
 
 const toShared = (merged: MergedComponent, names: ReadonlySet<string>): SharedComponent => {
-  const { name, kind, needs: dependsOn = [], preparation = false } = merged.declared;
+  const { name, kind, needs: dependsOn = [], preparation = false, rendered } = merged.declared;
+  const word = rendered === undefined ? 'depends_on' : 'needs';
   const isOwn = ({ content }: Variable): boolean =>
     content.kind === 'reference' && content.reference.namespace === undefined && names.has(content.reference.component);
   // Before the components run there is nothing to refer to.
   const variables = readVariables(merged).filter((variable) => !preparation || !isOwn(variable));
-  const needs = new Map(dependsOn.map((needed) => [componentName(needed), `depends_on ${needed}`]));
+  const needs = new Map(dependsOn.map((needed) => [componentName(needed), `${word} ${needed}`]));
   for (const variable of variables) {
     const { content } = variable;
     if (content.kind === 'reference' && isOwn(variable)) needs.set(content.reference.component, content.reference.text);

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { distinctNames, fold, notBoth, oneOf } from '../rules.ts';
+import { kubernetesKinds } from '../kubernetes-kinds.ts';
+import { distinctNames, fold, notBoth, oneOf, requires } from '../rules.ts';
 import { annotations, imageName, list, name, repositoryPath, template, text, variables } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const patch = z.strictObject({
   target: z
@@ -20,10 +22,21 @@ const manifest = z
         path: repositoryPath.optional().describe('A file or a folder with manifests.'),
         kustomization: repositoryPath.optional().describe('A folder with a kustomization.'),
         patches: list(patch).optional().describe('Changes to what the kustomization gives, in this order.'),
+        chart: repositoryPath
+          .optional()
+          .describe('The folder of a Helm chart. Charts that it depends on must be in its folder `charts`.'),
+        value_files: list(repositoryPath)
+          .optional()
+          .describe('Files with values for the chart, from the root of the repository on, later ones over earlier ones.'),
+        values: z.record(z.string(), z.json()).optional().describe('Values for the chart, over those of the files.'),
       })
-      .refine(...oneOf('path', 'kustomization'))
+      .refine(...oneOf('path', 'kustomization', 'chart'))
       .refine(...notBoth('path', 'kustomization'))
-      .refine(...notBoth('patches', 'path')),
+      .refine(...notBoth('path', 'chart'))
+      .refine(...notBoth('kustomization', 'chart'))
+      .refine(...requires('patches', 'kustomization'))
+      .refine(...requires('value_files', 'chart'))
+      .refine(...requires('values', 'chart')),
   ])
   .describe('Where manifests lie.');
 
@@ -37,6 +50,16 @@ const image = z
     newTag: template('kubernetes.images.newTag').optional().describe('The tag to use.'),
   })
   .refine(...oneOf('newTag', 'newName'));
+
+const entry = z
+  .strictObject({
+    service: name.describe('The name of a Service in the manifests.'),
+    port: z
+      .union([z.int().min(1).max(65_535), name], 'must be the number or the name of a port')
+      .optional()
+      .describe('A port of it, by number or name. Optional where it has only one.'),
+  })
+  .describe('The Service that gets the traffic of the environment. Optional where there is only one.');
 
 const secret = z.strictObject({
   name: name.describe('The name of the secret.'),
@@ -57,7 +80,8 @@ const schema = z
     context: template('kubernetes.context').optional().describe('The cluster, by its name in the configuration of ephd.'),
     namespace_template: namespaceTemplate.optional().describe('The namespace of an environment.'),
     namespace: namespaceTemplate.optional().describe('Short for `namespace_template`.'),
-    manifests: list(manifest).describe('What to apply, in this order.'),
+    manifests: list(manifest).describe('What to apply, in this order. An object that comes again replaces the earlier one.'),
+    entry: entry.optional(),
     images: list(image)
       .refine(...distinctNames)
       .optional()
@@ -75,5 +99,21 @@ const schema = z
   .transform((written) => fold(written, 'namespace', 'namespace_template'))
   .describe('Manifests applied to a Kubernetes cluster, in a namespace per environment.');
 
-const verbatim = ['ingress.annotations', 'secrets.*.data'];
-export const kubernetes = { name: 'kubernetes', schema, choice: true, verbatim } as const;
+export const kubernetes = section({
+  name: 'kubernetes',
+  schema,
+  available: {
+    context: true,
+    namespace_template: true,
+    namespace: true,
+    manifests: true,
+    entry: true,
+    images: true,
+    imagePullSecrets: true,
+    secrets: true,
+  },
+  verbatim: ['ingress.annotations', 'secrets.*.data'],
+  provider: 'kubernetes',
+  choice: true,
+  rendered: kubernetesKinds,
+});
