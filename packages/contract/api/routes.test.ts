@@ -35,7 +35,7 @@ describe('every route', () => {
   it('counts for more where ephd reads Git or providers for it, or works for long', () => {
     const costs = all.flatMap(([name, { cost = 1 }]) => (cost === 1 ? [] : [[name, cost]]));
     const slow = all.flatMap(([name, route]) => (route.slow ? [[name, 20]] : []));
-    const others = { readEnvironment: 5, readUsage: 5, readLogs: 20, exec: 20, validateConfig: 20 };
+    const others = { readConfig: 5, readEnvironment: 5, readUsage: 5, readLogs: 20, exec: 20, validateConfig: 20 };
     expect(Object.fromEntries(costs)).toEqual({ ...Object.fromEntries(slow), ...others });
   });
 

@@ -145,6 +145,8 @@ export const routes = {
     target: 'environment',
     summary: 'Shows the values of each component, and where each comes from.',
     answer: json(configViewSchema),
+    // What files describe may have to be rendered again.
+    cost: 5,
   },
   readRendered: {
     method: 'GET',
