@@ -25,7 +25,7 @@ const goOn: FaultStep = (harness, random) => {
   const waiting = harness.calls.take(random.below(2 ** 32));
   if (waiting === undefined) return undefined;
   const { operation, about, party } = waiting.call;
-  if (harness.away.has(party)) return harness.letGo(waiting);
+  if (harness.away.has(party)) return harness.letGo(waiting, random);
   const likelihood = harness.outages.has(party) ? 0.6 : harness.profile.faultRate;
   const fault = random.chance(likelihood) ? random.pick(faultsOf(harness, waiting)) : undefined;
   if (fault === 'fails') {

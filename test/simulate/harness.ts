@@ -127,8 +127,8 @@ export class SimulationHarness implements Truth {
   readonly lieOnce = new Set<string>();
   /** Providers that list only half of many environments, and say so. */
   readonly halved = new Set<string>();
-  /** The registry says of everything that it is not there. */
-  deniesImages = false;
+  /** Whether the registry says of everything that it is not there, or fails and lies at random. */
+  registryFault: 'denies everything' | 'is unreliable' | undefined;
   /** The last report of each environment. */
   readonly reports = new Map<EnvironmentId, string>();
   /** Deleted sources that may come back. */
@@ -214,7 +214,7 @@ export class SimulationHarness implements Truth {
     this.away.clear();
     this.halved.clear();
     this.lieOnce.clear();
-    this.deniesImages = false;
+    this.registryFault = undefined;
     this.calls.hung.clear();
   }
 
@@ -235,19 +235,22 @@ export class SimulationHarness implements Truth {
   }
 
   /** Lets a call go on, without other faults than those that last, and describes it. */
-  letGo(waiting: Waiting): string {
-    if (!this.away.has(waiting.call.party)) {
-      const isWide = waiting.call.operation === 'list' && !waiting.call.key.startsWith('environment:');
-      if (isWide && this.halved.has(waiting.call.party)) waiting.call.loss = 'half';
-      const isSources = waiting.call.operation === 'sources' && waiting.moment === 'before';
-      if (isSources && this.lieOnce.delete(waiting.call.party)) waiting.call.loss = 'lying half';
-      if (this.deniesImages && waiting.call.party === registryParty) waiting.call.loss = 'lying empty';
-      waiting.goOn();
-      return describeProgress(waiting);
+  letGo(waiting: Waiting, random: Random): string {
+    const { call, moment } = waiting;
+    const isRegistry = call.party === registryParty;
+    const isUnreliable = isRegistry && this.registryFault === 'is unreliable';
+    if (this.away.has(call.party) || (isUnreliable && random.chance(0.3))) {
+      waiting.fail(new EphError(isRegistry ? 'registry.unreachable' : 'provider.unreachable', 'no answer'));
+      return `${call.operation} ${call.about} fails: away`;
     }
-    const code = waiting.call.party === registryParty ? 'registry.unreachable' : 'provider.unreachable';
-    waiting.fail(new EphError(code, 'no answer'));
-    return `${waiting.call.operation} ${waiting.call.about} fails: away`;
+    const isWide = call.operation === 'list' && !call.key.startsWith('environment:');
+    if (isWide && this.halved.has(call.party)) call.loss = 'half';
+    const isSources = call.operation === 'sources' && moment === 'before';
+    if (isSources && this.lieOnce.delete(call.party)) call.loss = 'lying half';
+    if (isRegistry && this.registryFault === 'denies everything') call.loss = 'lying empty';
+    if (isUnreliable && moment === 'before' && random.chance(0.3)) call.loss = random.pick(['lying half', 'lying empty']);
+    waiting.goOn();
+    return describeProgress(waiting);
   }
 
   push(project: ProjectId, ref: SourceRef, content: Content): CommitSha {

@@ -97,7 +97,7 @@ const deliverWebhooks = async (harness: SimulationHarness, random: Random, note:
  * become what Git says, also previews that are pushed or deleted meanwhile. Then, perhaps after an hour, it is back.
  */
 export const runWithOneAway = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
-  if (random.chance(0.25)) return runWithoutRegistry(harness, random, note);
+  if (random.chance(0.35)) return runWithoutRegistry(harness, random, note);
   const provider = random.pick(harness.providers);
   const how = random.pick(['fails', 'hangs', 'lists half', 'lists half', 'is retired'] as const);
   const restarts = how === 'is retired' || (how !== 'lists half' && random.chance(0.5));
@@ -127,20 +127,23 @@ export const runWithOneAway = async (harness: SimulationHarness, random: Random,
   return passes;
 };
 
-/** All faults stop but one: the registry fails, hangs, or says of everything that it is not there. Nothing that runs may stop. */
+/**
+ * All faults stop but one: the registry fails, hangs, says of everything that it is not there, or fails and lies at random. Nothing that
+ * runs may stop.
+ */
 const runWithoutRegistry = async (harness: SimulationHarness, random: Random, note: Note): Promise<number> => {
-  const how = random.pick(['fails', 'hangs', 'denies everything'] as const);
+  const how = random.pick(['fails', 'hangs', 'denies everything', 'is unreliable', 'is unreliable'] as const);
   const restarts = random.chance(0.5);
   harness.endFaults();
   const healed = healSome(harness, random);
   await letRest(harness, random, note);
   if (how === 'fails') harness.away.add(registryParty);
   if (how === 'hangs') harness.calls.hung.add(registryParty);
-  harness.deniesImages = how === 'denies everything';
+  if (how === 'denies everything' || how === 'is unreliable') harness.registryFault = how;
   if (restarts || !harness.isFullyConfigured) harness.start();
   await note(`faults stop, but the registry ${how}${restarts ? ' from the start' : ''}${healed}`);
   const ready = harness.readyComponents();
-  for (let pushes = random.below(5); pushes > 0; pushes -= 1) await note(pushPreview(harness, random.below(2 ** 32)));
+  for (let pushes = random.below(10); pushes > 0; pushes -= 1) await note(pushPreview(harness, random.below(2 ** 32)));
   await deliverWebhooks(harness, random, note);
   const passes = await converge(harness, random, note, (one) => differenceBesideRegistry(one, ready));
   harness.endFaults();
@@ -265,7 +268,7 @@ const letRest = async (harness: SimulationHarness, random: Random, note: Note): 
     if (waiting === undefined) return;
     let line = '';
     for (; waiting !== undefined; waiting = harness.calls.takeAgain(waiting.call) ?? harness.calls.takeAlike(waiting.call)) {
-      line = harness.letGo(waiting);
+      line = harness.letGo(waiting, random);
       await harness.untilBlocked();
     }
     await note(line);

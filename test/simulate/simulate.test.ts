@@ -53,7 +53,7 @@ describe('the simulation', () => {
     ['failure-as-missing', ['nothing unread is changed']],
   ];
   it.each(planted)('finds the planted fault %s within 10,000 steps', async (plant, invariants) => {
-    const { finding } = await simulate({ seed: 7, steps: 10_000, plant });
+    const { finding } = await simulate({ seed: 42, steps: 10_000, plant });
     expect(invariants).toContain(finding?.violation.invariant);
   });
 

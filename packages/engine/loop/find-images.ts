@@ -51,7 +51,9 @@ export const findImages = async (loop: Loop, search: ImageSearch, signal: AbortS
   // The others are a fault, and their registries are not asked: that would show them credentials.
   const asked = search.asked.filter(({ image }) => isAllowed(image.repository));
   const before = loop.imageMemory.of(environment);
-  let wanted = before?.commit === source.commit ? before.times : undefined;
+  // A clock that was set back must not lengthen the wait until it has caught up.
+  const isCurrent = before?.commit === source.commit && (before.times?.seenAt ?? 0) <= loop.context.clock.now();
+  let wanted = isCurrent ? before.times : undefined;
   const times = once(async () => (wanted ??= await readTimes(loop, search, signal)));
   // One entry is one image for all components, also where its tag moves before the last of them is made.
   const running = [...(before?.pinned ?? []), ...observed.flatMap(imagesOf)];

@@ -254,6 +254,17 @@ describe('the time that an image has', () => {
   });
 });
 
+it('an image has no more time because a clock was set back', async () => {
+  const harness = new ImageHarness();
+  harness.registry.publish(api, 'latest', {});
+  harness.push('preview/a', file({ entry: 'tag_template: "build-{commit_sha:0:7}", fallback_tag: latest' }));
+  harness.start();
+  await harness.live(settle);
+  harness.clock.jump(-86_400_000);
+  await harness.live(12 * minute);
+  expect(harness.images()).toMatchObject({ api: 'latest' });
+});
+
 describe('a registry that does not answer', () => {
   it('changes nothing, is asked again, and stops nothing that runs', async () => {
     const harness = new ImageHarness();
