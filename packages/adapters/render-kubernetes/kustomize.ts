@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path';
 import { asList, asMap, type JsonValue, parseYaml } from '@eph/contract';
 import { LineCounter } from 'yaml';
 import { refuse } from './manifest.ts';
-import { findInTree, isInside, type Tree } from './manifest-files.ts';
+import { findInTree, isInside, nothingIfAbsent, type Tree } from './manifest-files.ts';
 
 const names = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'];
 /** Each may name a file, another kustomization, or something elsewhere. */
@@ -59,7 +59,7 @@ const readFolders = async (tree: Tree, folder: string, asked: string): Promise<r
 const readKustomization = async (folder: string): Promise<{ readonly file: string; readonly value: JsonValue } | undefined> => {
   for (const file of names) {
     const path = join(folder, file);
-    const stats = await lstat(path).catch(() => undefined);
+    const stats = await lstat(path).catch(nothingIfAbsent);
     if (stats?.isFile() !== true) continue;
     if (stats.size > fileLimitBytes) throw refuse(file, `has ${stats.size} bytes; at most ${fileLimitBytes} are read`);
     const { document, flaws } = parseYaml(await readFile(path, 'utf8'), new LineCounter());
@@ -83,7 +83,7 @@ const findAddresses = (value: JsonValue): readonly string[] => {
 };
 
 const kindOf = async (tree: Tree, path: string): Promise<'file' | 'folder' | undefined> => {
-  const stats = await lstat(path).catch(() => undefined);
+  const stats = await lstat(path).catch(nothingIfAbsent);
   if (stats === undefined) return undefined;
   const real = await lstat(await findInTree(tree, relative(tree.root, path)));
   return real.isDirectory() ? 'folder' : 'file';

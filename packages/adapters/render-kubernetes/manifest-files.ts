@@ -11,10 +11,16 @@ export interface Tree {
 
 /** The real path of something in the tree, or why it is not to be read. */
 export const findInTree = async ({ root }: Tree, path: string): Promise<string> => {
-  const found = await realpath(join(root, path)).catch(() => undefined);
+  const found = await realpath(join(root, path)).catch(nothingIfAbsent);
   if (found === undefined) throw refuse(path, 'is not in the repository at this commit');
   if (!isInside(root, found)) throw refuse(path, 'leads out of the repository');
   return found;
+};
+
+/** A path that leads nowhere is a fault of the file. Any other failure says nothing about the repository, and is not hidden. */
+export const nothingIfAbsent = (error: unknown): undefined => {
+  if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(String(error.code))) return undefined;
+  throw error;
 };
 
 export const isInside = (root: string, path: string): boolean => path === root || path.startsWith(`${root}${sep}`);

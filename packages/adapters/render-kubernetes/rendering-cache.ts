@@ -25,6 +25,7 @@ export class RenderingCache {
     const known = this.#memory.get(key);
     if (known !== undefined) return known;
     const path = this.#pathOf(key);
+    // Whatever cannot be read is rendered again.
     const text = await readFile(path, 'utf8').catch(() => undefined);
     const kept = text === undefined ? undefined : parse(text);
     if (text === undefined || kept === undefined) return undefined;
