@@ -212,6 +212,16 @@ describe('keys that do not go together', () => {
 });
 
 describe('a value', () => {
+  it.each([
+    ['0', 'must be from 1 to 65535'],
+    ['65536', 'must be from 1 to 65535'],
+    ['1.5', 'must be the number or the name of a port'],
+  ])('of kubernetes.entry.port is refused: %s', (port, message) => {
+    expect(faultsOf(`kubernetes: { manifests: [a], entry: { service: web, port: ${port} } }\n`)).toEqual([
+      expect.stringContaining(`kubernetes.entry.port: ${message}`),
+    ]);
+  });
+
   const placed = (key: string, value: string): string => {
     const steps = key.split('.');
     const nested = steps.reduceRight((inner, step) => (step === '*' ? `[${inner}]` : `{ ${step}: ${inner} }`), value);

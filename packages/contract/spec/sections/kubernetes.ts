@@ -51,11 +51,13 @@ const image = z
   })
   .refine(...oneOf('newTag', 'newName'));
 
+const portRange = 'must be from 1 to 65535';
+
 const entry = z
   .strictObject({
     service: name.describe('The name of a Service in the manifests.'),
     port: z
-      .union([z.int().min(1).max(65_535), name], 'must be the number or the name of a port')
+      .union([z.int().min(1, portRange).max(65_535, portRange), name], 'must be the number or the name of a port')
       .optional()
       .describe('A port of it, by number or name. Optional where it has only one.'),
   })
