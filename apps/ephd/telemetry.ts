@@ -51,6 +51,7 @@ export const createMetrics = (
   count('eph_queue_depth', 'Keys that wait for a worker', () => engine()?.load.ready ?? 0);
   count('eph_queue_running', 'Keys being reconciled', () => engine()?.load.running ?? 0);
   count('eph_queue_waiting', 'Keys that wait for a time', () => engine()?.load.waiting ?? 0);
+  count('eph_reports_waiting', 'Reports that are not on the forge yet', () => engine()?.load.reports ?? 0);
   count('eph_leading', '1 if this ephd reconciles', () => (engine() === undefined ? 0 : 1));
   count('eph_event_log_buffered', 'Events not stored yet', () => events.health().buffered);
   count('eph_event_log_lost', 'Events that could not be stored', () => events.health().lost);

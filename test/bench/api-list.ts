@@ -134,9 +134,13 @@ export const measureApiList = async (): Promise<readonly Figure[]> => {
   }
 };
 
+/** Waits for the reports as well: writing those of so many at once is work of its own. */
 export const untilListed = (ephd: RunningEphd, count: number): Promise<void> =>
   until(
-    `${count} environments`,
-    async () => (await ephd.metrics()).includes(`\neph_environments{phase="Failed"} ${count}\n`),
+    `${count} environments and their reports`,
+    async () => {
+      const metrics = await ephd.metrics();
+      return metrics.includes(`\neph_environments{phase="Failed"} ${count}\n`) && metrics.includes('\neph_reports_waiting 0\n');
+    },
     200,
   );

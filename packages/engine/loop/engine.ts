@@ -228,8 +228,8 @@ export class Engine {
     await this.#reports.idle();
   }
 
-  get load(): Queue<Key>['load'] {
-    return this.#queue.load;
+  get load(): Queue<Key>['load'] & { readonly reports: number } {
+    return { ...this.#queue.load, reports: this.#reports.waiting };
   }
 
   projects(): ReadonlyMap<ProjectId, Readonly<ProjectRecord>> {

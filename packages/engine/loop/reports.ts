@@ -17,6 +17,12 @@ interface Report {
  */
 const settleMs = 500;
 
+/**
+ * How many are delivered at once. A reporter may write what comes together in one go: a repository with a hundred environments then
+ * gets a few commits with notes and not a hundred. Forges are asked no faster than their gates allow.
+ */
+const workers = 32;
+
 /** Delivers the newest report of each environment, beside the loop: a slow or refusing forge never holds up an environment. */
 export class Reports<R extends Report> {
   readonly #queue: Queue<EnvironmentId>;
@@ -38,7 +44,7 @@ export class Reports<R extends Report> {
       {
         clock: options.clock,
         random: options.random,
-        workers: 2,
+        workers,
         onThrow: (key, error) => options.onFailure(key, toFailure(error)),
       },
       async (id, signal): Promise<void> => {
@@ -90,6 +96,11 @@ export class Reports<R extends Report> {
       this.#last.delete(id);
       this.#queue.supersede(id);
     }
+  }
+
+  /** How many have not been delivered yet. */
+  get waiting(): number {
+    return this.#pending.size;
   }
 
   idle(): Promise<void> {
