@@ -109,11 +109,12 @@ interface Shell {
 const writeIn = async ({ command, path }: Shell, checkout: string, variables: Variables): Promise<Run> =>
   run(checkout, [command, script], { PATH: path, ...variables });
 
+/** What shells and their tools could do differently. */
 const describeScript = (shell: () => Shell): void => {
   const write = async (checkout: string, commit: string, images: string, variables: Variables = {}): Promise<Run> =>
     writeIn(shell(), checkout, { EPH_COMMIT: commit, EPH_IMAGES: images, ...variables });
 
-  it('writes a note for the commit, and says so', async () => {
+  it('writes a note for the commit, and says so', async ({ expect }) => {
     await using shop = await Shop.create();
     expect(await write(await shop.checkOut(), shop.commit, 'api=ghcr.io/acme/api:7, web=web:1')).toEqual({
       code: 0,
@@ -126,44 +127,7 @@ const describeScript = (shell: () => Shell): void => {
     );
   });
 
-  it('leaves the checkout as it was, and runs none of its hooks', async () => {
-    await using shop = await Shop.create();
-    await shop.annotate('eph-images: web=web:1\n');
-    const checkout = await shop.checkOut();
-    await writeFile(join(checkout, '.git/hooks/pre-push'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    const look = async () => [
-      await git(checkout, 'for-each-ref'),
-      await git(checkout, 'config', '--local', '--list'),
-      await git(checkout, 'status', '--porcelain'),
-      await git(checkout, 'rev-parse', '--is-shallow-repository'),
-    ];
-    const before = await look();
-    expect(await write(checkout, shop.commit, 'api=api:7')).toMatchObject({ code: 0 });
-    expect(await look()).toEqual(before);
-  });
-
-  it.each([
-    ['shallow', ['--depth=1']],
-    ['partial', ['--filter=blob:none']],
-    ['shallow and partial', ['--depth=1', '--filter=blob:none']],
-  ])('works in a %s checkout that does not have the commit', async (_, flags) => {
-    await using shop = await Shop.create();
-    await shop.origin.git('config', 'uploadpack.allowFilter', 'true');
-    const other = await shop.push('other');
-    await shop.annotate('eph-images: web=web:1\n', other);
-    expect(await write(await shop.checkOut(...flags), other, 'api=api:7')).toMatchObject({ code: 0 });
-    expect(await shop.readNote(other)).toBe('eph-images: web=web:1\neph-images: api=api:7');
-  });
-
-  it('writes to other notes and another remote, in a repository with SHA-256', async () => {
-    await using shop = await Shop.create({ format: 'sha256' });
-    const checkout = await shop.checkOut('--origin=upstream');
-    const options = { EPH_NOTES_REF: 'ci/images', EPH_REMOTE: 'upstream' };
-    expect(await write(checkout, shop.commit, 'api=api:7', options)).toMatchObject({ code: 0 });
-    expect(await shop.origin.git('notes', '--ref=ci/images', 'show', shop.commit)).toBe('eph-images: api=api:7');
-  });
-
-  it('keeps what others wrote, replaces older images of its own, and repeats nothing', async () => {
+  it('keeps what others wrote, replaces older images of its own, and repeats nothing', async ({ expect }) => {
     await using shop = await Shop.create();
     const checkout = await shop.checkOut();
     for (const [before, after] of rewritten) {
@@ -177,43 +141,19 @@ const describeScript = (shell: () => Shell): void => {
     }
   });
 
-  it('pushes nothing when somebody else has written the same', async () => {
-    await using shop = await Shop.create();
-    await shop.annotate('thanks  \n\n\n eph-images:web=web:1,db=db:1\r\neph-images: api=api:7\n\n');
-    const tip = await shop.tip();
-    expect(await write(await shop.checkOut(), shop.commit, 'api=api:7, web=web:1')).toMatchObject({ code: 0 });
-    expect(await shop.tip()).toBe(tip);
-  });
-
-  it('writes again after another job was faster', async () => {
-    await using shop = await Shop.create();
-    await shop.annotate('eph-images: web=web:1\n');
-    await shop.hideUntilPush([await shop.tip()]);
-    expect(await write(await shop.checkOut(), shop.commit, 'api=api:7')).toMatchObject({ code: 0, err: '' });
-    expect(await shop.readNote()).toBe('eph-images: web=web:1\neph-images: api=api:7');
-    expect(await shop.countPushes()).toBe(2);
-  });
-
-  it('accepts what names an image', async () => {
+  it('accepts what names an image', async ({ expect }) => {
     await using shop = await Shop.create();
     expect(await write(await shop.checkOut(), shop.commit, references.join(','))).toMatchObject({ code: 0, err: '' });
     expect(await shop.readNote()).toBe(`eph-images: ${references.join(', ')}`);
   });
 
-  it('refuses anything else with a sentence, and writes nothing', async () => {
+  it('refuses anything else with a sentence, and writes nothing', async ({ expect }) => {
     await using shop = await Shop.create();
     const checkout = await shop.checkOut();
     for (const [variables, sentence] of refusals)
       expect(await write(checkout, shop.commit, 'api=api:7', variables)).toEqual({ code: 1, out: '', err: `${sentence}\n` });
     expect(await shop.origin.git('for-each-ref')).not.toContain('refs/notes');
     expect(await git(checkout, 'status', '--porcelain')).toBe('');
-  });
-
-  it('needs a checkout', async () => {
-    await using shop = await Shop.create();
-    const { code, err } = await write(shop.origin.folder, shop.commit, 'api=api:7');
-    expect(code).toBe(1);
-    expect(err).toContain('This needs a checkout of the repository, such as that of actions/checkout.\n');
   });
 };
 
@@ -295,50 +235,7 @@ const refusals: readonly (readonly [variables: Variables, sentence: string])[] =
   [{ EPH_REMOTE: 'origin\n' }, 'The remote must be on one line.'],
 ];
 
-describe.each(['sh', 'bash'])('the script in %s', (command) => {
-  describeScript(() => ({ command, path: process.env.PATH }));
-});
-
-describeWith(busybox, 'the script in busybox, with the tools of busybox', () => {
-  const finding = busybox.find();
-  const program = finding.found ? finding.where : '';
-  let tools: string;
-  beforeAll(async () => {
-    tools = await mkdtemp(join(tmpdir(), 'eph-busybox-'));
-    for (const tool of ['awk', 'cut', 'grep', 'od', 'sed', 'sh', 'sleep', 'tr']) await symlink(program, join(tools, tool));
-  });
-  afterAll(async () => rm(tools, { recursive: true, force: true }));
-  describeScript(() => ({ command: join(tools, 'sh'), path: `${tools}${delimiter}${process.env.PATH}` }));
-});
-
 const sh: Shell = { command: 'sh', path: process.env.PATH };
-
-describe.concurrent('many jobs at once', () => {
-  const jobs = Array.from({ length: 8 }, (_, job) => job);
-  const allDone = jobs.map(() => ({ code: 0, err: '' }));
-
-  it('lose no line of the note for one commit', async ({ expect }) => {
-    await using shop = await Shop.create();
-    const { commit } = shop;
-    const checkouts = await Promise.all(jobs.map(() => shop.checkOut('--depth=1')));
-    const results = checkouts.map((checkout, job) => writeIn(sh, checkout, { EPH_COMMIT: commit, EPH_IMAGES: `job-${job}=x:1` }));
-    expect(await Promise.all(results)).toMatchObject(allDone);
-    expect((await shop.readNote()).split('\n').toSorted()).toEqual(jobs.map((job) => `eph-images: job-${job}=x:1`));
-  }, 120_000);
-
-  it('lose no note for different commits', async ({ expect }) => {
-    await using shop = await Shop.create();
-    const checkouts = await Promise.all(jobs.map(() => shop.checkOut()));
-    const commits = await Promise.all(jobs.map((job) => shop.push(`job-${job}`)));
-    const results = checkouts.map((checkout, job) =>
-      writeIn(sh, checkout, { EPH_COMMIT: commits[job], EPH_IMAGES: `api=api:${job}` }),
-    );
-    expect(await Promise.all(results)).toMatchObject(allDone);
-    expect(await Promise.all(commits.map((commit) => shop.readNote(commit)))).toEqual(
-      jobs.map((job) => `eph-images: api=api:${job}`),
-    );
-  }, 120_000);
-});
 
 describe.concurrent('a job that other jobs overtake again and again', () => {
   it('does not give up, since each of them got something done', async ({ expect }) => {
@@ -387,6 +284,115 @@ describe.concurrent('after five attempts', () => {
     expect(err).toContain(`could not be written to ${notesRef} of http://${address} in 5 attempts.`);
     expect(err).not.toMatch(/hidden|token/);
   }, 120_000);
+});
+
+describe.concurrent('many jobs at once', () => {
+  const jobs = Array.from({ length: 8 }, (_, job) => job);
+  const allDone = jobs.map(() => ({ code: 0, err: '' }));
+
+  it('lose no line of the note for one commit', async ({ expect }) => {
+    await using shop = await Shop.create();
+    const { commit } = shop;
+    const checkouts = await Promise.all(jobs.map(() => shop.checkOut('--depth=1')));
+    const results = checkouts.map((checkout, job) => writeIn(sh, checkout, { EPH_COMMIT: commit, EPH_IMAGES: `job-${job}=x:1` }));
+    expect(await Promise.all(results)).toMatchObject(allDone);
+    expect((await shop.readNote()).split('\n').toSorted()).toEqual(jobs.map((job) => `eph-images: job-${job}=x:1`));
+  }, 120_000);
+
+  it('lose no note for different commits', async ({ expect }) => {
+    await using shop = await Shop.create();
+    const checkouts = await Promise.all(jobs.map(() => shop.checkOut()));
+    const commits = await Promise.all(jobs.map((job) => shop.push(`job-${job}`)));
+    const results = checkouts.map((checkout, job) =>
+      writeIn(sh, checkout, { EPH_COMMIT: commits[job], EPH_IMAGES: `api=api:${job}` }),
+    );
+    expect(await Promise.all(results)).toMatchObject(allDone);
+    expect(await Promise.all(commits.map((commit) => shop.readNote(commit)))).toEqual(
+      jobs.map((job) => `eph-images: api=api:${job}`),
+    );
+  }, 120_000);
+});
+
+describe.concurrent('a job', () => {
+  const write = async (checkout: string, commit: string, images: string, variables: Variables = {}): Promise<Run> =>
+    writeIn(sh, checkout, { EPH_COMMIT: commit, EPH_IMAGES: images, ...variables });
+
+  it('leaves the checkout as it was, and runs none of its hooks', async ({ expect }) => {
+    await using shop = await Shop.create();
+    await shop.annotate('eph-images: web=web:1\n');
+    const checkout = await shop.checkOut();
+    await writeFile(join(checkout, '.git/hooks/pre-push'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    const look = async () => [
+      await git(checkout, 'for-each-ref'),
+      await git(checkout, 'config', '--local', '--list'),
+      await git(checkout, 'status', '--porcelain'),
+      await git(checkout, 'rev-parse', '--is-shallow-repository'),
+    ];
+    const before = await look();
+    expect(await write(checkout, shop.commit, 'api=api:7')).toMatchObject({ code: 0 });
+    expect(await look()).toEqual(before);
+  });
+
+  it.for([
+    ['shallow', ['--depth=1']],
+    ['partial', ['--filter=blob:none']],
+    ['shallow and partial', ['--depth=1', '--filter=blob:none']],
+  ] as const)('works in a %s checkout that does not have the commit', async ([, flags], { expect }) => {
+    await using shop = await Shop.create();
+    await shop.origin.git('config', 'uploadpack.allowFilter', 'true');
+    const other = await shop.push('other');
+    await shop.annotate('eph-images: web=web:1\n', other);
+    expect(await write(await shop.checkOut(...flags), other, 'api=api:7')).toMatchObject({ code: 0 });
+    expect(await shop.readNote(other)).toBe('eph-images: web=web:1\neph-images: api=api:7');
+  });
+
+  it('writes to other notes and another remote, in a repository with SHA-256', async ({ expect }) => {
+    await using shop = await Shop.create({ format: 'sha256' });
+    const checkout = await shop.checkOut('--origin=upstream');
+    const options = { EPH_NOTES_REF: 'ci/images', EPH_REMOTE: 'upstream' };
+    expect(await write(checkout, shop.commit, 'api=api:7', options)).toMatchObject({ code: 0 });
+    expect(await shop.origin.git('notes', '--ref=ci/images', 'show', shop.commit)).toBe('eph-images: api=api:7');
+  });
+
+  it('pushes nothing when somebody else has written the same', async ({ expect }) => {
+    await using shop = await Shop.create();
+    await shop.annotate('thanks  \n\n\n eph-images:web=web:1,db=db:1\r\neph-images: api=api:7\n\n');
+    const tip = await shop.tip();
+    expect(await write(await shop.checkOut(), shop.commit, 'api=api:7, web=web:1')).toMatchObject({ code: 0 });
+    expect(await shop.tip()).toBe(tip);
+  });
+
+  it('writes again after another job was faster', async ({ expect }) => {
+    await using shop = await Shop.create();
+    await shop.annotate('eph-images: web=web:1\n');
+    await shop.hideUntilPush([await shop.tip()]);
+    expect(await write(await shop.checkOut(), shop.commit, 'api=api:7')).toMatchObject({ code: 0, err: '' });
+    expect(await shop.readNote()).toBe('eph-images: web=web:1\neph-images: api=api:7');
+    expect(await shop.countPushes()).toBe(2);
+  });
+
+  it('needs a checkout', async ({ expect }) => {
+    await using shop = await Shop.create();
+    const { code, err } = await write(shop.origin.folder, shop.commit, 'api=api:7');
+    expect(code).toBe(1);
+    expect(err).toContain('This needs a checkout of the repository, such as that of actions/checkout.\n');
+  });
+});
+
+describe.concurrent.each(['sh', 'bash'])('the script in %s', (command) => {
+  describeScript(() => ({ command, path: process.env.PATH }));
+});
+
+describeWith(busybox, 'the script in busybox, with the tools of busybox', () => {
+  const finding = busybox.find();
+  const program = finding.found ? finding.where : '';
+  let tools: string;
+  beforeAll(async () => {
+    tools = await mkdtemp(join(tmpdir(), 'eph-busybox-'));
+    for (const tool of ['awk', 'cut', 'grep', 'od', 'sed', 'sh', 'sleep', 'tr']) await symlink(program, join(tools, tool));
+  });
+  afterAll(async () => rm(tools, { recursive: true, force: true }));
+  describeScript(() => ({ command: join(tools, 'sh'), path: `${tools}${delimiter}${process.env.PATH}` }));
 });
 
 const findUnusedPort = async (): Promise<number> =>

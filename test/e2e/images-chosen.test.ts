@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { EphdHarness } from './ephd-harness.ts';
 import { appWith, byTemplate, describeImages, imageApp, imageService, imagesCondition, untilReason, why } from './image-app.ts';
 import { ImageRegistry, startWithRegistry } from './image-registry.ts';
@@ -6,7 +6,9 @@ import { clusterFile, projectFile } from './platform-files.ts';
 import { SampleRepository } from './sample-repository.ts';
 
 describeImages('an image in a real registry', () => {
-  it('is the right one by its label, its age or its name, and a reference needs no entry', { timeout: 240_000 }, async () => {
+  it.concurrent('is the right one by its label, its age or its name, and a reference needs no entry', {
+    timeout: 240_000,
+  }, async ({ expect }) => {
     await using images = await ImageRegistry.start();
     await using harness = await EphdHarness.create();
     await startWithRegistry(harness, images, {
@@ -69,9 +71,9 @@ describeImages('an image in a real registry', () => {
     }
   });
 
-  it('that never comes fails an environment in which nothing else runs, and a fall-back outlives ephd', {
+  it.concurrent('that never comes fails an environment in which nothing else runs, and a fall-back outlives ephd', {
     timeout: 240_000,
-  }, async () => {
+  }, async ({ expect }) => {
     await using images = await ImageRegistry.start();
     await using harness = await EphdHarness.create();
     const settings = { images: { fresh_for: '1s', fallback_after: '2s', give_up_after: '4s' } };
@@ -105,9 +107,9 @@ describeImages('an image in a real registry', () => {
     await harness.untilReady('preview/never', commit, 60);
   });
 
-  it('may be named by the configuration of the platform, which is blamed for a name that means nothing', {
+  it.concurrent('may be named by the configuration of the platform, which is blamed for a name that means nothing', {
     timeout: 180_000,
-  }, async () => {
+  }, async ({ expect }) => {
     await using images = await ImageRegistry.start();
     await using harness = await EphdHarness.create();
     const platform = await SampleRepository.create(harness.folder, 'platform');

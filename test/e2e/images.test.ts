@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { FaultProxy } from '../forge-chaos/fault-proxy.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
@@ -8,7 +8,9 @@ import { reservePort } from './reserved-ports.ts';
 import { runEph } from './run-eph.ts';
 
 describeImages('images in a real registry', () => {
-  it('that come late are waited for, by their component alone, and run by their digest', { timeout: 120_000 }, async () => {
+  it.concurrent('that come late are waited for, by their component alone, and run by their digest', { timeout: 120_000 }, async ({
+    expect,
+  }) => {
     await using images = await ImageRegistry.start();
     await using harness = await EphdHarness.create();
     await startWithRegistry(harness, images);
@@ -31,7 +33,9 @@ describeImages('images in a real registry', () => {
     await harness.untilReported(commit, 'Ready');
   });
 
-  it('that are replaced change what runs only where the file follows the tag', { timeout: 120_000 }, async () => {
+  it.concurrent('that are replaced change what runs only where the file follows the tag', { timeout: 120_000 }, async ({
+    expect,
+  }) => {
     await using images = await ImageRegistry.start();
     await using harness = await EphdHarness.create();
     await startWithRegistry(harness, images);
@@ -45,9 +49,9 @@ describeImages('images in a real registry', () => {
     expect((await harness.visit(one.name)).body).toBe(first);
   });
 
-  it('that are deleted, or whose registry is away, stop nothing that runs, also after a restart', {
+  it.concurrent('that are deleted, or whose registry is away, stop nothing that runs, also after a restart', {
     timeout: 180_000,
-  }, async () => {
+  }, async ({ expect }) => {
     await using images = await ImageRegistry.start();
     await using harness = await EphdHarness.create();
     const ephd = await startWithRegistry(harness, images);
@@ -76,7 +80,9 @@ describeImages('images in a real registry', () => {
     expect((await harness.visit(name)).body).toBe(next);
   });
 
-  it('are found by a note, by a scan and by the fall-back, and given up when nothing helps', { timeout: 180_000 }, async () => {
+  it.concurrent('are found by a note, by a scan and by the fall-back, and given up when nothing helps', {
+    timeout: 180_000,
+  }, async ({ expect }) => {
     await using images = await ImageRegistry.start();
     await using harness = await EphdHarness.create();
     await startWithRegistry(harness, images, {
@@ -98,8 +104,8 @@ describeImages('images in a real registry', () => {
     const note = ['--ref=eph-images', 'add', '-m', `eph-images: app=${repository}:noted`, commits.get('note') ?? ''];
     await harness.repository.git([...asCi, ...note]);
     await harness.repository.git([...asCi, 'add', '-m', `eph-image: ${noted}`, commits.get('plain') ?? '']);
-    await images.publish('acme/shop', 'build-1', { content: 'older', created: new Date(Date.now() - 60_000).toISOString() });
     const scanned = await images.publish('acme/shop', 'build-0', { content: 'newer' });
+    await images.publish('acme/shop', 'build-1', { content: 'older', created: new Date(Date.now() - 60_000).toISOString() });
     const latest = await images.publish('acme/shop', 'latest');
     for (const [ref, reference] of [
       ['note', noted],
@@ -123,7 +129,7 @@ describeImages('images in a real registry', () => {
     }
   });
 
-  it('are held against age, labels, platform and the commit', { timeout: 180_000 }, async () => {
+  it.concurrent('are held against age, labels, platform and the commit', { timeout: 180_000 }, async ({ expect }) => {
     await using images = await ImageRegistry.start();
     await using harness = await EphdHarness.create();
     await startWithRegistry(harness, images);
@@ -160,7 +166,7 @@ describeImages('images in a real registry', () => {
     for (const [name, commit] of pushed) await harness.untilReady(`preview/${name}`, commit, 60);
   });
 
-  it('from registries that policy or nobody allows are never asked for', { timeout: 120_000 }, async () => {
+  it.concurrent('from registries that policy or nobody allows are never asked for', { timeout: 120_000 }, async ({ expect }) => {
     await using images = await ImageRegistry.start();
     await using proxy = await FaultProxy.start(Number(images.host.split(':')[1]), 1);
     await using harness = await EphdHarness.create();
@@ -179,7 +185,7 @@ describeImages('images in a real registry', () => {
     expect(proxy.requests).toBe(0);
   });
 
-  it('are found at once when the registry announces a push', { timeout: 120_000 }, async () => {
+  it.concurrent('are found at once when the registry announces a push', { timeout: 120_000 }, async ({ expect }) => {
     await using images = await ImageRegistry.start();
     await using harness = await EphdHarness.create();
     const port = await reservePort();
