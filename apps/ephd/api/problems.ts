@@ -17,8 +17,6 @@ const statusOf: Partial<Record<ErrorCode, ProblemStatus>> = {
   'api.unauthorized': 401,
   'api.too_large': 413,
   'api.too_many': 429,
-  'feature.unavailable': 501,
-  'isolation.missing': 501,
   'forge.refused': 502,
 };
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { asList, asMap, type JsonMap, type JsonValue, namespacePlaceholder, parseYaml } from '@eph/contract';
 import { LineCounter } from 'yaml';
 import { refuse } from './manifest.ts';
-import { findInTree, type Tree } from './manifest-files.ts';
+import { findInTree, nothingIfAbsent, type Tree } from './manifest-files.ts';
 
 const fileLimitBytes = 1024 ** 2;
 
@@ -12,7 +12,7 @@ export const checkChart = async (tree: Tree, path: string): Promise<void> => {
   const folder = await findInTree(tree, path);
   const file = join(path, 'Chart.yaml');
   const chart = await readYaml(await findInTree(tree, file), file);
-  const there = await readdir(join(folder, 'charts')).catch(() => []);
+  const there = (await readdir(join(folder, 'charts')).catch(nothingIfAbsent)) ?? [];
   for (const dependency of asList(asMap(chart)['dependencies'])) {
     const { name, version } = asMap(dependency);
     if (typeof name !== 'string') continue;

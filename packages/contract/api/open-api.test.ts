@@ -43,7 +43,7 @@ describe('the OpenAPI document', () => {
   it('names each error that ephd answers with, and no error that is a bug', () => {
     const statuses = (path: string, method: string) => Object.keys(document.paths[path]?.[method]?.responses ?? {});
     expect(statuses('/api/v1/environments', 'post')).toEqual(expect.arrayContaining(['202', '409', '413', '502']));
-    expect(statuses('/api/v1/environments/{id}/scale', 'put')).toContain('501');
+    expect(statuses('/api/v1/environments/{id}/scale', 'put')).toContain('409');
     expect(statuses('/healthz', 'get')).toEqual(['200', '400', '403', '429']);
     const all = Object.values(document.paths).flatMap((one) =>
       Object.values(one).flatMap(({ responses }) => Object.keys(responses)),

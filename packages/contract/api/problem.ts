@@ -30,7 +30,6 @@ export const problemTitles = {
   409: 'Conflict',
   413: 'Too large',
   429: 'Too many requests',
-  501: 'Not possible here',
   502: 'Refused elsewhere',
   503: 'Not available now',
 } as const;

@@ -246,7 +246,6 @@ export const routes = {
     body: { type: 'json', schema: scaleSchema },
     audit: 'change',
     answer: none,
-    problems: [501],
   },
   readLogs: {
     method: 'GET',
@@ -274,7 +273,6 @@ export const routes = {
     query: execQuerySchema,
     audit: 'change',
     answer: { type: 'exec' },
-    problems: [501],
     cost: 20,
   },
   listEventsOfEnvironment: {
