@@ -11,7 +11,7 @@ export class RouteTable implements Routes {
   readonly #byName = new Map<string, { readonly id: EnvironmentId; readonly route: Route }>();
   readonly #labels = new Map<EnvironmentId, Labels>();
   /** Who could have an alias, in the order of arrival. */
-  readonly #claims = new Map<string, Set<EnvironmentId>>();
+  readonly #claims = new Map<string, readonly EnvironmentId[]>();
 
   /** Not constant: projects join and leave. */
   readonly #projects: ProjectIds;
@@ -42,9 +42,8 @@ export class RouteTable implements Routes {
     this.#labels.set(known.id, { name, alias, project });
     this.#byName.set(known.name, { id: known.id, route: computeRoute(known) });
     if (alias === '') return;
-    const claims = this.#claims.get(alias);
-    if (claims === undefined) this.#claims.set(alias, new Set([known.id]));
-    else claims.add(known.id);
+    const claims = this.#claims.get(alias) ?? [];
+    if (!claims.includes(known.id)) this.#claims.set(alias, [...claims, known.id]);
   }
 
   remove(id: EnvironmentId): void {
@@ -52,9 +51,9 @@ export class RouteTable implements Routes {
     if (labels === undefined) return;
     this.#labels.delete(id);
     this.#byName.delete(labels.name);
-    const claims = this.#claims.get(labels.alias);
-    claims?.delete(id);
-    if (claims?.size === 0) this.#claims.delete(labels.alias);
+    const left = this.#claims.get(labels.alias)?.filter((claimant) => claimant !== id) ?? [];
+    if (left.length === 0) this.#claims.delete(labels.alias);
+    else this.#claims.set(labels.alias, left);
   }
 
   clear(): void {

@@ -18,8 +18,9 @@ export const identify = (project: ProjectId, ref: SourceRef): EnvironmentId =>
   environmentId(
     createHash('sha256')
       .update(`${project}\0${sourceKey(ref)}`)
-      .digest('hex')
-      .slice(0, 16),
+      .digest()
+      // Part of the whole digest as text would hold all of it in memory.
+      .toString('hex', 0, 8),
   );
 
 export interface NameParts {

@@ -160,8 +160,9 @@ const applyTriggers = async (
     const { paused, kept, ttlSeconds, notes: remarks } = readLabelRequests(source.pull?.labels ?? []);
     const { because, checks, command, at } = decision;
     const notes = command === undefined ? remarks : [...remarks, ...noteUnsupportedOptions(command)];
+    const hasTerms = paused || kept || isolated || checks.length > 0 || notes.length > 0 || ttlSeconds || command;
     const terms = { checks, paused, kept, isolated, notes, ...(ttlSeconds && { ttlSeconds }), ...(command && { command }) };
-    const wanted: Wanted = { state: 'wanted', because, spec, terms };
+    const wanted: Wanted = { state: 'wanted', because, spec, ...(hasTerms && { terms }) };
     return at === undefined ? { decision: wanted } : { decision: await moveTo(loop, at, source, wanted, signal), at };
   }
   if (decision.state === 'unknown') return { decision };

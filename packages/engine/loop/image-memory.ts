@@ -22,7 +22,9 @@ export class ImageMemory {
 
   /** @param sought undefined where nothing was looked for, such as while the file has faults */
   note(environment: EnvironmentId, sought: Sought | undefined): void {
-    if (sought !== undefined) this.#sought.set(environment, sought);
+    if (sought === undefined) return;
+    if (sought.times === undefined && sought.pinned.length === 0 && sought.repositories.length === 0) this.forget(environment);
+    else this.#sought.set(environment, sought);
   }
 
   forget(environment: EnvironmentId): void {

@@ -14,8 +14,8 @@ export const transition = (
   observedGeneration: string,
   now: string,
 ): readonly Condition[] =>
-  facts.map((fact) => {
-    const before = previous.find((condition) => condition.type === fact.type);
-    const lastTransitionTime = before?.status === fact.status ? before.lastTransitionTime : now;
-    return { ...fact, lastTransitionTime, observedGeneration };
+  facts.map(({ type, status, reason, message }) => {
+    const before = previous.find((condition) => condition.type === type);
+    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;
+    return { type, status, reason, message, lastTransitionTime, observedGeneration };
   });

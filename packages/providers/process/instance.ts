@@ -60,6 +60,8 @@ export class Instance {
   readonly #host: InstanceHost;
   /** What is being done for it now: aborts when that has come to its end, or when it is no longer looked after. */
   #life = new AbortController();
+  /** Ends what watches its process. */
+  #end: (how: string) => void = () => undefined;
   #over = false;
   #record: InstanceRecord;
   #health: Pick<ComponentVersion, 'health' | 'message' | 'since'>;
@@ -166,6 +168,7 @@ export class Instance {
   letGo(): void {
     this.#over = true;
     this.#life.abort();
+    this.#end('');
   }
 
   /** Ends its processes for good. */
@@ -285,20 +288,25 @@ export class Instance {
     this.#record = record;
   }
 
-  /** Watches one process until it ends, or until this instance is over; says how it ended. */
-  async #attend({ identity, child }: Running): Promise<string> {
+  /**
+   * Watches one process until it ends, or until this instance is over; says how it ended. No async function: there is one for each process
+   * that runs, and a service that is only waited for should cost no more than its promise.
+   */
+  #attend({ identity, child }: Running): Promise<string> {
     const life = this.#life;
     // Earlier versions and earlier starts count in the same place.
     this.#memoryKills = this.#host.countMemoryKills();
-    let how = '';
-    const end = (what: string): void => {
-      how = what;
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const end = (how: string): void => {
+      watched?.[Symbol.dispose]();
       life.abort();
+      resolve(how);
     };
-    using _polled = child === undefined ? this.#context.monitor.onGone(identity, () => end(endedUnseen)) : undefined;
+    const watched = child === undefined ? this.#context.monitor.onGone(identity, () => end(endedUnseen)) : undefined;
     child?.once('exit', (code, signal) => end(describeEnd(code, signal, identity.isSandboxed === true)));
-    await watchReadiness(this.#readinessWatch(identity), life.signal);
-    return how;
+    this.#end = end;
+    watchReadiness(this.#readinessWatch(identity), life.signal).catch(reject);
+    return promise;
   }
 
   #readinessWatch({ isSandboxed = false, pid: holder }: ProcessIdentity): Parameters<typeof watchReadiness>[0] {

@@ -1,5 +1,5 @@
 import type { Limits } from './limits.ts';
-import { pause, untilAborted } from './pause.ts';
+import { pause } from './pause.ts';
 import { type ProbeAnswer, probe } from './probe.ts';
 import type { Service } from './service.ts';
 
@@ -22,7 +22,7 @@ const failurePauseMs = 1_000;
 const latePauseMs = 2_000;
 const spreadMs = 2_000;
 
-/** Probes one process until the signal aborts, and reports when it gets ready, takes too long or stops answering. */
+/** Probes one process as long as there is anything to ask, and reports when it gets ready, takes too long or stops answering. */
 export const watchReadiness = async (watch: ReadinessWatch, signal: AbortSignal): Promise<void> => {
   const { ready } = watch.service;
   if (ready.kind === 'none') return settle(watch, signal);
@@ -49,7 +49,6 @@ type Ask = () => Promise<ProbeAnswer>;
 const settle = async (watch: ReadinessWatch, signal: AbortSignal): Promise<void> => {
   do await pause(watch.limits.settleMs, signal);
   while (!signal.aborted && !watch.ready());
-  await untilAborted(signal);
 };
 
 /** Pauses are a fraction of the elapsed time, so that they add little to the service's own start time. */
