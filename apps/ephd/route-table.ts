@@ -30,8 +30,9 @@ export class RouteTable implements Routes {
   }
 
   aliasOf(id: EnvironmentId): string | undefined {
-    const alias = this.#labels.get(id)?.alias ?? '';
-    return this.#claimantOf(alias) === id && !this.#byName.has(alias) ? alias : undefined;
+    const labels = this.#labels.get(id);
+    if (labels === undefined || this.#byName.has(labels.alias)) return undefined;
+    return this.#claimantOf(labels.alias) === id ? labels.alias : undefined;
   }
 
   update(known: EnvironmentRecord): void {

@@ -282,7 +282,8 @@ const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | 
 
 /** The answer depends on what the caller may see, and so does its tag. */
 const sendTagged = (c: Context<Served>, answer: unknown): Response => {
-  const body = JSON.stringify(answer);
+  // Encoded once, for the tag and for the connection.
+  const body = Buffer.from(JSON.stringify(answer));
   const etag = computeEtag(body);
   c.header('vary', 'authorization', { append: true });
   const headers = { etag, 'cache-control': 'private, no-cache' };

@@ -35,6 +35,7 @@ import {
   parseNotesRefs,
   type RefReading,
 } from './refs.ts';
+import { readRefsMark } from './refs-mark.ts';
 import type { Repository } from './repository.ts';
 import { checkRefFolders, type Layout, readLayout } from './repository-layout.ts';
 
@@ -58,6 +59,8 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   const objects = createLocalReader(git, location);
   /** Peeled objects; `null` if not a commit. They never change. Holds those of the last full reading. */
   let peeled: ReadonlyMap<string, CommitSha | null> = new Map();
+  /** The last full reading, where the refs can be seen to be as they were then. */
+  let last: { readonly mark: string; readonly reading: RefReading } | undefined;
 
   const listRefs = async (folders: readonly string[], patterns: readonly string[], signal: AbortSignal) => {
     const layout = await readLayout(path);
@@ -82,6 +85,24 @@ export const createLocalRepository = ({ git, location, now, log }: LocalReposito
   };
 
   const readRefs = async (signal: AbortSignal): Promise<RefReading> => {
+    const before = await markRefs();
+    if (before !== undefined && before === last?.mark) return last.reading;
+    const reading = await listSources(signal);
+    const after = reading.faults.length === 0 ? await markRefs() : undefined;
+    last = after !== undefined && after === before ? { mark: after, reading } : undefined;
+    return reading;
+  };
+
+  /** What cannot be looked at is left to Git. */
+  const markRefs = async (): Promise<string | undefined> => {
+    try {
+      return await readRefsMark(await readLayout(path), sourceFolders, now());
+    } catch {
+      return undefined;
+    }
+  };
+
+  const listSources = async (signal: AbortSignal): Promise<RefReading> => {
     const listing = await listRefs(sourceFolders, sourceFolders, signal);
     const listed = parseForEachRef(listing.output);
     const faults = [...listing.faults];

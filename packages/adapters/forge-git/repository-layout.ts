@@ -54,7 +54,7 @@ export const checkRefFolders = async ({ commonFolder }: Layout, folders: readonl
   }
 };
 
-const undefinedIfMissing = (error: unknown): undefined => {
+export const undefinedIfMissing = (error: unknown): undefined => {
   if (isMissing(error)) return undefined;
   throw error;
 };
