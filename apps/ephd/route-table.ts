@@ -10,8 +10,7 @@ import type { Route, Routes } from '@eph/gateway';
 export class RouteTable implements Routes {
   readonly #byName = new Map<string, { readonly id: EnvironmentId; readonly route: Route }>();
   readonly #labels = new Map<EnvironmentId, Labels>();
-  /** Who could have an alias, in the order of arrival. */
-  readonly #claims = new Map<string, readonly EnvironmentId[]>();
+  readonly #claims = new Map<string, Claims>();
 
   /** Not constant: projects join and leave. */
   readonly #projects: ProjectIds;
@@ -32,7 +31,10 @@ export class RouteTable implements Routes {
   aliasOf(id: EnvironmentId): string | undefined {
     const labels = this.#labels.get(id);
     if (labels === undefined || this.#byName.has(labels.alias)) return undefined;
-    return this.#claimantOf(labels.alias) === id ? labels.alias : undefined;
+    const { alias, project, claims } = labels;
+    // Nearly always it is the only one: a list asks this for each of its environments.
+    const isOwner = claims.by.length > 1 ? this.#claimantOf(alias) === id : belongsTo(alias, project, this.#projects);
+    return isOwner ? alias : undefined;
   }
 
   update(known: EnvironmentRecord): void {
@@ -40,11 +42,11 @@ export class RouteTable implements Routes {
     const alias = computeAlias(project, ref);
     const before = this.#labels.get(known.id);
     if (before !== undefined && before.name !== known.name) this.#byName.delete(before.name);
-    this.#labels.set(known.id, { name, alias, project });
+    const claims = before?.claims ?? this.#claims.get(alias) ?? { by: [] };
+    if (!claims.by.includes(known.id)) claims.by.push(known.id);
+    if (alias !== '') this.#claims.set(alias, claims);
+    this.#labels.set(known.id, { name, alias, project, claims });
     this.#byName.set(known.name, { id: known.id, route: computeRoute(known) });
-    if (alias === '') return;
-    const claims = this.#claims.get(alias) ?? [];
-    if (!claims.includes(known.id)) this.#claims.set(alias, [...claims, known.id]);
   }
 
   remove(id: EnvironmentId): void {
@@ -52,9 +54,9 @@ export class RouteTable implements Routes {
     if (labels === undefined) return;
     this.#labels.delete(id);
     this.#byName.delete(labels.name);
-    const left = this.#claims.get(labels.alias)?.filter((claimant) => claimant !== id) ?? [];
-    if (left.length === 0) this.#claims.delete(labels.alias);
-    else this.#claims.set(labels.alias, left);
+    const { alias, claims } = labels;
+    claims.by.splice(claims.by.indexOf(id), 1);
+    if (claims.by.length === 0) this.#claims.delete(alias);
   }
 
   clear(): void {
@@ -64,7 +66,7 @@ export class RouteTable implements Routes {
   }
 
   #claimantOf(alias: string): EnvironmentId | undefined {
-    for (const id of this.#claims.get(alias) ?? []) {
+    for (const id of this.#claims.get(alias)?.by ?? []) {
       const project = this.#labels.get(id)?.project;
       if (project !== undefined && belongsTo(alias, project, this.#projects)) return id;
     }
@@ -82,6 +84,12 @@ interface Labels {
   readonly name: EnvironmentName;
   readonly alias: string;
   readonly project: ProjectId;
+  readonly claims: Claims;
+}
+
+/** Who could have an alias, in the order of arrival. */
+interface Claims {
+  readonly by: EnvironmentId[];
 }
 
 /** While the traffic moves from one component to another, both are entries: it follows the desired one as soon as that is ready. */

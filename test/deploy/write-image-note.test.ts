@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Origin, type OriginOptions } from '@eph/adapters/forge-git/origin.fake';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { busybox } from '../parts/busybox.ts';
 import { describeWith } from '../parts/describe-with.ts';
 
