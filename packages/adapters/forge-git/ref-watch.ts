@@ -23,7 +23,7 @@ interface Watched {
 /** A push changes several files; one check is enough. */
 const settleMs = 2;
 /** Finds what causes no event: the repository was deleted, recreated or moved here. */
-const slowPollMs = 1_000;
+const slowPollMs = 3_000;
 const fastPollMs = 100;
 /** By what the last check found. A folder may have been added to a new one before that was watched. */
 const pauses = { added: 0, same: slowPollMs, unwatched: fastPollMs };
