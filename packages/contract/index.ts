@@ -48,6 +48,7 @@ export * from './spec/document.ts';
 export * from './spec/duration.ts';
 export * from './spec/json-schema.ts';
 export * from './spec/kubernetes-kinds.ts';
+export * from './spec/object-kinds.ts';
 export * from './spec/parse.ts';
 export * from './spec/quantity.ts';
 export * from './spec/rendered-objects.ts';
