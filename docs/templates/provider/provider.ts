@@ -144,7 +144,8 @@ export const createTemplateProvider = ({
       );
     },
 
-    async *logs(environment, component, { tail, since, follow, signal }) {
+    async *logs(environment, component, { tail, since, follow, previous, signal }) {
+      if (previous === true) return;
       const { current, next } = read(environment)?.slots[component] ?? {};
       const entries = [current, next].filter((one) => one !== undefined).map(logEntryOf);
       const recent = entries.filter(({ at }) => since === undefined || Date.parse(at ?? '') >= since.getTime());
@@ -154,6 +155,10 @@ export const createTemplateProvider = ({
 
     async exec() {
       throw new EphError('feature.unavailable', 'The template runs nothing.');
+    },
+
+    async connect() {
+      throw new EphError('feature.unavailable', 'The template listens nowhere.');
     },
 
     watch(changed, signal) {

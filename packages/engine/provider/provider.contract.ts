@@ -16,6 +16,7 @@ import {
   revision,
 } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { describeConnect, describeRefusedConnect, type Listening } from './connect.contract.ts';
 import { describeExec, describeRefusedExec, type Runs } from './exec.contract.ts';
 import type { LogEntry, Provider } from './provider.ts';
 
@@ -39,6 +40,8 @@ export interface ProviderHarness extends AsyncDisposable {
   readonly refusedValues: ResolvedComponent['values'] | { readonly none: string };
   /** What parts are run from; nothing is run from an image if absent. */
   readonly image?: string;
+  /** Where components that get ready answer HTTP requests; the port of their upstream if absent. */
+  readonly port?: number;
   /** Lets time pass until the check holds; fails if it never does. */
   until(check: () => Promise<boolean>): Promise<void>;
 }
@@ -46,6 +49,8 @@ export interface ProviderHarness extends AsyncDisposable {
 export interface ProviderSuiteOptions {
   /** With what `exec` is refused here; it works if absent. */
   readonly execRefused?: ErrorCode | undefined;
+  /** The same for `connect`. */
+  readonly connectRefused?: ErrorCode | undefined;
 }
 
 const never = new AbortController().signal;
@@ -466,6 +471,18 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     expect(followed).toEqual([`started ${wanted.commit}`]);
   });
 
+  it('hands out what the run before wrote, without that of the present one, and ends', async () => {
+    const fixture = await start();
+    const [old, fresh] = [fixture.version(web, 1), fixture.version(web, 2)];
+    for (const wanted of [old, fresh]) {
+      await fixture.ensure(shop, wanted);
+      await fixture.untilCurrent(shop, wanted);
+    }
+    const options = { tail: 100, follow: true, previous: true, signal: never } as const;
+    const entries = await Array.fromAsync(fixture.provider.logs(shop.id, web, options));
+    expect(entries.filter(({ text }) => text !== `started ${old.commit}`)).toEqual([]);
+  });
+
   describe('exec', () => {
     const startRunning = async (): Promise<Runs> => {
       const fixture = await start();
@@ -477,6 +494,21 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     };
     if (options.execRefused === undefined) describeExec(startRunning);
     else describeRefusedExec(options.execRefused, startRunning);
+  });
+
+  describe('connect', () => {
+    const startListening = async (): Promise<Listening> => {
+      const fixture = await start();
+      const wanted = fixture.version(web, 1);
+      await fixture.ensure(shop, wanted);
+      await fixture.untilCurrent(shop, wanted);
+      const { upstream } = (await fixture.component(shop, web)) ?? {};
+      const port = fixture.harness.port ?? Number(new URL(upstream ?? '').port || 80);
+      const { provider } = fixture;
+      return { provider, environment: shop.id, component: web, port, remove: () => fixture.remove(shop, web) };
+    };
+    if (options.connectRefused === undefined) describeConnect(startListening);
+    else describeRefusedConnect(options.connectRefused, startListening);
   });
 };
 
