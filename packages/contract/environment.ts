@@ -76,6 +76,8 @@ export interface ComponentVersion {
   readonly since: string;
   /** It stays as it is until there is another version: nothing is tried again. */
   readonly stalled?: true;
+  /** What others changed in it. It then counts as another version, so that it is made again as it should be. */
+  readonly drift?: string;
 }
 
 export interface ObservedComponent {

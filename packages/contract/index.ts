@@ -40,6 +40,7 @@ export * from './parse-json.ts';
 export * from './plan.ts';
 export * from './policy.ts';
 export * from './reading.ts';
+export * from './recorded.ts';
 export * from './redact.ts';
 export * from './report.ts';
 export * from './source.ts';

@@ -38,6 +38,8 @@ const version = z.object({
   since: z.string(),
   /** It stays as it is until there is another version. */
   stalled: z.literal(true).exactOptional(),
+  /** What others changed in it: it is made again as it should be. */
+  drift: z.string().exactOptional(),
 });
 
 const component = z.object({

@@ -51,6 +51,8 @@ export interface ProviderSuiteOptions {
   readonly execRefused?: ErrorCode | undefined;
   /** The same for `connect`. */
   readonly connectRefused?: ErrorCode | undefined;
+  /** A new version takes the place of the old one, at the same address: nothing of that has to be retired. */
+  readonly updatesInPlace?: true;
 }
 
 const never = new AbortController().signal;
@@ -76,6 +78,7 @@ const api = componentName('api');
 
 /** One behaviour suite for every provider. */
 export const describeProvider = (create: () => Promise<ProviderHarness>, options: ProviderSuiteOptions = {}): void => {
+  const retiring = options.updatesInPlace !== true;
   const start = async (): Promise<ProviderFixture> => {
     const harness = await create();
     onTestFinished(() => harness[Symbol.asyncDispose]());
@@ -152,7 +155,7 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     const during = await fixture.component(shop, web);
     expect([old.revision, fresh.revision]).toContain(during?.current?.revision);
     await fixture.untilCurrent(shop, fresh);
-    expect(await fixture.component(shop, web)).toMatchObject({ next: null, retiring: true });
+    expect(await fixture.component(shop, web)).toMatchObject({ next: null, retiring });
     await fixture.ensure(shop, fresh);
     expect(await fixture.component(shop, web)).toMatchObject({
       current: { revision: fresh.revision },
@@ -318,7 +321,7 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     await fixture.restart();
     await fixture.untilCurrent(shop, fresh);
     await fixture.restart();
-    expect(await fixture.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring: true });
+    expect(await fixture.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring });
     await fixture.ensure(shop, fresh);
     expect(await fixture.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring: false });
     expect(await fixture.starts(shop, fresh)).toBe(1);
