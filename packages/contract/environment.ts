@@ -109,9 +109,12 @@ export interface Part {
   readonly message: string;
 }
 
-/** What a component uses at the moment of the call. */
+/** What a component uses at the moment of the call. Of the processor, a provider knows one of two. */
 export interface Usage {
-  readonly cpuSeconds: number;
+  /** What its processes have used since they began. */
+  readonly cpuSeconds: number | null;
+  /** How much it uses at a time, lately. */
+  readonly cpuCores: number | null;
   readonly memoryBytes: number;
 }
 

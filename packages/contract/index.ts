@@ -14,6 +14,7 @@ export * from './api/fault.ts';
 export * from './api/health.ts';
 export * from './api/history.ts';
 export * from './api/loopback.ts';
+export * from './api/port-messages.ts';
 export * from './api/problem.ts';
 export * from './api/projects.ts';
 export * from './api/requests.ts';

@@ -139,9 +139,7 @@ export const createTemplateProvider = ({
 
     async usage(environment) {
       const names = Object.keys(read(environment)?.slots ?? {}).map(componentName);
-      return new Map<ComponentName, { cpuSeconds: number; memoryBytes: number }>(
-        names.map((one) => [one, { cpuSeconds: 0, memoryBytes: 0 }]),
-      );
+      return new Map(names.map((one) => [one, { cpuSeconds: 0, cpuCores: null, memoryBytes: 0 }]));
     },
 
     async *logs(environment, component, { tail, since, follow, previous, signal }) {

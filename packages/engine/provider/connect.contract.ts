@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type ComponentName, componentName, type EnvironmentId, type ErrorCode, environmentId } from '@eph/contract';
@@ -7,7 +6,7 @@ import type { Provider } from './provider.ts';
 
 /** A component that answers HTTP requests for `/` on a port, and listens on no other. */
 export interface Listening {
-  readonly provider: Provider;
+  readonly provider: Pick<Provider, 'connect'>;
   readonly environment: EnvironmentId;
   readonly component: ComponentName;
   readonly port: number;
@@ -20,6 +19,15 @@ const connect = async (listening: Listening, more: Partial<Pick<Listening, 'comp
   onTestFinished(() => abort.abort());
   return await provider.connect(environment, component, port, abort.signal);
 };
+
+/** With an error or without. */
+const untilClosed = (connection: Duplex): Promise<void> =>
+  new Promise((resolve) =>
+    connection
+      .on('error', () => undefined)
+      .once('close', () => resolve())
+      .resume(),
+  );
 
 const ask = async (connection: Duplex): Promise<string> => {
   connection.write('GET / HTTP/1.0\r\n\r\n');
@@ -45,8 +53,7 @@ export const describeConnect = (start: () => Promise<Listening>): void => {
     const { provider, environment, component, port } = await start();
     const abort = new AbortController();
     const connection = await provider.connect(environment, component, port, abort.signal);
-    connection.on('error', () => undefined);
-    const closed = once(connection, 'close');
+    const closed = untilClosed(connection);
     abort.abort();
     await closed;
     await expect(provider.connect(environment, component, port, abort.signal)).rejects.toThrow('abort');
@@ -55,8 +62,7 @@ export const describeConnect = (start: () => Promise<Listening>): void => {
   it('ends when the component is removed', async () => {
     const listening = await start();
     const connection = await connect(listening);
-    connection.on('error', () => undefined).resume();
-    const closed = once(connection, 'close');
+    const closed = untilClosed(connection);
     connection.write('GET / HTTP/1.1\r\nhost: x\r\n');
     await listening.remove();
     await closed;

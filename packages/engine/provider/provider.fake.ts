@@ -166,7 +166,7 @@ export class FakeProvider implements Provider {
 
   usage(environment: EnvironmentId): Promise<ReadonlyMap<ComponentName, Usage>> {
     const names = [...(this.#infrastructure.environments.get(environment)?.slots.keys() ?? [])];
-    return Promise.resolve(new Map(names.map((name) => [name, { cpuSeconds: 0, memoryBytes: 0 }])));
+    return Promise.resolve(new Map(names.map((name) => [name, { cpuSeconds: 0, cpuCores: null, memoryBytes: 0 }])));
   }
 
   async *logs(
