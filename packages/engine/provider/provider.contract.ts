@@ -53,6 +53,8 @@ export interface ProviderSuiteOptions {
   readonly connectRefused?: ErrorCode | undefined;
   /** A new version takes the place of the old one, at the same address: nothing of that has to be retired. */
   readonly updatesInPlace?: true;
+  /** Why nothing is measured here. */
+  readonly unmeasured?: string;
 }
 
 const never = new AbortController().signal;
@@ -432,7 +434,8 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     await fixture.harness.until(async () => (await fixture.parts(shop, api))[0]?.message !== '');
   });
 
-  it('measures what components use', async () => {
+  it('measures what components use', async (context) => {
+    if (options.unmeasured !== undefined) return context.skip(options.unmeasured);
     const fixture = await start();
     const wanted = fixture.version(web, 1);
     await fixture.ensure(shop, wanted);
