@@ -1,5 +1,5 @@
 import { isEphError, type JsonMap } from '@eph/contract';
-import { fieldAt } from '@eph/kube/fields';
+import { fieldAt, listAt, textAt } from '@eph/kube/fields';
 import type { KubeObject } from '@eph/kube/object';
 import { describe, expect, it, vi } from 'vitest';
 import { cluster as clusterPart } from '../../../test/parts/cluster.ts';
@@ -25,7 +25,12 @@ const pods: JsonMap = {
       resources: { requests: { cpu: '1500m', memory: '64Mi' } },
     },
   ],
-  initContainers: [{ name: 'wait', image: 'busybox:1' }],
+  initContainers: [{ name: 'wait', image: 'busybox:1', resources: {} }],
+  // As charts write what nobody has chosen.
+  nodeSelector: null,
+  tolerations: null,
+  affinity: {},
+  securityContext: {},
 };
 const template: JsonMap = { metadata: { labels: app, annotations: null }, spec: pods };
 const once: JsonMap = { metadata: null, spec: { ...pods, restartPolicy: 'Never' } };
@@ -92,8 +97,12 @@ const applyAll = async (cluster: TestCluster['cluster'], objects: readonly KubeO
   return applied;
 };
 
+/** With the fields that Eph applied, by which it sees whether others changed them. */
 const generationsOf = (objects: readonly KubeObject[]): unknown =>
-  objects.map(({ kind, metadata }) => [kind, metadata.name, metadata.uid, metadata.generation]);
+  objects.map(({ kind, metadata }) => {
+    const own = listAt(metadata, 'managedFields').find((one) => textAt(one, 'manager') === fieldManager);
+    return [kind, metadata.name, metadata.uid, metadata.generation, fieldAt(own, 'fieldsV1')];
+  });
 
 describeWith(clusterPart, 'what is prepared for a cluster', () => {
   describe('the objects of a component', () => {

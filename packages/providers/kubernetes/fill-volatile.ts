@@ -1,4 +1,4 @@
-import { at, type JsonMap, parsePointer, type ResolvedComponent, withValue } from '@eph/contract';
+import { asMap, at, type JsonMap, parsePointer, type ResolvedComponent, withValue } from '@eph/contract';
 import { type GivenObject, type KubernetesValues, refuse } from './values.ts';
 
 /** An object with what its rendering made anew, and where that is in it. */
@@ -15,8 +15,12 @@ export const fillVolatile = (component: ResolvedComponent, values: KubernetesVal
   );
   return objects.map((object, index) => {
     const own = found.get(index) ?? [];
-    const filled = own.reduce<JsonMap>((one, { path, value }) => withValue(one, path, value) as JsonMap, object);
-    return { object: filled as GivenObject, pointers: own.map(({ path }) => path) };
+    const filled = own.reduce<JsonMap>((one, { path, value }) => asMap(withValue(one, path, value)), object);
+    const { apiVersion, kind, metadata } = object;
+    return {
+      object: { ...filled, apiVersion, kind, metadata: { ...asMap(filled['metadata']), name: metadata.name } },
+      pointers: own.map(({ path }) => path),
+    };
   });
 };
 

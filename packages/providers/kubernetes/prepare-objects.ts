@@ -67,12 +67,14 @@ export const prepareObjects = (
     ...[...(variables === undefined ? [] : [variables]), ...secrets].map((one) => ({ object: mark(one, context), keep: [] })),
     ...fillVolatile(component, values).map((one) => prepareObject(one, context)),
   ];
-  for (const [, [{ object } = {}, ...others]] of Map.groupBy(all, (one) => keyOf(one.object)))
-    if (object !== undefined && others.length > 0) throw blameFor(component, object)('it is there twice; remove one of the two');
+  const keys = new Set<string>();
+  for (const { object } of all) {
+    const key = `${kindOf(object)}/${object.metadata.name}`;
+    if (keys.has(key)) throw blameFor(component, object)('it is there twice; remove one of the two');
+    keys.add(key);
+  }
   return { objects: all.toSorted((a, b) => rankOf(a.object) - rankOf(b.object)) };
 };
-
-const keyOf = (object: KubeObject): string => `${kindOf(object)}/${object.metadata.name}`;
 
 const kindOf = ({ apiVersion, kind }: KubeObject): string => objectKindOf({ apiVersion, kind });
 
@@ -141,11 +143,11 @@ const putNamespace = (value: JsonValue, namespace: string): JsonValue => {
   if (typeof value === 'string') return value.replaceAll(namespacePlaceholder, namespace);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((one: JsonValue) => putNamespace(one, namespace));
-  const entries = Object.entries(value).map(([key, one]) => [
+  const entries = Object.entries(value).map(([key, one]): [string, JsonValue] => [
     key.replaceAll(namespacePlaceholder, namespace),
     putNamespace(one, namespace),
   ]);
-  return Object.fromEntries(entries) as JsonMap;
+  return Object.fromEntries(entries);
 };
 
 /** Where the values are now. What was taken out of the object is kept nowhere. */

@@ -58,7 +58,7 @@ export const parseKubernetesValues = (component: ResolvedComponent): KubernetesV
   const parsed = schema.safeParse(component.values);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.') || 'values'}: ${issue.message}`);
-  throw refuse(component, faults.join('; '));
+  throw refuse(component, faults.join('; ').slice(0, 1000));
 };
 
 export const refuse = ({ name }: Pick<ResolvedComponent, 'name'>, why: string): EphError =>
