@@ -67,7 +67,7 @@ export class Caches implements AsyncDisposable {
   }
 
   /** Resolves when everything was read once, or could not be within some time, or the signal aborts. */
-  async untilRead(signal: AbortSignal): Promise<void> {
+  async untilTried(signal: AbortSignal): Promise<void> {
     const late = AbortSignal.any([signal, AbortSignal.timeout(firstSyncMs)]);
     await Promise.all([this.namespaces, this.inventories, this.pods].map((one) => one.untilTried(late)));
     await Promise.all([...this.#tracked.values()].map((one) => one.untilTried(late)));

@@ -16,7 +16,6 @@ import {
 } from '@eph/contract';
 import type { Provider, Scope } from '@eph/engine/provider/provider';
 import type { Clock } from '@eph/engine/time/clock';
-import { untilAborted } from '@eph/engine/time/until-aborted';
 import { openCluster } from '@eph/kube/cluster';
 import type { ClusterLocation } from '@eph/kube/connection';
 import type { KubeObserver } from '@eph/kube/observer';
@@ -111,13 +110,14 @@ export const createKubernetesProvider = (options: KubernetesProviderOptions): Pr
     options.reached === 'service' ? serviceAddresses : createForwardedAddresses({ cluster, pods, known: invalidate, log });
   const environments = new Environments({ provider: name, caches, repairs, upstreamOf: addresses.upstreamOf });
   const components = new Components({ ...options, cluster, caches, environments, repairs, invalidate });
-  let reading: Promise<void> | undefined;
+  let isTried = false;
 
-  /** What is read of the cluster; why not everything is, if so. */
+  /** What is read of the cluster; why not everything is, if so. Only the first call waits. */
   const read = async (signal: AbortSignal): Promise<Failure | undefined> => {
-    reading ??= caches.untilRead(closed.signal);
-    await untilAborted(reading, signal);
+    if (!isTried) await caches.untilTried(AbortSignal.any([signal, closed.signal]));
+    signal.throwIfAborted();
     closed.signal.throwIfAborted();
+    isTried = true;
     return caches.fault;
   };
 
