@@ -362,6 +362,18 @@ describe('the removal of an environment', () => {
     );
   });
 
+  it('says of each component which others have to go before it: all that use it, and they alone', () => {
+    fc.assert(
+      fc.property(sound, (components) => {
+        for (const action of planDestroy(environment(...components), 'the branch is gone')) {
+          const users = components.filter((one) => one.dependsOn.some((used) => used === action.component));
+          const after = action.type === 'destroy' ? (action.after ?? []).map(({ component }) => component) : [];
+          expect(after).toEqual(users.map((one) => one.name).toSorted());
+        }
+      }),
+    );
+  });
+
   it('takes everything once even when what is observed is damaged', () => {
     fc.assert(
       fc.property(sights, (components) => {
@@ -369,6 +381,12 @@ describe('the removal of an environment', () => {
         expect(actions).toHaveLength(components.length);
         expect(new Set(actions.map((action) => action.component))).toEqual(new Set(components.map((one) => one.name)));
         expect(actions.every((action) => action.type === 'destroy' && action.reason === 'the branch is gone')).toBe(true);
+        const places = actions.map((action) => action.component);
+        const late = actions.filter(
+          (action, index) =>
+            action.type === 'destroy' && action.after?.some(({ component }) => places.indexOf(component) >= index),
+        );
+        expect(late).toEqual([]);
       }),
     );
   });
@@ -386,6 +404,22 @@ describe('the removal of an environment', () => {
     );
     expect(order.indexOf('process/api')).toBeLessThan(order.indexOf('process/web'));
     expect(order.indexOf('local/web')).toBeLessThan(order.indexOf('local/api'));
+  });
+
+  it('waits for both copies of a user, and never in a circle', () => {
+    const needs = (other: string): Partial<ObservedComponent> => ({ dependsOn: [componentName(other)] });
+    const actions = planDestroy(
+      environment(see('api', needs('web')), see('api', { provider: local, ...needs('web') }), see('web', { provider: local })),
+      'the branch is gone',
+    );
+    expect(actions.map((action) => ('after' in action ? action.after : []))).toEqual([
+      [],
+      [],
+      [
+        { component: 'api', provider: local },
+        { component: 'api', provider: process },
+      ],
+    ]);
   });
 
   it('of nothing is nothing', () => {
