@@ -98,6 +98,16 @@ describe('one component', () => {
     expect(plan([want('web', 2)], see('web', { current: next }))).toMatchObject([{ type: 'wait', code: 'component.stalled' }]);
   });
 
+  it('is updated with a word about the interruption, where it serves and there is one', () => {
+    const wanted = want('web', 2);
+    if (wanted.state !== 'resolved') throw new Error('it waits');
+    const replaced: Wanted = { ...wanted, component: { ...wanted.component, interruption: 'its pods end first' } };
+    const plain = 'update web: web runs another version than 0000000 asks for';
+    expect(read(plan([replaced], see('web')))).toEqual([`${plain}; this interrupts it: its pods end first`]);
+    expect(read(plan([replaced], see('web', { current: null, next: at(1, 'failing') })))).toEqual([plain]);
+    expect(read(plan([replaced]))).toEqual(['create web: web does not exist yet']);
+  });
+
   it.each<readonly [string, readonly ObservedComponent[], readonly string[]]>([
     ['is created when there is none', [], ['create web: web does not exist yet']],
     ['is created when only its place is left', [see('web', { current: null })], ['create web: web does not exist yet']],

@@ -113,8 +113,11 @@ const planComponent = (
   if (seen === undefined || (seen.current === null && seen.next === null)) return change('create', `${name} does not exist yet`);
   if (seen.next?.revision === revision)
     return wait(seen.next, [`${name} ${describeStart(seen.next)}`, seen.next.message].filter((text) => text !== '').join(': '));
-  if (seen.current?.revision !== revision)
-    return change('update', `${name} runs another version than ${short(desired.commit)} asks for`);
+  if (seen.current?.revision !== revision) {
+    const interrupts =
+      seen.current === null || desired.interruption === undefined ? '' : `; this interrupts it: ${desired.interruption}`;
+    return change('update', `${name} runs another version than ${short(desired.commit)} asks for${interrupts}`);
+  }
   // The same call would stop the version before this one.
   if (seen.next !== null && !(seen.retiring && inUse))
     return change('update', `${name} already runs what is wanted; a version on its way is not`);
