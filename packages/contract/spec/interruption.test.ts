@@ -28,6 +28,8 @@ const mounts = (claimName: string): JsonMap => ({
 describe('an update', () => {
   it.each<readonly [string, JsonMap, readonly JsonMap[], RegExp]>([
     ['a StatefulSet', { kind: 'StatefulSet' }, [], /^each pod of a StatefulSet ends/],
+    ['a ReplicaSet', { kind: 'ReplicaSet' }, [], /^a ReplicaSet cannot be changed/],
+    ['a DaemonSet', { kind: 'DaemonSet' }, [], /^the pod of a machine ends/],
     ['a Job', { kind: 'Job' }, [], /^a Job cannot be changed/],
     ['a Pod', { kind: 'Pod' }, [], /^a Pod cannot be changed/],
     ['strategy Recreate', { kind: 'Deployment', spec: { strategy: { type: 'Recreate' } } }, [], /strategy Recreate/],
@@ -42,7 +44,11 @@ describe('an update', () => {
     ['a Deployment with a claim that pods share', mounts('data'), [claim('data', 'ReadWriteOnce', 'ReadWriteMany')]],
     ['a Deployment beside a claim of another', mounts('data'), [claim('other', 'ReadWriteOnce')]],
     ['a Deployment with a claim that is not of this environment', mounts('data'), []],
-    ['a DaemonSet', { kind: 'DaemonSet' }, []],
+    [
+      'a DaemonSet that starts pods first',
+      { kind: 'DaemonSet', spec: { updateStrategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } } },
+      [],
+    ],
     ['a CronJob', { kind: 'CronJob' }, []],
   ])('lets %s serve', (_, workload, claims) => {
     expect(interruptionOf(workload, claims)).toBeUndefined();

@@ -10,6 +10,11 @@ export const interruptionOf = (workload: JsonMap, claims: readonly JsonMap[]): s
   switch (workload['kind']) {
     case 'StatefulSet':
       return 'each pod of a StatefulSet ends before its successor starts';
+    case 'DaemonSet':
+      return at(workload, ['spec', 'updateStrategy', 'rollingUpdate', 'maxUnavailable']) === 0
+        ? undefined
+        : 'the pod of a machine ends before its successor starts there';
+    case 'ReplicaSet':
     case 'Job':
     case 'Pod':
       return `a ${workload['kind']} cannot be changed, so it is removed and made again`;
