@@ -42,6 +42,8 @@ export interface ResolvedComponent {
   readonly network?: { readonly reaches: readonly number[] };
   /** Its source is a pull request from another repository: what it writes is given to nobody else. */
   readonly fromFork?: true;
+  /** Why an update interrupts it, as part of a sentence; absent where it goes on serving. No part of the revision. */
+  readonly interruption?: string;
   /** Digest of what is above, except as said there. Equal revisions mean nothing to do. */
   readonly revision: Revision;
   /** The most that its environment may use, in cores and bytes: held from its next start on. */

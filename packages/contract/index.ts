@@ -48,6 +48,7 @@ export * from './source.ts';
 export * from './spec/component-values.ts';
 export * from './spec/document.ts';
 export * from './spec/duration.ts';
+export * from './spec/interruption.ts';
 export * from './spec/json-schema.ts';
 export * from './spec/kubernetes-kinds.ts';
 export * from './spec/object-kinds.ts';

@@ -1,6 +1,12 @@
 import type { ErrorCode } from './errors.ts';
 import type { ComponentName, EnvironmentId, EnvironmentName, ProviderName, Revision } from './ids.ts';
 
+/** A component that moves has the same name on two providers. */
+export interface PlacedComponent {
+  readonly component: ComponentName;
+  readonly provider: ProviderName;
+}
+
 /** One entry of the difference between desired and observed. `reason` is a sentence for people. */
 export type Action =
   | {
@@ -15,6 +21,8 @@ export type Action =
       readonly component: ComponentName;
       readonly provider: ProviderName;
       readonly reason: string;
+      /** Components of this plan that use it, so their removals have to be over first. Absent where there are none. */
+      readonly after?: readonly PlacedComponent[];
     }
   | {
       readonly type: 'wait';

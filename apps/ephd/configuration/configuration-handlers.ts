@@ -55,7 +55,7 @@ const validate = (
 ): ValidationView => {
   const { places, notices, guards } = parsed;
   const policies = view !== undefined && 'policies' in view ? view.policies : policy === undefined ? [] : [policy];
-  const providers = chooseProviders(parsed, available, []);
+  const providers = chooseProviders(parsed, available, [], undefined);
   const input = { commit: null, configuration: noConfiguration, choice: providers.choice };
   const { faults, merged } = new SharedValues().resolve(parsed, input);
   const problems = [

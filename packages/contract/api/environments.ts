@@ -168,6 +168,11 @@ export const environmentPlanSchema = z.object({
       code: z.string().optional(),
       until: z.string().optional(),
       reason: z.string(),
+      /** What is removed before it. */
+      after: z
+        .array(z.object({ component: z.string(), provider: z.string() }))
+        .readonly()
+        .optional(),
     }),
   ),
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JsonValue } from '../environment.ts';
 import type { JsonMap } from '../layers.ts';
 import { componentKinds, deploymentValues } from './component-values.ts';
+import { interruptionOf } from './interruption.ts';
 import {
   asList,
   asMap,
@@ -65,6 +66,7 @@ const workload = (kind: WorkloadKind, used: readonly string[], more: Partial<Com
   common: true,
   used: ['env', 'image', 'resources', 'containers', ...used],
   toObjects: fillWorkload,
+  interruption: ({ objects }, claims) => interruptionOf(asMap(asList(objects)[0]), claims),
   ...more,
 });
 

@@ -71,6 +71,8 @@ export interface ComponentKind {
   toProviderValues?(values: JsonMap): JsonMap;
   /** In its place, of what was rendered: with everything that is known of the component. */
   toObjects?(resolved: ResolvedValues): ProviderObjects;
+  /** Why an update interrupts a component that was given these values, as part of a sentence. `claims` are those of its environment. */
+  interruption?(values: JsonMap, claims: readonly JsonMap[]): string | undefined;
 }
 
 export const section = <const Name extends string, S extends z.ZodType>(one: Section<Name, S>): Section<Name, S> => one;

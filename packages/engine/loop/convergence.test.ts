@@ -67,7 +67,7 @@ class Fixture {
       variables: {},
       outputsOf: () => undefined,
       hasOwnNetwork: () => false,
-      providers: chooseProviders(file, [{ name: this.provider.name, type: 'process', holdsSecrets: false }], []),
+      providers: chooseProviders(file, [{ name: this.provider.name, type: 'process', holdsSecrets: false }], [], {}),
       source,
       identity: this.identity,
       url: '',

@@ -12,7 +12,7 @@ import { type Decision, soundSpecOf } from '../desired/decisions.ts';
 import { chooseName, identify, nameParts, type ProjectIds } from '../desired/identity.ts';
 import { chooseProviders } from '../values/providers.ts';
 import { missingVariables, renderTemplate, sourceValues } from '../values/templates.ts';
-import { availableProviders, type EngineContext, nowOf } from './context.ts';
+import { availableProviders, type EngineContext, nowOf, projectOf } from './context.ts';
 import type { Loop } from './loop.ts';
 import type { EnvironmentRecord } from './record.ts';
 
@@ -51,6 +51,7 @@ export const chooseNewName = (
 /** Whether an environment that was not listed can be taken for new: it may exist on a provider that is away, or its name may. */
 export const mayBeNew = (
   { context, records }: Loop,
+  project: ProjectId,
   decision: Decision,
   incomplete: { has(name: ProviderName): boolean; readonly size: number },
 ): boolean => {
@@ -59,7 +60,7 @@ export const mayBeNew = (
   if (hasNames && incomplete.size === 0) return true;
   const parsed = soundSpecOf(decision);
   if (parsed === undefined || (!hasNames && parsed.spec.environment.name_template !== undefined)) return false;
-  const { used } = chooseProviders(parsed, availableProviders(context), []);
+  const { used } = chooseProviders(parsed, availableProviders(context), [], projectOf(context, project).variables);
   return !used.some(({ provider }) => incomplete.has(provider.name));
 };
 

@@ -133,7 +133,7 @@ class RecordsUpdate {
 
   #add({ made: source, source: { commit: head }, decision, environment: id }: Decided, seen: ObservedEnvironment | undefined) {
     if (id === undefined) return undefined;
-    if (seen === undefined && !mayBeNew(this.#loop, decision, this.#incomplete)) {
+    if (seen === undefined && !mayBeNew(this.#loop, source.project, decision, this.#incomplete)) {
       this.#isPostponed ||= decision.state !== 'unknown';
       return undefined;
     }

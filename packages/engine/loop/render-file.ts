@@ -1,7 +1,7 @@
-import { type Failure, type ParsedSpec, type Section, type Source, toFailure } from '@eph/contract';
+import { type Failure, type ParsedSpec, type ProjectId, type Section, type Source, toFailure } from '@eph/contract';
 import type { RenderedFile } from '../render/rendered-file.ts';
 import { chooseProviders } from '../values/providers.ts';
-import { availableProviders } from './context.ts';
+import { availableProviders, projectOf } from './context.ts';
 import type { Loop } from './loop.ts';
 
 type SoundSpec = ParsedSpec & { readonly ok: true };
@@ -18,7 +18,7 @@ export const renderFile = async (
   signal: AbortSignal,
 ): Promise<RenderedFile | Unknown> => {
   const { context, files } = loop;
-  const section = findRenderedSection(loop, parsed, observed);
+  const section = findRenderedSection(loop, project, parsed, observed);
   if (section === undefined) return { state: 'rendered', parsed, notices: [] };
   try {
     const request = { project, commit, section: section.name, spec: parsed.spec };
@@ -33,11 +33,12 @@ export const renderFile = async (
 /** Without a provider for it, nothing is rendered. */
 const findRenderedSection = (
   { context }: Loop,
+  project: ProjectId,
   parsed: SoundSpec,
   observed: Parameters<typeof chooseProviders>[2],
 ): Section | undefined => {
   const possible = context.sections.filter(({ rendered, name }) => rendered !== undefined && parsed.choices.includes(name));
   if (possible.length === 0) return undefined;
-  const { choice } = chooseProviders(parsed, availableProviders(context), observed);
+  const { choice } = chooseProviders(parsed, availableProviders(context), observed, projectOf(context, project).variables);
   return possible.find(({ name }) => name === choice);
 };

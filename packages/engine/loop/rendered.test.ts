@@ -52,6 +52,32 @@ it('follows files of a new commit, and removes what they no longer hold', async 
   await harness.engine.close();
 });
 
+it('moves to the cluster that a new commit names, and stays where it is while there is none of that name', async () => {
+  const harness = new RenderedHarness();
+  harness.configured = ['eu', 'us'].map((name) => ({ name, type: 'kubernetes' }));
+  const namesOn = (name: string): readonly string[] =>
+    [...harness.infrastructureOf(name).environments.values()].flatMap(({ slots }) => [...slots.keys()]);
+  const on = (context: string): string => `version: "1.0"\nname: shop\nkubernetes: { manifests: [k8s], context: "${context}" }\n`;
+  const push = (text: string): void => {
+    harness.renderer.describe(harness.push('preview/a', text), [{ name: 'web', entry: true }]);
+  };
+  push(on('us'));
+  harness.start();
+  await harness.live(60);
+  expect([namesOn('eu'), namesOn('us')]).toEqual([[], ['namespace', 'web']]);
+  push(on('asia'));
+  harness.engine.wakeAll();
+  await harness.live(60);
+  expect(harness.only().status?.summary).toContain('there is no cluster asia here');
+  expect([namesOn('eu'), namesOn('us')]).toEqual([[], ['namespace', 'web']]);
+  push(on('eu'));
+  harness.engine.wakeAll();
+  await harness.live(120);
+  expect([namesOn('eu'), namesOn('us')]).toEqual([['namespace', 'web'], []]);
+  expect(harness.only().status).toMatchObject({ phase: 'Ready' });
+  await harness.engine.close();
+});
+
 it('leaves what runs as it is while files cannot be understood or rendered', async () => {
   const harness = new RenderedHarness();
   harness.renderer.describe(harness.push('preview/a', file), [{ name: 'web' }]);

@@ -98,6 +98,16 @@ describe('one component', () => {
     expect(plan([want('web', 2)], see('web', { current: next }))).toMatchObject([{ type: 'wait', code: 'component.stalled' }]);
   });
 
+  it('is updated with a word about the interruption, where it serves and there is one', () => {
+    const wanted = want('web', 2);
+    if (wanted.state !== 'resolved') throw new Error('it waits');
+    const replaced: Wanted = { ...wanted, component: { ...wanted.component, interruption: 'its pods end first' } };
+    const plain = 'update web: web runs another version than 0000000 asks for';
+    expect(read(plan([replaced], see('web')))).toEqual([`${plain}; this interrupts it: its pods end first`]);
+    expect(read(plan([replaced], see('web', { current: null, next: at(1, 'failing') })))).toEqual([plain]);
+    expect(read(plan([replaced]))).toEqual(['create web: web does not exist yet']);
+  });
+
   it.each<readonly [string, readonly ObservedComponent[], readonly string[]]>([
     ['is created when there is none', [], ['create web: web does not exist yet']],
     ['is created when only its place is left', [see('web', { current: null })], ['create web: web does not exist yet']],
@@ -362,6 +372,18 @@ describe('the removal of an environment', () => {
     );
   });
 
+  it('says of each component which others have to go before it: all that use it, and they alone', () => {
+    fc.assert(
+      fc.property(sound, (components) => {
+        for (const action of planDestroy(environment(...components), 'the branch is gone')) {
+          const users = components.filter((one) => one.dependsOn.some((used) => used === action.component));
+          const after = action.type === 'destroy' ? (action.after ?? []).map(({ component }) => component) : [];
+          expect(after).toEqual(users.map((one) => one.name).toSorted());
+        }
+      }),
+    );
+  });
+
   it('takes everything once even when what is observed is damaged', () => {
     fc.assert(
       fc.property(sights, (components) => {
@@ -369,6 +391,12 @@ describe('the removal of an environment', () => {
         expect(actions).toHaveLength(components.length);
         expect(new Set(actions.map((action) => action.component))).toEqual(new Set(components.map((one) => one.name)));
         expect(actions.every((action) => action.type === 'destroy' && action.reason === 'the branch is gone')).toBe(true);
+        const places = actions.map((action) => action.component);
+        const late = actions.filter(
+          (action, index) =>
+            action.type === 'destroy' && action.after?.some(({ component }) => places.indexOf(component) >= index),
+        );
+        expect(late).toEqual([]);
       }),
     );
   });
@@ -386,6 +414,22 @@ describe('the removal of an environment', () => {
     );
     expect(order.indexOf('process/api')).toBeLessThan(order.indexOf('process/web'));
     expect(order.indexOf('local/web')).toBeLessThan(order.indexOf('local/api'));
+  });
+
+  it('waits for both copies of a user, and never in a circle', () => {
+    const needs = (other: string): Partial<ObservedComponent> => ({ dependsOn: [componentName(other)] });
+    const actions = planDestroy(
+      environment(see('api', needs('web')), see('api', { provider: local, ...needs('web') }), see('web', { provider: local })),
+      'the branch is gone',
+    );
+    expect(actions.map((action) => ('after' in action ? action.after : []))).toEqual([
+      [],
+      [],
+      [
+        { component: 'api', provider: local },
+        { component: 'api', provider: process },
+      ],
+    ]);
   });
 
   it('of nothing is nothing', () => {

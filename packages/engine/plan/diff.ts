@@ -38,7 +38,7 @@ export const planUpdate = (
   const allInUse = unsettled.some((one) => one.state === 'waiting');
   // What is about to be replaced or removed still uses what it was started with.
   const serving = unsettled.flatMap((one) => (one.state === 'resolved' ? [one.component, desiredOf(one)] : []));
-  const inUse = new Set([...serving, ...surplus].flatMap((user) => user?.dependsOn ?? []));
+  const inUse = new Set([...serving, ...surplus.map(({ component }) => component)].flatMap((user) => user?.dependsOn ?? []));
   const actions = desired.flatMap((one): readonly Action[] =>
     one.state === 'waiting'
       ? [{ type: 'wait', component: one.name, code: one.code, reason: one.reason, ...(one.until && { until: one.until }) }]
@@ -48,35 +48,36 @@ export const planUpdate = (
   if (unsettled.length > 0) return actions;
   const moved = new Set(desired.map((one) => (one.state === 'resolved' ? one.component.name : one.name)));
   const lastChange = Math.max(...desired.map((one) => Date.parse(desiredOf(one)?.current?.since ?? '')));
-  return [...actions, ...surplus.map((component) => planSurplus(component, moved, lastChange, options))];
+  return [...actions, ...surplus.map((removal) => planSurplus(removal, moved, lastChange, options))];
 };
 
 /** What to do so that nothing is left. Components go before what they need. */
 export const planDestroy = (observed: ObservedEnvironment, reason: string): readonly Action[] =>
-  removalOrder(observed.components).map((component) => planRemoval(component, reason));
+  removalOrder(observed.components).map((removal) => planRemoval(removal, reason));
 
 const keyOf = ({ provider, name }: Pick<ObservedComponent, 'provider' | 'name'>): string => `${provider}/${name}`;
 
-const planRemoval = ({ name, provider }: ObservedComponent, reason: string): Action => ({
-  type: 'destroy',
-  component: name,
-  provider,
-  reason,
-});
+const planRemoval = ({ component: { name, provider }, users }: Removal, reason: string): Action => {
+  const after = users
+    .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+    .map((user) => ({ component: user.name, provider: user.provider }));
+  return { type: 'destroy', component: name, provider, reason, ...(after.length > 0 && { after }) };
+};
 
 /** Requests that were under way when its successor took over may finish. */
 const planSurplus = (
-  component: ObservedComponent,
+  removal: Removal,
   desired: ReadonlySet<ComponentName>,
   lastChange: number,
   { now, retired }: PlanOptions,
 ): Action => {
-  const { name, provider } = component;
+  const { name, provider } = removal.component;
   if (retired.has(provider))
     return held(name, `provider ${provider} is no longer configured and still holds ${name}; an operator must release it`);
   const until = drainedAt(lastChange, now);
   if (until !== undefined) return draining(name, `${name} on ${provider} finishes its requests`, until);
-  return planRemoval(component, desired.has(name) ? `${name} has moved to another provider` : `${name} is no longer in eph.yaml`);
+  const why = desired.has(name) ? `${name} has moved to another provider` : `${name} is no longer in eph.yaml`;
+  return planRemoval(removal, why);
 };
 
 const held = (component: ComponentName, reason: string): Action => ({ type: 'wait', component, code: 'plan.held', reason });
@@ -114,7 +115,10 @@ const planComponent = (
     return wait(seen.next, [`${name} ${describeStart(seen.next)}`, seen.next.message].filter((text) => text !== '').join(': '));
   if (seen.current?.revision !== revision) {
     const drift = (seen.next ?? seen.current)?.drift;
-    return change('update', drift === undefined ? `${name} runs another version than ${short(desired.commit)} asks for` : drift);
+    if (drift !== undefined) return change('update', `${name} is not as it was applied: ${drift}`);
+    const interrupts =
+      seen.current === null || desired.interruption === undefined ? '' : `; this interrupts it: ${desired.interruption}`;
+    return change('update', `${name} runs another version than ${short(desired.commit)} asks for${interrupts}`);
   }
   // The same call would stop the version before this one.
   if (seen.next !== null && !(seen.retiring && inUse))
@@ -131,14 +135,20 @@ const describeStart = ({ health }: ComponentVersion): string => (health === 'fai
 
 const short = (commit: string): string => commit.slice(0, 7);
 
+interface Removal {
+  readonly component: ObservedComponent;
+  /** Those before it in the order that use it. */
+  readonly users: readonly ObservedComponent[];
+}
+
 /**
  * Users before what they use. A component that moves is there twice, and the two commits may need each other in opposite directions:
  * then the oldest copy that no component beside it needs goes first, because what was started later uses the newer copy. Other
  * circles come only from damage, and any order will do.
  */
-const removalOrder = (components: readonly ObservedComponent[]): readonly ObservedComponent[] => {
+const removalOrder = (components: readonly ObservedComponent[]): readonly Removal[] => {
   const left = new Set(components);
-  const ordered: ObservedComponent[] = [];
+  const ordered: Removal[] = [];
   const findFree = (nameOf: (provider: ProviderName, name: ComponentName) => string): readonly ObservedComponent[] => {
     const needed = new Set(
       [...left].flatMap(({ name, provider, dependsOn }) =>
@@ -156,8 +166,12 @@ const removalOrder = (components: readonly ObservedComponent[]): readonly Observ
             findFree((provider, name) => `${provider}/${name}`),
             left,
           );
-    for (const component of round) left.delete(component);
-    ordered.push(...round);
+    const earlier = ordered.map(({ component }) => component);
+    for (const component of round) {
+      const { name } = component;
+      left.delete(component);
+      ordered.push({ component, users: earlier.filter((one) => one.name !== name && one.dependsOn.includes(name)) });
+    }
   }
   return ordered;
 };

@@ -41,11 +41,14 @@ const create = (name: string, provider = 'process'): Action => ({
   revision: component(name).revision,
   reason: `${name} does not exist yet`,
 });
-const destroy = (name: string): Action => ({
+const destroy = (name: string, ...after: string[]): Action => ({
   type: 'destroy',
   component: componentName(name),
   provider: providerName('process'),
   reason: 'gone',
+  ...(after.length > 0 && {
+    after: after.map((one) => ({ component: componentName(one), provider: providerName('process') })),
+  }),
 });
 const wait = (name: string): Action => ({
   type: 'wait',
@@ -140,19 +143,40 @@ describe('a plan made real', () => {
     expect(existing()).toHaveLength(3);
   });
 
-  it('removes components one after the other, after everything else', async () => {
-    const { run, steps } = setUp();
+  it('removes components side by side, after everything else', async () => {
+    const gate = Promise.withResolvers<void>();
+    let begun = 0;
+    const { run, existing, steps } = setUp((step) => {
+      if (step !== 'remove before') return undefined;
+      begun += 1;
+      if (begun === 2) gate.resolve();
+      return gate.promise;
+    });
     await run(create('web'), create('api'));
     steps.length = 0;
     await run(destroy('web'), create('mail'), destroy('api'));
+    expect(existing()).toEqual(['mail']);
+    expect(steps.indexOf('remove before')).toBeGreaterThan(steps.indexOf('ensure after'));
+  });
+
+  it('removes what others use after them', async () => {
+    const { run, steps } = setUp();
+    await run(create('web'), create('api'));
+    steps.length = 0;
+    expect(states(await run(destroy('web'), destroy('api', 'web')))).toEqual(['destroy web: done', 'destroy api: done']);
     expect(steps.filter((step) => !step.endsWith('during'))).toEqual([
-      'ensure before',
-      'ensure after',
       'remove before',
       'remove after',
       'remove before',
       'remove after',
     ]);
+  });
+
+  it('waits for no removal that is not in the plan', async () => {
+    const { run, existing } = setUp();
+    await run(create('api'));
+    expect(states(await run(destroy('api', 'web')))).toEqual(['destroy api: done']);
+    expect(existing()).toEqual([]);
   });
 });
 
@@ -178,24 +202,30 @@ describe('a failure', () => {
     ]);
   });
 
-  it('of a removal stops those behind it: what they need may still be in use', async () => {
-    const { run, existing } = setUp((step) =>
-      step === 'remove before' ? Promise.reject(new EphError('provider.unreachable', 'not now')) : undefined,
-    );
-    await run(create('web'), create('api'));
-    expect(states(await run(destroy('web'), destroy('api')))).toEqual(['destroy web: provider.unreachable']);
+  const failFirstRemoval = (error: EphError) => {
+    let isFirst = true;
+    return (step: string): Promise<void> | undefined => {
+      if (step !== 'remove before' || !isFirst) return undefined;
+      isFirst = false;
+      return Promise.reject(error);
+    };
+  };
+
+  it('of a removal keeps what the component needs, for as long as that takes, and nothing else', async () => {
+    const { run, existing } = setUp(failFirstRemoval(new EphError('provider.unreachable', 'not now')));
+    await run(create('web'), create('api'), create('mail'));
+    const results = await run(destroy('web'), destroy('api', 'web'), destroy('mail'));
+    expect(states(results)).toEqual(['destroy web: provider.unreachable', 'destroy mail: done']);
     expect(existing()).toEqual(['web', 'api']);
   });
 
-  it('of a removal that takes time stops those behind it, too', async () => {
-    const { run, existing } = setUp((step) =>
-      step === 'remove before' ? Promise.reject(new EphError('component.removing', 'it waits for its volume')) : undefined,
-    );
-    await run(create('web'), create('api'));
-    expect(await run(destroy('web'), destroy('api'))).toMatchObject([
+  it('of a removal that takes time keeps what the component needs, too, however far behind it', async () => {
+    const { run, existing } = setUp(failFirstRemoval(new EphError('component.removing', 'it waits for its volume')));
+    await run(create('web'), create('api'), create('mail'));
+    expect(await run(destroy('web'), destroy('api', 'web'), destroy('mail', 'api'))).toMatchObject([
       { state: 'failed', failure: { code: 'component.removing', disposition: 'wait' } },
     ]);
-    expect(existing()).toEqual(['web', 'api']);
+    expect(existing()).toEqual(['web', 'api', 'mail']);
   });
 
   it('after the effect took hold is a failure, and the effect stays', async () => {
@@ -241,7 +271,10 @@ describe('a plan that is superseded', () => {
       return undefined;
     });
     await run(create('web'), create('api'));
-    expect(states(await run(destroy('web'), destroy('api')))).toEqual(['destroy web: done', 'destroy api: plan.superseded']);
+    expect(states(await run(destroy('web'), destroy('api', 'web')))).toEqual([
+      'destroy web: done',
+      'destroy api: plan.superseded',
+    ]);
     expect(existing()).toEqual(['api']);
   });
 });

@@ -3,6 +3,7 @@ import {
   EphError,
   type Failure,
   type Identity,
+  type PlacedComponent,
   type ProviderName,
   type ResolvedComponent,
   toFailure,
@@ -21,21 +22,39 @@ export interface ApplyInput {
 }
 
 /**
- * Makes the plan real. What is created or updated does not depend on each other (what does, waits), so it runs side by side; removals
- * run one after the other in the order of the plan, and stop at the first that fails. One component's failure is its own.
+ * Makes the plan real. What is created or updated does not depend on each other (what does, waits), so it runs side by side. Removals
+ * follow, each as soon as those that it comes after succeeded; one that fails keeps what it needs. One component's failure is its own.
  */
 export const apply = async (input: ApplyInput, signal: AbortSignal): Promise<readonly ActionResult[]> => {
   const changes = input.actions.flatMap((action) => (action.type === 'create' || action.type === 'update' ? [action] : []));
   const results = await Promise.all(changes.map((action) => perform(action, input, signal)));
-  const removals: ActionResult[] = [];
+  return [...results, ...(await performRemovals(input, signal))];
+};
+
+const performRemovals = async (input: ApplyInput, signal: AbortSignal): Promise<readonly ActionResult[]> => {
+  const begun = new Map<string, Promise<ActionResult | undefined>>();
   for (const action of input.actions) {
     if (action.type !== 'destroy') continue;
-    const result = await perform(action, input, signal);
-    removals.push(result);
-    if (result.state === 'failed') break;
+    // They come earlier in the plan. What is not in it, because somebody else sees to it, is not waited for.
+    const before = (action.after ?? []).map((one) => begun.get(keyOf(one)));
+    begun.set(
+      keyOf(action),
+      performAfter(before, () => perform(action, input, signal)),
+    );
   }
-  return [...results, ...removals];
+  return (await Promise.all(begun.values())).filter((result) => result !== undefined);
 };
+
+/** Undefined where one of those before did not succeed. */
+const performAfter = async (
+  before: readonly (Promise<ActionResult | undefined> | undefined)[],
+  begin: () => Promise<ActionResult>,
+): Promise<ActionResult | undefined> => {
+  const results = await Promise.all(before.filter((one) => one !== undefined));
+  return results.every((result) => result?.state === 'done') ? await begin() : undefined;
+};
+
+const keyOf = ({ provider, component }: PlacedComponent): string => `${provider}/${component}`;
 
 const perform = async (
   action: Exclude<Action, { type: 'wait' }>,

@@ -46,7 +46,7 @@ export const createComponentInput = (
   variables: {},
   outputsOf: () => undefined,
   hasOwnNetwork: () => false,
-  providers: chooseProviders(file, available, changes.observed ?? []),
+  providers: chooseProviders(file, available, changes.observed ?? [], changes.variables ?? {}),
   ...changes,
 });
 

@@ -267,7 +267,7 @@ describe('a component that moves to another provider', () => {
   const services: Services = { web: { command: 'run', entry: true, env: { API: 'outputs/api/url' } }, api: { command: 'run' } };
   const file = fileOf(services);
   const on = (provider: AvailableProvider, observed: readonly ObservedComponent[] = []): readonly DesiredComponent[] =>
-    compute(input({}, { file, observed, providers: chooseProviders(file, [provider], observed) }));
+    compute(input({}, { file, observed, providers: chooseProviders(file, [provider], observed, {}) }));
   const [here, there] = [fakeProvider('local', 'process'), fakeProvider('other', 'process')];
   const old = running(resolved(on(here), 'api'), { outputs: { url: 'http://old' } });
   const api = resolved(on(there), 'api');

@@ -8,6 +8,7 @@ import {
   type Identity,
   isEphError,
   isFromFork,
+  type JsonMap,
   type JsonValue,
   type ObservedComponent,
   type PinnedImages,
@@ -148,11 +149,17 @@ const resolveComponent = (component: SharedComponent, context: VariableContext):
 const faultsOf = ({ found }: Resolved): readonly Failure[] =>
   found.flatMap(({ variable }) => (variable.state === 'faulty' ? [variable.fault] : []));
 
+/** What a component needs to know of others. */
+interface DesiredInput extends ComponentInput {
+  readonly claims: readonly JsonMap[];
+}
+
 const computeDesired = (
-  input: ComponentInput,
+  given: ComponentInput,
   context: VariableContext,
   components: readonly Resolved[],
 ): readonly DesiredComponent[] => {
+  const input: DesiredInput = { ...given, claims: findClaims(given.file) };
   const copies = Map.groupBy(input.observed, ({ name }) => name);
   const desired = new Map<ComponentName, DesiredComponent>();
   const [preparations, running] = partition(components, ({ merged }) => merged.declared.preparation === true);
@@ -170,6 +177,11 @@ const computeDesired = (
   }
   return [...desired.values()];
 };
+
+const findClaims = ({ components }: SpecFile): readonly JsonMap[] =>
+  components.flatMap(({ rendered }) =>
+    (rendered?.objects ?? []).flatMap(({ object }) => (object['kind'] === 'PersistentVolumeClaim' ? [object] : [])),
+  );
 
 const imagesOf = ({ images }: ComponentInput, { name, merged }: Resolved): ComponentImages => {
   if (imageSlots(merged.values).length === 0) return { state: 'found', images: {}, slots: {} };
@@ -205,7 +217,7 @@ const resolveDesired = (...args: Parameters<typeof toDesired>): DesiredComponent
 };
 
 const toDesired = (
-  input: ComponentInput,
+  input: DesiredInput,
   context: VariableContext,
   component: Prepared,
   provider: ProviderName,
@@ -225,7 +237,8 @@ const toDesired = (
     ...(isFromFork(input.source) && { fromFork: true as const }),
     ...(input.hasOwnNetwork(provider) && { network: { reaches: findReachedPorts(allFound(component)) } }),
   };
-  const { budget, source } = input;
+  const { budget, source, claims } = input;
+  const interruption = declared.kind.interruption?.(values, claims);
   const references = Object.fromEntries(Object.entries(images).map(([name, { reference }]) => [name, reference]));
   const hasImages = Object.keys(images).length > 0;
   const revision = computeRevision(hasImages ? { ...body, images: references } : body);
@@ -236,6 +249,7 @@ const toDesired = (
       commit: source.commit,
       ...(generated && { generated }),
       ...(hasImages && { images }),
+      ...(interruption !== undefined && { interruption }),
       revision,
       ...(budget && { budget }),
     },

@@ -66,7 +66,7 @@ export interface AskedImage {
 
 /** What has to be looked for before the environment can be computed. Faults are found again when it is. */
 export const findAskedImages = (input: EnvironmentInput): readonly AskedImage[] => {
-  const chosen = chooseProviders(input.parsed, input.providers, input.observed);
+  const chosen = chooseProviders(input.parsed, input.providers, input.observed, input.variables);
   const { merged } = input.shared.resolve(input.parsed, sharedInput(componentInput(input, chosen)));
   return findImages(input, merged, chosen).flatMap(({ component, slot, image }) =>
     'code' in image ? [] : [{ component: componentName(component), slot, image }],
@@ -78,7 +78,7 @@ export const isAllowedRepository = ({ policies }: UsableConfiguration, repositor
   policies.every(({ limits }) => limits.registries?.some((one) => isInRegistry(repository, one)) !== false);
 
 export const computeEnvironment = (input: EnvironmentInput): EnvironmentValues => {
-  const chosen = chooseProviders(input.parsed, input.providers, input.observed);
+  const chosen = chooseProviders(input.parsed, input.providers, input.observed, input.variables);
   const first = [...findMissingProtection(input.parsed), ...findNameFaults(input), ...chosen.faults];
   const about = {
     providers: [...new Set(chosen.used.map(({ provider }) => provider.name))],
@@ -105,7 +105,7 @@ export interface ExplainedEnvironment {
 }
 
 export const explainEnvironment = (input: EnvironmentInput): ExplainedEnvironment => {
-  const chosen = chooseProviders(input.parsed, input.providers, input.observed);
+  const chosen = chooseProviders(input.parsed, input.providers, input.observed, input.variables);
   const computed = componentInput(input, chosen);
   const { faults, merged } = computeComponents(computed, input.shared);
   const unclear = findUnclearImages(input, merged, chosen);

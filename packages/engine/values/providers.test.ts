@@ -1,4 +1,4 @@
-import type { ObservedComponent } from '@eph/contract';
+import type { ObservedComponent, ServerVariables } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { fakeProvider, parseSound } from './component-input.fake.ts';
 import { chooseProviders } from './providers.ts';
@@ -21,7 +21,7 @@ const choose = (
 ) => {
   const text = `version: "1.0"\nname: shop\n${choice}\n${has.map((one) => sections[one]).join('')}`;
   const observed = on.map((provider) => ({ name: 'web', provider }) as unknown as ObservedComponent);
-  const { used, choice: section, faults, remarks } = chooseProviders(parseSound(text), of, observed);
+  const { used, choice: section, faults, remarks } = chooseProviders(parseSound(text), of, observed, {});
   return { names: used.map(({ provider }) => provider.name), section, faults: faults.map(({ message }) => message), remarks };
 };
 
@@ -69,5 +69,70 @@ describe('the provider of an environment', () => {
         'provider us is not configured here; this server has local (process), spare (process), eu (kubernetes), toys (toy)',
       ],
     });
+  });
+});
+
+describe('the cluster that kubernetes.context names', () => {
+  const clusters = [fakeProvider('local', 'process'), fakeProvider('eu', 'kubernetes'), fakeProvider('us', 'kubernetes')];
+
+  const chooseCluster = (
+    context: string,
+    choice: string,
+    { on = [] as readonly string[], of = clusters, variables = {} as ServerVariables | 'unknown' } = {},
+  ) => {
+    const section = `kubernetes:\n  manifests: [./k8s]\n  context: ${context}\n`;
+    const text = `version: "1.0"\nname: shop\n${choice}\n${sections.process}${section}`;
+    const observed = on.map((provider) => ({ name: 'web', provider }) as unknown as ObservedComponent);
+    const { used, faults } = chooseProviders(parseSound(text), of, observed, variables === 'unknown' ? undefined : variables);
+    return { names: used.map(({ provider }) => provider.name), faults: faults.map(({ message }) => message) };
+  };
+
+  it.each<readonly [string, string, string, readonly string[], string]>([
+    ['is chosen among those of its type', 'us', 'provider: kubernetes', [], 'us'],
+    ['is where an environment moves that is on another', 'us', 'provider: kubernetes', ['eu'], 'us'],
+    ['may be named twice', 'us', 'provider: us', [], 'us'],
+    ['may be named with a default', '${CLUSTER:-us}', 'provider: kubernetes', [], 'us'],
+    ['is chosen for a fallback', 'us', 'providers: { primary: toy, fallback: kubernetes }', [], 'us'],
+    ['does not matter to another provider', 'us', 'provider: process', ['eu'], 'local'],
+    ['does not matter to another provider, whatever it is', 'nowhere', 'provider: process', [], 'local'],
+  ])('%s', (_, context, choice, on, expected) => {
+    expect(chooseCluster(context, choice, { on })).toEqual({ names: [expected], faults: [] });
+  });
+
+  it('is a fault with file and line if it is not here, and the fault says which are', () => {
+    expect(chooseCluster('asia', 'provider: kubernetes')).toEqual({
+      names: [],
+      faults: ['eph.yaml:7:3: kubernetes.context: there is no cluster asia here; this server has eu, us'],
+    });
+    expect(chooseCluster('eus', 'provider: kubernetes').faults[0]).toContain('did you mean eu?');
+    expect(chooseCluster('local', 'provider: kubernetes').faults[0]).toContain('there is no cluster local here');
+  });
+
+  it('is a fault beside a provider that is another cluster', () => {
+    expect(chooseCluster('us', 'provider: eu')).toEqual({
+      names: [],
+      faults: ['eph.yaml:7:3: kubernetes.context: names cluster us, and the file asks for provider eu; leave one of them out'],
+    });
+    expect(chooseCluster('us', 'providers: { primary: process, fallback: eu }').faults).toHaveLength(1);
+  });
+
+  it('is the value of a variable of the server, which is no secret', () => {
+    const variables = { CLUSTER: { value: 'us', secret: false }, TOKEN: { value: 'us', secret: true } };
+    expect(chooseCluster('${CLUSTER}', 'provider: kubernetes', { variables })).toEqual({ names: ['us'], faults: [] });
+    expect(chooseCluster('${TOKEN}', 'provider: kubernetes', { variables }).faults).toEqual([
+      'eph.yaml:7:3: kubernetes.context: a secret names nothing',
+    ]);
+    expect(chooseCluster('${OTHER}', 'provider: kubernetes', { variables }).faults).toEqual([
+      expect.stringMatching(/^eph\.yaml:7:3: kubernetes\.context: \$\{OTHER\} is not a variable that this project may use/),
+    ]);
+  });
+
+  it('is any of its type where the variables of the project are not known', () => {
+    expect(chooseCluster('${CLUSTER}', 'provider: kubernetes', { variables: 'unknown' })).toEqual({ names: ['eu'], faults: [] });
+  });
+
+  it('is not missed where there is no cluster at all, and a fallback that is none', () => {
+    const choice = 'providers: { primary: kubernetes, fallback: process }';
+    expect(chooseCluster('us', choice, { of: clusters.slice(0, 1) })).toEqual({ names: ['local'], faults: [] });
   });
 });

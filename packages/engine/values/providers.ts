@@ -5,8 +5,10 @@ import {
   type ProviderName,
   printFault,
   type SectionComponent,
+  type ServerVariables,
 } from '@eph/contract';
 import type { SpecFile } from './component-layers.ts';
+import { isOfContext, type KubernetesContext, readContext, refuseContext } from './kubernetes-context.ts';
 
 export interface AvailableProvider {
   readonly name: ProviderName;
@@ -27,11 +29,17 @@ export interface ChosenProviders {
   readonly remarks: readonly string[];
 }
 
-/** By name, or else the first of the type. An environment stays where it is for as long as its file allows it. */
+/**
+ * By name, or else the first of the type; of clusters the one that `kubernetes.context` names. An environment stays where it is for as
+ * long as its file allows it.
+ *
+ * @param variables of the project; undefined where they are not known
+ */
 export const chooseProviders = (
   file: SpecFile,
   providers: readonly AvailableProvider[],
   observed: readonly ObservedComponent[],
+  variables: ServerVariables | undefined,
 ): ChosenProviders => {
   const holders = new Set(observed.map(({ provider }) => provider));
   const choose = (candidates: readonly AvailableProvider[]): AvailableProvider | undefined =>
@@ -39,10 +47,13 @@ export const chooseProviders = (
   const faults: Failure[] = [];
   const has = `this server has ${providers.map(({ name, type }) => (name === type ? name : `${name} (${type})`)).join(', ')}`;
   const { primary, fallback = primary } = file.spec.providers;
-  const first = findProviders(primary, providers);
-  const chosen = choose([...first, ...findProviders(fallback, providers)]);
+  const context = readContext(file, variables);
+  const refused = findContextFault(file, providers, context);
+  const first = findProviders(primary, providers, context);
+  const chosen = refused === undefined ? choose([...first, ...findProviders(fallback, providers, context)]) : undefined;
   const isFallback = chosen !== undefined && !first.includes(chosen);
-  if (chosen === undefined) faults.push(failure('provider.unknown', `provider ${primary} is not configured here; ${has}`));
+  if (refused !== undefined) faults.push(refused);
+  else if (chosen === undefined) faults.push(failure('provider.unknown', `provider ${primary} is not configured here; ${has}`));
   else if (!file.choices.includes(chosen.type)) faults.push(withoutSection(file, chosen, isFallback));
   const others = new Map<string, AvailableProvider>();
   for (const { name, provider: type, choice } of new Set(file.components.map(({ section }) => section))) {
@@ -63,9 +74,24 @@ export const chooseProviders = (
   };
 };
 
-const findProviders = (asked: string, providers: readonly AvailableProvider[]): readonly AvailableProvider[] => {
+type Found = readonly AvailableProvider[];
+
+const findProviders = (asked: string, providers: Found, context?: KubernetesContext): Found => {
   const named = providers.find(({ name }) => name === asked);
-  return named === undefined ? providers.filter(({ type }) => type === asked) : [named];
+  const found = named === undefined ? providers.filter(({ type }) => type === asked) : [named];
+  return found.filter((one) => isOfContext(one, context));
+};
+
+/** The file asks for a cluster and names one that is not it. */
+const findContextFault = (file: SpecFile, providers: Found, context: KubernetesContext | undefined): Failure | undefined => {
+  if (context === undefined) return undefined;
+  const { primary, fallback = primary } = file.spec.providers;
+  const refused = [primary, fallback].find((asked) => {
+    const found = findProviders(asked, providers);
+    return found.length > 0 && findProviders(asked, providers, context).length === 0;
+  });
+  const clusters = providers.flatMap(({ name, type }) => (type === 'kubernetes' ? [name] : []));
+  return refused === undefined ? undefined : refuseContext(file, context, refused, clusters);
 };
 
 const withoutSection = ({ spec, places }: SpecFile, { name, type }: AvailableProvider, isFallback: boolean): Failure => {

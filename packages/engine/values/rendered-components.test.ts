@@ -157,6 +157,22 @@ const containersOf = (given: Given): readonly JsonMap[] => {
 };
 
 describe('a component of a manifest', () => {
+  it('says what an update would interrupt, also for a claim that another component has', () => {
+    const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+    const claim = (mode: string): SectionComponent => {
+      const spec = { accessModes: [mode] };
+      const object = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data' }, spec };
+      return renderedComponent('namespace', 'Namespace', {}, [object]);
+    };
+    const mounting = web(deployment({ volumes }));
+    expect(filled({}).interruption).toBeUndefined();
+    const once = filled({ components: [claim('ReadWriteOnce'), mounting] });
+    expect(once.interruption).toContain('claim data is for one pod');
+    const many = filled({ components: [claim('ReadWriteMany'), mounting] });
+    expect(many.interruption).toBeUndefined();
+    expect(many.revision).toBe(once.revision);
+  });
+
   it('waits for the namespace', () => {
     const { components } = computeEnvironment(inputOf({ images: allFound }));
     expect(components.map((one) => (one.state === 'waiting' ? one.reason : one.component.name))).toEqual([

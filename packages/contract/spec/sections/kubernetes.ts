@@ -79,7 +79,9 @@ const namespaceTemplate = template('kubernetes.namespace_template');
 
 const schema = z
   .strictObject({
-    context: template('kubernetes.context').optional().describe('The cluster, by its name in the configuration of ephd.'),
+    context: template('kubernetes.context')
+      .optional()
+      .describe('The cluster: the name of a provider in the file of ephd. Without it, the one that `provider` chooses.'),
     namespace_template: namespaceTemplate.optional().describe('The namespace of an environment.'),
     namespace: namespaceTemplate.optional().describe('Short for `namespace_template`.'),
     manifests: list(manifest).describe('What to apply, in this order. An object that comes again replaces the earlier one.'),
