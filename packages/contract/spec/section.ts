@@ -67,6 +67,8 @@ export interface ComponentKind {
   readonly alternatives?: { readonly [map: string]: readonly string[] };
   /** Keys that the provider acts on; without it, all. Others are merged and shown, and change no revision. */
   readonly used?: readonly string[];
+  /** With which secrets of their provider the components of its section fetch images. */
+  pullSecrets?(values: JsonMap): readonly string[];
   /** The values as the provider takes them. Variables replace `env`. */
   toProviderValues?(values: JsonMap): JsonMap;
   /** In its place, of what was rendered: with everything that is known of the component. */

@@ -13,7 +13,7 @@ import { fieldAt, listAt, numberAt, textAt } from '@eph/kube/fields';
 import type { KubeObject } from '@eph/kube/object';
 import { type Caches, namespaceKind } from './caches.ts';
 import { findDrift } from './component-state.ts';
-import { type CopyRule, copySecrets } from './copied-secrets.ts';
+import { type CopyRule, copyPullSecrets, copySecrets, secretsOf } from './copied-secrets.ts';
 import type { Environments, EnvironmentView } from './environments.ts';
 import {
   type Inventory,
@@ -199,9 +199,11 @@ export class Components {
   ): Promise<readonly PreparedObject[]> {
     const { owner, secretOf, urlOf, copyRules, cluster, caches } = this.#options;
     const { copies: wanted } = values;
-    const readSecret = (from: string, name: string) =>
-      cluster.client.get({ apiVersion: 'v1', kind: 'Secret' }, { namespace: from, name }, signal);
-    const copies = wanted === undefined ? [] : await copySecrets(component, wanted, copyRules, identity, readSecret);
+    const readSecret = secretsOf(cluster, signal);
+    const copies = [
+      ...(wanted === undefined ? [] : await copySecrets(component, wanted, copyRules, identity, readSecret)),
+      ...(await copyPullSecrets(component, values, copyRules, identity, readSecret)),
+    ];
     const facts: EnvironmentFacts = {
       owner,
       identity,

@@ -276,6 +276,22 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     expect(await environment()).toBeUndefined();
   });
 
+  it('copies secrets for images that the operator allows, beside pods that use them', async () => {
+    const shared = await access.createNamespace('shared');
+    const data = { '.dockerconfigjson': btoa('{"auths":{}}') };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'pull' }, type: 'kubernetes.io/dockerconfigjson', data };
+    await access.api.send('POST', `/api/v1/namespaces/${shared}/secrets`, { body: secret });
+    const { ensure, read } = start({ copyRules: [{ namespace: shared, names: ['pull'], projects: ['shop'] }] });
+    const values = { objects: [], imagePullSecrets: ['pull'] };
+    await ensure(version(1, [], { name: componentName('namespace'), values }));
+    await ensure(version(1, [deployment('web')]));
+    expect(await read('/api/v1/*/secrets/pull')).toMatchObject({ type: 'kubernetes.io/dockerconfigjson', data });
+    expect(await read('/apis/apps/v1/*/deployments/web')).toMatchObject({
+      spec: { template: { spec: { imagePullSecrets: [{ name: 'pull' }] } } },
+    });
+    await access.api.send('DELETE', `/api/v1/namespaces/${shared}`);
+  });
+
   it('asks the cluster for nothing while nothing changes', async () => {
     const { harness, ensure, untilCurrent, requests } = start();
     const wanted = version(1, [deployment('web'), settings('web')]);
