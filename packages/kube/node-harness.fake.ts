@@ -27,6 +27,8 @@ export interface PodRequest {
   readonly listensOn?: number;
   readonly restartPolicy?: string;
   readonly graceSeconds?: number;
+  /** What its `spec` has instead. */
+  readonly pod?: object;
   /** Until when to wait; `Ready` if absent. */
   readonly until?: (pod: KubeObject) => boolean;
 }
@@ -59,7 +61,16 @@ export const openTestNode = async (): Promise<TestNode> => {
     get,
     async startPod(
       name,
-      { containers, labels = {}, ports = [], listensOn, restartPolicy = 'Always', graceSeconds = 1, until = isReady },
+      {
+        containers,
+        labels = {},
+        ports = [],
+        listensOn,
+        restartPolicy = 'Always',
+        graceSeconds = 1,
+        pod: instead,
+        until = isReady,
+      },
     ) {
       await cluster.create(
         {
@@ -75,6 +86,7 @@ export const openTestNode = async (): Promise<TestNode> => {
               ports,
               ...(listensOn !== undefined && { readinessProbe: { tcpSocket: { port: listensOn }, periodSeconds: 1 } }),
             })),
+            ...instead,
           },
         },
         signal,
