@@ -77,6 +77,7 @@ const entries = [
   '^apps/ephd/demo/main\\.ts$',
   // The provider that reaches clusters through it does not exist yet.
   '^packages/kube/(cluster|kept-fields|kube-lease|pod-trouble|readiness)\\.ts$',
+  '^packages/providers/kubernetes/(forwarded-ports|pod-(connection|exec|logs|usage))\\.ts$',
 ];
 
 /** The same for tests: what vitest, npm or an app starts, and `*.program.ts`, which tests start as processes of their own. */

@@ -1,5 +1,5 @@
 import { systemClock } from '@eph/engine/time/system-clock';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import type { NodeAccess } from '../../test/parts/node-server.ts';
 import { findSharedNode } from '../../test/parts/shared-node.ts';
 import { type Cluster, openCluster } from './cluster.ts';
@@ -91,11 +91,12 @@ export const openTestNode = async (): Promise<TestNode> => {
         },
         signal,
       );
-      for (;;) {
+      const find = async (): Promise<KubeObject> => {
         const pod = await get({ namespace, name });
         if (pod !== undefined && until(pod)) return pod;
-        await new Promise((resolve) => setTimeout(resolve, 200));
-      }
+        throw new Error(`pod ${name} is not as wanted yet: ${JSON.stringify(pod?.['status'])}`);
+      };
+      return await vi.waitFor(find, { timeout: 60_000, interval: 200 });
     },
   };
 };

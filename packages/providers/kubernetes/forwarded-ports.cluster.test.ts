@@ -91,42 +91,33 @@ describeWith(node, 'a forwarded port', () => {
     const url = await ports.urlFor('one web', target);
     const requests = Array.from({ length: 10 }, () => ask(url));
     expect(new Set(await Promise.all(requests))).toEqual(new Set(['apples']));
-    expect(connections()).toBe(15);
+    // Some of them went to the other one first.
+    expect(connections()).toBeGreaterThan(10);
     await test.remove('web-2');
     await expect(ask(url)).rejects.toThrow('fetch failed');
   });
 
   it('carries much, both ways, and waits for whoever does not read', async () => {
     const test = await openTestPods();
-    // It takes one visitor at a time, and whoever comes between two finds nobody.
-    await test.start('web-1', { containers: { web: 'while :; do nc -l -p 8080 -e cat; done' } });
+    await test.start('web-1', { containers: { web: 'exec nc -ll -p 8080 -e cat' }, listensOn: 8080 });
     const { ports } = forward(test);
-    const url = await ports.urlFor('one web', target);
-    let socket = await open(url);
-    for (let greeting = ''; greeting !== 'hello'; ) {
-      socket = await open(url);
-      socket.write('hello');
-      [greeting] = await once(socket.setEncoding('latin1'), 'data').then(
-        ([bytes]) => [String(bytes)],
-        () => [''],
-      );
-    }
+    const socket = await open(await ports.urlFor('one web', target));
     socket.pause();
     const bytes = 20_000_000;
-    const chunk = Buffer.alloc(1_000_000, 'x');
+    const piece = Buffer.alloc(1_000_000, 'x');
     let written = 0;
     const sent = (async () => {
       while (written < bytes) {
-        const goesOn = socket.write(chunk);
-        written += chunk.length;
+        const goesOn = socket.write(piece);
+        written += piece.length;
         if (!goesOn) await once(socket, 'drain');
       }
     })();
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     expect(written).toBeLessThan(bytes);
     let length = 0;
-    for await (const text of socket) {
-      length += String(text).length;
+    for await (const chunk of socket) {
+      length += (chunk as Buffer).length;
       if (length === bytes) break;
     }
     await sent;
