@@ -78,9 +78,9 @@ describe('port-forward', () => {
     const developer = await createToken('developer');
     const { url, errors } = await startEph([environment.name, `0:${port}`], developer.token);
     await get(url);
-    const { events } = await harness.read('/api/v1/audit', eventListSchema);
     const details = { permission: 'environments.connect', outcome: 'done', component: 'web', port: Number(port) };
-    expect(events.filter(({ details: one }) => one['permission'] === 'environments.connect').at(-1)).toMatchObject({ details });
+    const readDetails = async () => (await harness.read('/api/v1/audit', eventListSchema)).events.map((one) => one.details);
+    await expect.poll(readDetails).toContainEqual(expect.objectContaining(details));
     expect((await harness.api(`/api/v1/tokens/${developer.id}`, { method: 'DELETE' })).status).toBe(200);
     await expect(get(url)).rejects.toThrow('fetch failed');
     await expect.poll(errors).toContain('revoked');

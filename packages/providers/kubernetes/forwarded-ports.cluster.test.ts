@@ -103,7 +103,8 @@ describeWith(node, 'a forwarded port', () => {
     const { ports } = forward(test);
     const socket = await open(await ports.urlFor('one web', target));
     socket.pause();
-    const bytes = 20_000_000;
+    // More than all the buffers on the way.
+    const bytes = 100_000_000;
     const piece = Buffer.alloc(1_000_000, 'x');
     let written = 0;
     const sent = (async () => {
