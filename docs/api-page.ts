@@ -37,7 +37,7 @@ const describeAccess = ({ permission, target }: Route): string => {
 };
 
 const statusOf = ({ answer }: Route): number => {
-  const statuses = { stream: 200, text: 200, page: 200, none: 204, exec: 101 } as const;
+  const statuses = { stream: 200, text: 200, page: 200, none: 204, exec: 101, port: 101 } as const;
   return answer.type === 'json' ? answer.status : statuses[answer.type];
 };
 

@@ -22,6 +22,7 @@ const ofCommands = {
   pause: 'environments.change',
   redeploy: 'environments.change',
   exec: 'environments.exec',
+  'port-forward': 'environments.connect',
   held: 'held.read',
   release: 'environments.operate',
   scale: 'environments.operate',

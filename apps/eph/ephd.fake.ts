@@ -286,7 +286,7 @@ export const fakeComponent = (
   upstream: null,
   outputs: {},
   parts: [{ instance: 'a1', image: null, restarts: 2, message: '' }],
-  usage: { cpuSeconds: 1.25, memoryBytes: 44_040_192 },
+  usage: { cpuSeconds: 1.25, cpuCores: null, memoryBytes: 44_040_192 },
   ...changes,
 });
 

@@ -20,7 +20,17 @@ export const formatBytes = (bytes: number): string => {
   return mebibytes < 1024 ? `${Math.round(mebibytes)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`;
 };
 
-export const formatCpu = (seconds: number): string => (seconds < 100 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`);
+export const formatCpu = ({
+  cpuSeconds,
+  cpuCores,
+}: {
+  readonly cpuSeconds: number | null;
+  readonly cpuCores: number | null;
+}): string => {
+  if (cpuCores !== null) return `${cpuCores.toFixed(cpuCores < 1 ? 3 : 1)} cores`;
+  if (cpuSeconds === null) return '';
+  return cpuSeconds < 100 ? `${cpuSeconds.toFixed(1)} s` : `${Math.round(cpuSeconds)} s`;
+};
 
 export const formatTime = (time: string | number): string => {
   const date = new Date(time);

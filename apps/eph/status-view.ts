@@ -118,7 +118,7 @@ const describeParts = ({ parts }: ComponentDetail): string =>
 /** Of all versions together. */
 const figureCells = ({ parts, usage }: ComponentDetail): readonly Cell[] => [
   parts.length === 0 ? '' : String(parts.reduce((sum, { restarts }) => sum + restarts, 0)),
-  ...(usage === null ? ['', ''] : [formatCpu(usage.cpuSeconds), formatBytes(usage.memoryBytes)]),
+  ...(usage === null ? ['', ''] : [formatCpu(usage), formatBytes(usage.memoryBytes)]),
 ];
 
 const conditionColumns = ['CONDITION', 'STATUS', right('FOR'), 'REASON', shrinking('MESSAGE')];

@@ -379,7 +379,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     webhookPort = listener.port;
   }
   const listener = stack.use(
-    await listen({ ...config.api, fetch: api.fetch, connections, clock: backgroundClock, log, hasExec: true }),
+    await listen({ ...config.api, fetch: api.fetch, connections, clock: backgroundClock, log, hasWebSockets: true }),
   );
   const apiUrl = (): string => config.api.url ?? listenedUrl(config.api, listener.port);
   // Not before the port is ours: another ephd may use the file.

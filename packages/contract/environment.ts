@@ -78,6 +78,8 @@ export interface ComponentVersion {
   readonly since: string;
   /** It stays as it is until there is another version: nothing is tried again. */
   readonly stalled?: true;
+  /** What others changed in it. It then counts as another version, so that it is made again as it should be. */
+  readonly drift?: string;
 }
 
 export interface ObservedComponent {
@@ -109,9 +111,12 @@ export interface Part {
   readonly message: string;
 }
 
-/** What a component uses at the moment of the call. */
+/** What a component uses at the moment of the call. Of the processor, a provider knows one of two. */
 export interface Usage {
-  readonly cpuSeconds: number;
+  /** What its processes have used since they began. */
+  readonly cpuSeconds: number | null;
+  /** How much it uses at a time, lately. */
+  readonly cpuCores: number | null;
   readonly memoryBytes: number;
 }
 

@@ -32,6 +32,7 @@ export const errorCodes = {
   'object.conflict': 'retry',
   'object.expired': 'retry',
   'object.refused': 'stall',
+  'object.immutable': 'stall',
   'provider.unknown': 'stall',
   'isolation.missing': 'stall',
   'provider.unreachable': 'retry',

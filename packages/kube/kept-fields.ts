@@ -44,8 +44,8 @@ export const keepMetadata = (object: KubeObject): KubeObject => keepObject(objec
 /** For Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, claims, autoscalers, namespaces and whatever has conditions. */
 export const keepStatus = (object: KubeObject): KubeObject =>
   keepObject(object, {
-    spec: keepFields(object['spec'], 'replicas', 'completions', 'scaleTargetRef', 'updateStrategy'),
-    status: keepConditions(object['status']),
+    spec: keepFields(object['spec'], 'replicas', 'completions', 'scaleTargetRef', 'updateStrategy', 'accessModes'),
+    status: keepConditions(object['status'], undefined, ['lastTransitionTime', 'lastUpdateTime']),
   });
 
 export const keepService = (object: KubeObject): KubeObject =>
@@ -96,11 +96,15 @@ const eachOf = (
 };
 
 /** Without the times at which somebody looked, which change although nothing else does. */
-const keepConditions = (status: unknown, types?: ReadonlySet<unknown>): Record<string, unknown> | undefined => {
+const keepConditions = (
+  status: unknown,
+  types?: ReadonlySet<unknown>,
+  times: readonly string[] = [],
+): Record<string, unknown> | undefined => {
   if (!isRecord(status)) return undefined;
   const conditions = listAt(status, 'conditions')
     .filter((condition) => types === undefined || types.has(fieldAt(condition, 'type')))
-    .flatMap((condition) => keepFields(condition, 'type', 'status', 'observedGeneration', 'reason', 'message') ?? []);
+    .flatMap((condition) => keepFields(condition, 'type', 'status', 'observedGeneration', 'reason', 'message', ...times) ?? []);
   const numbers = Object.entries(status).filter(([, value]) => typeof value === 'number' || typeof value === 'string');
   return { ...Object.fromEntries(numbers), ...(conditions.length === 0 ? {} : { conditions }) };
 };

@@ -17,6 +17,8 @@ export interface ContainerLogOptions {
 export interface LogLine {
   /** In ISO 8601, or null where the line does not say. */
   readonly at: string | null;
+  /** The same to the nanosecond, in a form that sorts as text; empty where the line does not say. */
+  readonly stamp: string;
   readonly text: string;
 }
 
@@ -53,8 +55,15 @@ export async function* readContainerLog(
 export const parseLogLine = (line: string): LogLine => {
   const end = line.indexOf(' ');
   const at = end === -1 ? line : line.slice(0, end);
-  if (!/^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/.test(at) || Number.isNaN(Date.parse(at))) return { at: null, text: line };
-  return { at: new Date(at).toISOString(), text: end === -1 ? '' : line.slice(end + 1).replace(/\r$/, '') };
+  const [, seconds = '', fraction = '', zone = ''] = /^(\d{4}-\d\d-\d\dT[\d:]+)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(at) ?? [];
+  const time = Date.parse(`${seconds}${zone}`);
+  if (Number.isNaN(time)) return { at: null, stamp: '', text: line };
+  const nanoseconds = fraction.padEnd(9, '0');
+  return {
+    at: new Date(time + Number(nanoseconds.slice(0, 3))).toISOString(),
+    stamp: `${String(time / 1_000).padStart(12, '0')}.${nanoseconds}`,
+    text: end === -1 ? '' : line.slice(end + 1).replace(/\r$/, ''),
+  };
 };
 
 export interface LoggedContainer {

@@ -8,6 +8,10 @@ const problems = 1;
 /** Each channel begins with the port, in two bytes. */
 const portBytes = 2;
 
+/**
+ * Resolves before the node has connected: whether something listens there shows in the first bytes, or in an error `component.not_ready`.
+ * Then nothing that was written has come anywhere.
+ */
 export const openPodPort = async (source: ChannelSource, pod: PodName, port: number, signal: AbortSignal): Promise<Duplex> => {
   const shown = `port ${port} of pod ${pod.namespace}/${pod.name}`;
   const left = new Map([
@@ -23,15 +27,19 @@ export const openPodPort = async (source: ChannelSource, pod: PodName, port: num
     return bytes.subarray(skipped);
   };
   const stream = new Duplex({
+    // The protocol cannot end one direction only: what the pod ends is over, and what is ended here goes on until the pod ends it.
+    allowHalfOpen: false,
     read: () => opened.channels?.resume(),
-    write: (chunk: Buffer, _encoding, done) => opened.channels?.send(data, chunk, done),
-    // The protocol cannot end one direction only.
+    // If it is closing, that says why.
+    write: (chunk: Buffer, _encoding, done) => opened.channels?.send(data, chunk, () => done()),
     final: (done) => done(),
     destroy: (error, done) => {
       opened.channels?.close();
       done(error);
     },
   });
+  // It may fail before anybody listens; whoever reads it then still hears of that.
+  stream.on('error', () => undefined);
   opened.channels = await openChannels(
     source,
     {
@@ -46,7 +54,7 @@ export const openPodPort = async (source: ChannelSource, pod: PodName, port: num
         const rest = withoutPort(from, bytes);
         if (rest.length === 0) return;
         if (from === data && !stream.push(rest)) opened.channels?.pause();
-        if (from === problems) problem = new EphError('cluster.unreachable', `${shown}: ${rest.toString().trim().slice(0, 300)}`);
+        if (from === problems) problem = toProblem(shown, rest.toString());
       },
       closed(error) {
         const why = problem ?? error;
@@ -58,3 +66,9 @@ export const openPodPort = async (source: ChannelSource, pod: PodName, port: num
   );
   return stream;
 };
+
+/** The node tries IPv4 and IPv6, and names addresses and folders of its own. */
+const toProblem = (shown: string, said: string): EphError =>
+  /failed to connect to|connection refused/i.test(said)
+    ? new EphError('component.not_ready', `Nothing listens on ${shown}.`)
+    : new EphError('cluster.unreachable', `${shown}: ${said.replace(/\s+/g, ' ').trim().slice(0, 300)}`);

@@ -187,19 +187,22 @@ describe('a port of a pod', () => {
       socket.close(1000);
     });
     const connection = await pods.connect(pod, 80, signal);
-    await expect(text(connection)).rejects.toMatchObject({ message: 'port 80 of pod shop/web-1: connection refused' });
+    await expect(text(connection)).rejects.toMatchObject({
+      code: 'component.not_ready',
+      message: 'Nothing listens on port 80 of pod shop/web-1.',
+    });
   });
 });
 
 describe('a line of a log', () => {
   it.each([
-    ['2026-01-05T09:00:00.123456789Z hello world', '2026-01-05T09:00:00.123Z', 'hello world'],
-    ['2026-01-05T10:00:00.5+01:00 hello\r', '2026-01-05T09:00:00.500Z', 'hello'],
-    ['2026-01-05T09:00:00Z', '2026-01-05T09:00:00.000Z', ''],
-    ['failed to open log', null, 'failed to open log'],
-    ['2026-99-99T09:00:00Z hello', null, '2026-99-99T09:00:00Z hello'],
-  ])('%j', (line, at, said) => {
-    expect(parseLogLine(line)).toEqual({ at, text: said });
+    ['2026-01-05T09:00:00.123456789Z hello world', '2026-01-05T09:00:00.123Z', '001767603600.123456789', 'hello world'],
+    ['2026-01-05T10:00:00.5+01:00 hello\r', '2026-01-05T09:00:00.500Z', '001767603600.500000000', 'hello'],
+    ['2026-01-05T09:00:00Z', '2026-01-05T09:00:00.000Z', '001767603600.000000000', ''],
+    ['failed to open log', null, '', 'failed to open log'],
+    ['2026-99-99T09:00:00Z hello', null, '', '2026-99-99T09:00:00Z hello'],
+  ])('%j', (line, at, stamp, said) => {
+    expect(parseLogLine(line)).toEqual({ at, stamp, text: said });
   });
 
   it('comes from each container, and from the one before', () => {

@@ -58,6 +58,7 @@ export class Reflector<T extends KubeObject, Name extends string = never> implem
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly #synced = Promise.withResolvers<void>();
+  readonly #tried = Promise.withResolvers<void>();
   #sync: Sync;
   #failures = 0;
   /** Undefined: everything has to be listed. */
@@ -79,10 +80,12 @@ export class Reflector<T extends KubeObject, Name extends string = never> implem
 
   /** Resolves when the cache was in sync for the first time, or the signal aborts. */
   async untilFirstSync(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    if (signal.aborted) resolve();
-    await Promise.race([this.#synced.promise, promise]);
+    await untilEither(this.#synced.promise, signal);
+  }
+
+  /** Also when the first attempt failed. */
+  async untilTried(signal: AbortSignal): Promise<void> {
+    await untilEither(this.#tried.promise, signal);
   }
 
   /** Returns how to stop listening. */
@@ -224,6 +227,7 @@ export class Reflector<T extends KubeObject, Name extends string = never> implem
   #setSync(sync: Sync): void {
     const before = this.#sync;
     this.#sync = sync;
+    this.#tried.resolve();
     if (sync.inSync) this.#synced.resolve();
     if (before.inSync !== sync.inSync) this.#notify([]);
   }
@@ -244,3 +248,10 @@ export class Reflector<T extends KubeObject, Name extends string = never> implem
     }
   }
 }
+
+const untilEither = async (promise: Promise<void>, signal: AbortSignal): Promise<void> => {
+  const aborted = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => aborted.resolve(), { once: true });
+  if (signal.aborted) aborted.resolve();
+  await Promise.race([promise, aborted.promise]);
+};

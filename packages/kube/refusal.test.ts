@@ -40,6 +40,18 @@ describe('an answer that refuses', () => {
       'object.refused',
       /Invalid value: must be positive\.$/,
     ],
+    [
+      422,
+      { message: 'Job.batch "web" is invalid: spec.template: Invalid value: {"env":["a: b, c"]}: field is immutable' },
+      'object.immutable',
+      /cannot change Deployment shop\/web in place: Job\.batch "web" is invalid: spec\.template: Invalid value: field is immutable\.$/,
+    ],
+    [
+      500,
+      { message: 'failed to create typed patch object (web; apps/v1): .spec.replicas: expected numeric, got string' },
+      'object.refused',
+      /\.spec\.replicas: expected numeric, got string\.$/,
+    ],
     [413, {}, 'object.refused', /status 413\.$/],
     [429, {}, 'cluster.unreachable', /status 429\.$/],
     [500, { message: 'etcdserver: mvcc: database space exceeded' }, 'cluster.unreachable', /database space exceeded\.$/],
@@ -56,6 +68,10 @@ describe('an answer that refuses', () => {
       'Secret "keys" is invalid: data[password]: Invalid value: "hunter2": too short, and .env: expected string, got &value.valueUnstructured{Value:"hunter2"}';
     const body = status({ message, details: { causes: [{ field: 'data[password]' }] } });
     expect(toRefusal(asked, { status: 422, body }).message).not.toContain('hunter2');
+    const whole = status({
+      message: 'spec: Invalid value: core.PodSpec{Env:[]core.EnvVar{{Value:"hunter2"}}}: no, b: Invalid value: "hunter2": no',
+    });
+    expect(toRefusal(asked, { status: 422, body: whole }).message).toMatch(/spec: Invalid value: no, b: Invalid value: no\.$/);
     const secret = toRefusal({ ...asked, kind: 'Secret', shown: 'Secret shop/keys' }, { status: 422, body });
     expect(secret.message).toBe('Cluster staging refuses to apply Secret shop/keys: status 422: see data.');
   });

@@ -26,13 +26,13 @@ const messageLimit = 500;
  * The object does not exist. Only the API server's own words count: a 404 of a proxy, of a kind that is not served (any more) or
  * of a namespace says nothing about the object.
  */
-export const isAbsent = ({ name }: Asked, { status, body }: Unsuccessful): boolean =>
+export const isAbsent = ({ name, kind }: Asked, { status, body }: Unsuccessful): boolean =>
   status === 404 &&
   name !== undefined &&
   textAt(body, 'kind') === 'Status' &&
   textAt(body, 'reason') === 'NotFound' &&
   textAt(body, 'details', 'name') === name &&
-  textAt(body, 'details', 'kind') !== 'namespaces';
+  (kind === 'Namespace' || textAt(body, 'details', 'kind') !== 'namespaces');
 
 /** What an unsuccessful answer means, and who can do what about it. */
 export const toRefusal = (asked: Asked, answer: Unsuccessful): EphError => {
@@ -57,13 +57,23 @@ export const toRefusal = (asked: Asked, answer: Unsuccessful): EphError => {
     case 410:
       return new EphError('object.expired', `Cluster ${cluster} no longer knows the changes of ${shown} that were asked for.`);
     default:
-      return isBusy(status)
+      if (isImmutable(answer))
+        return new EphError('object.immutable', `Cluster ${cluster} cannot change ${shown} in place${said}`);
+      return isBusy(status) && !isMistyped(body)
         ? new EphError('cluster.unreachable', `Cluster ${cluster} could not ${describe(asked)}: status ${status}${said}`, {
             retryAfterMs: answer.retryAfterMs,
           })
         : new EphError('object.refused', `Cluster ${cluster} refuses to ${describe(asked)}: status ${status}${said}`);
   }
 };
+
+/** What the API server lets nobody change, it says only in words. */
+const isImmutable = ({ status, body }: Unsuccessful): boolean =>
+  status === 422 &&
+  /is immutable|updates to \w+ spec for fields|updates may not change fields/.test(textAt(body, 'message') ?? '');
+
+/** Of a value of another type than its field has, the API server says that it failed itself. */
+const isMistyped = (body: unknown): boolean => /failed to create typed patch object/.test(textAt(body, 'message') ?? '');
 
 /** The server could not answer now, and may be able to later. */
 export const isBusy = (status: number): boolean => status === 429 || status === 408 || status >= 500 || status < 400;
@@ -93,11 +103,36 @@ const quote = ({ kind }: Asked, body: unknown): string => {
     return fields.length === 0 ? '.' : `: see ${[...new Set(fields)].join(', ')}.`;
   }
   if (message === undefined || message === '') return '.';
-  const clean = message
-    .replace(/Invalid value: (?:"(?:[^"\\]|\\.)*"|\S+?)(?=:|,|$)/g, 'Invalid value')
+  const clean = withoutValues(message)
     .replace(/&?value\.value\w*\{.*?\}+/g, 'another value')
     .replace(/\s+/g, ' ');
   return `: ${clean.length > messageLimit ? `${clean.slice(0, messageLimit)}…` : clean}${/[.…]$/.test(clean) ? '' : '.'}`;
+};
+
+const marker = /Invalid value: ?/;
+
+/** Whole objects may be quoted, as JSON or as Go prints them. */
+const withoutValues = (message: string): string => {
+  const found = marker.exec(message);
+  if (found === null) return message;
+  const rest = message.slice(found.index + found[0].length);
+  return `${message.slice(0, found.index)}Invalid value${withoutValues(rest.slice(endOfValue(rest)))}`;
+};
+
+/** A text in quotes, or anything up to a colon or comma that is in no brackets. */
+const endOfValue = (text: string): number => {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at] ?? '';
+    if (char === '"') {
+      at += (/^"(?:[^"\\]|\\.)*"/.exec(text.slice(at))?.[0].length ?? text.length - at) - 1;
+      continue;
+    }
+    if ('{[('.includes(char)) depth += 1;
+    else if ('}])'.includes(char)) depth -= 1;
+    else if (depth <= 0 && (char === ':' || char === ',')) return at;
+  }
+  return text.length;
 };
 
 /** The API server says it in the header, and in `details` for some. */

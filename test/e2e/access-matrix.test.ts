@@ -57,6 +57,7 @@ const needs: Readonly<Record<RouteName, Need>> = {
   scaleEnvironment: operates,
   readLogs: need('developer', 'read', 'environment'),
   exec: changes,
+  forwardPort: changes,
   listEventsOfEnvironment: lists,
   listEvents: lists,
   followChanges: lists,

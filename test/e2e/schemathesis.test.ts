@@ -10,7 +10,7 @@ import { app, oneService, twoServices } from './sample-app.ts';
 import { SampleRepository } from './sample-repository.ts';
 
 /** What a plain request gets is tested below. */
-const undriven: readonly RouteName[] = ['exec'];
+const undriven: readonly RouteName[] = ['exec', 'forwardPort'];
 console.log(`schemathesis does not call ${undriven.join(', ')}: it opens no WebSockets`);
 
 /** These end what the others need, so each has a run of its own. */
@@ -131,12 +131,13 @@ describeWith(schemathesis, 'the API against its description', () => {
     for (const { source } of environments) await harness.untilGone(source.name);
   });
 
-  it('answers a plain request for a command as it says', async () => {
+  it.each(['exec?command=ls', 'port-forward?port=80'])('answers a plain request for %s as it says', async (asked) => {
     const [one] = environments;
-    for (const path of [`/api/v1/environments/${one?.id}/exec?command=ls`, '/api/v1/environments/none/exec']) {
+    const [what = ''] = asked.split('?');
+    for (const path of [`/api/v1/environments/${one?.id}/${asked}`, `/api/v1/environments/none/${what}`]) {
       const { status, body } = await harness.api(path);
       const described = JSON.parse(target.description) as { paths: Record<string, { get: { responses: object } }> };
-      expect(Object.keys(described.paths['/api/v1/environments/{id}/exec']?.get.responses ?? {})).toContain(String(status));
+      expect(Object.keys(described.paths[`/api/v1/environments/{id}/${what}`]?.get.responses ?? {})).toContain(String(status));
       expect(problemSchema.parse(JSON.parse(body)).status).toBe(status);
     }
   });

@@ -53,6 +53,7 @@ const change = (provider: Provider, changes: Partial<Provider>): Provider => ({
   usage: (...args) => provider.usage(...args),
   logs: (...args) => provider.logs(...args),
   exec: (...args) => provider.exec(...args),
+  connect: (...args) => provider.connect(...args),
   watch: (...args) => provider.watch(...args),
   ...changes,
 });

@@ -104,6 +104,10 @@ export class SimulatedProvider implements Provider {
     return Promise.reject(new EphError('feature.unavailable', 'Nothing runs in a simulation.'));
   }
 
+  connect(): Promise<never> {
+    return Promise.reject(new EphError('feature.unavailable', 'Nothing listens in a simulation.'));
+  }
+
   watch(changed: (environment: EnvironmentId) => void): void {
     this.changed = changed;
   }

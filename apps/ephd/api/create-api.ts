@@ -1,6 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { BlockList } from 'node:net';
-import { EphError, eventId, isEphError, type ProjectId, problemType, type Route, type RouteName, routes } from '@eph/contract';
+import type { Duplex } from 'node:stream';
+import {
+  EphError,
+  eventId,
+  execProtocol,
+  isEphError,
+  type ProjectId,
+  portProtocol,
+  problemType,
+  type Route,
+  type RouteName,
+  routes,
+} from '@eph/contract';
 import type { ExecSession } from '@eph/engine/provider/provider';
 import type { Clock } from '@eph/engine/time/clock';
 import type { HttpBindings } from '@hono/node-server';
@@ -24,8 +36,10 @@ import { checkOrigin, type OriginRules } from './origin.ts';
 import { parseBody, parseQuery } from './parse-call.ts';
 import { describeProblem } from './problems.ts';
 import type { Quota, RateLimits } from './rate-limits.ts';
-import { requireUpgrade, serveExec } from './serve-exec.ts';
+import { serveExec } from './serve-exec.ts';
+import { servePort } from './serve-port.ts';
 import { serveStream } from './serve-stream.ts';
+import { requireUpgrade } from './web-socket.ts';
 
 export interface ApiOptions extends Omit<Admission, 'access'>, AuditOptions {
   readonly handlers: Handlers;
@@ -211,8 +225,12 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
     };
     try {
       if (shape.type === 'exec' && use !== undefined) {
-        requireUpgrade(c.env);
-        return serveExec(c.env, use, () => startExec(run, use, c, options));
+        requireUpgrade(c.env, execProtocol);
+        return serveExec(c.env, use, async () => (await begin(run, use, c, options)) as ExecSession);
+      }
+      if (shape.type === 'port' && use !== undefined) {
+        requireUpgrade(c.env, portProtocol);
+        return servePort(c.env, use, async () => (await begin(run, use, c, options)) as Duplex);
       }
       return send(c, route, await run(), use, options);
     } catch (error) {
@@ -222,14 +240,10 @@ const serveRoute = (api: Hono<Served>, name: RouteName, route: Route, options: A
   });
 };
 
-const startExec = async (
-  run: () => Promise<unknown>,
-  use: LongUse,
-  c: Context<Served>,
-  options: ApiOptions,
-): Promise<ExecSession> => {
+/** On a connection that is a WebSocket already. */
+const begin = async (run: () => Promise<unknown>, use: LongUse, c: Context<Served>, options: ApiOptions): Promise<unknown> => {
   try {
-    return (await run()) as ExecSession;
+    return await run();
   } catch (error) {
     if (!use.isClientGone) recordFailure(error, c, options);
     throw error;
@@ -245,7 +259,7 @@ const findRoute = (c: Context<Served>): Pick<Attempt, 'route'> => {
 
 const pathForHono = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
-const isLong = ({ answer }: Route): boolean => answer.type === 'stream' || answer.type === 'exec';
+const isLong = ({ answer }: Route): boolean => ['stream', 'exec', 'port'].includes(answer.type);
 
 const refuseOtherMethods = (api: Hono<Served>, path: string, served: readonly Route[], options: ApiOptions): void => {
   api.all(pathForHono(path), async (c) => {
@@ -276,7 +290,8 @@ const send = (c: Context<Served>, route: Route, answer: unknown, use: LongUse | 
       if (use === undefined || c.env.outgoing === undefined) throw new Error('a stream needs a caller and a connection');
       return serveStream(c, answer as AsyncIterable<unknown>, use, c.env.outgoing, options);
     case 'exec':
-      throw new EphError('internal', 'exec has no answer');
+    case 'port':
+      throw new EphError('internal', 'a WebSocket has no answer');
   }
 };
 

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type {
   AnswerOf,
   BodyOf,
@@ -46,7 +47,11 @@ export interface Call<R extends Route = Route> {
   readonly signal: AbortSignal;
 }
 
-type HandlerAnswer<R extends Route> = R['answer'] extends { readonly type: 'exec' } ? ExecSession : AnswerOf<R>;
+type HandlerAnswer<R extends Route> = R['answer'] extends { readonly type: 'exec' }
+  ? ExecSession
+  : R['answer'] extends { readonly type: 'port' }
+    ? Duplex
+    : AnswerOf<R>;
 
 export type Handler<R extends Route> = (call: Call<R>) => HandlerAnswer<R> | Promise<HandlerAnswer<R>>;
 

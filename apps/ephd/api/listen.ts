@@ -6,7 +6,7 @@ import type { Clock } from '@eph/engine/time/clock';
 import { serve } from '@hono/node-server';
 import { type CertificateFiles, followCertificate, readCertificate } from './certificate.ts';
 import type { Connections } from './connections.ts';
-import { acceptUpgrades, isExecUpgrade } from './serve-exec.ts';
+import { acceptUpgrades, isUpgrade } from './web-socket.ts';
 
 export interface ListenOptions {
   readonly fetch: Parameters<typeof serve>[0]['fetch'];
@@ -14,8 +14,8 @@ export interface ListenOptions {
   readonly port: number;
   readonly tls?: CertificateFiles | undefined;
   readonly connections: Connections;
-  /** Commands run over WebSockets. */
-  readonly hasExec?: true;
+  /** Commands and connections run over WebSockets. */
+  readonly hasWebSockets?: true;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -37,15 +37,24 @@ const limits = {
 const closingMs = 200;
 
 /** Serves HTTP, or HTTPS where there is a certificate. Fails where somebody else has the port. */
-export const listen = async ({ fetch, host, port, tls, connections, hasExec, clock, log }: ListenOptions): Promise<Listener> => {
+export const listen = async ({
+  fetch,
+  host,
+  port,
+  tls,
+  connections,
+  hasWebSockets,
+  clock,
+  log,
+}: ListenOptions): Promise<Listener> => {
   const certificate = tls && (await readCertificate(tls));
-  const common = { ...limits, ...(hasExec && { shouldUpgradeCallback: isExecUpgrade }) };
+  const common = { ...limits, ...(hasWebSockets && { shouldUpgradeCallback: isUpgrade }) };
   const secure = certificate && { ...common, ...certificate, handshakeTimeout: limits.headersTimeout };
   const options = secure ? { createServer: createTlsServer, serverOptions: secure } : { createServer, serverOptions: common };
   const server = await new Promise<Server | TlsServer>((resolve, reject) => {
     const starting = serve({ fetch, hostname: host, port, ...options }, () => resolve(starting)) as Server | TlsServer;
     starting.on('connection', (socket: Socket) => connections.add(socket));
-    if (hasExec) acceptUpgrades(starting);
+    if (hasWebSockets) acceptUpgrades(starting);
     starting.prependListener('request', closeAfterBody);
     starting.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, host, port)));
   });

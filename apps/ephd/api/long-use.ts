@@ -11,10 +11,13 @@ export interface LongUseOptions {
   readonly uses: LongUses;
 }
 
-/** More than a dashboard in several tabs and the scripts of a team have. Each costs memory, and an `exec` processes. */
-const most = { stream: 200, exec: 20 } as const;
+/**
+ * More than a dashboard in several tabs and the scripts of a team have; browsers open many connections at once. Each costs memory, and an
+ * `exec` processes.
+ */
+const most = { stream: 200, exec: 20, port: 200 } as const;
 
-/** How many streams and commands run with each token: whoever is known has no limit of connections. */
+/** How many streams, commands and connections run with each token: whoever is known has no limit of connections. */
 export class LongUses {
   readonly #running = new Map<string, number>();
 
@@ -34,9 +37,9 @@ export class LongUses {
   }
 }
 
-const names = { stream: 'streams', exec: 'commands' } as const;
+const names = { stream: 'streams', exec: 'commands', port: 'connections' } as const;
 
-/** A stream or a command that runs: it ends with ephd, with its client, and when its caller may not go on. */
+/** A stream, a command or a connection that runs: it ends with ephd, with its client, and when its caller may not go on. */
 export class LongUse implements Disposable {
   readonly signal: AbortSignal;
   readonly #gone = new AbortController();
@@ -50,7 +53,7 @@ export class LongUse implements Disposable {
     project: ProjectId | undefined,
     { access, projects, closing, uses }: LongUseOptions,
   ) {
-    this.#running = uses.begin(answer.type === 'exec' ? 'exec' : 'stream', caller);
+    this.#running = uses.begin(answer.type === 'exec' || answer.type === 'port' ? answer.type : 'stream', caller);
     this.#project = project;
     const watch = access.watch(caller.identity, (rights) => {
       const needed = permission ?? 'account.read';

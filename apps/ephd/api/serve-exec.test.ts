@@ -24,7 +24,8 @@ import { WebSocket } from 'ws';
 import { administrator } from './authenticate.ts';
 import { LongUse, LongUses } from './long-use.ts';
 import { describeProblem } from './problems.ts';
-import { acceptUpgrades, isExecUpgrade, requireUpgrade, serveExec } from './serve-exec.ts';
+import { serveExec } from './serve-exec.ts';
+import { acceptUpgrades, isUpgrade, requireUpgrade } from './web-socket.ts';
 
 const path = '/api/v1/environments/one/exec';
 
@@ -46,7 +47,7 @@ const start = async (): Promise<Started> => {
   app.get(path, (c) => {
     const command = c.req.queries('command') ?? [];
     if (command[0] === 'refused-early') throw new EphError('api.forbidden', 'you may not');
-    requireUpgrade(c.env);
+    requireUpgrade(c.env, execProtocol);
     const terminal = c.req.query('terminal') && { type: 'xterm', columns: 80, rows: 24 };
     const use = new LongUse(routes.exec, caller, undefined, {
       access: { watch },
@@ -65,7 +66,7 @@ const start = async (): Promise<Started> => {
     const { status, problem } = describeProblem(error, 'r1');
     return c.json(problem, status, { 'content-type': 'application/problem+json' });
   });
-  const server = serve({ fetch: app.fetch, port: 0, serverOptions: { shouldUpgradeCallback: isExecUpgrade } });
+  const server = serve({ fetch: app.fetch, port: 0, serverOptions: { shouldUpgradeCallback: isUpgrade } });
   acceptUpgrades(server);
   await once(server, 'listening');
   onTestFinished(async () => {
@@ -256,8 +257,8 @@ describe('a refusal of exec', () => {
   const webSocket = { ...upgrade, 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
 
   it.each([
-    ['without an upgrade', { connection: 'close' }, '400 Bad Request', 'exec needs a WebSocket'],
-    ['with another upgrade', { connection: 'Upgrade, close', upgrade: 'h2c' }, '400 Bad Request', 'exec needs a WebSocket'],
+    ['without an upgrade', { connection: 'close' }, '400 Bad Request', 'this route needs a WebSocket'],
+    ['with another upgrade', { connection: 'Upgrade, close', upgrade: 'h2c' }, '400 Bad Request', 'this route needs a WebSocket'],
     ['without the protocol', webSocket, '400 Bad Request', `speaks the protocol ${execProtocol}`],
     ['with a bad key', { ...webSocket, 'sec-websocket-key': 'x', 'sec-websocket-protocol': execProtocol }, '400', 'Key'],
     ['without rights', { ...webSocket, search: '' }, '403 Forbidden', 'you may not'],

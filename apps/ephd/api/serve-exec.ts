@@ -1,6 +1,3 @@
-import type { EventEmitter } from 'node:events';
-import { type IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import {
   decodeFrame,
@@ -16,74 +13,18 @@ import {
 import type { ExecSession } from '@eph/engine/provider/provider';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 import type { LongUse } from './long-use.ts';
+import { closeSocket, endUnread, endWithoutAnswer, openSocket } from './web-socket.ts';
 
-const pingMs = 20_000;
-const closeMs = 2_000;
-
-/** An answer on a connection that may become a WebSocket. */
-class UpgradeResponse extends ServerResponse {
-  override shouldKeepAlive = false;
-}
-
-/** For all other requests, the server ignores the header, as HTTP allows. */
-export const isExecUpgrade = ({ method, url = '', headers }: IncomingMessage): boolean =>
-  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && /^[^?]*\/exec(\?|$)/.test(url);
-
-/**
- * Sends upgrades through the same pipeline as all requests. `upgradeWebSocket` of @hono/node-server answers refusals without a body,
- * and leaves connections open that ask for another protocol.
- */
-export const acceptUpgrades = (server: EventEmitter): void => {
-  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    // Node has taken its own listener off.
-    socket.on('error', () => undefined);
-    if (head.length > 0) socket.unshift(head);
-    const response = new UpgradeResponse(request);
-    response.assignSocket(socket);
-    response.once('finish', () => socket.end());
-    server.emit('request', request, response);
-  });
-};
-
-/** Before the command is started. */
-export const requireUpgrade = ({ incoming, outgoing }: Partial<HttpBindings>): void => {
-  if (!(outgoing instanceof UpgradeResponse))
-    throw new EphError('api.bad_request', 'exec needs a WebSocket, and this is none; does a proxy in between pass upgrades on?');
-  const protocols = (incoming?.headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
-  if (!protocols.includes(execProtocol))
-    throw new EphError('api.bad_request', `this ephd speaks the protocol ${execProtocol}, which the request does not name`);
-};
+/** One that reads never has so much unread. */
+const mostUnread = 2 * execWindow;
 
 /** Starts the command on an open WebSocket: a browser can read a frame there, but not why an upgrade was refused. */
 export const serveExec = (bindings: Partial<HttpBindings>, use: LongUse, start: () => Promise<ExecSession>): Response => {
-  const socket = openSocket(bindings);
+  const socket = openSocket(bindings, { protocol: execProtocol, most: execWindow + 1 });
   void carry(socket, use, start);
   return RESPONSE_ALREADY_SENT;
-};
-
-const openSocket = ({ incoming, outgoing }: Partial<HttpBindings>): WebSocket => {
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    maxPayload: execWindow + 1,
-    // Of the protocols, one may be the token: it is never sent back.
-    handleProtocols: () => execProtocol,
-  });
-  let opened: WebSocket | undefined;
-  let fault = 'it has ended';
-  server.once('wsClientError', ({ message }) => {
-    fault = message;
-  });
-  const { socket } = incoming ?? {};
-  if (incoming !== undefined && socket !== undefined)
-    server.handleUpgrade(incoming, socket, Buffer.alloc(0), (webSocket) => {
-      opened = webSocket;
-      if (outgoing instanceof UpgradeResponse) outgoing.detachSocket(socket);
-    });
-  if (opened === undefined) throw new EphError('api.bad_request', `the connection cannot become a WebSocket: ${fault}`);
-  return opened;
 };
 
 const carry = async (socket: WebSocket, use: LongUse, start: () => Promise<ExecSession>): Promise<void> => {
@@ -91,9 +32,9 @@ const carry = async (socket: WebSocket, use: LongUse, start: () => Promise<ExecS
   using _pings = endWithoutAnswer(socket);
   const send = (frame: ExecFrame): void => {
     socket.send(encodeFrame(frame));
-    endUnread(socket);
+    endUnread(socket, mostUnread);
   };
-  socket.on('ping', () => endUnread(socket));
+  socket.on('ping', () => endUnread(socket, mostUnread));
   // What follows is the close.
   socket.on('error', () => undefined).once('close', () => use.clientHasGone());
   socket.pause();
@@ -119,11 +60,7 @@ const carry = async (socket: WebSocket, use: LongUse, start: () => Promise<ExecS
   } catch (error) {
     send({ type: 'failure', ...toEnd(toFailure(use.signal.aborted ? use.signal.reason : error)) });
   } finally {
-    socket.close();
-    // A paused one does not read that the client closes as well.
-    socket.resume();
-    const timer = setTimeout(() => socket.terminate(), closeMs);
-    socket.once('close', () => clearTimeout(timer));
+    closeSocket(socket);
     // The command ends with its connection, whoever ended that.
     use.clientHasGone();
   }
@@ -150,23 +87,4 @@ const receive = (frame: ExecFrame, session: ExecSession, window: ExecWindow, sen
     default:
       return false;
   }
-};
-
-/** A client that sends and does not read would fill the memory with what answers it. One that reads never has so much unread. */
-const endUnread = (socket: WebSocket): void => {
-  if (socket.bufferedAmount > 2 * execWindow) socket.terminate();
-};
-
-/** A client whose machine or network is gone closes nothing. */
-const endWithoutAnswer = (socket: WebSocket): Disposable => {
-  let hasAnswered = true;
-  socket.on('pong', () => {
-    hasAnswered = true;
-  });
-  const timer = setInterval(() => {
-    if (!hasAnswered) return socket.terminate();
-    hasAnswered = false;
-    socket.ping();
-  }, pingMs);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
 };

@@ -54,6 +54,7 @@ type EnvironmentRoute =
   | 'releaseEnvironment'
   | 'readLogs'
   | 'exec'
+  | 'forwardPort'
   | 'readPlan'
   | 'redeployEnvironment'
   | 'scaleEnvironment';
@@ -111,8 +112,8 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
     },
     readLogs({ environment: known, query, signal }) {
       const since = parseSince(query.since, options.clock.now());
-      const { tail = since === undefined ? linesShown : mostLogLines, follow = false } = query;
-      const logOptions = { tail, follow, signal, ...(since && { since }) };
+      const { tail = since === undefined ? linesShown : mostLogLines, follow = false, previous = false } = query;
+      const logOptions = { tail, follow, signal, ...(since && { since }), ...(previous && { previous }) };
       const shared = new Map<string, ComponentName>();
       return mergeStreams(
         chooseComponents(known, query.component).map(({ name, provider }) =>
@@ -121,15 +122,16 @@ export const createEnvironmentHandlers = (options: EnvironmentHandlersOptions): 
       );
     },
     exec({ environment: known, query: { component, command, terminal, columns, rows }, addToAudit, signal }) {
-      const components = chooseComponents(known, component);
-      const chosen = components.find(({ entry }) => entry) ?? components[0];
-      const provider = chosen && options.providerOf(chosen.provider);
-      if (chosen === undefined || provider === undefined)
-        throw new EphError('api.conflict', `${known.name} has no component that runs here`);
+      const { chosen, provider } = chooseOne(known, component, options);
       // Arguments may be secrets.
       addToAudit({ component: chosen.name, program: command[0] ?? null });
       const request = { command, signal, ...(terminal && { terminal: { columns, rows, type: terminal } }) };
       return provider.exec(known.id, chosen.name, request);
+    },
+    forwardPort({ environment: known, query: { component, port }, addToAudit, signal }) {
+      const { chosen, provider } = chooseOne(known, component, options);
+      addToAudit({ component: chosen.name, port });
+      return provider.connect(known.id, chosen.name, port, signal);
     },
     async readPlan({ caller, signal }) {
       const { plans, faults } = await engine().plan((project) => caller.may('environments.read', project), signal);
@@ -150,6 +152,20 @@ async function* labelled(
     yield { component, at, part, ...(shared && { shared: true }), text: redact(text) };
   }
 }
+
+/** Without a name, the one that answers requests. */
+const chooseOne = (
+  known: EnvironmentRecord,
+  asked: string | undefined,
+  { providerOf }: EnvironmentHandlersOptions,
+): { readonly chosen: ObservedComponent; readonly provider: Provider } => {
+  const components = chooseComponents(known, asked);
+  const chosen = components.find(({ entry }) => entry) ?? components[0];
+  const provider = chosen && providerOf(chosen.provider);
+  if (chosen === undefined || provider === undefined)
+    throw new EphError('api.conflict', `${known.name} has no component that runs here`);
+  return { chosen, provider };
+};
 
 const chooseComponents = (known: EnvironmentRecord, asked: string | undefined): readonly ObservedComponent[] => {
   const components = known.observed?.components ?? [];

@@ -12,7 +12,7 @@ describe('what the components of an environment use', () => {
     const known = createReadyRecord('preview/x');
     const [web] = known.observed?.components ?? [];
     if (known.observed === undefined || web === undefined) throw new Error('the record has a component');
-    const figures = { cpuSeconds: 1, memoryBytes: 2 };
+    const figures = { cpuSeconds: 1, cpuCores: null, memoryBytes: 2 };
     const provider = (name: string, usage: FakeProvider['usage']): FakeProvider =>
       Object.assign(new FakeProvider(createFakeInfrastructure(), { name, now: () => 0 }), { usage });
     const providers = new Map(

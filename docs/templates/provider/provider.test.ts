@@ -26,5 +26,5 @@ const createHarness = (): Promise<ProviderHarness> => {
 };
 
 describe('the template of a provider', () => {
-  describeProvider(createHarness, { execRefused: 'feature.unavailable' });
+  describeProvider(createHarness, { execRefused: 'feature.unavailable', connectRefused: 'feature.unavailable' });
 });

@@ -139,12 +139,11 @@ export const createTemplateProvider = ({
 
     async usage(environment) {
       const names = Object.keys(read(environment)?.slots ?? {}).map(componentName);
-      return new Map<ComponentName, { cpuSeconds: number; memoryBytes: number }>(
-        names.map((one) => [one, { cpuSeconds: 0, memoryBytes: 0 }]),
-      );
+      return new Map(names.map((one) => [one, { cpuSeconds: 0, cpuCores: null, memoryBytes: 0 }]));
     },
 
-    async *logs(environment, component, { tail, since, follow, signal }) {
+    async *logs(environment, component, { tail, since, follow, previous, signal }) {
+      if (previous === true) return;
       const { current, next } = read(environment)?.slots[component] ?? {};
       const entries = [current, next].filter((one) => one !== undefined).map(logEntryOf);
       const recent = entries.filter(({ at }) => since === undefined || Date.parse(at ?? '') >= since.getTime());
@@ -154,6 +153,10 @@ export const createTemplateProvider = ({
 
     async exec() {
       throw new EphError('feature.unavailable', 'The template runs nothing.');
+    },
+
+    async connect() {
+      throw new EphError('feature.unavailable', 'The template listens nowhere.');
     },
 
     watch(changed, signal) {

@@ -1,3 +1,4 @@
+import type { Spec } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { computeComponents, type KubernetesSettings } from './components.ts';
 import { ManifestFaults, printObject } from './manifest.ts';
@@ -131,6 +132,14 @@ spec:
       imagePullSecrets: ['pull'],
       env: { 'app/KEY': '${KEY}' },
     });
+  });
+
+  it('of the namespace say which secrets are copied there', () => {
+    const manifests = parseManifests(workload('web'), 'k8s/app.yaml');
+    const copiesOf = (kubernetes: NonNullable<NonNullable<Spec['secrets']>['kubernetes']>) =>
+      computeComponents(manifests, settings, { kubernetes }).components[0]?.values['copies'];
+    expect(copiesOf({ copy_from_namespace: 'shared', secrets: ['a', 'b'] })).toEqual({ namespace: 'shared', names: ['a', 'b'] });
+    expect(copiesOf({ secrets: ['a'] })).toEqual({ names: ['a'] });
   });
 });
 

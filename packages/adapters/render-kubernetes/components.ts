@@ -18,6 +18,7 @@ import { fault, groupOf, kindOf, type Manifest, ManifestFaults, metadataOf, name
 import { readWorkloadValues } from './workload-values.ts';
 
 export type KubernetesSettings = NonNullable<Spec['kubernetes']>;
+type Secrets = Spec['secrets'];
 
 export interface ComputedComponents {
   readonly components: readonly RenderedComponent[];
@@ -36,7 +37,11 @@ interface Workload {
 }
 
 /** Pure: what the objects of one commit mean. Throws `ManifestFaults`. */
-export const computeComponents = (manifests: readonly Manifest[], settings: KubernetesSettings): ComputedComponents => {
+export const computeComponents = (
+  manifests: readonly Manifest[],
+  settings: KubernetesSettings,
+  secrets?: Secrets,
+): ComputedComponents => {
   const skipped = manifests.filter(isSkippedHook);
   const used = manifests.filter((one) => !isSkippedHook(one));
   const workloads = nameWorkloads(used.filter(isWorkloadManifest));
@@ -58,7 +63,7 @@ export const computeComponents = (manifests: readonly Manifest[], settings: Kube
     };
   });
   return {
-    components: [{ ...namespaceOf(settings), objects: rest.map(toRendered) }, ...components],
+    components: [{ ...namespaceOf(settings, secrets?.kubernetes), objects: rest.map(toRendered) }, ...components],
     notices: [
       ...skipped.map((one) => `${one.file}: ${printObject(one)} is left out: Eph runs no hook ${hooksOf(one).join(', ')}`),
       ...(entry === undefined ? [withoutEntry] : []),
@@ -208,7 +213,10 @@ const portsOf = ({ object }: Manifest): readonly Port[] =>
 
 const printPort = ({ number, name }: Port): string => (name === undefined ? String(number) : `${number} (${name})`);
 
-const namespaceOf = (settings: KubernetesSettings): Omit<RenderedComponent, 'objects'> => {
+const namespaceOf = (
+  settings: KubernetesSettings,
+  copied: NonNullable<Secrets>['kubernetes'],
+): Omit<RenderedComponent, 'objects'> => {
   const { context, namespace_template, imagePullSecrets = [], secrets = [] } = settings;
   const env = Object.fromEntries(
     secrets.flatMap(({ name, data }) => Object.entries(data).map(([key, value]) => [`${name}/${key}`, value])),
@@ -220,8 +228,14 @@ const namespaceOf = (settings: KubernetesSettings): Omit<RenderedComponent, 'obj
       ...(context !== undefined && { context }),
       ...(namespace_template !== undefined && { namespace_template }),
       ...(imagePullSecrets.length > 0 && { imagePullSecrets: imagePullSecrets.map(({ name }) => name) }),
+      ...(copied && { copies: toCopies(copied) }),
       ...(Object.keys(env).length > 0 && { env }),
     },
     needs: [],
   };
 };
+
+const toCopies = ({ copy_from_namespace, secrets }: NonNullable<NonNullable<Secrets>['kubernetes']>): JsonMap => ({
+  ...(copy_from_namespace !== undefined && { namespace: copy_from_namespace }),
+  names: secrets,
+});

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CommitSha, EphError, type JsonMap, type ProjectId } from '@eph/contract';
+import { type CommitSha, EphError, type JsonMap, type ProjectId, type Spec } from '@eph/contract';
 import type { Renderer, Rendering, RenderRequest } from '@eph/engine/render/renderer';
 import type { Clock } from '@eph/engine/time/clock';
 import { checkChart, prepareChart, templateOf } from './chart.ts';
@@ -143,7 +143,7 @@ export class KubernetesRenderer implements Renderer, AsyncDisposable {
         manifests.push(...(await this.#readSource({ tree, work, index, release: spec.name, tools }, source)));
         if (manifests.length > manifestLimits.objects) throw tooMany('eph.yaml');
       }
-      return describe(withoutRepeated(manifests), settings);
+      return describe(withoutRepeated(manifests), settings, spec.secrets);
     } catch (error) {
       if (error instanceof ManifestFaults) return { state: 'refused', faults: error.faults };
       throw error;
@@ -225,10 +225,21 @@ const missing = (which: string): EphError =>
 /** A commit never changes, so it stands for its files. */
 const keyOf = ({ project, commit, spec }: RenderRequest, settings: KubernetesSettings, { kustomize, helm }: Tools): string =>
   createHash('sha256')
-    .update(JSON.stringify([version, project, commit, spec.name, settings, kustomize?.program.mark, helm?.mark]))
+    .update(
+      JSON.stringify([
+        version,
+        project,
+        commit,
+        spec.name,
+        settings,
+        spec.secrets?.kubernetes,
+        kustomize?.program.mark,
+        helm?.mark,
+      ]),
+    )
     .digest('hex');
 
-const describe = (manifests: readonly Manifest[], settings: KubernetesSettings): Rendering => {
+const describe = (manifests: readonly Manifest[], settings: KubernetesSettings, secrets: Spec['secrets']): Rendering => {
   if (manifests.length === 0) throw refuse('eph.yaml: kubernetes.manifests', 'hold no object');
   const cleaned = manifests.map((one) => ({ one, ...clean(one.object) }));
   const dropped = cleaned.flatMap(({ one, dropped: keys }) =>
@@ -237,6 +248,7 @@ const describe = (manifests: readonly Manifest[], settings: KubernetesSettings):
   const { components, notices } = computeComponents(
     cleaned.map(({ one, object }) => ({ ...one, object })),
     settings,
+    secrets,
   );
   return { state: 'rendered', components, notices: [...notices, ...dropped] };
 };

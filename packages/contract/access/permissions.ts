@@ -25,6 +25,8 @@ export const permissions = {
   /** Up, down, pin, extend, pause and redeploy. */
   'environments.change': { role: 'developer', scope: 'write' },
   'environments.exec': { role: 'developer', scope: 'write' },
+  /** Connections to ports of components. */
+  'environments.connect': { role: 'developer', scope: 'write' },
   'held.read': { role: 'operator', scope: 'read' },
   /** Release and scale. */
   'environments.operate': { role: 'operator', scope: 'write' },

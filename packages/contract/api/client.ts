@@ -74,8 +74,11 @@ type Result<R extends Route> = R['answer'] extends { readonly type: 'stream' } ?
 
 type Call<R extends Route> = object extends Input<R> ? (input?: Input<R>) => Result<R> : (input: Input<R>) => Result<R>;
 
-/** The whole API for programs, one function for each route. For `exec`, which is more than an answer, there is `connectExec`. */
-export type Api = { readonly [name in Exclude<RouteName, 'exec' | 'readPage'>]: Call<Routes[name]> };
+/**
+ * The whole API for programs, one function for each route. For `exec`, which is more than an answer, there is `connectExec`; `forwardPort`
+ * is for programs that can make a WebSocket wait, which browsers cannot.
+ */
+export type Api = { readonly [name in Exclude<RouteName, 'exec' | 'forwardPort' | 'readPage'>]: Call<Routes[name]> };
 
 /** @param translate makes of what went wrong what callers get */
 export const createClient = (transport: Transport, translate = (error: unknown): unknown => error): Api => {

@@ -56,7 +56,7 @@ const environment: EnvironmentDetailView = {
       upstream: 'http://127.0.0.1:1',
       outputs: { url: 'http://127.0.0.1:1' },
       parts: [{ instance: 'a1', image: null, restarts: 2, message: 'it exited with 1' }],
-      usage: { cpuSeconds: 1.5, memoryBytes: 1024 },
+      usage: { cpuSeconds: 1.5, cpuCores: null, memoryBytes: 1024 },
     },
   ],
 };

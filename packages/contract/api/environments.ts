@@ -38,6 +38,8 @@ const version = z.object({
   since: z.string(),
   /** It stays as it is until there is another version. */
   stalled: z.literal(true).exactOptional(),
+  /** What others changed in it: it is made again as it should be. */
+  drift: z.string().exactOptional(),
 });
 
 const component = z.object({
@@ -77,13 +79,19 @@ export const environmentSchema = z.object({
 });
 export type EnvironmentView = z.output<typeof environmentSchema>;
 
+const usage = z.object({
+  cpuSeconds: z.number().nullable().describe('Processor time since its processes began; null where only `cpuCores` is known.'),
+  cpuCores: z.number().nullable().describe('Cores that it used lately, on average; null where only `cpuSeconds` is known.'),
+  memoryBytes: z.number(),
+});
+
 /** One environment, read from its providers at the moment. */
 export const environmentDetailSchema = environmentSchema.extend({
   components: z.array(
     component.extend({
       parts: z.array(part),
       /** Null when the provider could not measure it. */
-      usage: z.object({ cpuSeconds: z.number(), memoryBytes: z.number() }).nullable(),
+      usage: usage.nullable(),
     }),
   ),
 });
@@ -130,7 +138,7 @@ export type StatusView = z.output<typeof statusSchema>;
 const usageSample = z.object({
   at: z.string(),
   /** Of those that could be measured. */
-  components: z.array(z.object({ name: z.string(), cpuSeconds: z.number(), memoryBytes: z.number() })),
+  components: z.array(usage.extend({ name: z.string() })),
 });
 export type UsageSample = z.output<typeof usageSample>;
 

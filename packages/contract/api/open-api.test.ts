@@ -28,7 +28,7 @@ describe('the OpenAPI document', () => {
     const status =
       answer.type === 'json'
         ? String(answer.status)
-        : { none: '204', exec: '101', text: '200', page: '200', stream: '200' }[answer.type];
+        : { none: '204', exec: '101', port: '101', text: '200', page: '200', stream: '200' }[answer.type];
     const expected = [
       status,
       ...(etag ? ['304'] : []),

@@ -111,6 +111,7 @@ const describeAnswer = (
     case 'none':
       return { status: '204' };
     case 'exec':
+    case 'port':
       return { status: '101' };
   }
 };

@@ -61,6 +61,7 @@ export const hints: { readonly [code in ErrorCode]: string | null } = {
   'object.missing': 'Ask again soon.',
   'object.conflict': 'Ask again soon.',
   'object.expired': 'Ask again soon.',
+  'object.immutable': 'Take the change back, or remove the component with `eph redeploy` so that it is made anew.',
   'object.refused': 'Correct what the message names and push it, or ask an operator for a higher quota.',
   'component.refused': 'Correct the component in `eph.yaml` and push it.',
   'component.not_ready': null,

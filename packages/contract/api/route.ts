@@ -23,6 +23,8 @@ export type AnswerShape =
   | { readonly type: 'page' }
   /** A WebSocket that carries a command, as `exec-frames.ts` describes. */
   | { readonly type: 'exec' }
+  /** A WebSocket that carries a TCP connection, as `port-messages.ts` describes. */
+  | { readonly type: 'port' }
   | { readonly type: 'none' };
 
 export type BodyShape =

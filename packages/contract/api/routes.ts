@@ -36,6 +36,7 @@ import {
   streamItemSchema,
   streamQuerySchema,
 } from './history.ts';
+import { portQuerySchema } from './port-messages.ts';
 import {
   capabilitiesSchema,
   heldQuerySchema,
@@ -260,6 +261,7 @@ export const routes = {
         .describe('At most so many lines of each component that are there already; 100, or with `since` all.'),
       since: z.string().max(100).optional().describe('Only newer lines: a time, or an age such as `10m`.'),
       follow: flag.describe('Go on with new lines.'),
+      previous: flag.describe('Of the run before the present one, as far as it is still there. Nothing is followed.'),
     }),
     answer: stream(logLineSchema),
     cost: 20,
@@ -274,6 +276,17 @@ export const routes = {
     audit: 'change',
     answer: { type: 'exec' },
     cost: 20,
+  },
+  forwardPort: {
+    method: 'GET',
+    path: '/api/v1/environments/{id}/port-forward',
+    permission: 'environments.connect',
+    target: 'environment',
+    summary: 'Connects to a port of a component, over a WebSocket. Its messages are in `packages/contract/api/port-messages.ts`.',
+    query: portQuerySchema,
+    audit: 'change',
+    answer: { type: 'port' },
+    cost: 5,
   },
   listEventsOfEnvironment: {
     method: 'GET',

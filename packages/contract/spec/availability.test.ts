@@ -33,6 +33,10 @@ describe('what this version does', () => {
     ],
     ['what is switched off', 'database: { enabled: false }\nnetworking: { tls: { enabled: false } }\n'],
     ['sections of which only the name is left', 'advanced:\n'],
+    [
+      'secrets of the cluster',
+      'provider: kubernetes\nkubernetes: { manifests: [k8s] }\nsecrets: { provider: kubernetes, kubernetes: { copy_from_namespace: shared, secrets: [a] } }\n',
+    ],
     ['a header', 'networking: { routing: { strategy: header, header: X-Eph-Environment } }\n'],
   ])('needs no notice: %s', (_, text) => {
     expect(noticesOf(text)).toEqual([]);
@@ -80,6 +84,16 @@ describe('what this version does not do', () => {
       'another provider',
       'provider: docker-compose\ndocker-compose: {}\n',
       ['5:1: docker-compose: is not available yet; it is read and has no effect'],
+    ],
+    [
+      'secrets of a cluster, without a cluster',
+      'secrets: { kubernetes: { secrets: [a] } }\n',
+      ['4:1: secrets: is not available yet; it is read and has no effect'],
+    ],
+    [
+      'secrets from elsewhere',
+      'provider: kubernetes\nkubernetes: { manifests: [k8s] }\nsecrets: { provider: vault, vault: { path: a } }\n',
+      ['6:12: secrets.provider: vault is not available yet; it is read and has no effect'],
     ],
     [
       'a database',

@@ -59,7 +59,6 @@ describe('the complete file', () => {
       '139 docker-compose',
       '159 database.enabled',
       '193 services',
-      '206 secrets',
       '267 networking.tls.enabled',
       '271 hooks',
       '299 observability.metrics.enabled',

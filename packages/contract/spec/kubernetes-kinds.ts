@@ -49,6 +49,10 @@ const namespaceValues = z
     context: template('kubernetes.context').optional(),
     namespace_template: template('kubernetes.namespace_template').optional(),
     imagePullSecrets: list(text()).optional(),
+    copies: z
+      .strictObject({ namespace: name.optional(), names: list(text()) })
+      .optional()
+      .describe('Secrets of another namespace.'),
     env: variables.or(manifestVariables).optional().describe('What secrets hold, by `<secret>/<key>`.'),
   })
   .describe('The namespace of an environment, with all that belongs to no workload.');
@@ -99,7 +103,7 @@ function fillWorkload(given: ResolvedValues): ProviderObjects {
 
 function fillNamespace(given: ResolvedValues): ProviderObjects {
   const { values, fill, env: plain, secretEnv } = given;
-  const { context, namespace_template: namespace, imagePullSecrets } = values;
+  const { context, namespace_template: namespace, imagePullSecrets, copies } = values;
   const { values: own, ...rest } = collect({ ...given, secretEnv: {} }, given.rendered.objects);
   const bySecret = Map.groupBy(Object.entries({ ...plain, ...secretEnv }), ([place]) => place.slice(0, place.indexOf('/')));
   const secrets = Object.fromEntries(
@@ -115,6 +119,7 @@ function fillNamespace(given: ResolvedValues): ProviderObjects {
       ...(typeof context === 'string' && { context: fill('kubernetes.context', context) }),
       ...(typeof namespace === 'string' && { namespace: fill('kubernetes.namespace_template', namespace) }),
       ...(imagePullSecrets !== undefined && { imagePullSecrets }),
+      ...(copies !== undefined && { copies }),
       ...(Object.keys(secrets).length > 0 && { secrets }),
     },
   };

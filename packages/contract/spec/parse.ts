@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { availableIn, findUnavailable, isGuard } from './availability.ts';
 import { type DocumentForm, type Fault, faultLimit, type Notice, type Places, parseDocument } from './document.ts';
+import { read } from './rules.ts';
 import { choicesIn, type Spec, specSchema, type Trigger } from './schema.ts';
 import type { Section, SectionComponent } from './section.ts';
 import { triggers as triggersSection } from './sections/triggers.ts';
@@ -32,7 +33,6 @@ type SpecForm = DocumentForm<z.ZodType<Spec>>;
 const forms = new WeakMap<readonly Section[], SpecForm>();
 
 const createForm = (sections: readonly Section[]): SpecForm => {
-  const available = availableIn(sections);
   const pathsOf = (key: 'verbatim' | 'open') =>
     sections.flatMap(({ name, [key]: paths = [] }) => paths.map((path) => [name, ...path.split('.')]));
   return {
@@ -41,7 +41,8 @@ const createForm = (sections: readonly Section[]): SpecForm => {
     empty: `the file is empty; it needs version, name and ${sections.find(({ choice }) => choice)?.name}`,
     verbatim: pathsOf('verbatim'),
     open: pathsOf('open'),
-    remarks: (raw) => findUnavailable(raw, available),
+    remarks: (raw) =>
+      findUnavailable(raw, availableIn(sections.filter(({ beside }) => beside === undefined || read(raw, beside) !== undefined))),
   };
 };
 

@@ -100,7 +100,8 @@ export const withValue = (
   const [key, ...rest] = path;
   if (key === undefined) return changed ?? null;
   const isGone = rest.length === 0 && changed === undefined;
-  if (Array.isArray(value)) return value.map((one: JsonValue, index) => (index === key ? withValue(one, rest, changed) : one));
+  if (Array.isArray(value))
+    return value.map((one: JsonValue, index) => (String(index) === String(key) ? withValue(one, rest, changed) : one));
   const map = asMap(value);
   if (isGone || (changed === undefined && !Object.hasOwn(map, key)))
     return Object.fromEntries(Object.entries(map).filter(([one]) => one !== key));
@@ -109,3 +110,10 @@ export const withValue = (
 
 export const toPointer = (path: readonly (string | number)[]): string =>
   path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+/** The steps of a JSON pointer; undefined for what is none. */
+export const parsePointer = (pointer: string): readonly string[] | undefined => {
+  if (!/^(?:\/(?:[^~]|~[01])*)?$/s.test(pointer)) return undefined;
+  const steps = pointer.split('/').slice(1);
+  return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+};

@@ -13,6 +13,8 @@ export interface Section<Name extends string = string, S extends z.ZodType = z.Z
   readonly name: Name;
   readonly schema: S;
   readonly available?: Available;
+  /** The only section whose components it changes anything for: without that, nothing of it is available. */
+  readonly beside?: string;
   /** Numbers and truth values below these paths of the section, such as `services.*.env`, keep their written text. */
   readonly verbatim?: readonly string[];
   /** Keys without a value below these paths are as good as left out: what a developer leaves open, the platform decides. */

@@ -114,6 +114,8 @@ const planComponent = (
   if (seen.next?.revision === revision)
     return wait(seen.next, [`${name} ${describeStart(seen.next)}`, seen.next.message].filter((text) => text !== '').join(': '));
   if (seen.current?.revision !== revision) {
+    const drift = (seen.next ?? seen.current)?.drift;
+    if (drift !== undefined) return change('update', drift);
     const interrupts =
       seen.current === null || desired.interruption === undefined ? '' : `; this interrupts it: ${desired.interruption}`;
     return change('update', `${name} runs another version than ${short(desired.commit)} asks for${interrupts}`);

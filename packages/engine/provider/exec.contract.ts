@@ -7,7 +7,7 @@ import type { ExecRequest, ExecSession, Provider } from './provider.ts';
 
 /** A component that runs. */
 export interface Runs {
-  readonly provider: Provider;
+  readonly provider: Pick<Provider, 'exec'>;
   readonly environment: EnvironmentId;
   readonly component: ComponentName;
   remove(): Promise<void>;

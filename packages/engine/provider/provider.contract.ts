@@ -16,6 +16,7 @@ import {
   revision,
 } from '@eph/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { describeConnect, describeRefusedConnect, type Listening } from './connect.contract.ts';
 import { describeExec, describeRefusedExec, type Runs } from './exec.contract.ts';
 import type { LogEntry, Provider } from './provider.ts';
 
@@ -39,6 +40,8 @@ export interface ProviderHarness extends AsyncDisposable {
   readonly refusedValues: ResolvedComponent['values'] | { readonly none: string };
   /** What parts are run from; nothing is run from an image if absent. */
   readonly image?: string;
+  /** Where components that get ready answer HTTP requests; the port of their upstream if absent. */
+  readonly port?: number;
   /** Lets time pass until the check holds; fails if it never does. */
   until(check: () => Promise<boolean>): Promise<void>;
 }
@@ -46,6 +49,12 @@ export interface ProviderHarness extends AsyncDisposable {
 export interface ProviderSuiteOptions {
   /** With what `exec` is refused here; it works if absent. */
   readonly execRefused?: ErrorCode | undefined;
+  /** The same for `connect`. */
+  readonly connectRefused?: ErrorCode | undefined;
+  /** A new version takes the place of the old one, at the same address: nothing of that has to be retired. */
+  readonly updatesInPlace?: true;
+  /** Why nothing is measured here. */
+  readonly unmeasured?: string;
 }
 
 const never = new AbortController().signal;
@@ -71,6 +80,7 @@ const api = componentName('api');
 
 /** One behaviour suite for every provider. */
 export const describeProvider = (create: () => Promise<ProviderHarness>, options: ProviderSuiteOptions = {}): void => {
+  const retiring = options.updatesInPlace !== true;
   const start = async (): Promise<ProviderFixture> => {
     const harness = await create();
     onTestFinished(() => harness[Symbol.asyncDispose]());
@@ -147,7 +157,7 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     const during = await fixture.component(shop, web);
     expect([old.revision, fresh.revision]).toContain(during?.current?.revision);
     await fixture.untilCurrent(shop, fresh);
-    expect(await fixture.component(shop, web)).toMatchObject({ next: null, retiring: true });
+    expect(await fixture.component(shop, web)).toMatchObject({ next: null, retiring });
     await fixture.ensure(shop, fresh);
     expect(await fixture.component(shop, web)).toMatchObject({
       current: { revision: fresh.revision },
@@ -313,7 +323,7 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     await fixture.restart();
     await fixture.untilCurrent(shop, fresh);
     await fixture.restart();
-    expect(await fixture.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring: true });
+    expect(await fixture.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring });
     await fixture.ensure(shop, fresh);
     expect(await fixture.component(shop, web)).toMatchObject({ current: { revision: fresh.revision }, retiring: false });
     expect(await fixture.starts(shop, fresh)).toBe(1);
@@ -424,14 +434,16 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     await fixture.harness.until(async () => (await fixture.parts(shop, api))[0]?.message !== '');
   });
 
-  it('measures what components use', async () => {
+  it('measures what components use', async (context) => {
+    if (options.unmeasured !== undefined) return context.skip(options.unmeasured);
     const fixture = await start();
     const wanted = fixture.version(web, 1);
     await fixture.ensure(shop, wanted);
     await fixture.untilCurrent(shop, wanted);
     const usage = await fixture.provider.usage(shop.id, never);
     expect([...usage.keys()]).toEqual([web]);
-    expect(usage.get(web)?.cpuSeconds).toBeGreaterThanOrEqual(0);
+    const { cpuSeconds = null, cpuCores = null } = usage.get(web) ?? {};
+    expect([cpuSeconds, cpuCores].filter((one) => one !== null && one >= 0)).toHaveLength(1);
     expect(usage.get(web)?.memoryBytes).toBeGreaterThanOrEqual(0);
     expect(await fixture.provider.usage(blog.id, never)).toEqual(new Map());
   });
@@ -466,6 +478,18 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     expect(followed).toEqual([`started ${wanted.commit}`]);
   });
 
+  it('hands out what the run before wrote, without that of the present one, and ends', async () => {
+    const fixture = await start();
+    const [old, fresh] = [fixture.version(web, 1), fixture.version(web, 2)];
+    for (const wanted of [old, fresh]) {
+      await fixture.ensure(shop, wanted);
+      await fixture.untilCurrent(shop, wanted);
+    }
+    const options = { tail: 100, follow: true, previous: true, signal: never } as const;
+    const entries = await Array.fromAsync(fixture.provider.logs(shop.id, web, options));
+    expect(entries.filter(({ text }) => text !== `started ${old.commit}`)).toEqual([]);
+  });
+
   describe('exec', () => {
     const startRunning = async (): Promise<Runs> => {
       const fixture = await start();
@@ -477,6 +501,21 @@ export const describeProvider = (create: () => Promise<ProviderHarness>, options
     };
     if (options.execRefused === undefined) describeExec(startRunning);
     else describeRefusedExec(options.execRefused, startRunning);
+  });
+
+  describe('connect', () => {
+    const startListening = async (): Promise<Listening> => {
+      const fixture = await start();
+      const wanted = fixture.version(web, 1);
+      await fixture.ensure(shop, wanted);
+      await fixture.untilCurrent(shop, wanted);
+      const { upstream } = (await fixture.component(shop, web)) ?? {};
+      const port = fixture.harness.port ?? Number(new URL(upstream ?? '').port || 80);
+      const { provider } = fixture;
+      return { provider, environment: shop.id, component: web, port, remove: () => fixture.remove(shop, web) };
+    };
+    if (options.connectRefused === undefined) describeConnect(startListening);
+    else describeRefusedConnect(options.connectRefused, startListening);
   });
 };
 

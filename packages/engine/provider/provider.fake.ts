@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import {
   type ComponentName,
   type ComponentVersion,
@@ -18,6 +19,7 @@ import {
   toFailure,
   type Usage,
 } from '@eph/contract';
+import { fakePort, openFakeConnection } from './connect.fake.ts';
 import { startFakeSession } from './exec.fake.ts';
 import type { ExecRequest, ExecSession, LogEntry, LogOptions, Provider, Scope } from './provider.ts';
 
@@ -37,7 +39,7 @@ interface Slot {
   retiring: readonly Version[] | undefined;
   /** When its removal began. */
   removingSince?: number;
-  /** Aborts when it is removed; made for the first command that is run beside it. */
+  /** Aborts when it is removed; made for the first command or connection. */
   life?: AbortController;
 }
 
@@ -164,12 +166,17 @@ export class FakeProvider implements Provider {
 
   usage(environment: EnvironmentId): Promise<ReadonlyMap<ComponentName, Usage>> {
     const names = [...(this.#infrastructure.environments.get(environment)?.slots.keys() ?? [])];
-    return Promise.resolve(new Map(names.map((name) => [name, { cpuSeconds: 0, memoryBytes: 0 }])));
+    return Promise.resolve(new Map(names.map((name) => [name, { cpuSeconds: 0, cpuCores: null, memoryBytes: 0 }])));
   }
 
-  async *logs(environment: EnvironmentId, component: ComponentName, { tail, since }: LogOptions): AsyncIterable<LogEntry> {
+  async *logs(
+    environment: EnvironmentId,
+    component: ComponentName,
+    { tail, since, previous }: LogOptions,
+  ): AsyncIterable<LogEntry> {
     const slot = this.#infrastructure.environments.get(environment)?.slots.get(component);
-    const entries = [slot?.current, slot?.next].flatMap((version): readonly LogEntry[] => {
+    const versions = previous === true ? (slot?.retiring ?? []) : [slot?.current, slot?.next];
+    const entries = versions.flatMap((version): readonly LogEntry[] => {
       if (version === undefined || (since !== undefined && version.startedAt < since.getTime())) return [];
       const at = new Date(version.startedAt).toISOString();
       return [{ at, part: version.component.revision, text: `started ${version.component.commit}` }];
@@ -184,6 +191,15 @@ export class FakeProvider implements Provider {
     if ((slot.current ?? slot.next) === undefined) throw new EphError('component.not_ready', `${component} does not run.`);
     slot.life ??= new AbortController();
     return await startFakeSession(request, slot.life.signal);
+  }
+
+  async connect(environment: EnvironmentId, component: ComponentName, port: number, signal: AbortSignal): Promise<Duplex> {
+    const slot = this.#infrastructure.environments.get(environment)?.slots.get(component);
+    if (slot === undefined) throw new EphError('api.not_found', `There is no component ${component} in ${environment}.`);
+    if (slot.current === undefined || port !== fakePort)
+      throw new EphError('component.not_ready', `${component} does not listen on port ${port}.`);
+    slot.life ??= new AbortController();
+    return openFakeConnection(signal, slot.life.signal);
   }
 
   watch(changed: (environment: EnvironmentId) => void, signal: AbortSignal): void {

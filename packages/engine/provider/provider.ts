@@ -1,4 +1,4 @@
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import type {
   ComponentName,
   EnvironmentId,
@@ -40,6 +40,9 @@ import type {
  *   when the signal aborts, or when the provider or the version that it runs beside ends, everything that it started ends.
  *   It throws `api.not_found` or `component.not_ready` where there is nothing to run it beside, `isolation.missing` where there is no
  *   sandbox, and `feature.unavailable` where the provider cannot. Output that nobody reads makes the command wait.
+ * - `connect` opens one connection to a TCP port that the component itself listens on; a port of anything else, also of another component,
+ *   is `component.not_ready`. It throws `api.not_found` where there is no such component, and `feature.unavailable` where the provider
+ *   cannot. Whoever does not read makes the component wait. When the signal aborts, or what the connection leads to is gone, it ends.
  * - `values` come from strangers: a provider parses them with its own schema and throws `component.refused` with a sentence.
  */
 export interface Provider {
@@ -64,6 +67,8 @@ export interface Provider {
   logs(environment: EnvironmentId, component: ComponentName, options: LogOptions): AsyncIterable<LogEntry>;
   /** Runs a command beside a component. Resolves when it may run. Asked for by people; never called in a pass. */
   exec(environment: EnvironmentId, component: ComponentName, request: ExecRequest): Promise<ExecSession>;
+  /** Connects to a port of a component. Resolves when the component has accepted. Asked for by people; never called in a pass. */
+  connect(environment: EnvironmentId, component: ComponentName, port: number, signal: AbortSignal): Promise<Duplex>;
   /** Calls `changed` when an environment may look different, until aborted. A hint, as with a forge. */
   watch(changed: (environment: EnvironmentId) => void, signal: AbortSignal): void;
 }
@@ -80,6 +85,8 @@ export interface LogOptions {
   /** Only lines written at or after this time; lines whose time is not known are left out. */
   readonly since?: Date;
   readonly follow: boolean;
+  /** Instead, what the run before the present one wrote, as far as the provider still has it. It is over, so nothing is followed. */
+  readonly previous?: true;
   readonly signal: AbortSignal;
 }
 

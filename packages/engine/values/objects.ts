@@ -3,16 +3,18 @@ import {
   asMap,
   asText,
   at,
+  clusterScoped,
   type Failure,
   failure,
   isWorkload,
   type JsonMap,
+  objectKindOf,
   type Policy,
   podTemplatePath,
   type RenderedObject,
 } from '@eph/contract';
 import type { MergedComponent } from './merged-component.ts';
-import { clusterScoped, objectKindOf, usualKinds } from './object-kinds.ts';
+import { usualKinds } from './object-kinds.ts';
 import type { Stated } from './policy.ts';
 
 /** Every object that files of the commit hold, by its kind. */

@@ -270,6 +270,7 @@ describe('a component of a manifest', () => {
       context: 'staging',
       namespace_template: 'pre-{words}-{number}',
       imagePullSecrets: ['pull'],
+      copies: { namespace: 'shared', names: ['app'] },
       env: { 'app/KEY': 'v', 'constructor/x': 'y' },
     };
     const component = renderedComponent('namespace', 'Namespace', own, []);
@@ -278,6 +279,7 @@ describe('a component of a manifest', () => {
       context: 'staging',
       namespace: 'pre-calm-bay-1234',
       imagePullSecrets: ['pull'],
+      copies: { namespace: 'shared', names: ['app'] },
       secrets: { app: { KEY: 'v' }, constructor: { x: 'y' } },
     });
   });

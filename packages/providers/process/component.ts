@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import {
   type ComponentName,
@@ -85,6 +86,11 @@ export class Component implements InstanceHost {
     ];
   }
 
+  /** What the versions before wrote. The starts of one version share a log, which does not tell them apart. */
+  get previousLogs(): readonly PartLog[] {
+    return this.#versions.retiring.map(({ record, log }) => ({ part: record.id, log }));
+  }
+
   get #parts(): readonly Part[] {
     const { preparations } = this.#environment;
     return [
@@ -142,6 +148,12 @@ export class Component implements InstanceHost {
     const instance = this.#versions.current ?? this.#versions.next;
     if (instance === null) throw new EphError('component.not_ready', `${this.name} does not run yet.`);
     return await instance.exec(request);
+  }
+
+  async connect(port: number, signal: AbortSignal): Promise<Socket> {
+    const instance = this.#versions.current ?? this.#versions.next;
+    if (instance === null) throw new EphError('component.not_ready', `${this.name} does not run yet.`);
+    return await instance.connect(port, signal);
   }
 
   async ensure(wanted: ResolvedComponent, service: Service, signal: AbortSignal): Promise<void> {

@@ -113,8 +113,9 @@ export class Environment implements ComponentHost {
       const marker = this.#context.layout.marker(this.identity.id, name);
       for (const one of running) {
         if (one.marker?.startsWith(marker) !== true) continue;
-        const { cpuSeconds, memoryBytes } = usage.get(name) ?? { cpuSeconds: 0, memoryBytes: 0 };
-        usage.set(name, { cpuSeconds: cpuSeconds + one.cpuSeconds, memoryBytes: memoryBytes + one.memoryBytes });
+        const before = usage.get(name);
+        const cpuSeconds = (before?.cpuSeconds ?? 0) + one.cpuSeconds;
+        usage.set(name, { cpuSeconds, cpuCores: null, memoryBytes: (before?.memoryBytes ?? 0) + one.memoryBytes });
       }
     }
     return usage;

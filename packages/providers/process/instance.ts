@@ -1,8 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { type ComponentName, type ComponentVersion, EphError, type Health, type Part, redact } from '@eph/contract';
 import type { ExecRequest, ExecSession } from '@eph/engine/provider/provider';
 import { confine } from './confinement.ts';
+import { connectPort, notListening } from './connect-port.ts';
 import type { Context } from './context.ts';
 import { endProcesses } from './end-processes.ts';
 import { describeEnd } from './ending.ts';
@@ -162,6 +164,40 @@ export class Instance {
       },
       request,
     );
+  }
+
+  /** Connects to a port that its processes listen on. A network of its own is open to the outside on one port only. */
+  async connect(port: number, signal: AbortSignal): Promise<Socket> {
+    const { process: holder, network, port: own } = this.#record;
+    const { processes } = this.#context;
+    const { name } = this.#host;
+    signal.throwIfAborted();
+    if (this.#over || holder === null || !isRunning(processes, holder))
+      throw new EphError('component.not_ready', `${name} does not run at the moment; its log says why.`);
+    if (network !== undefined && port !== own)
+      throw new EphError(
+        'feature.unavailable',
+        `${name} has a network of its own, which is open on port ${own} only. Connect to that one.`,
+      );
+    const life = this.#life.signal;
+    const isOpen = network === undefined ? await this.#listensOn(port) : await this.#hasTraffic(holder);
+    if (!isOpen) throw notListening(name, port);
+    return await connectPort(name, port, signal, life);
+  }
+
+  async #listensOn(port: number): Promise<boolean> {
+    const { processes, listeners } = this.#context;
+    const own = (await processes.readAll()).filter(({ marker }) => marker === this.marker);
+    return await listeners.areAlone(
+      port,
+      own.map(({ pid }) => pid),
+    );
+  }
+
+  async #hasTraffic({ pid: holder }: ProcessIdentity): Promise<boolean> {
+    const { port } = this.#record;
+    const owner = { port, holder, hasOwnNetwork: true, mustListen: true, known: undefined };
+    return (await this.#context.listeners.findFault(owner)) === undefined;
   }
 
   /** Stops looking after it. Its process goes on. */

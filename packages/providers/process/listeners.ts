@@ -50,6 +50,14 @@ export class Listeners {
     return inside !== undefined && readTable(inside).has(port) ? undefined : `nothing listens on port ${port} inside`;
   }
 
+  /** Whether one of these processes listens on a port of this machine, and nobody else does. */
+  async areAlone(port: number, pids: readonly number[]): Promise<boolean> {
+    await this.#refresh();
+    const listening = this.#snapshot.get(port) ?? [];
+    const sockets = new Set(pids.flatMap(readSockets));
+    return listening.length > 0 && listening.every((inode) => sockets.has(inode));
+  }
+
   #socketsOn(port: number): string {
     return this.#snapshot.get(port)?.join() ?? '';
   }

@@ -114,13 +114,20 @@ export const createProcessProvider = (options: ProcessProviderOptions): ProcessP
       const { environments } = await open();
       const find = () => environments.get(environment)?.component(component);
       if (find() === undefined) throw noComponent(environment, component);
-      yield* followLogs(() => find()?.logs, logOptions);
+      if (logOptions.previous === true) yield* followLogs(() => find()?.previousLogs, { ...logOptions, follow: false });
+      else yield* followLogs(() => find()?.logs, logOptions);
     },
 
     async exec(environment, component, request) {
       const found = (await open()).environments.get(environment)?.component(component);
       if (found === undefined) throw noComponent(environment, component);
       return await found.exec(request);
+    },
+
+    async connect(environment, component, port, signal) {
+      const found = (await open()).environments.get(environment)?.component(component);
+      if (found === undefined) throw noComponent(environment, component);
+      return await found.connect(port, signal);
     },
 
     watch(changed, signal) {

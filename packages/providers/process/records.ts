@@ -1,15 +1,5 @@
 import { closeSync, constants, fsync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import {
-  type ComponentName,
-  commitSha,
-  componentName,
-  environmentId,
-  environmentName,
-  type Identity,
-  projectId,
-  revision,
-  sourceKinds,
-} from '@eph/contract';
+import { type ComponentName, type Identity, recordedIdentity, recordedIds, recordedImages } from '@eph/contract';
 import { z } from 'zod';
 import { isAbsent, sentence } from './faults.ts';
 import { plainFile, readPlainFile } from './file-range.ts';
@@ -27,32 +17,14 @@ const format = 1;
 
 export const instanceId = /^[0-9a-f]{8}$/;
 
-/** Turns the check of an id into a schema. */
-const id = <T extends string>(make: (text: string) => T) =>
-  z.string().transform((text, context) => {
-    try {
-      return make(text);
-    } catch (error) {
-      context.addIssue(sentence(error));
-      return z.NEVER;
-    }
-  });
-
 /** What is known of an environment besides its components. */
 export interface EnvironmentRecord {
   readonly identity: Identity;
   readonly held: boolean;
 }
 
-const environmentSchema = z
-  .object({
-    id: id(environmentId),
-    name: id(environmentName),
-    project: id(projectId),
-    source: z.object({ kind: z.enum(sourceKinds), name: z.string() }),
-    createdAt: z.string(),
-    held: z.boolean().default(false),
-  })
+const environmentSchema = recordedIdentity
+  .extend({ held: z.boolean().default(false) })
   .transform(({ held, ...identity }) => ({ identity, held }));
 
 const processSchema = z.object({
@@ -73,24 +45,16 @@ const preparationSchema = z.discriminatedUnion('state', [
 
 export const readPreparation = (path: string): ReadRecord<PreparationRecord> => readRecord(path, preparationSchema);
 
-const imageSchema = z.object({
-  reference: z.string(),
-  tag: z.string().nullable(),
-  commit: id(commitSha).nullable(),
-  request: z.string(),
-  fallback: z.literal(true).exactOptional(),
-});
-
 /** One start of one version. It keeps its id and its log through restarts of the process. */
 export type InstanceRecord = Readonly<z.output<typeof instanceSchema>>;
 
 const instanceSchema = z.object({
   id: z.string().regex(instanceId),
-  revision: id(revision),
-  commit: id(commitSha),
-  images: z.record(z.string(), imageSchema).readonly().exactOptional(),
+  revision: recordedIds.revision,
+  commit: recordedIds.commit,
+  images: recordedImages.exactOptional(),
   entry: z.boolean(),
-  dependsOn: z.array(id(componentName)).readonly(),
+  dependsOn: z.array(recordedIds.component).readonly(),
   service: serviceSchema,
   port: z.int().min(1).max(65_535),
   network: z.object({ reaches: z.array(z.int()).readonly() }).exactOptional(),
@@ -110,7 +74,7 @@ const instanceSchema = z.object({
 export type ComponentRecord = Readonly<z.output<typeof componentSchema>>;
 
 const componentSchema = z.object({
-  name: id(componentName),
+  name: recordedIds.component,
   current: instanceSchema.nullable(),
   next: instanceSchema.nullable(),
   retiring: z.array(instanceSchema).readonly(),

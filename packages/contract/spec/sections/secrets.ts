@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { notBoth, onlyWith, requiredWith } from '../rules.ts';
 import { list, name, template, text } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const schema = z
   .strictObject({
@@ -10,8 +11,10 @@ const schema = z
       .describe('Where secrets are kept. Default: what is described below it.'),
     kubernetes: z
       .strictObject({
-        copy_from_namespace: name.optional().describe('The namespace from which secrets are copied.'),
-        secrets: list(text()).describe('The secrets to copy, by name.'),
+        copy_from_namespace: name
+          .optional()
+          .describe('The namespace from which secrets are copied. Default: the first from which the operator allows it.'),
+        secrets: list(text()).describe('The secrets to copy, by name. Which ones may be copied, the operator says.'),
       })
       .optional()
       .describe('For the provider `kubernetes`.'),
@@ -29,4 +32,9 @@ const schema = z
   .refine(...requiredWith('vault', 'provider', 'vault'))
   .describe('Where the secrets of an environment come from.');
 
-export const secrets = { name: 'secrets', schema } as const;
+export const secrets = section({
+  name: 'secrets',
+  schema,
+  available: { provider: ['kubernetes'], kubernetes: { copy_from_namespace: true, secrets: true } },
+  beside: 'kubernetes',
+});

@@ -1,0 +1,165 @@
+import {
+  type ComponentName,
+  componentName,
+  type EnvironmentId,
+  environmentId,
+  type Identity,
+  type ObservedComponent,
+  type ObservedEnvironment,
+  observedEnvironment,
+  type ProviderName,
+} from '@eph/contract';
+import type { Caches, InventorySecret } from './caches.ts';
+import { computeComponent, computeParts, findDrift } from './component-state.ts';
+import { type Inventory, readIdentity } from './inventory.ts';
+import { annotations, labels } from './marks.ts';
+import type { Repairs } from './repairs.ts';
+import type { TrackedObject } from './tracked-object.ts';
+
+/** One environment as the caches show it. */
+export interface EnvironmentView {
+  readonly namespace: string;
+  /** Present while the namespace is being removed. */
+  readonly removal: TrackedObject | undefined;
+  readonly inventories: ReadonlyMap<ComponentName, Inventory>;
+  readonly observed: ObservedEnvironment;
+}
+
+export interface EnvironmentsOptions {
+  readonly provider: ProviderName;
+  readonly caches: Caches;
+  readonly repairs: Repairs;
+  /** Where the gateway reaches the entry of an environment; undefined where that is not known yet. */
+  readonly upstreamOf: (environment: EnvironmentId, namespace: string, inventory: Inventory) => string | undefined;
+}
+
+/** In a namespace without any component: what is left of a creation that was cut off, or of a removal. */
+const leftover = componentName('namespace');
+
+/** What the caches show, environment by environment. What is computed stays the same object until something in it changes. */
+export class Environments {
+  readonly #options: EnvironmentsOptions;
+  readonly #views = new Map<EnvironmentId, EnvironmentView | undefined>();
+  #items: readonly ObservedEnvironment[] | undefined;
+
+  constructor(options: EnvironmentsOptions) {
+    this.#options = options;
+  }
+
+  /** Something in the namespace changed, or, without one, maybe anything. Returns the environments that this concerns. */
+  invalidate(namespace: string): readonly EnvironmentId[] {
+    const { namespaces } = this.#options.caches;
+    this.#items = undefined;
+    const concerned = new Set<EnvironmentId>();
+    if (namespace === '') for (const id of [...this.#views.keys(), ...this.#ids()]) concerned.add(id);
+    const id = idOf(namespaces.cache.get({ name: namespace }));
+    if (id !== undefined) concerned.add(id);
+    for (const [known, view] of this.#views) if (view?.namespace === namespace) concerned.add(known);
+    for (const one of concerned) this.#views.delete(one);
+    return [...concerned];
+  }
+
+  get(id: EnvironmentId): EnvironmentView | undefined {
+    if (!this.#views.has(id)) this.#views.set(id, this.#compute(id));
+    return this.#views.get(id);
+  }
+
+  all(): readonly ObservedEnvironment[] {
+    this.#items ??= this.#ids().flatMap((id) => this.get(id)?.observed ?? []);
+    return this.#items;
+  }
+
+  withParts({ observed }: EnvironmentView): ObservedEnvironment {
+    const { caches } = this.#options;
+    const parts = ({ name }: ObservedComponent) => computeParts(name, caches.podsOf(observed.identity.id, name));
+    return { ...observed, components: observed.components.map((one) => ({ ...one, parts: parts(one) })) };
+  }
+
+  ids(): ReadonlySet<EnvironmentId> {
+    return new Set(this.#ids());
+  }
+
+  #ids(): readonly EnvironmentId[] {
+    return Array.from(this.#options.caches.namespaces.cache.valuesOf('environment')).flatMap((text) => toId(text) ?? []);
+  }
+
+  #compute(id: EnvironmentId): EnvironmentView | undefined {
+    const { caches } = this.#options;
+    const found = caches.namespaces.cache.by('environment', id);
+    // A new one is made under another name only after the old one was removed by hand.
+    const namespace = found.find(({ metadata }) => metadata.deletionTimestamp === undefined) ?? found[0];
+    if (namespace === undefined) return undefined;
+    const { name, deletionTimestamp } = namespace.metadata;
+    const secrets = caches.inventories.cache.by('namespace', name);
+    const inventories = new Map(
+      secrets.flatMap(({ inventory }) => (inventory === undefined ? [] : [[inventory.component, inventory] as const])),
+    );
+    const identity = identityOf(id, namespace, inventories);
+    if (identity === undefined) return undefined;
+    const components = secrets.flatMap((secret) => this.#component(identity, name, secret));
+    const observed = observedEnvironment({
+      identity,
+      components: components.length === 0 ? [this.#emptyComponent(leftover)] : components,
+      held: namespace.metadata.annotations?.[annotations.held] === 'true',
+      complete: ![...inventories.values()].some((one) => caches.faultOf(one) !== undefined),
+    });
+    return { namespace: name, removal: deletionTimestamp === undefined ? undefined : namespace, inventories, observed };
+  }
+
+  #component({ id }: Identity, namespace: string, { inventory, metadata }: InventorySecret): readonly ObservedComponent[] {
+    const { caches, provider, repairs, upstreamOf } = this.#options;
+    // It was changed so that it says nothing any more: the component is made again, or removed by its labels.
+    if (inventory === undefined) return toName(metadata.labels?.[labels.component]).map((name) => this.#emptyComponent(name));
+    const find = (reference: Parameters<Caches['find']>[1]) => caches.find(namespace, reference);
+    const isDrifted = findDrift({ inventory, find }) !== undefined;
+    return [
+      computeComponent({
+        provider,
+        inventory,
+        namespace,
+        find,
+        pods: caches.podsOf(id, inventory.component),
+        upstream: inventory.entry === null ? undefined : upstreamOf(id, namespace, inventory),
+        isTolerant: isDrifted && repairs.isTooSoon(id, inventory.component),
+      }),
+    ];
+  }
+
+  #emptyComponent(name: ComponentName): ObservedComponent {
+    const { provider } = this.#options;
+    const nothing = { current: null, next: null, retiring: false, upstream: null, outputs: {} } as const;
+    return { name, provider, entry: false, dependsOn: [], ...nothing };
+  }
+}
+
+const idOf = (namespace: TrackedObject | undefined): EnvironmentId | undefined =>
+  toId(namespace?.metadata.labels?.[labels.environment] ?? '');
+
+/** Labels can be changed by whoever may change the namespace. */
+const toId = (text: string): EnvironmentId | undefined => {
+  try {
+    return environmentId(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const toName = (text = ''): readonly ComponentName[] => {
+  try {
+    return [componentName(text)];
+  } catch {
+    return [];
+  }
+};
+
+const identityOf = (
+  id: EnvironmentId,
+  { metadata }: TrackedObject,
+  inventories: ReadonlyMap<ComponentName, Inventory>,
+): Identity | undefined => {
+  const written = [
+    readIdentity(metadata.annotations?.[annotations.identity]),
+    ...[...inventories.values()].map((one) => one.identity),
+  ];
+  return written.find((one) => one?.id === id);
+};

@@ -1,0 +1,129 @@
+import { EphError, isWorkload, parsePointer } from '@eph/contract';
+import type { Cluster } from '@eph/kube/cluster';
+import { fieldAt, listAt, textAt } from '@eph/kube/fields';
+import { isCode } from '@eph/kube/kube-client';
+import { isRecord, type KubeObject } from '@eph/kube/object';
+import type { Caches } from './caches.ts';
+import { print } from './component-state.ts';
+import type { ObjectReference } from './inventory.ts';
+import { fieldManager } from './marks.ts';
+import type { PreparedObject } from './prepare-objects.ts';
+import type { TrackedObject } from './tracked-object.ts';
+
+/** More requests at a time are not faster, and ephd shares the cluster with others. */
+const atOnce = 8;
+
+/** Applies objects side by side and returns them as the cluster has them, in the same order. The first failure ends it. */
+export const applyObjects = async (
+  cluster: Cluster,
+  objects: readonly PreparedObject[],
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> => {
+  const answers: KubeObject[] = [];
+  const queue = objects.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, prepared] of queue) {
+      signal.throwIfAborted();
+      answers[index] = await applyObject(cluster, prepared, signal);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, objects.length) }, work));
+  return answers;
+};
+
+const applyObject = async (cluster: Cluster, { object, keep }: PreparedObject, signal: AbortSignal): Promise<KubeObject> => {
+  const wanted =
+    keep.length === 0 ? object : withLiveValues(object, keep, await cluster.client.get(object, object.metadata, signal));
+  try {
+    const answer = await cluster.apply(wanted, { manager: fieldManager, force: true }, signal);
+    if (answer.metadata.deletionTimestamp !== undefined) throw removing(answer);
+    return answer;
+  } catch (error) {
+    // With a claim, its data would go.
+    if (!isCode(error, 'object.immutable') || object.kind === 'PersistentVolumeClaim') throw error;
+    return await makeAnew(cluster, object, signal);
+  }
+};
+
+/** The API server allows no other way to change what it calls immutable. The next call creates the object. */
+const makeAnew = async (cluster: Cluster, object: KubeObject, signal: AbortSignal): Promise<never> => {
+  const live = await cluster.client.get(object, object.metadata, signal);
+  const uid = live?.metadata.uid;
+  if (live !== undefined && uid !== undefined)
+    await cluster.delete(object, live.metadata, { propagation: 'Foreground', preconditions: { uid } }, signal);
+  throw removing(live ?? object);
+};
+
+/** What every rendering makes anew, such as a password, stays as it was created. */
+const withLiveValues = (object: KubeObject, pointers: readonly string[], live: KubeObject | undefined): KubeObject => {
+  if (live === undefined) return object;
+  const copy = structuredClone(object);
+  for (const pointer of pointers) {
+    const path = parsePointer(pointer) ?? [];
+    const value = valueAt(live, path);
+    if (value !== undefined) setAt(copy, path, value);
+  }
+  return copy;
+};
+
+const valueAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((at, step) => (Array.isArray(at) ? at[Number(step)] : fieldAt(at, step)), value);
+
+const setAt = (value: unknown, path: readonly string[], to: unknown): void => {
+  const last = path.at(-1) ?? '';
+  const parent = valueAt(value, path.slice(0, -1));
+  if (Array.isArray(parent)) parent[Number(last)] = to;
+  else if (isRecord(parent)) parent[last] = to;
+};
+
+/** Deletes what is there of these, and throws `component.removing` for as long as some of it is. */
+export const deleteObjects = async (
+  cluster: Cluster,
+  caches: Caches,
+  namespace: string,
+  references: readonly ObjectReference[],
+  signal: AbortSignal,
+): Promise<void> => {
+  const left: KubeObject[] = [];
+  const queue = references.values();
+  const work = async (): Promise<void> => {
+    for (const reference of queue) {
+      signal.throwIfAborted();
+      const live = caches.find(namespace, reference);
+      if (live === undefined) continue;
+      const still = live.metadata.deletionTimestamp === undefined ? await deleteObject(cluster, live, signal) : live;
+      if (still !== undefined) left.push(still);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, references.length) }, work));
+  const [first] = left;
+  if (first !== undefined) throw removing(first, left.length - 1);
+};
+
+/** A workload stays until its pods are gone, so that nothing is called removed that still runs. Undefined once it is gone. */
+const deleteObject = async (cluster: Cluster, live: TrackedObject, signal: AbortSignal): Promise<KubeObject | undefined> => {
+  const { uid } = live.metadata;
+  const propagation = isWorkload(live.kind) ? 'Foreground' : 'Background';
+  const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+  const deletion = await cluster.delete(live, live.metadata, { propagation, ...preconditions }, signal);
+  return deletion.state === 'removing' ? deletion.object : undefined;
+};
+
+const removing = (object: KubeObject, others = 0): EphError => {
+  const { name, finalizers = [] } = object.metadata;
+  const by = finalizers.filter((one) => one !== 'foregroundDeletion');
+  const more = others === 0 ? '' : ` and ${others} more`;
+  const blockers = by.length === 0 ? '' : ` and waits for ${by.join(', ')}`;
+  return new EphError('component.removing', `${print({ ...object, name })}${more} is being removed${blockers}`);
+};
+
+/** Why a namespace that is being removed is still there, in the words of the cluster. */
+export const removingNamespace = ({ metadata, status }: KubeObject): EphError => {
+  const said = listAt(status, 'conditions').flatMap((one) =>
+    textAt(one, 'status') === 'True' && textAt(one, 'type')?.startsWith('Namespace') === true
+      ? (textAt(one, 'message') ?? [])
+      : [],
+  );
+  const why = said.length === 0 ? '' : `: ${said.join(' ').replace(/\s+/g, ' ').slice(0, 500)}`;
+  return new EphError('component.removing', `namespace ${metadata.name} is being removed${why}`);
+};
