@@ -205,6 +205,15 @@ const fileSchema = z.strictObject({
       providerSchema,
     )
     .refine((providers) => Object.keys(providers).length > 0, 'names no provider; without this key there is one called process')
+    .superRefine((providers, context) => {
+      const places = new Map<string, string>();
+      for (const [name, { place }] of Object.entries(providers)) {
+        const other = place === undefined ? undefined : places.get(place);
+        const message = `is the same cluster with the same owner as ${other}, so both would hold the same environments; keep one`;
+        if (other !== undefined) context.addIssue({ code: 'custom', path: [name], message });
+        else if (place !== undefined) places.set(place, name);
+      }
+    })
     .optional(),
   forges: z
     .record(

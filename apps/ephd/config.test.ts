@@ -234,14 +234,14 @@ describe('providers', () => {
   it('are refused with the line and what would be right', () => {
     const content = `providers:
   local: { tpye: process }
-  staging: { type: kubernetes }
+  staging: { type: nomad }
   Local: { type: process }
   7: { type: process }
   more: { type: process, folder: x }
 ${project}`;
     expect(faultsIn(content)).toEqual([
-      'ephd.yaml:2:3: providers.local.type: is required: "process"',
-      'ephd.yaml:3:14: providers.staging.type: must be "process"',
+      'ephd.yaml:2:3: providers.local.type: is required: "process" or "kubernetes"',
+      'ephd.yaml:3:14: providers.staging.type: must be "process" or "kubernetes"',
       'ephd.yaml:4:3: providers.Local: must be lower-case letters, digits and dashes, and begin with a letter',
       'ephd.yaml:5:3: providers.7: must be lower-case letters, digits and dashes, and begin with a letter',
       'ephd.yaml:6:26: providers.more.folder: unknown key; allowed here: type, tools, network, reach, limits',
@@ -253,8 +253,32 @@ ${project}`;
       'ephd.yaml:1:82: providers.a.reach.0: must be a range such as 10.20.0.0/16',
       'ephd.yaml:1:89: providers.a.network: must be "own" or "shared"',
     ]);
+    const cluster = `providers:
+  a: { type: kubernetes, kubeconfig: staging.yaml, owner: Team, reached: vpn, pod_security: privileged, reach: [here] }
+  b: { type: kubernetes, secrets: [{ namespace: eph, names: [] }] }
+${project}`;
+    expect(faultsIn(cluster)).toEqual([
+      'ephd.yaml:2:26: providers.a.kubeconfig: must be a path that begins with /',
+      'ephd.yaml:2:52: providers.a.owner: must be lower-case letters, digits and dashes',
+      'ephd.yaml:2:65: providers.a.reached: must be "service" or "forward"',
+      'ephd.yaml:2:79: providers.a.pod_security: must be "baseline" or "restricted"',
+      'ephd.yaml:2:113: providers.a.reach.0: must be a range such as 10.20.0.0/16',
+      'ephd.yaml:3:54: providers.b.secrets.0.names: must not be empty',
+    ]);
     expect(faultsIn(`providers: {}\n${project}`)).toEqual([
       'ephd.yaml:1:1: providers: names no provider; without this key there is one called process',
+    ]);
+  });
+});
+
+describe('clusters', () => {
+  it('are told apart by kubeconfig, context and owner', () => {
+    const clusters = (...settings: readonly string[]): string =>
+      `providers:\n${settings.map((one, index) => `  c${index}: { type: kubernetes${one} }\n`).join('')}${project}`;
+    const sound = clusters('', ', owner: second', ', context: us', ', kubeconfig: /etc/eph/us, reach: [10.0.0.0/8, "fd00::/8"]');
+    expect(readFile(sound).providers.map(({ type }) => type)).toEqual(Array(4).fill('kubernetes'));
+    expect(faultsIn(clusters(', kubeconfig: /etc/eph/us', ', kubeconfig: /etc/eph/us, reached: forward'))).toEqual([
+      'ephd.yaml:3:3: providers.c1: is the same cluster with the same owner as c0, so both would hold the same environments; keep one',
     ]);
   });
 });

@@ -35,7 +35,8 @@ import {
   SecretVariable,
 } from './config-file.ts';
 import type { LinkTemplates } from './links.ts';
-import { type ProviderSettings, providerTypes } from './provider-types.ts';
+import type { ProviderSettings, ProviderType, RetiredSettings } from './provider-types/provider-type.ts';
+import { providerTypes } from './provider-types.ts';
 import type { ConfiguredRegistry } from './registries.ts';
 
 export type { ConfiguredForge, Environment } from './config-file.ts';
@@ -96,6 +97,11 @@ export interface ApiSettings {
 
 export interface ConfiguredProvider extends ProviderSettings {
   readonly name: ProviderName;
+}
+
+/** It is no longer in the file, and runs for what it still holds. */
+export interface RetiredProvider extends ConfiguredProvider {
+  readonly settings: RetiredSettings;
 }
 
 /** Where the layers of the platform come from. */
@@ -183,19 +189,30 @@ export const defaultImages = toImageSettings(imageTimes.parse({}));
 export const folderOfProvider = (dataFolder: string, name: string): string =>
   name === 'process' ? join(dataFolder, name) : join(dataFolder, 'providers', name);
 
-/** Providers that are not in the file any more, and whose data folders still hold environments. */
+/** Providers that are not in the file any more, and whose data folders still hold environments, or say where they may be. */
 export const findRetiredProviders = ({
   dataFolder,
   providers,
-}: Pick<Config, 'dataFolder' | 'providers'>): Config['providers'] => {
+}: Pick<Config, 'dataFolder' | 'providers'>): readonly RetiredProvider[] => {
   const named = join(dataFolder, 'providers');
   const names = new Set(['process', ...(existsSync(named) ? readdirSync(named) : [])].filter((name) => providerNames.test(name)));
   for (const { name } of providers) names.delete(name);
+  // One that was only renamed is still there.
+  const places = new Set(providers.map(({ place }) => place));
   return [...names].flatMap((name) => {
-    const folder = folderOfProvider(dataFolder, name);
-    const [type, found] = Object.entries(providerTypes).find(([, one]) => one.holdsEnvironments(folder)) ?? [];
-    return found === undefined ? [] : [{ name: providerName(name), ...found.schema.parse({ type }) }];
+    const retired = readRetired(folderOfProvider(dataFolder, name));
+    const isThere = retired?.place !== undefined && places.has(retired.place);
+    places.add(retired?.place);
+    return retired === undefined || isThere ? [] : [{ name: providerName(name), ...retired }];
   });
+};
+
+const readRetired = (folder: string): Omit<RetiredProvider, 'name'> | undefined => {
+  for (const { schema, readRetired: read } of Object.values<ProviderType>(providerTypes)) {
+    const settings = read(folder);
+    if (settings !== undefined) return { ...schema.parse(settings), settings };
+  }
+  return undefined;
 };
 
 export const usage = `ephd: makes temporary environments from Git and removes them again

@@ -6,6 +6,7 @@ import { environmentListSchema } from '@eph/contract';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Config, findRetiredProviders, folderOfProvider, readConfig } from './config.ts';
+import { writeRetired } from './provider-types/retired-settings.ts';
 import { startEphd } from './wiring.ts';
 
 const newFolder = (): string => {
@@ -52,6 +53,30 @@ describe('a provider that is not in the file any more', () => {
       { name: 'old', type: 'process' },
     ]);
     expect(findRetiredProviders(readFile(folder, ''))).toMatchObject([{ name: 'local' }, { name: 'old' }]);
+  });
+
+  it('is found by its settings where it makes environments elsewhere, unless it was only renamed', () => {
+    const folder = newFolder();
+    const config = readFile(folder, '');
+    const settings = { type: 'kubernetes', kubeconfig: '/etc/eph/us', owner: 'team' };
+    for (const name of ['old', 'older']) {
+      mkdirSync(folderOfProvider(config.dataFolder, name), { recursive: true });
+      writeRetired(folderOfProvider(config.dataFolder, name), settings);
+    }
+    expect(findRetiredProviders(config)).toMatchObject([{ name: 'old', type: 'kubernetes', settings }]);
+    const renamed = readFile(folder, 'providers: { new: { type: kubernetes, kubeconfig: /etc/eph/us, owner: team } }\n');
+    expect(findRetiredProviders(renamed)).toEqual([]);
+    const other = readFile(folder, 'providers: { new: { type: kubernetes, kubeconfig: /etc/eph/us } }\n');
+    expect(findRetiredProviders(other)).toMatchObject([{ name: 'old' }]);
+  });
+
+  it('is not forgotten where its settings cannot be read', () => {
+    const folder = newFolder();
+    const config = readFile(folder, '');
+    const own = folderOfProvider(config.dataFolder, 'old');
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, 'settings.json'), '{"type":"kuber');
+    expect(() => findRetiredProviders(config)).toThrow(/settings\.json cannot be read, .* Put the provider back into the file/);
   });
 
   it('still runs, and the log says what to do', async () => {

@@ -55,6 +55,7 @@ import { createHealthHandlers } from './health/health-handlers.ts';
 import { createHistoryHandlers } from './history/history-handlers.ts';
 import { StatusChanges } from './history/status-changes.ts';
 import { createHookHandlers } from './hooks.ts';
+import { createKubeMetrics } from './kube-metrics.ts';
 import { Leadership } from './leadership.ts';
 import { createAuditLog } from './log.ts';
 import { Organisations } from './organisations.ts';
@@ -62,6 +63,7 @@ import ephd from './package.json' with { type: 'json' };
 import { page } from './page/page.ts';
 import { createProjectHandlers } from './projects/project-handlers.ts';
 import { Projects } from './projects.ts';
+import type { RetiredSettings } from './provider-types/provider-type.ts';
 import { EnvironmentRequests } from './requests/environment-requests.ts';
 import { createRequestHandlers } from './requests/request-handlers.ts';
 import { StopPoller } from './requests/stop-poller.ts';
@@ -170,16 +172,17 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     stalls,
     () => forges.budgets(),
   );
+  const kubeObserver = createKubeMetrics(metrics.registry);
   const gateway = stack.use(
     await createGateway({ routes, port: config.gateway.port, domain: config.gateway.domain, onRequest: metrics.requestServed }),
   );
   const urlOf = (name: string): string => `http://${name}.${config.gateway.domain}:${gateway.port}`;
   const retired = findRetiredProviders(config);
   const retiredNames = new Set(retired.map(({ name }) => name));
-  for (const { name, type } of retired)
+  for (const { name, settings } of retired)
     log.warn(
       { provider: name, folder: folderOfProvider(config.dataFolder, name) },
-      `provider ${name} is not configured any more and still holds environments: put \`${name}: { type: ${type} }\` back under \`providers\`, or release them with \`eph release <environment>\``,
+      `provider ${name} is not configured any more and still holds environments: put \`${name}: ${printSettings(settings)}\` back under \`providers\`, or release them with \`eph release <environment>\``,
     );
   const providers = new Map(
     [...config.providers, ...retired].map(({ name, create }) => {
@@ -188,11 +191,13 @@ export const startEphd = async (config: Config, environment: Environment, log: L
       const provider = create({
         name,
         folder,
+        isRetired: retiredNames.has(name),
         variables: environment,
         exportTree: (project, commit, folder, signal) => forges.get(project).forge.exportTree(commit, folder, signal),
         secretOf: (project, variable) => projects.all.get(project)?.variables[variable]?.value,
         // Known before any service is started, since the gateway listens.
         urlOf: (identity) => urlOf(identity.name),
+        observer: kubeObserver,
         log,
       });
       return [name, stack.use(provider)];
@@ -416,6 +421,14 @@ const createConfigurationReader = (
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const forge = createForge({ project: projectId('configuration'), location, folder });
   return new ConfigurationReader({ forge, name: basename(location), branch, environment });
+};
+
+/** As the file would have them. */
+const printSettings = (settings: RetiredSettings): string => {
+  const entries = Object.entries(settings).map(
+    ([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return `{ ${entries.join(', ')} }`;
 };
 
 const describeRefusals = (isolation: Isolation): readonly string[] => {
