@@ -1,18 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EphdHarness } from '../e2e/ephd-harness.ts';
 import { eventually } from '../e2e/eventually.ts';
 import type { EphdExit, EphdLine, RunningEphd } from '../e2e/running-ephd.ts';
-import { app } from '../e2e/sample-app.ts';
 import { interruptAt } from './interrupt.ts';
-import { type Expected, findDifferences, findOrphans, readObservedState } from './observed-state.ts';
-import { Observer } from './observer.ts';
-import { type Batch, type KillPoint, type Operation, type Round, shapes } from './plan.ts';
+import type { Batch, KillPoint, Operation, Round } from './plan.ts';
 import type { Boundary } from './step-watch.ts';
+import type { Comparison, World, WorldKind } from './world.ts';
 
 export interface HarnessResult {
   readonly kills: number;
-  /** How services ran: `sandboxed` or `trusted`. */
-  readonly isolation: string;
+  /** How services ran. */
+  readonly description: string;
   /** How many times ephd was given time to settle; `converged` counts how often it did. */
   readonly settles: number;
   readonly converged: number;
@@ -38,33 +35,35 @@ class InvariantViolated extends Error {}
 
 /** Kills one ephd over and over while branches of its repository are created, updated and deleted. */
 export class ChaosHarness {
-  readonly #harness: EphdHarness;
-  readonly #observer: Observer;
+  readonly #world: World;
   readonly #progress: (kills: number) => void;
-  readonly #expected = new Map<string, Expected>();
+  /** Branches there are. */
+  readonly #branches = new Set<string>();
   readonly #boundaries: Boundary[] = [];
   readonly #faults: string[] = [];
   readonly #history: string[] = [];
   #orphans: readonly string[] = [];
-  /** The processes when everything had last settled, by component and commit. */
-  #resting = new Map<string, number>();
   #kills = 0;
-  #isolation = '';
+  #description = '';
   #settles = 0;
   #converged = 0;
 
-  private constructor(harness: EphdHarness, progress: (kills: number) => void) {
-    this.#harness = harness;
-    this.#observer = new Observer(harness);
+  private constructor(world: World, progress: (kills: number) => void) {
+    this.#world = world;
     this.#progress = progress;
   }
 
   /** Stops at the first violation, so that the history ends there. */
-  static async run(batches: readonly Batch[], progress: (kills: number) => void, signal: AbortSignal): Promise<HarnessResult> {
-    const harness = await EphdHarness.create();
+  static async run(
+    worlds: WorldKind,
+    batches: readonly Batch[],
+    progress: (kills: number) => void,
+    signal: AbortSignal,
+  ): Promise<HarnessResult> {
+    const world = await worlds.create();
     // The deletion guard holds everything if a repository becomes empty, which is not under test here.
-    await harness.repository.push('main', { README: 'what stays' });
-    const chaos = new ChaosHarness(harness, progress);
+    await world.harness.repository.push('main', { README: 'what stays' });
+    const chaos = new ChaosHarness(world, progress);
     try {
       for (const batch of batches) await chaos.#runBatch(batch, signal);
       await chaos.#removeAll(signal);
@@ -72,31 +71,30 @@ export class ChaosHarness {
       if (!signal.aborted && !(error instanceof InvariantViolated))
         chaos.#faults.push(error instanceof Error ? error.message : String(error));
     }
-    chaos.#observer[Symbol.dispose]();
     const result = chaos.#result();
-    if (result.folder === undefined) await harness[Symbol.asyncDispose]();
-    else await harness.halt();
+    if (result.folder === undefined) await world[Symbol.asyncDispose]();
+    else await world.halt();
     return result;
   }
 
   get #holds(): boolean {
-    const { doubles, wrongDeletions } = this.#observer;
+    const { doubles, wrongDeletions } = this.#world;
     return this.#orphans.length + this.#faults.length + doubles.size + wrongDeletions.size === 0;
   }
 
   #result(): HarnessResult {
     return {
       kills: this.#kills,
-      isolation: this.#isolation,
+      description: this.#description,
       settles: this.#settles,
       converged: this.#converged,
       boundaries: this.#boundaries,
       orphans: this.#orphans,
-      doubles: [...this.#observer.doubles],
-      wrongDeletions: [...this.#observer.wrongDeletions],
+      doubles: [...this.#world.doubles],
+      wrongDeletions: [...this.#world.wrongDeletions],
       faults: this.#faults,
       history: this.#history.slice(-historyLines),
-      folder: this.#holds ? undefined : this.#harness.folder,
+      folder: this.#holds ? undefined : this.#world.harness.folder,
     };
   }
 
@@ -124,8 +122,9 @@ export class ChaosHarness {
 
   #launch(killPoint?: KillPoint): RunningEphd {
     const boundary = killPoint?.kind === 'boundary' ? killPoint.boundary : undefined;
-    const nodeArgs = boundary === undefined ? [] : interruptAt(this.#harness.dataFolder, boundary);
-    const ephd = this.#harness.launch({ nodeArgs });
+    const { harness, startOptions } = this.#world;
+    const nodeArgs = boundary === undefined ? [] : interruptAt(harness.dataFolder, boundary);
+    const ephd = harness.launch({ ...startOptions, nodeArgs });
     this.#note(`start ephd ${ephd.pid}`);
     ephd.onLine((line) => this.#note(`  ${describeLine(line)}`));
     return ephd;
@@ -143,14 +142,12 @@ export class ChaosHarness {
   async #perform(operation: Operation): Promise<void> {
     const { branch } = operation;
     if (operation.type === 'delete') {
-      this.#observer.branchWillBeDeleted(branch);
-      this.#expected.delete(branch);
-      await this.#harness.repository.delete(branch);
+      this.#branches.delete(branch);
+      await this.#world.delete(branch);
       return this.#note(`delete ${branch}`);
     }
-    const services = shapes[operation.shape];
-    const commit = await this.#harness.repository.push(branch, app(services));
-    this.#expected.set(branch, { branch, commit, components: Object.keys(services), answers: operation.shape !== 'worker' });
+    this.#branches.add(branch);
+    const commit = await this.#world.push(branch, operation.shape);
     this.#note(`push ${branch} ${commit.slice(0, 7)} (${operation.shape})`);
   }
 
@@ -159,41 +156,29 @@ export class ChaosHarness {
     this.#settles += 1;
     const ephd = this.#launch();
     await ephd.up();
-    this.#isolation = await this.#harness.isolation();
-    const expected = [...this.#expected.values()];
-    let differences: readonly string[] = [];
+    this.#description = await this.#world.describe();
+    let last: Comparison = { differences: [], orphans: [] };
     const check = async (): Promise<boolean> => {
       signal.throwIfAborted();
-      differences = findDifferences(expected, await readObservedState(this.#harness, expected, ephd.pid));
-      return differences.length === 0;
+      last = await this.#world.compare(ephd.pid);
+      return last.differences.length === 0;
     };
-    await eventually('the observed state matches Git', check, settleWithinSeconds).catch(async (error: unknown) => {
-      this.#orphans = findOrphans(expected, await readObservedState(this.#harness, expected, ephd.pid));
-      throw new Error(`${String(error)}\n${differences.join('\n')}`, { cause: error });
+    await eventually('the observed state matches Git', check, settleWithinSeconds).catch((error: unknown) => {
+      this.#orphans = last.orphans;
+      throw new Error(`${String(error)}\n${last.differences.join('\n')}`, { cause: error });
     });
     this.#converged += 1;
     this.#note('the observed state matches Git');
-    this.#observer.settled();
-    this.#checkRestarts(expected);
+    // Killing ephd must not restart services.
+    this.#faults.push(...(await this.#world.settled()));
     await ephd.kill();
     this.#countKill('after settling');
     this.#check(signal);
   }
 
-  /** A process that is still wanted must be the same as after the last settling: killing ephd must not restart services. */
-  #checkRestarts(expected: readonly Expected[]): void {
-    const wanted = new Set(expected.map((one) => one.commit));
-    const running = this.#harness.services().filter((one) => one.pid === one.session);
-    const resting = new Map(running.map((one) => [`${one.component} at ${one.variables['EPH_COMMIT']}`, one.pid]));
-    for (const [service, pid] of this.#resting)
-      if (wanted.has(service.slice(service.lastIndexOf(' ') + 1)) && resting.get(service) !== pid)
-        this.#faults.push(`${service} was restarted without reason: process ${pid} became ${resting.get(service)}`);
-    this.#resting = resting;
-  }
-
   /** Deletes the last branches; nothing may be left behind. */
   async #removeAll(signal: AbortSignal): Promise<void> {
-    for (const branch of this.#expected.keys()) await this.#perform({ type: 'delete', branch });
+    for (const branch of [...this.#branches]) await this.#perform({ type: 'delete', branch });
     await this.#settle(signal);
     this.#kills -= 1; // Not one of the planned kills.
   }

@@ -9,13 +9,21 @@ import { runChaos } from './chaos.ts';
 import { interruptAt } from './interrupt.ts';
 import { type Expected, findDifferences, findOrphans, readObservedState } from './observed-state.ts';
 import { Observer } from './observer.ts';
+import { processWorlds } from './process-world.ts';
 
 const never = new AbortController().signal;
 
 describe('a chaos run', () => {
   it('converges whenever ephd is killed', { timeout: 240_000 }, async () => {
     const lines: string[] = [];
-    const result = await runChaos({ kills: 5, seed: 7, workers: 1, print: (line) => lines.push(line), signal: never });
+    const result = await runChaos({
+      worlds: processWorlds,
+      kills: 5,
+      seed: 7,
+      workers: 1,
+      print: (line) => lines.push(line),
+      signal: never,
+    });
     expect(result, lines.join('\n')).toEqual({
       kills: 5,
       settles: 3,

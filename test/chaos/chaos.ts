@@ -3,8 +3,10 @@ import { ChaosHarness, type HarnessResult } from './chaos-harness.ts';
 import { planRun } from './plan.ts';
 import { seededRandom } from './seeded-random.ts';
 import { countSteps } from './step-counts.ts';
+import type { WorldKind } from './world.ts';
 
 export interface ChaosOptions {
+  readonly worlds: WorldKind;
   readonly kills: number;
   readonly seed: number;
   /** How many repositories are tested at the same time, each with its own ephd. */
@@ -26,9 +28,9 @@ export interface ChaosResult {
 const progressEvery = 10;
 
 /** Kills ephd over and over while branches are created, updated and deleted, and checks that it converges every time. */
-export const runChaos = async ({ kills, seed, workers, print, signal }: ChaosOptions): Promise<ChaosResult> => {
+export const runChaos = async ({ worlds, kills, seed, workers, print, signal }: ChaosOptions): Promise<ChaosResult> => {
   const started = performance.now();
-  const boundaries = orderBoundaries(await countSteps(), seededRandom(seed));
+  const boundaries = orderBoundaries(await countSteps(worlds), seededRandom(seed));
   signal.throwIfAborted();
   const count = boundaries.firstStart.length + boundaries.lifecycle.length;
   print(`${count} step boundaries, ${kills} kills, ${workers} workers, seed ${seed}`);
@@ -43,15 +45,13 @@ export const runChaos = async ({ kills, seed, workers, print, signal }: ChaosOpt
     shares.map((share, worker) => {
       // A random generator per worker: the speed of the others must not change the plan of this one.
       const random = seededRandom(seed * 1_000 + worker);
-      return ChaosHarness.run(
-        planRun({ boundaries: shareBoundaries(boundaries, worker, workers), kills: share, random }),
-        progress,
-        signal,
-      );
+      const { shapes } = worlds;
+      const batches = planRun({ shapes, boundaries: shareBoundaries(boundaries, worker, workers), kills: share, random });
+      return ChaosHarness.run(worlds, batches, progress, signal);
     }),
   );
   const reached = new Set(results.flatMap((one) => one.boundaries.map(({ side, step }) => `${side} ${step}`)));
-  print(`services ran ${[...new Set(results.map(({ isolation }) => isolation))].join(' and ')}`);
+  print([...new Set(results.map(({ description }) => description))].join(' and '));
   print(`stopped at ${reached.size} of ${count} step boundaries`);
   for (const [worker, result] of results.entries()) if (result.folder !== undefined) printFaults(worker, result, seed, print);
   const sum = (count: (one: HarnessResult) => number): number => results.reduce((total, one) => total + count(one), 0);

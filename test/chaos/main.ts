@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { parseWhole, runCommand } from '../chaos-command.ts';
 import { runAsOrdinaryUser } from '../parts/ordinary-user.ts';
 import { runChaos } from './chaos.ts';
+import { processWorlds } from './process-world.ts';
 
 const help = `Kills ephd (kill -9) over and over, at random times and at every step boundary,
 while branches are created, updated and deleted.
@@ -40,7 +41,7 @@ process.exitCode = await runCommand({
     const again = ['--kills', String(kills), '--seed', String(seed), '--workers', String(workers)];
     const code = await runAsOrdinaryUser('test/chaos/main.ts', again);
     if (code !== undefined) return code;
-    const result = await runChaos({ ...options, print: console.log, signal });
+    const result = await runChaos({ worlds: processWorlds, ...options, print: console.log, signal });
     const { settles, converged, orphans, doubles, wrongDeletions, faults } = result;
     console.log(
       `kills ${result.kills}, converged ${converged} of ${settles}, orphans ${orphans}, doubles ${doubles}, wrong deletions ${wrongDeletions}`,

@@ -6,7 +6,7 @@ import type { Boundary } from './step-watch.ts';
 const boundary = (step: string): Boundary => ({ step, side: 'before', occurrence: 1 });
 const boundaries = { firstStart: [boundary('a'), boundary('b'), boundary('c')], lifecycle: ['d', 'e', 'f', 'g'].map(boundary) };
 const plan = (seed: number, kills = 100): readonly (readonly Round[])[] =>
-  planRun({ boundaries, kills, random: seededRandom(seed) });
+  planRun({ shapes: ['page', 'pair'], boundaries, kills, random: seededRandom(seed) });
 
 describe('the plan of a chaos run', () => {
   it('depends on the seed alone', () => {

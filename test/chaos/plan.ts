@@ -1,16 +1,9 @@
-import { oneService, preparedServices, type Services, twoServices, worker } from '../e2e/sample-app.ts';
 import type { Boundaries } from './boundaries.ts';
 import { shuffle } from './seeded-random.ts';
 import type { Boundary } from './step-watch.ts';
 
-/** The services of a branch: a page, a page with a service behind it, the same in a prepared checkout, or a worker that does not listen. */
-export const shapes = { page: oneService, pair: twoServices, prepared: preparedServices, worker } satisfies Readonly<
-  Record<string, Services>
->;
-export type Shape = keyof typeof shapes;
-
 export type Operation =
-  | { readonly type: 'push'; readonly branch: string; readonly shape: Shape }
+  | { readonly type: 'push'; readonly branch: string; readonly shape: string }
   | { readonly type: 'delete'; readonly branch: string };
 
 /** When ephd is killed: some time after launch or after it is up, or exactly before or after a step. */
@@ -31,6 +24,8 @@ export interface Round {
 export type Batch = readonly Round[];
 
 export interface PlanOptions {
+  /** What a branch can ask for. */
+  readonly shapes: readonly string[];
   readonly boundaries: Boundaries;
   readonly kills: number;
   readonly random: () => number;
@@ -48,14 +43,14 @@ const latestKillMs = { launch: 1_000, up: 2_000 };
 const latestOperationMs = 1_000;
 
 /** A pure function of its options: the same seed and the same boundaries give the same plan. */
-export const planRun = ({ boundaries, kills, random }: PlanOptions): readonly Batch[] => {
+export const planRun = ({ shapes, boundaries, kills, random }: PlanOptions): readonly Batch[] => {
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
   const alive = new Set<string>();
   const batches: Batch[] = [];
   let deletions = 0;
   let stops = 0;
 
-  const anyShape = (): Shape => pick(Object.keys(shapes) as Shape[]);
+  const anyShape = (): string => pick(shapes);
   const planOperation = (change: BranchChange): Operation => {
     const free = branches.filter((one) => !alive.has(one));
     if (alive.size === 0 || (change === 'create' && alive.size < mostAtOnce)) {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EphdHarness } from '../e2e/ephd-harness.ts';
 import { eventually } from '../e2e/eventually.ts';
-import { app, preparedServices } from '../e2e/sample-app.ts';
+import type { RunningEphd } from '../e2e/running-ephd.ts';
 import { recordSteps } from './interrupt.ts';
+import type { WorldKind } from './world.ts';
 
 /** How often each step happens, in the order of first occurrence. */
 export interface StepCounts {
@@ -14,21 +14,23 @@ export interface StepCounts {
 }
 
 /** Runs ephd once without interruption and records its steps. */
-export const countSteps = async (): Promise<StepCounts> => {
-  await using harness = await EphdHarness.create();
+export const countSteps = async (kind: WorldKind): Promise<StepCounts> => {
+  await using world = await kind.create();
+  const { harness, startOptions } = world;
+  const start = (file: string): Promise<RunningEphd> =>
+    harness.start({ ...startOptions, nodeArgs: recordSteps(harness.dataFolder, file) });
   const firstStart = join(harness.folder, 'first-start');
-  await (await harness.start({ nodeArgs: recordSteps(harness.dataFolder, firstStart) })).kill();
+  await (await start(firstStart)).kill();
   const lifecycle = join(harness.folder, 'lifecycle');
-  await harness.start({ nodeArgs: recordSteps(harness.dataFolder, lifecycle) });
+  const { pid } = await start(lifecycle);
+  const settle = (): Promise<true> =>
+    eventually('the observed state matches Git', async () => (await world.compare(pid)).differences.length === 0, 60);
   for (let version = 1; version <= 2; version += 1) {
-    const commit = await harness.repository.push('preview/recorded', app(preparedServices));
-    await harness.untilReady('preview/recorded', commit);
-    await eventually('nothing of another version runs', () =>
-      harness.services().every((one) => one.variables['EPH_COMMIT'] === commit),
-    );
+    await world.push('preview/recorded', kind.recorded);
+    await settle();
   }
-  await harness.repository.delete('preview/recorded');
-  await harness.untilGone('preview/recorded');
+  await world.delete('preview/recorded');
+  await settle();
   return { firstStart: countLines(firstStart), lifecycle: countLines(lifecycle) };
 };
 

@@ -1,12 +1,13 @@
 import childProcess from 'node:child_process';
+import { subscribe } from 'node:diagnostics_channel';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /**
  * A point exactly before or after a step. A step is one effect outside the process: a file written, renamed or removed, a process
- * started or signalled, a database statement. The functions of Node that cause them are wrapped before ephd is loaded, so ephd needs no
- * test switch and runs its normal code.
+ * started or signalled, a database statement, a request that changes a cluster. The functions of Node that cause them are wrapped before
+ * ephd is loaded, so ephd needs no test switch and runs its normal code.
  */
 export interface Boundary {
   /** As `record` wrote it. */
@@ -67,8 +68,20 @@ const watchSteps = (dataFolder: string, visit: Visit): void => {
     (_, self) => (self instanceof StatementSync ? `sql ${firstWords(self.sourceSQL)}` : undefined),
     visit,
   );
+  watchRequests(visit);
   syncBuiltinESMExports();
 };
+
+/** Before a request is sent, and after its answer has begun. */
+const watchRequests = (visit: Visit): void => {
+  for (const [moment, side] of [['create', 'before'] as const, ['headers', 'after'] as const])
+    subscribe(`undici:request:${moment}`, (message) => {
+      const { method, path } = (message as { readonly request: { readonly method: string; readonly path: string } }).request;
+      if (method !== 'GET' && /^\/apis?\//.test(path)) visit(`${method} ${generaliseRequest(path)}`, side);
+    });
+};
+
+const generaliseRequest = (path: string): string => path.replace(/\?.*/, '').replace(/(\/namespaces)\/[^/]+/, '$1/<namespace>');
 
 const wrap = (holder: object, name: string, describe: Describe, visit: Visit): void => {
   const original = Reflect.get(holder, name) as Effect | undefined;
