@@ -54,7 +54,8 @@ export const readObservedState = async (
   };
 };
 
-const readLeftovers = (harness: EphdHarness, ephdPid: number): readonly string[] => {
+/** Helper processes, such as Git, of an earlier ephd. */
+export const readLeftovers = (harness: EphdHarness, ephdPid: number): readonly string[] => {
   const services = new Set(harness.services().map((one) => one.pid));
   const helpers = readProcessesNaming(harness.folder).filter(({ pid }) => !descendsFrom(pid, ephdPid) && !services.has(pid));
   return helpers.map(({ pid, command }) => `process ${pid} of an earlier ephd is left: ${command}`);
