@@ -125,6 +125,8 @@ export const createClusterWorlds = async (server: ClusterAccess): Promise<WorldK
   return {
     shapes: Object.keys(clusterShapes),
     recorded: 'task',
+    // A namespace alone takes seconds to go.
+    stepWithinMs: 8_000,
     create: () => ClusterWorld.create({ server, images, image }),
     [Symbol.asyncDispose]: () => images[Symbol.asyncDispose](),
   };
