@@ -10,6 +10,8 @@ import { measureForgeMinute } from './forge-minute.ts';
 import { measureGateway } from './gateway.ts';
 import { measureColdImages, measureImageRequests, measureTagScan } from './images.ts';
 import { measureKubeCache } from './kube-cache.ts';
+import { measureKubeCreate } from './kube-create.ts';
+import { measureKubeMany } from './kube-many.ts';
 import { measureLabelToComment, measureLabelToCommentUntuned } from './label-to-comment.ts';
 import { measureLogFollowers } from './log-followers.ts';
 import { measurePass } from './pass.ts';
@@ -79,6 +81,12 @@ const measurements: readonly Measurement[] = [
   { title: 'many images at once', figures: ['images-cold', 'images-cold-labels'], measure: measureColdImages },
   { title: 'a repository with many tags', figures: ['images-tags', 'images-tags-heap'], measure: measureTagScan },
   { title: 'the cache of a cluster', figures: ['kube-cache', 'kube-cache-relist'], measure: measureKubeCache },
+  { title: 'an environment in a cluster', figures: ['kube-create', 'kube-delete'], measure: measureKubeCreate },
+  {
+    title: 'many environments in a cluster',
+    figures: ['kube-200', 'kube-writes', 'kube-idle-calls', 'kube-restart-calls'],
+    measure: measureKubeMany,
+  },
   { title: 'the gateway', figures: ['gateway-vs-nginx', 'gateway-vs-httpxy'], measure: measureGateway },
   { title: 'pages of environments', figures: ['api-list', 'api-list-narrow'], measure: measureApiList },
   { title: 'the start of the command line', figures: ['cli-start'], measure: measureCliStart },
