@@ -178,7 +178,7 @@ export class ChaosHarness {
 
   /** Deletes the last branches; nothing may be left behind. */
   async #removeAll(signal: AbortSignal): Promise<void> {
-    for (const branch of [...this.#branches]) await this.#perform({ type: 'delete', branch });
+    for (const branch of this.#branches) await this.#perform({ type: 'delete', branch });
     await this.#settle(signal);
     this.#kills -= 1; // Not one of the planned kills.
   }

@@ -7,8 +7,7 @@ import { type Config, plainProject } from '../config.ts';
 import { providerTypes } from '../provider-types.ts';
 import type { Ephd } from '../wiring.ts';
 import { chooseCluster, type DemoCluster } from './demo-cluster.ts';
-import type { Files } from './sample-repository.ts';
-import { createSampleRepository, type SampleRepository } from './sample-repository.ts';
+import { createSampleRepository, type Files, type SampleRepository } from './sample-repository.ts';
 import { print, readEnvironments, Steps, startDemoEphd, until, untilGone, untilReady, untilStopped } from './steps.ts';
 import { visit, visitRepeatedly } from './visitor.ts';
 
