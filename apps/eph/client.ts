@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import {
   type Api,
@@ -7,21 +8,24 @@ import {
   createClient,
   type Exchange,
   type ExecConnection,
-  ExecFailure,
   type ExecInput,
   type Reply,
   routes,
+  SessionFailure,
   StreamEnd,
 } from '@eph/contract';
 import { CommandFailure } from './command-failure.ts';
 import type { Connection, TokenReading } from './connection/connection.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import type { PortInput } from './port-connection.ts';
 import { AnswerTimeout, readBody, send } from './transport.ts';
 
 /** The API of ephd. Every failure is a `CommandFailure`. */
 export interface Client extends Api {
   /** Runs a command, which ends with `use` at the latest. */
   readonly exec: <T>(input: ExecInput, use: (connection: ExecConnection) => Promise<T>) => Promise<T>;
+  /** Connects somebody to a port of a component, until one of both, or the signal, ends it. */
+  readonly carryPort: (input: PortInput, visitor: Socket, signal: AbortSignal) => Promise<void>;
   /** The time of an answer that everybody gets; undefined where it has none. */
   readonly readDate: () => Promise<string | undefined>;
 }
@@ -37,7 +41,12 @@ export const createApiClient = (connection: Connection): Client => {
     (exchange) => ephd.send(exchange),
     (error) => ephd.explain(error),
   );
-  return { ...api, exec: (input, use) => ephd.exec(input, use), readDate: () => ephd.readDate() };
+  return {
+    ...api,
+    exec: (input, use) => ephd.exec(input, use),
+    carryPort: (...args) => ephd.carryPort(...args),
+    readDate: () => ephd.readDate(),
+  };
 };
 
 class Ephd {
@@ -90,6 +99,16 @@ class Ephd {
     }
   }
 
+  async carryPort(input: PortInput, visitor: Socket, signal: AbortSignal): Promise<void> {
+    try {
+      this.#token = await this.#connection.readToken();
+      const { carryPort } = await import('./port-connection.ts');
+      await carryPort({ address: this.#connection.server, token: this.#token.token }, input, visitor, signal);
+    } catch (error) {
+      throw this.explain(error);
+    }
+  }
+
   async #text(response: Parameters<typeof readBody>[0]): Promise<string> {
     try {
       return await readBody(response, answerTimeoutMs);
@@ -101,7 +120,7 @@ class Ephd {
   explain(error: unknown): CommandFailure {
     if (error instanceof CommandFailure) return error;
     // It was accepted before, so its own words say more than where the token comes from.
-    if (error instanceof ExecFailure) return toCommandFailure(error.message, error);
+    if (error instanceof SessionFailure) return toCommandFailure(error.message, error);
     if (error instanceof ApiRefusal) return this.#refusal(error);
     if (error instanceof StreamEnd) return toCommandFailure(`ephd ended the stream: ${error.message}.`, error);
     if (error instanceof ApiMisunderstanding) return this.#misunderstanding(error);

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import {
   type ConfigView,
@@ -11,7 +11,6 @@ import {
   environmentPageSchema,
   environmentRequestSchema,
   eventListSchema,
-  execProtocol,
   healthSchema,
   type LogLine,
   logLineSchema,
@@ -74,6 +73,8 @@ export interface FakeEphd extends AsyncDisposable {
   token: string | undefined;
   /** Serves `exec` on an open connection. */
   exec: ((socket: WebSocket, query: URLSearchParams) => void) | undefined;
+  /** Serves `port-forward` on an open connection. */
+  connect: ((socket: WebSocket, query: URLSearchParams) => void) | undefined;
   readonly access: FakeAccess;
   /** Replaces the routes while set. */
   instead: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
@@ -91,12 +92,14 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
   const server = createServer((request, response) => answer(request, response));
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const requests: string[] = [];
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: ([first = '']) => first });
   const validated: Uint8Array[] = [];
   const environmentRequests: EnvironmentRequest[] = [];
   const followers = new Set<ServerResponse>();
   const close = async (): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
+    for (const socket of sockets.clients) socket.terminate();
     await closed;
   };
   const fake: FakeEphd = {
@@ -122,6 +125,7 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     held: new Set(),
     token: undefined,
     exec: undefined,
+    connect: undefined,
     access: createFakeAccess(),
     instead: undefined,
     log: (line) => {
@@ -137,13 +141,15 @@ export const startFakeEphd = async (port = 0): Promise<FakeEphd> => {
     [Symbol.asyncDispose]: close,
   };
 
-  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => execProtocol });
   server.on('upgrade', (request, socket, head) => {
     requests.push(`UPGRADE ${request.url}`);
-    const { exec } = fake;
-    if (exec === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
-    const { searchParams } = new URL(request.url ?? '', 'http://ephd');
-    sockets.handleUpgrade(request, socket, head, (opened) => exec(opened, searchParams));
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://ephd');
+    const serve = pathname.endsWith('/port-forward') ? fake.connect : fake.exec;
+    if (serve !== undefined) return sockets.handleUpgrade(request, socket, head, (opened) => serve(opened, searchParams));
+    const refusal = new ServerResponse(request);
+    refusal.assignSocket(socket as Socket);
+    refusal.once('finish', () => socket.end());
+    sendError(refusal, 403, 'api.forbidden', 'you may not use environments.connect');
   });
 
   function answer(request: IncomingMessage, response: ServerResponse): void {

@@ -47,6 +47,14 @@ describe('logs', () => {
     expect(ephd.requests.at(-1)).toBe('GET /api/v1/environments/0123456789abcdef/logs?component=db&tail=5');
   });
 
+  it('asks for the run before, which cannot be followed', async () => {
+    ephd.logs = [fakeLogLine('web', 'crashed')];
+    const args = ['logs', 'shop', '--previous', '--server', ephd.address];
+    expect((await eph(args)).out).toBe('web | crashed\n');
+    expect(ephd.requests.at(-1)).toBe('GET /api/v1/environments/0123456789abcdef/logs?previous=true');
+    expect(await eph([...args, '--follow'])).toMatchObject({ code: exitCodes.usage, err: expect.stringContaining('--previous') });
+  });
+
   it('asks for what was written since a time, and prints the time of each line', async () => {
     ephd.logs = [fakeLogLine('web', 'before'), fakeLogLine('web', 'after', '2026-11-15T09:04:00.000Z')];
     const args = ['logs', 'shop', '--since', '10m', '--timestamps', '--server', ephd.address];

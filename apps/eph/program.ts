@@ -123,6 +123,7 @@ class Program {
       .option('-c, --component <name>', 'only this component')
       .option('-n, --tail <lines>', 'only the newest lines of each component', parseCount)
       .option('--since <time>', 'only lines written since, for example 10m or 2026-01-05T09:00:00Z')
+      .option('-p, --previous', 'of the run before the present one, as far as it is still there')
       .option('--timestamps', 'print the time before each line, or - if it is not known')
       .option('--raw', 'do not escape control characters, even on a terminal')
       .action((name: string | undefined, options: LogsOptions) =>
@@ -135,6 +136,15 @@ class Program {
       .addHelpText('after', execHelp)
       .action((name: string, command: readonly string[], options: ExecOptions) =>
         this.#finish(async (context) => (await import('./commands/exec.ts')).exec(context, name, command, options)),
+      );
+    this.#add('port-forward <environment> [component] [port]', 'listen on a port here that leads to a port of a component')
+      .usage('[options] <environment> [component] [local:]port')
+      .addHelpText('after', portForwardHelp)
+      .action((name: string, ...words: readonly unknown[]) =>
+        this.#finish(async (context) => {
+          const given = words.slice(0, 2).filter((one) => typeof one === 'string');
+          await (await import('./commands/port-forward.ts')).portForward(context, name, given);
+        }),
       );
     this.#add('events [environment]', 'show past events, newest last')
       .option('-f, --follow', 'print new events until Ctrl-C')
@@ -445,6 +455,12 @@ Its exit code is that of eph. Write -- before a command that has options:
   eph exec shop -- sh < repair.sh                  gives it input from a file
 On a terminal, the command can do with yours what every program can that you run there. With -T, or where standard
 input is not a terminal, control characters are escaped on a terminal and unchanged elsewhere.`;
+
+const portForwardHelp = `
+It listens on 127.0.0.1 until Ctrl-C. Without a [component], it is the one that answers requests.
+  eph port-forward shop 8080            127.0.0.1:8080 leads to port 8080
+  eph port-forward shop db 5433:5432    127.0.0.1:5433 leads to port 5432 of another component
+  eph port-forward shop db 0:5432       any port that is free here`;
 
 const loginHelp = `
 An admin makes tokens with eph tokens create. The server is that of --server or --profile. --profile also names a new

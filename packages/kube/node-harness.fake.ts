@@ -1,5 +1,5 @@
 import { systemClock } from '@eph/engine/time/system-clock';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import type { NodeAccess } from '../../test/parts/node-server.ts';
 import { findSharedNode } from '../../test/parts/shared-node.ts';
 import { type Cluster, openCluster } from './cluster.ts';
@@ -27,6 +27,8 @@ export interface PodRequest {
   readonly listensOn?: number;
   readonly restartPolicy?: string;
   readonly graceSeconds?: number;
+  /** What its `spec` has instead. */
+  readonly pod?: object;
   /** Until when to wait; `Ready` if absent. */
   readonly until?: (pod: KubeObject) => boolean;
 }
@@ -59,7 +61,16 @@ export const openTestNode = async (): Promise<TestNode> => {
     get,
     async startPod(
       name,
-      { containers, labels = {}, ports = [], listensOn, restartPolicy = 'Always', graceSeconds = 1, until = isReady },
+      {
+        containers,
+        labels = {},
+        ports = [],
+        listensOn,
+        restartPolicy = 'Always',
+        graceSeconds = 1,
+        pod: instead,
+        until = isReady,
+      },
     ) {
       await cluster.create(
         {
@@ -75,15 +86,17 @@ export const openTestNode = async (): Promise<TestNode> => {
               ports,
               ...(listensOn !== undefined && { readinessProbe: { tcpSocket: { port: listensOn }, periodSeconds: 1 } }),
             })),
+            ...instead,
           },
         },
         signal,
       );
-      for (;;) {
+      const find = async (): Promise<KubeObject> => {
         const pod = await get({ namespace, name });
         if (pod !== undefined && until(pod)) return pod;
-        await new Promise((resolve) => setTimeout(resolve, 200));
-      }
+        throw new Error(`pod ${name} is not as wanted yet: ${JSON.stringify(pod?.['status'])}`);
+      };
+      return await vi.waitFor(find, { timeout: 60_000, interval: 200 });
     },
   };
 };

@@ -17,8 +17,8 @@ export interface PodCommand {
 const channel = { input: 0, output: 1, errors: 2, status: 3, resize: 4, close: 255 } as const;
 
 /**
- * Runs a command in a container. When the signal aborts the connection ends, and `exited` rejects; the command hears of that only
- * if it has a terminal or reads its input.
+ * Runs a command in a container. When the signal aborts the connection ends, and `exited` rejects. The command goes on, also with a
+ * terminal: it hears of that only if it reads its input.
  */
 export const runInPod = async (
   source: ChannelSource,

@@ -56,8 +56,11 @@ describeWith(node, 'streams of a pod that runs', () => {
       const odd = ['a b', '$(id)', "it's", '', '*', '-e', '"'];
       for (const more of [{}, { terminal }])
         expect(await run(['printf', '%s|', ...odd], more)).toMatchObject({ out: odd.map((one) => `${one}|`).join(''), code: 0 });
-      console.log('no program', await run(['no-such-program']).catch(String));
-      console.log('signal', await run(script('kill -TERM $$')).catch(String));
+      await expect(run(['no-such-program'])).rejects.toMatchObject({
+        code: 'component.not_ready',
+        message: expect.stringContaining('executable file not found'),
+      });
+      expect(await run(script('kill -TERM $$'))).toMatchObject({ code: 143 });
     });
 
     it('gets its input, and hears that it ends', async () => {
@@ -74,7 +77,7 @@ describeWith(node, 'streams of a pod that runs', () => {
       const session = await exec(script('stty size; trap "stty size" WINCH; echo ready; while :; do sleep 0.1; done'), {
         terminal,
       });
-      console.log('size', JSON.stringify(await readUntil(session.output, 'ready')));
+      await readUntil(session.output, 'ready');
       session.resize(132, 43);
       expect(await readUntil(session.output, '43 132')).toContain('43 132');
       session.input.write('\u0003');
@@ -93,20 +96,19 @@ describeWith(node, 'streams of a pod that runs', () => {
       expect([length, await exited]).toEqual([bytes, 0]);
     });
 
-    it('what ends when the connection ends', async () => {
-      const { exec, run } = await prepare();
-      for (const more of [{}, { terminal }]) {
+    it.each([['without', {}] as const, ['with', { terminal }] as const])(
+      'goes on when the connection ends, %s a terminal: whoever wants it to end has to end it',
+      async (_how, more) => {
+        const { exec, run } = await prepare();
         const abort = new AbortController();
-        const session = await exec(script('sleep 4242 & setsid sleep 4243 & echo started; sleep 4244'), more, abort.signal);
+        const session = await exec(script('echo started; exec sleep 4242'), more, abort.signal);
         await readUntil(session.output, 'started');
         abort.abort();
-        console.log('ended', await session.exited.catch(String));
-        await new Promise((resolve) => setTimeout(resolve, 3000));
-        console.log('left', JSON.stringify(more), (await run(script('ps -o pid,ppid,pgid,sid,args'))).out);
-      }
-      const result = await run(script('setsid sleep 5242 & sleep 5243 & echo exits; exit 5'));
-      console.log(result, (await run(script('ps -o pid,ppid,args'))).out);
-    });
+        await expect(session.exited).rejects.toThrow('abort');
+        const { out } = await run(['ps', '-o', 'args']);
+        expect(out).toContain('sleep 4242');
+      },
+    );
   });
 
   describe('a log', () => {
@@ -118,13 +120,18 @@ describeWith(node, 'streams of a pod that runs', () => {
         lines.push(line);
         if (line.text === 'three') break;
       }
-      console.log(lines);
+      expect(lines.map(({ text }) => text)).toEqual(['one', 'two', 'three']);
+      const stamps = lines.map(({ stamp }) => stamp);
+      expect(new Set(stamps).size).toBe(3);
+      expect(stamps).toEqual(stamps.toSorted());
+      expect(lines.map(({ at }) => Date.parse(at ?? '') / 1_000)).toEqual(
+        stamps.map((one) => Math.floor(Number(one) * 1_000) / 1_000),
+      );
     });
 
     it('is empty where there was no container before', async () => {
       const { cluster, pod } = await start();
-      const lines = await Array.fromAsync(cluster.pods.log(pod, 'web', { previous: true }, never));
-      console.log(lines);
+      expect(await Array.fromAsync(cluster.pods.log(pod, 'web', { previous: true }, never))).toEqual([]);
     });
   });
 
@@ -134,9 +141,16 @@ describeWith(node, 'streams of a pod that runs', () => {
       const connection = await cluster.pods.connect(pod, 8080, abortAtEnd().signal);
       connection.write('GET / HTTP/1.0\r\n\r\n');
       expect(await text(connection)).toMatch(/200 OK[^]*apples\n$/);
-      const closed = await cluster.pods.connect(pod, 81, abortAtEnd().signal);
-      closed.write('hello');
-      console.log('closed', await text(closed).catch(String));
+    });
+
+    it('on which nobody listens is an error', async () => {
+      const { cluster, pod } = await start();
+      const connection = await cluster.pods.connect(pod, 81, abortAtEnd().signal);
+      connection.write('hello');
+      await expect(text(connection)).rejects.toMatchObject({
+        code: 'component.not_ready',
+        message: expect.stringContaining('port 81'),
+      });
     });
   });
 });

@@ -26,8 +26,6 @@ export interface HarnessResult {
 }
 
 const settleWithinSeconds = 60;
-/** If the round does not reach the step within this time, ephd is killed wherever it is. */
-const boundaryWithinMs = 3_000;
 const historyLines = 120;
 
 /** Ends the run; the violation itself has been recorded already. */
@@ -36,6 +34,7 @@ class InvariantViolated extends Error {}
 /** Kills one ephd over and over while branches of its repository are created, updated and deleted. */
 export class ChaosHarness {
   readonly #world: World;
+  readonly #stepWithinMs: number;
   readonly #progress: (kills: number) => void;
   /** Branches there are. */
   readonly #branches = new Set<string>();
@@ -48,8 +47,9 @@ export class ChaosHarness {
   #settles = 0;
   #converged = 0;
 
-  private constructor(world: World, progress: (kills: number) => void) {
+  private constructor(world: World, stepWithinMs: number, progress: (kills: number) => void) {
     this.#world = world;
+    this.#stepWithinMs = stepWithinMs;
     this.#progress = progress;
   }
 
@@ -63,7 +63,7 @@ export class ChaosHarness {
     const world = await worlds.create();
     // The deletion guard holds everything if a repository becomes empty, which is not under test here.
     await world.harness.repository.push('main', { README: 'what stays' });
-    const chaos = new ChaosHarness(world, progress);
+    const chaos = new ChaosHarness(world, worlds.stepWithinMs, progress);
     try {
       for (const batch of batches) await chaos.#runBatch(batch, signal);
       await chaos.#removeAll(signal);
@@ -131,7 +131,7 @@ export class ChaosHarness {
   }
 
   async #killAt(ephd: RunningEphd, killPoint: KillPoint): Promise<EphdExit> {
-    const { after, ms } = killPoint.kind === 'time' ? killPoint : { after: 'up', ms: boundaryWithinMs };
+    const { after, ms } = killPoint.kind === 'time' ? killPoint : { after: 'up', ms: this.#stepWithinMs };
     if (after === 'up') await ephd.upOrEnded();
     const exit = await Promise.race([ephd.exited, sleep(ms, undefined)]);
     if (exit === undefined) return ephd.kill();
@@ -178,7 +178,7 @@ export class ChaosHarness {
 
   /** Deletes the last branches; nothing may be left behind. */
   async #removeAll(signal: AbortSignal): Promise<void> {
-    for (const branch of [...this.#branches]) await this.#perform({ type: 'delete', branch });
+    for (const branch of this.#branches) await this.#perform({ type: 'delete', branch });
     await this.#settle(signal);
     this.#kills -= 1; // Not one of the planned kills.
   }

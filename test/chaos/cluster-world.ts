@@ -5,7 +5,7 @@ import { type ClusterShape, clusterApp, clusterShapes } from '../e2e/cluster-app
 import { EphdHarness, type StartOptions } from '../e2e/ephd-harness.ts';
 import { ImageRegistry } from '../e2e/image-registry.ts';
 import { cluster } from '../parts/cluster.ts';
-import type { ClusterServer } from '../parts/cluster-server.ts';
+import type { ClusterAccess } from '../parts/cluster-server.ts';
 import { HollowNode } from '../parts/hollow-node.ts';
 import { ClusterObserver } from './cluster-observer.ts';
 import {
@@ -22,17 +22,18 @@ import { readLeftovers } from './observed-state.ts';
 import type { Comparison, World, WorldKind } from './world.ts';
 
 interface Site {
-  readonly server: ClusterServer;
+  readonly server: ClusterAccess;
   readonly images: ImageRegistry;
   readonly image: string;
 }
 
 /** Components are objects of a cluster, which several ephd share. */
-class ClusterWorld implements World {
+export class ClusterWorld implements World {
   readonly harness: EphdHarness;
   readonly startOptions: StartOptions;
+  /** On everything that its ephd makes. */
+  readonly owner: string;
   readonly #site: Site;
-  readonly #owner: string;
   readonly #observer: ClusterObserver;
   readonly #expected = new Map<string, ExpectedObjects>();
   /** The pods when everything had last settled, by what they are for. */
@@ -43,7 +44,7 @@ class ClusterWorld implements World {
     this.harness = harness;
     this.startOptions = { projects: [], args: ['--config', config] };
     this.#site = site;
-    this.#owner = owner;
+    this.owner = owner;
     this.#observer = new ClusterObserver(site.server.api, owner);
   }
 
@@ -85,7 +86,7 @@ class ClusterWorld implements World {
 
   async compare(ephdPid: number): Promise<Comparison> {
     const expected = [...this.#expected.values()];
-    const state = await readClusterState(this.#site.server.api, this.#owner);
+    const state = await readClusterState(this.#site.server.api, this.owner);
     const environments = await this.harness.environments();
     const orphans = [...findOrphanedObjects(expected, state, environments), ...readLeftovers(this.harness, ephdPid)];
     return { orphans, differences: [...expected.flatMap((one) => findShortcomings(one, state, environments)), ...orphans] };
@@ -93,7 +94,7 @@ class ClusterWorld implements World {
 
   async settled(): Promise<readonly string[]> {
     await this.#observer.settled();
-    const pods = await readPods(this.#site.server.api, this.#owner);
+    const pods = await readPods(this.#site.server.api, this.owner);
     const running = pods.filter((pod) => isLive(pod) && !isTask(pod));
     const resting = new Map(running.map((pod) => [workOf(pod), pod.metadata.uid]));
     // What is no longer wanted is not there any more.
@@ -117,6 +118,20 @@ class ClusterWorld implements World {
   }
 }
 
+/** On a cluster that is there, with a hollow node. */
+export const createClusterWorlds = async (server: ClusterAccess): Promise<WorldKind & AsyncDisposable> => {
+  const images = await ImageRegistry.start();
+  const image = await images.publish('acme/web', 'one');
+  return {
+    shapes: Object.keys(clusterShapes),
+    recorded: 'task',
+    // A namespace alone takes seconds to go.
+    stepWithinMs: 8_000,
+    create: () => ClusterWorld.create({ server, images, image }),
+    [Symbol.asyncDispose]: () => images[Symbol.asyncDispose](),
+  };
+};
+
 /** Starts a cluster for all of them. */
 export const startClusterWorlds = async (): Promise<WorldKind & AsyncDisposable> => {
   await using stack = new AsyncDisposableStack();
@@ -124,13 +139,7 @@ export const startClusterWorlds = async (): Promise<WorldKind & AsyncDisposable>
   stack.defer(() => server.stop());
   const node = await HollowNode.start(server);
   stack.defer(() => node.stop());
-  const images = stack.use(await ImageRegistry.start());
-  const image = await images.publish('acme/web', 'one');
+  const worlds = stack.use(await createClusterWorlds(server));
   const all = stack.move();
-  return {
-    shapes: Object.keys(clusterShapes),
-    recorded: 'task',
-    create: () => ClusterWorld.create({ server, images, image }),
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
-  };
+  return { ...worlds, [Symbol.asyncDispose]: () => all.disposeAsync() };
 };

@@ -81,5 +81,6 @@ class ProcessWorld implements World {
 export const processWorlds: WorldKind = {
   shapes: Object.keys(shapes),
   recorded: 'prepared',
+  stepWithinMs: 3_000,
   create: async () => new ProcessWorld(await EphdHarness.create()),
 };

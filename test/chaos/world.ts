@@ -33,5 +33,7 @@ export interface WorldKind {
   readonly shapes: readonly string[];
   /** The shape whose life has every kind of step. */
   readonly recorded: string;
+  /** If ephd does not reach a step within this time, it is killed wherever it is. */
+  readonly stepWithinMs: number;
   create(): Promise<World>;
 }

@@ -1,5 +1,7 @@
 import type { LogLine } from '@eph/contract';
+import { CommandFailure } from '../command-failure.ts';
 import type { Context } from '../context.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { formatTime } from '../figures.ts';
 import { findNamedOrCurrent } from '../find-current-environment.ts';
 import { safeLine, safeLogLine } from '../safe-text.ts';
@@ -9,15 +11,24 @@ export interface LogsOptions {
   readonly component?: string;
   readonly tail?: number;
   readonly since?: string;
+  readonly previous?: boolean;
   readonly timestamps?: boolean;
   readonly raw?: boolean;
 }
 
 export const logs = async (context: Context, name: string | undefined, options: LogsOptions): Promise<void> => {
   const { client, out, err, json } = context;
-  const { component, tail, since, follow = false } = options;
+  const { component, tail, since, follow = false, previous } = options;
+  if (follow && previous === true)
+    throw new CommandFailure(
+      'cli.usage',
+      'What ran before is over, so there is nothing to follow: leave out --follow or --previous.',
+      {
+        exitCode: exitCodes.usage,
+      },
+    );
   const { id } = await findNamedOrCurrent(context, name);
-  const query = { component, tail, since, follow: follow || undefined };
+  const query = { component, tail, since, follow: follow || undefined, previous };
   const signal = follow ? context.interruption() : new AbortController().signal;
   const render = createRender(context, options);
   for await (const line of client.readLogs({ path: { id }, query, signal })) {

@@ -91,9 +91,11 @@ export const endUnread = (socket: WebSocket, most: number): void => {
 /** A client whose machine or network is gone closes nothing. */
 export const endWithoutAnswer = (socket: WebSocket): Disposable => {
   let hasAnswered = true;
-  socket.on('pong', () => {
+  const note = (): void => {
     hasAnswered = true;
-  });
+  };
+  // One that waits for its own reader does not see a ping, but can send its own.
+  socket.on('pong', note).on('ping', note).on('message', note);
   const timer = setInterval(() => {
     // While it is paused, nothing is read, and no answer either.
     if (!hasAnswered && !socket.isPaused) return socket.terminate();

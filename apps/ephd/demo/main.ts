@@ -175,9 +175,17 @@ const printChanges = async (demo: Demo, watching: () => boolean): Promise<void> 
   }
 };
 
+const optionOf = (name: string): string | undefined =>
+  process.argv.includes(name) ? (process.argv[process.argv.indexOf(name) + 1] ?? '') : undefined;
+
 const main = async (): Promise<void> => {
   const once = process.argv.includes('--once');
-  const forge = process.argv.includes('--forge') ? process.argv[process.argv.indexOf('--forge') + 1] : undefined;
+  const forge = optionOf('--forge');
+  const provider = optionOf('--provider') ?? 'process';
+  if (provider === 'kubernetes' && forge === undefined)
+    return (await import('./kubernetes-demo.ts')).demoOnKubernetes(once, process.argv.includes('--yes'));
+  if (provider !== 'process')
+    throw new Error(`--provider ${provider} is not possible here; use kubernetes without --forge, or leave it out`);
   // Loaded only here: it needs a Gitea server, which most machines do not have.
   if (forge === 'gitea') return (await import('./gitea-demo.ts')).demoOnGitea(once);
   if (forge !== undefined) throw new Error(`unknown --forge ${forge}; use gitea, or leave it out for plain Git`);

@@ -20,11 +20,11 @@ export const until = async <T>(what: string, ask: () => Promise<T | undefined>):
 
 /** An ephd with SQLite on free ports. */
 export const startDemoEphd = (
-  config: Pick<Config, 'dataFolder' | 'webhooks' | 'configuration' | 'projects'>,
+  config: Pick<Config, 'dataFolder' | 'webhooks' | 'configuration' | 'projects'> &
+    Partial<Pick<Config, 'providers' | 'registries'>>,
 ): ReturnType<typeof startEphd> =>
   startEphd(
     {
-      ...config,
       api: { host: '127.0.0.1', port: 0, tls: undefined, url: undefined, allowedOrigins: [], trustedProxies: [] },
       gateway: { port: 0, domain: 'localhost' },
       databaseUrl: undefined,
@@ -39,6 +39,7 @@ export const startDemoEphd = (
       registries: new Map(),
       registryCredentials: undefined,
       images: defaultImages,
+      ...config,
     },
     process.env,
     createLog('silent'),

@@ -25,8 +25,8 @@ export type ExecOutput =
   | { readonly type: 'output' | 'errors'; readonly bytes: Uint8Array }
   | { readonly type: 'exit'; readonly code: number };
 
-/** The command could not be started, or it was ended: `code` says why. */
-export class ExecFailure extends Error {
+/** A command or a connection could not be started, or it was ended: `code` says why. */
+export class SessionFailure extends Error {
   readonly code: string;
   readonly hint: string | undefined;
 
@@ -49,11 +49,14 @@ const longestPath = 12_000;
 export const connectExec = async ({ address, token, transport }: ExecServer, input: ExecInput): Promise<ExecConnection> => {
   const path = printPath(input);
   if (path.length > longestPath)
-    throw new ExecFailure({ code: 'api.too_large', message: 'The command is too long. Send it to the input of `sh` instead.' });
+    throw new SessionFailure({
+      code: 'api.too_large',
+      message: 'The command is too long. Send it to the input of `sh` instead.',
+    });
   const url = new URL(path.slice(1), address);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
   if (url.protocol === 'ws:' && !isLoopback(url.hostname))
-    throw new ExecFailure({
+    throw new SessionFailure({
       code: 'api.forbidden',
       message: `Without TLS, a token is sent to loopback addresses only, and not to ${url.host}.`,
     });
@@ -122,7 +125,7 @@ export class ExecConnection implements Disposable {
         this.#received.push(frame);
         break;
       case 'failure':
-        this.#end = new ExecFailure(frame);
+        this.#end = new SessionFailure(frame);
         break;
       default:
         this.#end = new Error('it sent what is not a frame of an exec');

@@ -16,7 +16,7 @@ describe('every route', () => {
       permission !== null &&
       permission !== 'hooks.wake' &&
       permissions[permission].scope !== 'read' &&
-      (method !== 'GET' || answer.type === 'exec');
+      (method !== 'GET' || ['exec', 'port'].includes(answer.type));
     // Those of the own account take no more than reading.
     const ofAccount = ['createSession', 'createSessionCode', 'endSession'];
     const expected = all.flatMap(([name, route]) => (isChange(route) || ofAccount.includes(name) ? [name] : []));
@@ -35,7 +35,8 @@ describe('every route', () => {
   it('counts for more where ephd reads Git or providers for it, or works for long', () => {
     const costs = all.flatMap(([name, { cost = 1 }]) => (cost === 1 ? [] : [[name, cost]]));
     const slow = all.flatMap(([name, route]) => (route.slow ? [[name, 20]] : []));
-    const others = { readConfig: 5, readEnvironment: 5, readUsage: 5, readLogs: 20, exec: 20, validateConfig: 20 };
+    const reading = { readConfig: 5, readEnvironment: 5, readUsage: 5, readLogs: 20, validateConfig: 20 };
+    const others = { ...reading, exec: 20, forwardPort: 5 };
     expect(Object.fromEntries(costs)).toEqual({ ...Object.fromEntries(slow), ...others });
   });
 

@@ -1,6 +1,5 @@
 import { closest, type Failure, failure, printFault, resolveVariables, type ServerVariables, toFailure } from '@eph/contract';
 import type { SpecFile } from './component-layers.ts';
-import type { AvailableProvider } from './providers.ts';
 
 /** What `kubernetes.context` says: the name of a provider, or why it says nothing. */
 export type KubernetesContext = { readonly name: string } | { readonly fault: Failure };
@@ -23,8 +22,10 @@ export const readContext = (
   }
 };
 
-export const isOfContext = ({ name, type }: AvailableProvider, context: KubernetesContext | undefined): boolean =>
-  type !== 'kubernetes' || context === undefined || ('name' in context && context.name === name);
+export const isOfContext = (
+  { name, type }: { readonly name: string; readonly type: string },
+  context: KubernetesContext | undefined,
+): boolean => type !== 'kubernetes' || context === undefined || ('name' in context && context.name === name);
 
 /** Why none of these clusters, which the file asks for elsewhere by `asked`, is the one that it names. */
 export const refuseContext = (

@@ -75,11 +75,13 @@ describe('the provider of an environment', () => {
 describe('the cluster that kubernetes.context names', () => {
   const clusters = [fakeProvider('local', 'process'), fakeProvider('eu', 'kubernetes'), fakeProvider('us', 'kubernetes')];
 
-  const chooseCluster = (
-    context: string,
-    choice: string,
-    { on = [] as readonly string[], of = clusters, variables = {} as ServerVariables | 'unknown' } = {},
-  ) => {
+  interface ClusterOptions {
+    readonly on?: readonly string[];
+    readonly of?: typeof clusters;
+    readonly variables?: ServerVariables | 'unknown';
+  }
+
+  const chooseCluster = (context: string, choice: string, { on = [], of = clusters, variables = {} }: ClusterOptions = {}) => {
     const section = `kubernetes:\n  manifests: [./k8s]\n  context: ${context}\n`;
     const text = `version: "1.0"\nname: shop\n${choice}\n${sections.process}${section}`;
     const observed = on.map((provider) => ({ name: 'web', provider }) as unknown as ObservedComponent);

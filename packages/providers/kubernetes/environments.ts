@@ -39,7 +39,9 @@ const leftover = componentName('namespace');
 /** What the caches show, environment by environment. What is computed stays the same object until something in it changes. */
 export class Environments {
   readonly #options: EnvironmentsOptions;
-  readonly #views = new Map<EnvironmentId, EnvironmentView | undefined>();
+  readonly #views = new Map<EnvironmentId, EnvironmentView>();
+  /** Also of namespaces that are gone, until that was noticed. */
+  readonly #byNamespace = new Map<string, EnvironmentId>();
   #items: readonly ObservedEnvironment[] | undefined;
 
   constructor(options: EnvironmentsOptions) {
@@ -48,20 +50,21 @@ export class Environments {
 
   /** Something in the namespace changed, or, without one, maybe anything. Returns the environments that this concerns. */
   invalidate(namespace: string): readonly EnvironmentId[] {
-    const { namespaces } = this.#options.caches;
+    const live = this.#options.caches.namespaces.cache.get({ name: namespace });
     this.#items = undefined;
-    const concerned = new Set<EnvironmentId>();
-    if (namespace === '') for (const id of [...this.#views.keys(), ...this.#ids()]) concerned.add(id);
-    const id = idOf(namespaces.cache.get({ name: namespace }));
-    if (id !== undefined) concerned.add(id);
-    for (const [known, view] of this.#views) if (view?.namespace === namespace) concerned.add(known);
+    const concerned = new Set(namespace === '' ? [...this.#views.keys(), ...this.#ids()] : []);
+    for (const id of [idOf(live), this.#byNamespace.get(namespace)]) if (id !== undefined) concerned.add(id);
+    if (live === undefined) this.#byNamespace.delete(namespace);
     for (const one of concerned) this.#views.delete(one);
     return [...concerned];
   }
 
   get(id: EnvironmentId): EnvironmentView | undefined {
-    if (!this.#views.has(id)) this.#views.set(id, this.#compute(id));
-    return this.#views.get(id);
+    const known = this.#views.get(id);
+    if (known !== undefined) return known;
+    const view = this.#compute(id);
+    if (view !== undefined) this.#views.set(id, view);
+    return view;
   }
 
   all(): readonly ObservedEnvironment[] {
@@ -90,6 +93,7 @@ export class Environments {
     const namespace = found.find(({ metadata }) => metadata.deletionTimestamp === undefined) ?? found[0];
     if (namespace === undefined) return undefined;
     const { name, deletionTimestamp } = namespace.metadata;
+    this.#byNamespace.set(name, id);
     const secrets = caches.inventories.cache.by('namespace', name);
     const inventories = new Map(
       secrets.flatMap(({ inventory }) => (inventory === undefined ? [] : [[inventory.component, inventory] as const])),

@@ -91,27 +91,38 @@ describeWith(node, 'a forwarded port', () => {
     const url = await ports.urlFor('one web', target);
     const requests = Array.from({ length: 10 }, () => ask(url));
     expect(new Set(await Promise.all(requests))).toEqual(new Set(['apples']));
-    expect(connections()).toBe(15);
+    // Some of them went to the other one first.
+    expect(connections()).toBeGreaterThan(10);
     await test.remove('web-2');
     await expect(ask(url)).rejects.toThrow('fetch failed');
   });
 
   it('carries much, both ways, and waits for whoever does not read', async () => {
     const test = await openTestPods();
-    await test.start('web-1', { containers: { web: 'exec nc -lk -p 8080 -e head -c 20000000' }, listensOn: 8080 });
+    await test.start('web-1', { containers: { web: 'exec nc -ll -p 8080 -e cat' }, listensOn: 8080 });
     const { ports } = forward(test);
     const socket = await open(await ports.urlFor('one web', target));
-    const chunk = Buffer.alloc(1_000_000, 'x');
+    socket.pause();
+    // More than all the buffers on the way.
+    const bytes = 100_000_000;
+    const piece = Buffer.alloc(1_000_000, 'x');
+    let written = 0;
     const sent = (async () => {
-      for (let times = 0; times < 20; times += 1) if (!socket.write(chunk)) await once(socket, 'drain');
+      while (written < bytes) {
+        const goesOn = socket.write(piece);
+        written += piece.length;
+        if (!goesOn) await once(socket, 'drain');
+      }
     })();
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(written).toBeLessThan(bytes);
     let length = 0;
-    for await (const bytes of socket) {
-      length += (bytes as Buffer).length;
-      if (length === 20_000_000) break;
+    for await (const chunk of socket) {
+      length += (chunk as Buffer).length;
+      if (length === bytes) break;
     }
     await sent;
-    expect(length).toBe(20_000_000);
+    expect(length).toBe(bytes);
   });
 
   it('ends connections to pods that are gone, and all with the port', async () => {

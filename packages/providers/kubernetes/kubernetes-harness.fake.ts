@@ -52,7 +52,7 @@ const toValues = (image: string, { name, commit, behaviour }: ComponentRequest):
     metadata: { name },
     spec: { selector: labels, ports: [{ port: 80, targetPort: 8080 }] },
   };
-  return { objects: [deployment, service], entry: { service: name, port: 80 } } as unknown as ResolvedComponent['values'];
+  return { objects: [deployment, service], entry: { service: name, port: 80 } };
 };
 
 /** A provider over a real cluster, whose environments are its own. */

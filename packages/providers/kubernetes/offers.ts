@@ -31,8 +31,11 @@ export class Offers<T> {
       while (!this.#signal.aborted) {
         const next = this.#waiting.shift();
         if (next !== undefined) {
-          yield next.item;
-          next.taken();
+          try {
+            yield next.item;
+          } finally {
+            next.taken();
+          }
           continue;
         }
         if (this.#ended) return;

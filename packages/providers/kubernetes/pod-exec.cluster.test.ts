@@ -40,4 +40,34 @@ describeWith(node, 'a command beside a component', () => {
     await pods.start('web-3', { containers: { web: 'exit 1' }, until: () => true });
     expect(await run(pods, ['sh', '-c', "hostname; tr '\\0' ' ' < /proc/1/cmdline"])).toMatch(/^web-2\nsh -c name=new/);
   });
+
+  it('runs where there is no shell, and says that nothing can end it', async () => {
+    const pods = await openTestPods();
+    const { image } = pods.test;
+    const mounts = (paths: readonly string[]) => paths.map((mountPath, index) => ({ name: `v${index}`, mountPath }));
+    await pods.start('web-1', {
+      containers: { web: undefined },
+      pod: {
+        initContainers: [
+          {
+            name: 'copy',
+            image,
+            command: ['cp', '/bin/busybox', '/tools/busybox'],
+            volumeMounts: mounts(['/tools']),
+            securityContext: { runAsUser: 0 },
+          },
+        ],
+        containers: [
+          { name: 'web', image, command: ['/tools/busybox', 'sleep', '1000'], volumeMounts: mounts(['/tools', '/bin']) },
+        ],
+        volumes: ['v0', 'v1'].map((name) => ({ name, emptyDir: {} })),
+      },
+    });
+    expect(await run(pods, ['/tools/busybox', 'echo', 'hello'])).toBe('hello');
+    const abort = new AbortController();
+    const command = ['/tools/busybox', 'sleep', '1000'];
+    const session = await execInComponent(pods.cluster, pods.pods, environment, web, { command, signal: abort.signal });
+    abort.abort();
+    await expect(session.exited).rejects.toMatchObject({ message: expect.stringContaining('no shell') });
+  });
 });

@@ -1,5 +1,4 @@
 import {
-  type ComponentName,
   completeReading,
   type EnvironmentId,
   EphError,
@@ -9,8 +8,6 @@ import {
   type Log,
   type ProjectId,
   type ProviderName,
-  providerName,
-  type ResolvedComponent,
   silentLog,
   toFailure,
 } from '@eph/contract';
@@ -57,7 +54,7 @@ const settleMs = 20;
  * they mean, `components.ts` changes the cluster.
  */
 export const createKubernetesProvider = (options: KubernetesProviderOptions): Provider & AsyncDisposable => {
-  const { name = providerName('kubernetes'), location, owner, clock, random, log = silentLog } = options;
+  const { name, location, owner, clock, random, log = silentLog } = options;
   const closed = new AbortController();
   const cluster = openCluster({
     name,
@@ -108,7 +105,12 @@ export const createKubernetesProvider = (options: KubernetesProviderOptions): Pr
   };
   const addresses =
     options.reached === 'service' ? serviceAddresses : createForwardedAddresses({ cluster, pods, known: invalidate, log });
-  const environments = new Environments({ provider: name, caches, repairs, upstreamOf: addresses.upstreamOf });
+  const environments = new Environments({
+    provider: name,
+    caches,
+    repairs,
+    upstreamOf: (...entry) => addresses.upstreamOf(...entry),
+  });
   const components = new Components({ ...options, cluster, caches, environments, repairs, invalidate });
   let isTried = false;
 

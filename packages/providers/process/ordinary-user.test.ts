@@ -42,7 +42,12 @@ describeWith(bubblewrap, 'the provider of an ordinary user', () => {
     async () => {
       const resolver = await startResolver();
       using user = new OrdinaryUser(resolver === undefined ? {} : { resolver, env: { EPH_TEST_RESOLVER: resolver } });
-      const ofEphd = ['test/chaos/chaos.test.ts', 'test/e2e/hostile-fork.test.ts', 'test/e2e/exec.test.ts'];
+      const ofEphd = [
+        'test/chaos/chaos.test.ts',
+        'test/e2e/hostile-fork.test.ts',
+        'test/e2e/exec.test.ts',
+        'test/e2e/port-forward.test.ts',
+      ];
       const suites = ['packages/providers/process', ...ofEphd];
       const words = ['node_modules/vitest/vitest.mjs', 'run', '--configLoader', 'native', ...suites];
       const { code, output } = await run(user, words, { EPH_PARTS: process.env.EPH_PARTS });
