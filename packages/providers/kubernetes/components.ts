@@ -65,7 +65,7 @@ export class Components {
   }
 
   async ensure(given: Identity, component: ResolvedComponent, signal: AbortSignal): Promise<void> {
-    const { cluster, caches, environments, repairs, owner } = this.#options;
+    const { cluster, caches, environments, owner } = this.#options;
     const values = parseKubernetesValues(component);
     const identity = environments.get(given.id)?.observed.identity ?? given;
     const namespace = await this.#obtainNamespace(identity, component, values, signal);

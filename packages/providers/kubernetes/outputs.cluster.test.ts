@@ -1,16 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import {
-  commitSha,
-  componentName,
-  environmentId,
-  environmentName,
-  type Identity,
-  projectId,
-  type ResolvedComponent,
-  revision,
-} from '@eph/contract';
+import { componentName } from '@eph/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { coredns, startNameServer } from '../../../test/parts/coredns.ts';
 import { describeWith } from '../../../test/parts/describe-with.ts';
@@ -18,15 +9,9 @@ import { node } from '../../../test/parts/node.ts';
 import { answering, putAnswer } from '../../../test/parts/node-image.ts';
 import { findSharedNode } from '../../../test/parts/shared-node.ts';
 import { KubernetesHarness, never } from './kubernetes-harness.fake.ts';
+import { resolvedComponent, shopIdentity } from './resolved-component.fake.ts';
 
-const shop: Identity = {
-  id: environmentId('00000000000000cc'),
-  name: environmentName('shop-serene-ocean-4207'),
-  project: projectId('shop'),
-  source: { kind: 'branch', name: 'preview/x' },
-  createdAt: '2026-01-05T09:00:00.000Z',
-};
-const commit = commitSha('a'.repeat(40));
+const [web, api] = [componentName('web'), componentName('api')];
 
 describeWith(node, 'what a component publishes', () => {
   describeWith(coredns, 'with a name server', () => {
@@ -43,32 +28,21 @@ describeWith(node, 'what a component publishes', () => {
         await server.cluster.api.close();
       });
       const provider = harness.provider();
-      const names = ['web', 'api'].map(componentName);
-      for (const name of names) {
-        const values = harness.values({ name, commit, behaviour: 'gets ready' });
-        await provider.ensure(shop, describeComponent(name, values), never);
-      }
       const find = async (name: string) =>
-        (await provider.list({ environment: shop.id }, never)).items[0]?.components.find((one) => one.name === name);
-      for (const name of names) await harness.until(async () => (await find(name))?.current?.health === 'ready');
-      const url = (await find('api'))?.outputs['url'];
-      expect(url).toBe(`http://api.${harness.owner}-${shop.name}.svc:80`);
+        (await provider.list({ environment: shopIdentity.id }, never)).items[0]?.components.find((one) => one.name === name);
+      for (const name of [web, api]) {
+        const wanted = resolvedComponent(name, {});
+        const values = harness.values({ name, commit: wanted.commit, behaviour: 'gets ready' });
+        await provider.ensure(shopIdentity, { ...wanted, values }, never);
+      }
+      for (const name of [web, api]) await harness.until(async () => (await find(name))?.current?.health === 'ready');
+      const url = (await find(api))?.outputs['url'];
+      expect(url).toBe(`http://api.${harness.owner}-${shopIdentity.name}.svc:80`);
 
-      // Of what a static program can do, it looks up names and prints what it reads.
+      // A program without libraries that looks up names as others do, and prints what it reads.
       const command = ['kubectl', `--server=${url}`, 'get', '--raw=/'];
-      const session = await provider.exec(shop.id, componentName('web'), { command, signal: never });
+      const session = await provider.exec(shopIdentity.id, web, { command, signal: never });
       expect(await Promise.all([text(session.output), text(session.errors), session.exited])).toEqual(['apples\n', '', 0]);
     });
   });
-});
-
-const describeComponent = (name: ResolvedComponent['name'], values: ResolvedComponent['values']): ResolvedComponent => ({
-  name,
-  provider: 'kubernetes' as ResolvedComponent['provider'],
-  commit,
-  artifact: null,
-  entry: false,
-  dependsOn: [],
-  values,
-  revision: revision('1'.repeat(40)),
 });

@@ -54,7 +54,7 @@ const job = (name: string, container: JsonMap = {}): JsonMap => {
   return {
     ...rest,
     spec: { ...others, template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } },
-  } as JsonMap;
+  };
 };
 const settings = (name: string, data: JsonMap = { mode: 'bright' }): JsonMap => ({
   apiVersion: 'v1',
@@ -78,7 +78,7 @@ const version = (number: number, objects: readonly JsonMap[], more: Partial<Reso
     artifact: null,
     entry: false,
     dependsOn: [],
-    values: { objects } as ResolvedComponent['values'],
+    values: { objects },
     revision: revision(digits),
     ...more,
   };
@@ -149,6 +149,7 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     await harness.until(async () => (await component())?.next?.drift === 'Deployment web is gone');
     await ensure(wanted);
     await untilCurrent(wanted);
+    expect((await component())?.next).toBeNull();
   });
 
   it('leaves alone what others add, and replicas that follow the load', async () => {
@@ -158,7 +159,7 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     await untilCurrent(wanted);
     await edit('/api/v1/*/services/web', { metadata: { annotations: { 'example.com/seen': 'yes' } } });
     await edit('/apis/apps/v1/*/deployments/web', { spec: { replicas: 2 } });
-    const { resourceVersion } = (await access.api.send<KubernetesObject>('GET', '/api/v1/namespaces/default')).metadata;
+    const { resourceVersion } = (await access.api.send('GET', '/api/v1/namespaces/default')).metadata;
     expect(resourceVersion).not.toBe('');
     await untilCurrent(wanted);
     expect((await component())?.current?.drift).toBeUndefined();
@@ -299,7 +300,7 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     ];
     await ensure(old);
     await untilCurrent(old);
-    await expect(harness.provider().ensure(shop, fresh, never)).rejects.toThrow();
+    await expect(harness.provider().ensure(shop, fresh, never)).rejects.toMatchObject({ code: 'object.refused' });
     const half = await component();
     expect(half).toMatchObject({ current: { revision: old.revision, health: 'ready' } });
     expect(half?.next?.revision).not.toBe(fresh.revision);
