@@ -103,9 +103,8 @@ const quote = ({ kind }: Asked, body: unknown): string => {
     return fields.length === 0 ? '.' : `: see ${[...new Set(fields)].join(', ')}.`;
   }
   if (message === undefined || message === '') return '.';
-  const clean = withoutValues(message)
-    .replace(/&?value\.value\w*\{.*?\}+/g, 'another value')
-    .replace(/\s+/g, ' ');
+  // As Go prints it, to the end of the line.
+  const clean = withoutValues(message.replace(/&?value\.value\w*\{.*$/gm, 'another value')).replace(/\s+/g, ' ');
   return `: ${clean.length > messageLimit ? `${clean.slice(0, messageLimit)}…` : clean}${/[.…]$/.test(clean) ? '' : '.'}`;
 };
 

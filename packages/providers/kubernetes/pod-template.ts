@@ -66,7 +66,7 @@ const preparePods = (spec: JsonMap, { budget, imagePullSecrets, isServed }: PodF
 };
 
 /** By then everybody knows that the pod gets no more traffic. */
-const servedOnSeconds = 3;
+const servedOnSeconds = 2;
 
 /**
  * Whoever is told to end mostly does so at once, and others learn later that the pod is no longer there for them: without a moment in which

@@ -290,8 +290,8 @@ describe('a new version', () => {
     };
     const sleep = (seconds: number) => ({ preStop: { sleep: { seconds } } });
     const own = { preStop: { exec: { command: ['drain'] } } };
-    expect(waits({})).toEqual(sleep(3));
-    expect(waits({ terminationGracePeriodSeconds: 4 })).toEqual(sleep(2));
+    expect(waits({})).toEqual(sleep(2));
+    expect(waits({ terminationGracePeriodSeconds: 3 })).toEqual(sleep(1));
     expect(waits({ terminationGracePeriodSeconds: 1 })).toBeUndefined();
     expect(waits({}, { lifecycle: own })).toEqual(own);
     expect(waits({}, {}, [])).toBeUndefined();

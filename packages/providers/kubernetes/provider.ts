@@ -108,7 +108,7 @@ export const createKubernetesProvider = (options: KubernetesProviderOptions): Pr
   };
   const addresses =
     options.reached === 'service' ? serviceAddresses : createForwardedAddresses({ cluster, pods, known: invalidate, log });
-  const environments = new Environments({ provider: name, caches, repairs, upstreamOf: addresses.upstreamOf });
+  const environments = new Environments({ provider: name, caches, repairs, upstreamOf: addresses.upstreamOf, log });
   const components = new Components({ ...options, cluster, caches, environments, repairs, invalidate });
   let isTried = false;
 
@@ -143,7 +143,8 @@ export const createKubernetesProvider = (options: KubernetesProviderOptions): Pr
         await addresses.untilKnown();
         const items = inScope(environments, scope);
         if (fault === undefined && 'all' in scope) addresses.closeAllBut(environments.ids());
-        return fault === undefined ? completeReading(items) : incompleteReading(items, fault);
+        const unknown = fault ?? ('environment' in scope ? environments.faultOf(scope.environment) : undefined);
+        return unknown === undefined ? completeReading(items) : incompleteReading(items, unknown);
       } catch (error) {
         return incompleteReading([], toFailure(error));
       }
