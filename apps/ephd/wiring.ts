@@ -64,6 +64,7 @@ import { page } from './page/page.ts';
 import { createProjectHandlers } from './projects/project-handlers.ts';
 import { Projects } from './projects.ts';
 import type { RetiredSettings } from './provider-types/provider-type.ts';
+import { pullSecretsOf } from './pull-secrets.ts';
 import { EnvironmentRequests } from './requests/environment-requests.ts';
 import { createRequestHandlers } from './requests/request-handlers.ts';
 import { StopPoller } from './requests/stop-poller.ts';
@@ -126,6 +127,7 @@ export const startEphd = async (config: Config, environment: Environment, log: L
     createOciRegistry({
       registries: config.registries,
       credentialsFile: config.registryCredentials,
+      readPullSecrets: pullSecretsOf((provider) => providers.get(provider)),
       environment,
       clock: systemClock,
       random: Math.random,

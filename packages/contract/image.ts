@@ -1,4 +1,4 @@
-import type { CommitSha } from './ids.ts';
+import type { CommitSha, ProviderName } from './ids.ts';
 
 /** An image that a component asks for: an entry of `environment.images`, or a reference such as `redis:7`. All templates are rendered. */
 export interface WantedImage {
@@ -27,6 +27,12 @@ export interface WantedImage {
 
 /** What a template makes for one source, or why it makes nothing. */
 export type RenderedTag = { readonly text: string } | { readonly fault: string };
+
+/** Secrets that an environment fetches its images with, kept where it runs. Which of them a project may use, the operator says. */
+export interface PullSecrets {
+  readonly provider: ProviderName;
+  readonly names: readonly string[];
+}
 
 /** An image that was found: the same bytes for ever. Providers write it down with the version that runs it. */
 export interface PinnedImage {

@@ -142,6 +142,7 @@ const createResolver = (host: string, now: () => number = Date.now, watch: (real
   const real = createOciRegistry({
     registries: new Map([[host, settings]]),
     credentialsFile: undefined,
+    readPullSecrets: () => Promise.resolve([]),
     environment: {},
     clock: systemClock,
     random: Math.random,

@@ -2,6 +2,7 @@ import { bubblewrap } from './bubblewrap.ts';
 import { busybox } from './busybox.ts';
 import { chromium } from './chromium.ts';
 import { cluster } from './cluster.ts';
+import { coredns } from './coredns.ts';
 import { faketime } from './faketime.ts';
 import { fish } from './fish.ts';
 import { gitea } from './gitea.ts';
@@ -43,4 +44,5 @@ export const allParts: readonly Program[] = [
   faketime,
   cluster,
   node,
+  coredns,
 ];

@@ -29,19 +29,25 @@ export const answering = (text: string) => ({
   User: '1000:1000',
 });
 
-/** An archive of a shell with its tools, and of the program that answers. Two archives are the same. */
-export const archiveFiles = async (): Promise<Buffer> => {
+/** A shell with its tools, which know no names of hosts, and the program that answers. */
+export const putAnswer = async (files: string): Promise<void> => {
+  const bin = join(files, 'bin');
+  await mkdir(bin);
+  await mkdir(join(files, 'tmp'));
+  await chmod(join(files, 'tmp'), 0o1777);
+  await copyFile(staticBusybox(), join(bin, 'busybox'));
+  const { stdout: tools } = await execute(staticBusybox(), ['--list']);
+  for (const tool of tools.trim().split('\n')) if (tool !== 'busybox') await symlink('busybox', join(bin, tool));
+  await writeFile(join(files, 'answer'), answer, { mode: 0o755 });
+};
+
+/** An archive of what is put into a folder; by default, of the program that answers. Two archives of the same are the same. */
+export const archiveFiles = async (put: (files: string) => Promise<void> = putAnswer): Promise<Buffer> => {
   const folder = await mkdtemp(join(tmpdir(), 'eph-image-'));
   try {
     const files = join(folder, 'files');
-    const bin = join(files, 'bin');
-    await mkdir(bin, { recursive: true });
-    await mkdir(join(files, 'tmp'));
-    await chmod(join(files, 'tmp'), 0o1777);
-    await copyFile(staticBusybox(), join(bin, 'busybox'));
-    const { stdout: tools } = await execute(staticBusybox(), ['--list']);
-    for (const tool of tools.trim().split('\n')) if (tool !== 'busybox') await symlink('busybox', join(bin, tool));
-    await writeFile(join(files, 'answer'), answer, { mode: 0o755 });
+    await mkdir(files);
+    await put(files);
     const archive = join(folder, 'files.tar');
     const constant = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--format=ustar'];
     await execute('tar', [...constant, '-cf', archive, '-C', files, '.']);

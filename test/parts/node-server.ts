@@ -35,13 +35,18 @@ export class NodeAccess {
 
   /**
    * Puts an image on the node under its name with the tag, and under its name with its digest, which is returned: no pod can pull
-   * anything. It has a shell and its tools, and runs as `execution` says, in words of the image specification.
+   * anything. It runs as `execution` says, in words of the image specification. Without other files, it has a shell and its tools.
    */
-  async loadImage(name: string, tag: string, execution: Readonly<Record<string, unknown>>): Promise<string> {
+  async loadImage(
+    name: string,
+    tag: string,
+    execution: Readonly<Record<string, unknown>>,
+    putFiles?: (folder: string) => Promise<void>,
+  ): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'eph-image-'));
     try {
       const layout = new OciLayout(join(folder, 'layout'));
-      const digest = layout.addImage(tag, { files: await archiveFiles(), execution });
+      const digest = layout.addImage(tag, { files: await archiveFiles(putFiles), execution });
       const archive = join(folder, 'image.tar');
       await execute('tar', ['-cf', archive, '-C', layout.folder, '.']);
       await this.ctr('images', 'import', '--base-name', name, '--digests', archive);

@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { CertificateAuthority } from './certificate-authority.ts';
 import { cluster } from './cluster.ts';
 import type { ClusterServer } from './cluster-server.ts';
+import { nameServerAddress } from './coredns.ts';
 import { getDebianPackage, unpackDebianPackage, unpackedPackage } from './debian-package.ts';
 import { describeSearch, findProgram, readVersion, type Search } from './find-program.ts';
 import { findKubernetesPrograms, getKubernetesPrograms, locateKubernetesProgram, nodePrograms } from './kubernetes-programs.ts';
@@ -16,8 +17,6 @@ import { createPartFolder, type PartProcess, type ProcessSpec, startPartProcess 
 const nodeName = 'node';
 /** The network of the pods. */
 const pods = '10.244.0.0/24';
-/** Of a service that a test may create. Without one, nothing answers there. */
-const nameServer = '10.96.0.10';
 const pauseImage = { name: 'eph.example.com/pause', tag: '1' };
 const kubernetes = Object.values(nodePrograms);
 const debian = {
@@ -208,7 +207,7 @@ const writeKubeletConfiguration = async (
     authorization: { mode: 'Webhook' },
     containerRuntimeEndpoint: `unix://${socket}`,
     clusterDomain: 'cluster.local',
-    clusterDNS: [nameServer],
+    clusterDNS: [nameServerAddress],
     podLogsDir: join(folder, 'logs'),
     volumePluginDir: join(folder, 'volume-plugins'),
     cgroupRoot: `/${machine.group}`,

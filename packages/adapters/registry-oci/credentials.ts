@@ -54,7 +54,8 @@ export const createCredentials = ({ dockerConfig, environment, clock }: Credenti
   };
 
   return {
-    read: async ({ host, settings, access }, signal) => {
+    read: async ({ host, settings, access, credentials }, signal) => {
+      if (credentials !== undefined) return credentials;
       if (settings?.username !== undefined)
         return { type: 'password', username: settings.username, password: settings.password?.value ?? '' };
       return access === 'withheld' || dockerConfig === undefined ? undefined : await readKept(dockerConfig, host, signal);

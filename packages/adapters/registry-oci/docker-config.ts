@@ -36,7 +36,7 @@ const shape = z.object({
   credsStore: z.string().optional(),
 });
 
-type DockerFile = z.output<typeof shape>;
+export type DockerFile = z.output<typeof shape>;
 
 /** What Docker calls Docker Hub. */
 const dockerHubServer = 'https://index.docker.io/v1/';
@@ -68,21 +68,36 @@ const parseOrThrow = (path: string): DockerFile => {
 };
 
 const parse = (text: string): DockerFile => {
-  const parsed = text.length > limitBytes ? undefined : shape.safeParse(parseJson(text));
-  if (parsed?.success !== true) throw new EphError('config.invalid', 'it is not a configuration file of Docker');
-  return parsed.data;
+  const parsed = parseDockerFile(text);
+  if (parsed === undefined) throw new EphError('config.invalid', 'it is not a configuration file of Docker');
+  return parsed;
 };
+
+/** Undefined for what is none. */
+export const parseDockerFile = (text: string): DockerFile | undefined =>
+  text.length > limitBytes ? undefined : shape.safeParse(parseJson(text)).data;
+
+/**
+ * What such a file says itself, without helpers. Not registered as secrets: what comes from elsewhere is replaced again and again, and none
+ * would ever be forgotten.
+ */
+export const findInDockerFile = ({ auths }: Pick<DockerFile, 'auths'>, host: string): Credentials | undefined =>
+  toCredentials(findByHost(auths, host) ?? {});
 
 /** Without what the file says, which is secret. */
 const explain = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** In the order of Docker: the helper for the host, then the store for all hosts, then the file itself. */
-const findSource = ({ auths, credHelpers, credsStore }: DockerFile, host: string): CredentialSource | undefined => {
+const findSource = (file: DockerFile, host: string): CredentialSource | undefined => {
+  const { auths, credHelpers, credsStore } = file;
   const name = findByHost(credHelpers, host) ?? credsStore;
   if (name !== undefined && name !== '')
     return { type: 'helper', name, server: host === parseHost('docker.io') ? dockerHubServer : host };
-  const credentials = toCredentials(findByHost(auths, host) ?? {});
-  return credentials && { type: 'file', credentials };
+  const credentials = findInDockerFile(file, host);
+  if (credentials === undefined) return undefined;
+  registerSecret(credentials.type === 'identity' ? credentials.token : credentials.password);
+  registerSecret(findByHost(auths, host)?.auth ?? '');
+  return { type: 'file', credentials };
 };
 
 /** Keys are hosts, or addresses of which only the host counts. */
@@ -90,17 +105,11 @@ const findByHost = <T>(entries: Readonly<Record<string, T>>, host: string): T | 
   Object.entries(entries).find(([key]) => parseHost(key.replace(/^https?:\/\//, '').replace(/\/.*$/s, '')) === host)?.[1];
 
 const toCredentials = ({ auth = '', identitytoken = '', ...given }: z.output<typeof entry>): Credentials | undefined => {
-  if (identitytoken !== '') {
-    registerSecret(identitytoken);
-    return { type: 'identity', token: identitytoken };
-  }
+  if (identitytoken !== '') return { type: 'identity', token: identitytoken };
   const decoded = Buffer.from(auth, 'base64').toString();
   const colon = decoded.indexOf(':');
   const username = given.username ?? decoded.slice(0, Math.max(colon, 0));
   // Old versions of Docker filled it up.
   const password = given.password ?? decoded.slice(colon + 1).replace(/\0+$/, '');
-  if (username === '' || password === '') return undefined;
-  registerSecret(password);
-  registerSecret(auth);
-  return { type: 'password', username, password };
+  return username === '' || password === '' ? undefined : { type: 'password', username, password };
 };

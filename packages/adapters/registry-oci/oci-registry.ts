@@ -9,6 +9,7 @@ import type { Environment } from './docker-credential.ts';
 import { createExchange } from './exchange.ts';
 import { parseImageConfig } from './image-config.ts';
 import { chooseImage, isFor, isIndexType, type Manifest } from './manifest.ts';
+import { createPullCredentials, type ReadPullSecrets } from './pull-secrets.ts';
 import { createRegistryClient } from './registry-client.ts';
 import { createRegistryHosts, type RegistrySettings } from './registry-hosts.ts';
 import { openRepository, type Repository, shownImage } from './repository.ts';
@@ -20,6 +21,7 @@ export interface OciRegistryOptions {
   readonly registries: ReadonlyMap<string, RegistrySettings>;
   /** A configuration file of Docker, for credentials that `registries` does not have. */
   readonly credentialsFile: string | undefined;
+  readonly readPullSecrets: ReadPullSecrets;
   /** Of the programs that the file names. */
   readonly environment: Environment;
   readonly clock: Clock;
@@ -29,7 +31,7 @@ export interface OciRegistryOptions {
 
 /** All registries that speak the API of OCI distribution. Throws `config.invalid` if the file with credentials cannot be used. */
 export const createOciRegistry = (options: OciRegistryOptions): Registry & AsyncDisposable => {
-  const { registries, credentialsFile, environment, clock, random, log } = options;
+  const { registries, credentialsFile, readPullSecrets, environment, clock, random, log } = options;
   const now = () => clock.now();
   const dockerConfig = credentialsFile === undefined ? undefined : openDockerConfig(credentialsFile, log);
   const connections = createConnections();
@@ -38,6 +40,7 @@ export const createOciRegistry = (options: OciRegistryOptions): Registry & Async
   const ask = createRegistryClient({
     exchange,
     authorizer: createAuthorizer({ exchange, credentials, now }),
+    pullCredentials: createPullCredentials(readPullSecrets, clock),
     hostOf: createRegistryHosts({ registries, connections, now, random, log }),
   });
   return {

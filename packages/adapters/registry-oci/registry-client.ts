@@ -1,12 +1,15 @@
-import { EphError, type ProjectId } from '@eph/contract';
+import { EphError, type ProjectId, type PullSecrets } from '@eph/contract';
 import type { Authorizer } from './authorization.ts';
+import type { Credentials } from './docker-config.ts';
 import type { Exchange, RegistryAnswer } from './exchange.ts';
+import type { FindPullCredentials } from './pull-secrets.ts';
 import type { RegistryHost } from './registry-hosts.ts';
 import type { RepositoryName } from './repository-name.ts';
 
 export interface RepositoryRequest {
   readonly name: RepositoryName;
   readonly project: ProjectId;
+  readonly pullSecrets?: PullSecrets | undefined;
   readonly method: 'GET' | 'HEAD';
   /** Of the repository, such as `tags/list?n=1000`. */
   readonly path: string;
@@ -20,13 +23,15 @@ export type Ask = (request: RepositoryRequest, signal: AbortSignal) => Promise<R
 export interface RegistryClientOptions {
   readonly exchange: Exchange;
   readonly authorizer: Authorizer;
-  readonly hostOf: (name: RepositoryName, project: ProjectId) => RegistryHost;
+  readonly pullCredentials: FindPullCredentials;
+  readonly hostOf: (name: RepositoryName, project: ProjectId, credentials?: Credentials) => RegistryHost;
 }
 
 export const createRegistryClient =
-  ({ exchange, authorizer, hostOf }: RegistryClientOptions): Ask =>
-  async ({ name, project, method, path, accept, limitBytes }, signal) => {
-    const on = hostOf(name, project);
+  ({ exchange, authorizer, pullCredentials, hostOf }: RegistryClientOptions): Ask =>
+  async ({ name, project, pullSecrets, method, path, accept, limitBytes }, signal) => {
+    const own = pullSecrets && (await pullCredentials(project, pullSecrets, name.host, signal));
+    const on = hostOf(name, project, own);
     const subject = { on, path: name.path, isList: path.startsWith('tags/') };
     const url = new URL(`/v2/${name.path}/${path}`, on.origin);
     const headers = accept === undefined ? {} : { accept };

@@ -31,6 +31,7 @@ export const createTestRegistry = (options: Partial<OciRegistryOptions> = {}) =>
   createOciRegistry({
     registries: new Map(),
     credentialsFile: undefined,
+    readPullSecrets: () => Promise.resolve([]),
     environment: {},
     clock: systemClock,
     random: Math.random,

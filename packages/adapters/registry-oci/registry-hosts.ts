@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { EphError, type Log, type ProjectId } from '@eph/contract';
 import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
 import { type Connections, concurrency } from './connections.ts';
+import type { Credentials } from './docker-config.ts';
 import { HostGate } from './host-gate.ts';
 import type { RepositoryName } from './repository-name.ts';
 
@@ -26,6 +28,8 @@ export interface RegistryHost {
   readonly settings: RegistrySettings | undefined;
   /** `withheld`: it is configured, but not for this project, which gets no credentials at all. */
   readonly access: 'configured' | 'withheld' | 'public';
+  /** Of a pull secret. They come first, because pods fetch with them what is found here. */
+  readonly credentials: Credentials | undefined;
   /** The same for all projects that use it in the same way, with the same credentials. */
   readonly key: string;
   /**
@@ -54,7 +58,7 @@ const maxGates = 1_000;
 
 export const createRegistryHosts = (
   options: RegistryHostsOptions,
-): ((name: RepositoryName, project: ProjectId) => RegistryHost) => {
+): ((name: RepositoryName, project: ProjectId, credentials?: Credentials) => RegistryHost) => {
   const { registries, connections, now, random, log } = options;
   const gates = new LRUCache<string, HostGate>({ max: maxGates });
 
@@ -70,13 +74,13 @@ export const createRegistryHosts = (
     return settings?.isFor(project) === true ? settings : undefined;
   };
 
-  return ({ host, apiHost }, project) => {
+  return ({ host, apiHost }, project, credentials) => {
     const settings = settingsFor(host, project);
     const origin = `${settings?.plainHttp === true ? 'http' : 'https'}://${apiHost}`;
     const { hostname } = new URL(origin);
     const unconfigured = registries.has(host) ? 'withheld' : 'public';
     const access = settings === undefined ? unconfigured : 'configured';
-    const key = `${host} ${access}`;
+    const key = [host, access, ...(credentials === undefined ? [] : [project, digestOf(credentials)])].join(' ');
     const settingsOf = (url: URL): RegistrySettings | undefined => {
       if (settings === undefined) return undefined;
       return url.hostname === hostname ? settings : settingsFor(url.host, project);
@@ -86,6 +90,7 @@ export const createRegistryHosts = (
       origin,
       settings,
       access,
+      credentials,
       key,
       route: (url) => {
         const target = settingsOf(url);
@@ -101,3 +106,6 @@ export const createRegistryHosts = (
     };
   };
 };
+
+/** Others than before are not taken for the same. */
+const digestOf = (credentials: Credentials): string => createHash('sha256').update(JSON.stringify(credentials)).digest('hex');

@@ -20,15 +20,16 @@ export interface Repository extends PagedRepository {
 /** References are checked by the caller. Throws `registry.refused` for what is no name of a repository. */
 export const openRepository = (
   ask: Ask,
-  { project, repository }: Omit<ImageLocation, 'reference'>,
+  { project, pullSecrets, repository }: Omit<ImageLocation, 'reference'>,
   signal: AbortSignal,
 ): Repository => {
   const name = parseRepositoryName(repository);
   const { host, shown } = name;
   const accept = manifestTypes.join(', ');
+  const of = { name, project, pullSecrets } as const;
 
   const askManifest = (method: 'GET' | 'HEAD', reference: string): Promise<RegistryAnswer> =>
-    ask({ name, project, method, path: `manifests/${reference}`, accept, limitBytes: manifestLimitBytes }, signal);
+    ask({ ...of, method, path: `manifests/${reference}`, accept, limitBytes: manifestLimitBytes }, signal);
 
   /** Throws `registry.refused` if it is not what the digest names. */
   const check = (digest: string, expected: string | undefined): string => {
@@ -58,15 +59,12 @@ export const openRepository = (
     },
     readManifest: async (digest) => (await readWhole(digest))?.manifest,
     readBlob: async (digest) => {
-      const { status, body } = await ask(
-        { name, project, method: 'GET', path: `blobs/${digest}`, limitBytes: blobLimitBytes },
-        signal,
-      );
+      const { status, body } = await ask({ ...of, method: 'GET', path: `blobs/${digest}`, limitBytes: blobLimitBytes }, signal);
       if (status === 404) return undefined;
       check(digestOf(body), digest);
       return body;
     },
-    readPage: (query) => ask({ name, project, method: 'GET', path: `tags/list?${query}`, limitBytes: pageLimitBytes }, signal),
+    readPage: (query) => ask({ ...of, method: 'GET', path: `tags/list?${query}`, limitBytes: pageLimitBytes }, signal),
   };
 };
 

@@ -1,4 +1,4 @@
-import type { Spec } from '@eph/contract';
+import { at, isWorkload, podTemplatePath, type Spec } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
 import { computeComponents, type KubernetesSettings } from './components.ts';
 import { ManifestFaults, printObject } from './manifest.ts';
@@ -137,9 +137,44 @@ spec:
   it('of the namespace say which secrets are copied there', () => {
     const manifests = parseManifests(workload('web'), 'k8s/app.yaml');
     const copiesOf = (kubernetes: NonNullable<NonNullable<Spec['secrets']>['kubernetes']>) =>
-      computeComponents(manifests, settings, { kubernetes }).components[0]?.values['copies'];
+      computeComponents(manifests, settings, { secrets: { kubernetes } }).components[0]?.values['copies'];
     expect(copiesOf({ copy_from_namespace: 'shared', secrets: ['a', 'b'] })).toEqual({ namespace: 'shared', names: ['a', 'b'] });
     expect(copiesOf({ secrets: ['a'] })).toEqual({ names: ['a'] });
+  });
+});
+
+describe('annotations for metrics', () => {
+  const annotations = { 'prometheus.io/scrape': 'true', 'prometheus.io/port': '9090' };
+  /** Of pods, by component. */
+  const annotate = (text: string, metrics: NonNullable<NonNullable<Spec['observability']>['metrics']>) =>
+    Object.fromEntries(
+      computeComponents(parseManifests(text, 'k8s/app.yaml'), settings, { observability: { metrics } }).components.map(
+        ({ name, kind, objects }) => [
+          name,
+          isWorkload(kind) ? at(objects[0]?.object, [...podTemplatePath(kind), 'metadata', 'annotations']) : objects.length,
+        ],
+      ),
+    );
+
+  it('are given to the pods of every workload', () => {
+    const job = 'apiVersion: batch/v1\nkind: CronJob\nmetadata: { name: nightly }';
+    const pod = 'apiVersion: v1\nkind: Pod\nmetadata: { name: bare }';
+    const texts = [workload('web'), service('web'), job, pod].join('\n---\n');
+    expect(annotate(texts, { enabled: true, annotations })).toEqual({
+      namespace: 0,
+      web: annotations,
+      nightly: annotations,
+      bare: annotations,
+    });
+  });
+
+  it('leave what the manifest says', () => {
+    const own = workload('web').replace('{ labels:', '{ annotations: { prometheus.io/port: "8081" }, labels:');
+    expect(annotate(own, { annotations })).toMatchObject({ web: { ...annotations, 'prometheus.io/port': '8081' } });
+  });
+
+  it('are not given where that is switched off', () => {
+    expect(annotate(workload('web'), { enabled: false, annotations })).toEqual({ namespace: 0, web: undefined });
   });
 });
 

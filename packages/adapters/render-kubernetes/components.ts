@@ -11,6 +11,7 @@ import {
   type RenderedObject,
   type Spec,
   type WorkloadKind,
+  withValue,
 } from '@eph/contract';
 import type { RenderedComponent } from '@eph/engine/render/renderer';
 import { selects } from './label-selector.ts';
@@ -18,7 +19,8 @@ import { fault, groupOf, kindOf, type Manifest, ManifestFaults, metadataOf, name
 import { readWorkloadValues } from './workload-values.ts';
 
 export type KubernetesSettings = NonNullable<Spec['kubernetes']>;
-type Secrets = Spec['secrets'];
+/** Sections beside it that say something about its components. */
+export type OtherSettings = Pick<Spec, 'secrets' | 'observability'>;
 
 export interface ComputedComponents {
   readonly components: readonly RenderedComponent[];
@@ -40,10 +42,10 @@ interface Workload {
 export const computeComponents = (
   manifests: readonly Manifest[],
   settings: KubernetesSettings,
-  secrets?: Secrets,
+  { secrets, observability }: OtherSettings = {},
 ): ComputedComponents => {
   const skipped = manifests.filter(isSkippedHook);
-  const used = manifests.filter((one) => !isSkippedHook(one));
+  const used = manifests.filter((one) => !isSkippedHook(one)).map((one) => annotatePods(one, observability?.metrics));
   const workloads = nameWorkloads(used.filter(isWorkloadManifest));
   const rest: Manifest[] = [];
   for (const one of used) if (!isWorkloadManifest(one)) (findOwner(one, workloads)?.others ?? rest).push(one);
@@ -75,6 +77,15 @@ const withoutEntry = 'no Service selects a workload, so nothing answers at the a
 
 const isWorkloadManifest = (manifest: Manifest): boolean =>
   isWorkload(kindOf(manifest)) && ['', 'apps', 'batch'].includes(groupOf(manifest));
+
+/** What a manifest says is about one workload, and `eph.yaml` about all. */
+const annotatePods = (manifest: Manifest, metrics: NonNullable<OtherSettings['observability']>['metrics']): Manifest => {
+  const { enabled = true, annotations = {} } = metrics ?? {};
+  if (!enabled || Object.keys(annotations).length === 0 || !isWorkloadManifest(manifest)) return manifest;
+  const path = [...podTemplatePath(kindOf(manifest) as WorkloadKind), 'metadata', 'annotations'];
+  const all = { ...annotations, ...asMap(at(manifest.object, path)) };
+  return { ...manifest, object: asMap(withValue(manifest.object, path, all)) };
+};
 
 const toRendered = ({ object, file, line, generated }: Manifest): RenderedObject => ({
   object,
@@ -215,7 +226,7 @@ const printPort = ({ number, name }: Port): string => (name === undefined ? Stri
 
 const namespaceOf = (
   settings: KubernetesSettings,
-  copied: NonNullable<Secrets>['kubernetes'],
+  copied: NonNullable<OtherSettings['secrets']>['kubernetes'],
 ): Omit<RenderedComponent, 'objects'> => {
   const { context, namespace_template, imagePullSecrets = [], secrets = [] } = settings;
   const env = Object.fromEntries(
@@ -235,7 +246,10 @@ const namespaceOf = (
   };
 };
 
-const toCopies = ({ copy_from_namespace, secrets }: NonNullable<NonNullable<Secrets>['kubernetes']>): JsonMap => ({
+const toCopies = ({
+  copy_from_namespace,
+  secrets,
+}: NonNullable<NonNullable<OtherSettings['secrets']>['kubernetes']>): JsonMap => ({
   ...(copy_from_namespace !== undefined && { namespace: copy_from_namespace }),
   names: secrets,
 });

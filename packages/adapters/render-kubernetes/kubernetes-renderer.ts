@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CommitSha, EphError, type JsonMap, type ProjectId, type Spec } from '@eph/contract';
+import { type CommitSha, EphError, type JsonMap, type ProjectId } from '@eph/contract';
 import type { Renderer, Rendering, RenderRequest } from '@eph/engine/render/renderer';
 import type { Clock } from '@eph/engine/time/clock';
 import { checkChart, prepareChart, templateOf } from './chart.ts';
-import { computeComponents, type KubernetesSettings } from './components.ts';
+import { computeComponents, type KubernetesSettings, type OtherSettings } from './components.ts';
 import {
   type Confinement,
   findConfinement,
@@ -143,7 +143,7 @@ export class KubernetesRenderer implements Renderer, AsyncDisposable {
         manifests.push(...(await this.#readSource({ tree, work, index, release: spec.name, tools }, source)));
         if (manifests.length > manifestLimits.objects) throw tooMany('eph.yaml');
       }
-      return describe(withoutRepeated(manifests), settings, spec.secrets);
+      return describe(withoutRepeated(manifests), settings, spec);
     } catch (error) {
       if (error instanceof ManifestFaults) return { state: 'refused', faults: error.faults };
       throw error;
@@ -233,13 +233,14 @@ const keyOf = ({ project, commit, spec }: RenderRequest, settings: KubernetesSet
         spec.name,
         settings,
         spec.secrets?.kubernetes,
+        spec.observability?.metrics,
         kustomize?.program.mark,
         helm?.mark,
       ]),
     )
     .digest('hex');
 
-const describe = (manifests: readonly Manifest[], settings: KubernetesSettings, secrets: Spec['secrets']): Rendering => {
+const describe = (manifests: readonly Manifest[], settings: KubernetesSettings, others: OtherSettings): Rendering => {
   if (manifests.length === 0) throw refuse('eph.yaml: kubernetes.manifests', 'hold no object');
   const cleaned = manifests.map((one) => ({ one, ...clean(one.object) }));
   const dropped = cleaned.flatMap(({ one, dropped: keys }) =>
@@ -248,7 +249,7 @@ const describe = (manifests: readonly Manifest[], settings: KubernetesSettings, 
   const { components, notices } = computeComponents(
     cleaned.map(({ one, object }) => ({ ...one, object })),
     settings,
-    secrets,
+    others,
   );
   return { state: 'rendered', components, notices: [...notices, ...dropped] };
 };

@@ -37,6 +37,10 @@ describe('what this version does', () => {
       'secrets of the cluster',
       'provider: kubernetes\nkubernetes: { manifests: [k8s] }\nsecrets: { provider: kubernetes, kubernetes: { copy_from_namespace: shared, secrets: [a] } }\n',
     ],
+    [
+      'annotations for metrics, in a cluster',
+      'provider: kubernetes\nkubernetes: { manifests: [k8s] }\nobservability: { metrics: { enabled: true, annotations: { a/b: c } } }\n',
+    ],
     ['a header', 'networking: { routing: { strategy: header, header: X-Eph-Environment } }\n'],
   ])('needs no notice: %s', (_, text) => {
     expect(noticesOf(text)).toEqual([]);
@@ -89,6 +93,11 @@ describe('what this version does not do', () => {
       'secrets of a cluster, without a cluster',
       'secrets: { kubernetes: { secrets: [a] } }\n',
       ['4:1: secrets: is not available yet; it is read and has no effect'],
+    ],
+    [
+      'annotations for metrics, without a cluster',
+      'observability: { metrics: { annotations: { a/b: c } } }\n',
+      ['4:29: observability.metrics.annotations: is not available yet; it is read and has no effect'],
     ],
     [
       'secrets from elsewhere',

@@ -2,13 +2,25 @@ import type { Remark } from './document.ts';
 import { isMap } from './rules.ts';
 import type { Available, Section } from './section.ts';
 
-/** What this version acts on in `eph.yaml`. All else is read, checked, and answered with a notice. */
-export const availableIn = (sections: readonly Section[]): { readonly [key: string]: Available } => ({
+/**
+ * What this version acts on in `eph.yaml`. All else is read, checked, and answered with a notice.
+ *
+ * @param has whether the file has a section; without it, whatever can be available
+ */
+export const availableIn = (
+  sections: readonly Section[],
+  has: (section: string) => boolean = () => true,
+): { readonly [key: string]: Available } => ({
   version: true,
   name: true,
   provider: true,
   providers: true,
-  ...Object.fromEntries(sections.flatMap(({ name, available }) => (available === undefined ? [] : [[name, available]]))),
+  ...Object.fromEntries(
+    sections.flatMap(({ name, available, beside }) => {
+      const known = beside !== undefined && has(beside.section) ? beside.available : available;
+      return known === undefined ? [] : [[name, known]];
+    }),
+  ),
 });
 
 /** Everything in here that is not available asks for protection: an environment that had to do without it must not be started. */

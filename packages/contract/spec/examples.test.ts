@@ -61,7 +61,6 @@ describe('the complete file', () => {
       '193 services',
       '267 networking.tls.enabled',
       '271 hooks',
-      '299 observability.metrics.enabled',
       '307 observability.tracing.enabled',
       '312 observability.logs',
     ]);

@@ -79,7 +79,13 @@ export const kubernetesKinds = {
   Job: workload('Job', []),
   CronJob: workload('CronJob', []),
   Pod: workload('Pod', []),
-  Namespace: { name: 'Namespace', schema: namespaceValues, holdsData: true, toObjects: fillNamespace },
+  Namespace: {
+    name: 'Namespace',
+    schema: namespaceValues,
+    holdsData: true,
+    pullSecrets: ({ imagePullSecrets }) => asList(imagePullSecrets).map((one) => asText(one)),
+    toObjects: fillNamespace,
+  },
 } as const satisfies { readonly [kind: string]: ComponentKind };
 
 /** All objects, with the values of all layers in their places. */

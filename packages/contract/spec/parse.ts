@@ -42,7 +42,10 @@ const createForm = (sections: readonly Section[]): SpecForm => {
     verbatim: pathsOf('verbatim'),
     open: pathsOf('open'),
     remarks: (raw) =>
-      findUnavailable(raw, availableIn(sections.filter(({ beside }) => beside === undefined || read(raw, beside) !== undefined))),
+      findUnavailable(
+        raw,
+        availableIn(sections, (name) => read(raw, name) !== undefined),
+      ),
   };
 };
 

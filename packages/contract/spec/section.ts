@@ -13,8 +13,8 @@ export interface Section<Name extends string = string, S extends z.ZodType = z.Z
   readonly name: Name;
   readonly schema: S;
   readonly available?: Available;
-  /** The only section whose components it changes anything for: without that, nothing of it is available. */
-  readonly beside?: string;
+  /** In place of `available` where the file has another section, because it changes something only for components of that. */
+  readonly beside?: { readonly section: string; readonly available: Available };
   /** Numbers and truth values below these paths of the section, such as `services.*.env`, keep their written text. */
   readonly verbatim?: readonly string[];
   /** Keys without a value below these paths are as good as left out: what a developer leaves open, the platform decides. */
@@ -67,6 +67,8 @@ export interface ComponentKind {
   readonly alternatives?: { readonly [map: string]: readonly string[] };
   /** Keys that the provider acts on; without it, all. Others are merged and shown, and change no revision. */
   readonly used?: readonly string[];
+  /** With which secrets of their provider the components of its section fetch images. */
+  pullSecrets?(values: JsonMap): readonly string[];
   /** The values as the provider takes them. Variables replace `env`. */
   toProviderValues?(values: JsonMap): JsonMap;
   /** In its place, of what was rendered: with everything that is known of the component. */

@@ -10,6 +10,7 @@ import {
   toFailure,
 } from '@eph/contract';
 import { untilAborted } from '../time/until-aborted.ts';
+import { askerOf } from './asker.ts';
 import { type Candidate, describeCandidate, isDigest } from './candidate.ts';
 import { findObjection, needsDetails } from './constraints.ts';
 import type { Registry } from './registry.ts';
@@ -157,7 +158,7 @@ export class ImageResolver implements Resolver, Disposable {
   /** Why it cannot be used, as a clause, where it cannot. */
   async #check(request: ImageRequest, candidate: Candidate): Promise<Found | string> {
     const { repository, reference } = candidate;
-    const found = await this.#registry.find({ project: request.source.project, repository, reference });
+    const found = await this.#registry.find({ ...askerOf(request), repository, reference });
     if (found.state === 'missing') return found.because;
     const objection = await this.#findObjection(request, candidate, found.digest);
     if (objection !== undefined) return `${describeCandidate(candidate)} ${objection}`;
@@ -166,7 +167,7 @@ export class ImageResolver implements Resolver, Disposable {
 
   async #findObjection(request: ImageRequest, candidate: Candidate, imageDigest: string): Promise<string | undefined> {
     if (!needsDetails(request, candidate)) return undefined;
-    const location = { project: request.source.project, repository: candidate.repository, reference: imageDigest };
+    const location = { ...askerOf(request), repository: candidate.repository, reference: imageDigest };
     const details = await this.#registry.inspect(location, request.image.platform);
     if (details.state === 'missing') return details.because;
     const { committedAt } = candidate.kind === 'doubtful' ? await request.times() : { committedAt: 0 };

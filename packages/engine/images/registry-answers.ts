@@ -153,4 +153,8 @@ type Answer = { readonly state: 'found' | 'missing' };
 /** The registry answered, and what was asked for cannot be had. */
 export const isRefusal = (error: unknown): error is EphError => isEphError(error) && error.code === 'registry.refused';
 
-const keyOf = ({ project, repository, reference }: ImageLocation): string => `${project} ${repository} ${reference}`;
+/** What was answered to somebody with credentials is not for others. */
+const keyOf = ({ project, repository, reference, pullSecrets }: ImageLocation): string => {
+  const { provider = '', names = [] } = pullSecrets ?? {};
+  return `${project} ${repository} ${reference} ${JSON.stringify([provider, ...names])}`;
+};

@@ -1,11 +1,12 @@
-import type { ProjectId } from '@eph/contract';
+import type { ProjectId, PullSecrets } from '@eph/contract';
 
 /**
  * Container registries, read and never written.
  *
  * Contract
  * - Repositories and tags come from strangers. A registry answers for a project: credentials are used only for projects that the
- *   operator lets use them, and a host that nobody configured must be a public one.
+ *   operator lets use them, and a host that nobody configured must be a public one. Credentials in pull secrets serve only questions
+ *   that name these secrets, for one project; where the secrets cannot be read, nobody is asked and that is thrown.
  * - `missing` requires that the registry said so. No answer throws `registry.unreachable`, with the time to wait where the registry
  *   named one. A refusal, an answer that is not an image, a digest that does not match its bytes, a host that must not be asked and
  *   a reference that is neither a tag nor a digest throw `registry.refused`. Nothing is guessed.
@@ -32,6 +33,8 @@ export interface Registry {
 export interface ImageLocation {
   /** On whose behalf. */
   readonly project: ProjectId;
+  /** Asked with their credentials, if they have some for the host. */
+  readonly pullSecrets?: PullSecrets;
   /** With its host, and nothing left out: `docker.io/library/redis`. */
   readonly repository: string;
   /** A tag, or a digest such as `sha256:…`. */

@@ -1,4 +1,4 @@
-import type { Check, Command, ComponentName, Failure, PinnedImage, Source, WantedImage } from '@eph/contract';
+import type { Check, Command, ComponentName, Failure, PinnedImage, PullSecrets, Source, WantedImage } from '@eph/contract';
 
 /**
  * Finds the image that a component runs.
@@ -19,6 +19,8 @@ export interface ImageRequest {
   readonly source: Source;
   readonly component: ComponentName;
   readonly image: WantedImage;
+  /** With which its pods fetch it. Never for a fork. */
+  readonly pullSecrets?: PullSecrets;
   /** What the environment runs, or was given already. */
   readonly running: readonly PinnedImage[];
   /** Called only when it matters. Throws where nobody answers. */

@@ -58,8 +58,9 @@ export const findImages = async (loop: Loop, search: ImageSearch, signal: AbortS
   // One entry is one image for all components, also where its tag moves before the last of them is made.
   const running = [...(before?.pinned ?? []), ...observed.flatMap(imagesOf)];
   const images = await Promise.all(
-    distinctImages(asked).map(async ({ component, image }): Promise<ResolvedImage> => {
-      const request = { source, component, image, running, times, command: terms?.command, checks, isAllowed };
+    distinctImages(asked).map(async ({ component, image, pullSecrets }): Promise<ResolvedImage> => {
+      const asked = { source, component, image, ...(pullSecrets && { pullSecrets }) };
+      const request = { ...asked, running, times, command: terms?.command, checks, isAllowed };
       return { component, name: image.name, answer: await loop.context.resolver.resolve(request, signal) };
     }),
   );

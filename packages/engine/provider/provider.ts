@@ -43,6 +43,8 @@ import type {
  * - `connect` opens one connection to a TCP port that the component itself listens on; a port of anything else, also of another component,
  *   is `component.not_ready`. It throws `api.not_found` where there is no such component, and `feature.unavailable` where the provider
  *   cannot. Whoever does not read makes the component wait. When the signal aborts, or what the connection leads to is gone, it ends.
+ * - `readPullSecrets` returns what secrets with credentials of registries hold, each as a configuration file of Docker, in the given order.
+ *   What the operator does not let the project use, and what is not there, is left out. It throws where nobody answers.
  * - `values` come from strangers: a provider parses them with its own schema and throws `component.refused` with a sentence.
  */
 export interface Provider {
@@ -69,6 +71,8 @@ export interface Provider {
   exec(environment: EnvironmentId, component: ComponentName, request: ExecRequest): Promise<ExecSession>;
   /** Connects to a port of a component. Resolves when the component has accepted. Asked for by people; never called in a pass. */
   connect(environment: EnvironmentId, component: ComponentName, port: number, signal: AbortSignal): Promise<Duplex>;
+  /** Absent where infrastructure of this type has no such secrets. */
+  readPullSecrets?(project: ProjectId, names: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   /** Calls `changed` when an environment may look different, until aborted. A hint, as with a forge. */
   watch(changed: (environment: EnvironmentId) => void, signal: AbortSignal): void;
 }

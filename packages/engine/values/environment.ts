@@ -4,9 +4,11 @@ import {
   type DesiredComponent,
   type Failure,
   failure,
+  isFromFork,
   type ParsedSpec,
   type Policy,
   type ProviderName,
+  type PullSecrets,
   parseQuantity,
   printFault,
   type TemplateValues,
@@ -62,16 +64,34 @@ export interface AskedImage {
   /** Where the component names it. */
   readonly slot: string;
   readonly image: WantedImage;
+  readonly pullSecrets?: PullSecrets;
 }
 
 /** What has to be looked for before the environment can be computed. Faults are found again when it is. */
 export const findAskedImages = (input: EnvironmentInput): readonly AskedImage[] => {
   const chosen = chooseProviders(input.parsed, input.providers, input.observed, input.variables);
   const { merged } = input.shared.resolve(input.parsed, sharedInput(componentInput(input, chosen)));
-  return findImages(input, merged, chosen).flatMap(({ component, slot, image }) =>
-    'code' in image ? [] : [{ component: componentName(component), slot, image }],
-  );
+  // What a fork asks for, a stranger chose.
+  const secrets = isFromFork(input.source) ? none : findPullSecrets(merged, chosen);
+  return findImages(input, merged, chosen).flatMap(({ component, slot, image, section }) => {
+    const pullSecrets = secrets.get(section);
+    return 'code' in image ? [] : [{ component: componentName(component), slot, image, ...(pullSecrets && { pullSecrets }) }];
+  });
 };
+
+/** One component of a section has them for all. */
+type SectionSecrets = ReadonlyMap<MergedComponent['declared']['section'], PullSecrets>;
+
+const none: SectionSecrets = new Map();
+
+const findPullSecrets = (merged: readonly MergedComponent[], chosen: ChosenProviders): SectionSecrets =>
+  new Map(
+    merged.flatMap(({ declared, values }) => {
+      const names = declared.kind.pullSecrets?.(values) ?? [];
+      const provider = chosen.of(declared)?.name;
+      return provider === undefined || names.length === 0 ? [] : [[declared.section, { provider, names }] as const];
+    }),
+  );
 
 /** Whether policy lets an image of this repository run. */
 export const isAllowedRepository = ({ policies }: UsableConfiguration, repository: string): boolean =>
@@ -173,18 +193,25 @@ const platformValues = ({ platform, environment }: UsableConfiguration): Templat
   ...(environment.domain === undefined ? {} : { base_domain: environment.domain }),
 });
 
+interface FoundImage {
+  readonly component: string;
+  readonly section: MergedComponent['declared']['section'];
+  readonly slot: string;
+  readonly image: WantedImage | Failure;
+}
+
 const findImages = (
   input: EnvironmentInput,
   merged: readonly MergedComponent[],
   chosen: ChosenProviders,
-): readonly { readonly component: string; readonly slot: string; readonly image: WantedImage | Failure }[] => {
+): readonly FoundImage[] => {
   const named = merged.filter((one) => isMade(one) && one.declared.preparation !== true && imageSlots(one.values).length > 0);
   if (named.length === 0) return [];
   const { parsed: file, variables } = input;
   const values = environmentValues(input);
   return named.flatMap((one) => {
     const found = findWantedImages(one, { file, values, variables, platform: chosen.of(one.declared)?.platform });
-    return found.map((image) => ({ component: one.declared.name, ...image }));
+    return found.map((image) => ({ component: one.declared.name, section: one.declared.section, ...image }));
   });
 };
 

@@ -12,6 +12,7 @@ import {
   type SectionComponent,
 } from '@eph/contract';
 import { describe, expect, it } from 'vitest';
+import { pullRequest } from '../desired/source.fake.ts';
 import { createComponentInput, fakeProvider, parseSound } from './component-input.fake.ts';
 import type { ComponentImages, ComponentInput } from './components.ts';
 import { computeEnvironment, type EnvironmentInput, explainEnvironment, findAskedImages } from './environment.ts';
@@ -290,6 +291,18 @@ describe('an image of a container', () => {
     Object.fromEntries(
       findAskedImages(inputOf(given)).map(({ slot, image }) => [slot, [image.name, image.repository, image.fixed ?? image.tag]]),
     );
+
+  it('is looked for with the pull secrets of the namespace, unless a stranger chose it', () => {
+    const imagePullSecrets = ['pull', 'other'];
+    const components = [renderedComponent('namespace', 'Namespace', { imagePullSecrets }, []), web()];
+    const secretsOf = (input: EnvironmentInput) => new Set(findAskedImages(input).map(({ pullSecrets }) => pullSecrets));
+    const input = inputOf({ components });
+    expect([...secretsOf(input)]).toEqual([{ provider: 'kubernetes', names: imagePullSecrets }]);
+    expect([...secretsOf(inputOf({}))]).toEqual([undefined]);
+    const source = pullRequest({ fork: 'mallory/shop' });
+    expect([...secretsOf({ ...input, source })]).toEqual([undefined]);
+  });
+
   const withEntries = (entries: string, file = '') => `${file} }\nenvironment: { images: ${entries}`;
 
   it('is looked for in every container', () => {

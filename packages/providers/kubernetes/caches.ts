@@ -56,7 +56,7 @@ export class Caches implements AsyncDisposable {
   }
 
   /** Why the objects of one component are not known; undefined where they are. */
-  faultOf({ objects, prune }: Inventory): Failure | undefined {
+  faultOf({ objects, prune }: Pick<Inventory, 'objects' | 'prune'>): Failure | undefined {
     for (const reference of [...objects, ...prune]) {
       if (isNamespace(reference)) continue;
       const sync = this.#tracked.get(keyOf(reference))?.sync ?? notWatched(reference);

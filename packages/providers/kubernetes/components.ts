@@ -13,7 +13,7 @@ import { fieldAt, listAt, numberAt, textAt } from '@eph/kube/fields';
 import type { KubeObject } from '@eph/kube/object';
 import { type Caches, namespaceKind } from './caches.ts';
 import { findDrift } from './component-state.ts';
-import { type CopyRule, copySecrets } from './copied-secrets.ts';
+import { type CopyRule, copyPullSecrets, copySecrets, secretsOf } from './copied-secrets.ts';
 import type { Environments, EnvironmentView } from './environments.ts';
 import {
   type Inventory,
@@ -65,7 +65,7 @@ export class Components {
   }
 
   async ensure(given: Identity, component: ResolvedComponent, signal: AbortSignal): Promise<void> {
-    const { cluster, caches, environments, repairs, owner } = this.#options;
+    const { cluster, caches, environments, owner } = this.#options;
     const values = parseKubernetesValues(component);
     const identity = environments.get(given.id)?.observed.identity ?? given;
     const namespace = await this.#obtainNamespace(identity, component, values, signal);
@@ -102,7 +102,7 @@ export class Components {
         signal,
       );
     if (drift === undefined) await write({});
-    else repairs.note(identity.id, component.name);
+    else this.#noteRepair(identity, component.name, namespace);
     const applied = [
       ...(await applyObjects(cluster, others, signal)),
       // What they use is there when they start.
@@ -119,7 +119,6 @@ export class Components {
       }),
       version: { ...inventory.version, complete: true },
     });
-    if (drift !== undefined) this.#lookAgain(identity, component.name, namespace);
   }
 
   async remove({ id }: Identity, component: ComponentName, signal: AbortSignal): Promise<void> {
@@ -131,15 +130,17 @@ export class Components {
     const own = secrets.find(({ metadata }) => metadata.name === inventoryName(component));
     if (secrets.every((one) => one === own)) return await this.#removeNamespace(view, signal);
     if (own === undefined) return;
-    const { objects = [], prune = [] } = own.inventory ?? {};
+    const { objects, prune } = own.inventory ?? { objects: [...usualObjects], prune: [] };
+    await caches.watchKinds([...objects, ...prune], signal);
+    this.#requireRead({ objects, prune });
     const all = withoutRepeated([...objects, ...prune, ...caches.labelled(id, component)]).filter(
       // The rest of the environment is still guarded.
       (one) => !isGuard(one) && one.name !== inventoryName(component),
     );
-    if (own.inventory !== undefined) this.#requireRead(own.inventory);
     const [workloads, others] = partition(all, ({ kind }) => isWorkload(kind));
-    await deleteObjects(cluster, caches, view.namespace, workloads, signal);
-    await deleteObjects(cluster, caches, view.namespace, others, signal);
+    const place = { namespace: view.namespace, component };
+    await deleteObjects(cluster, caches, place, workloads, signal);
+    await deleteObjects(cluster, caches, place, others, signal);
     await cluster.delete(inventoryKind, own.metadata, { propagation: 'Background' }, signal);
     // Of several that go at the same time, the last one has nobody left.
     const after = environments.get(id);
@@ -148,10 +149,13 @@ export class Components {
   }
 
   async hold({ id }: Identity, held: boolean, signal: AbortSignal): Promise<void> {
-    const { cluster, environments } = this.#options;
+    const { caches, cluster, environments } = this.#options;
     const view = environments.get(id);
     if (view === undefined || view.observed.held === held) return;
-    const metadata = { name: view.namespace, ...(held && { annotations: { [annotations.held]: 'true' } }) };
+    const name = view.namespace;
+    // With the uid, one that is gone by now is not made again.
+    const uid = caches.namespaces.cache.get({ name })?.metadata.uid;
+    const metadata = { name, ...(uid !== undefined && { uid }), ...(held && { annotations: { [annotations.held]: 'true' } }) };
     await cluster.apply({ ...namespaceKind, metadata }, { manager: holdManager, force: true }, signal);
   }
 
@@ -178,9 +182,8 @@ export class Components {
         `namespace ${name} exists and is not of this environment; kubernetes.namespace_template must name another`,
       );
     if (live?.metadata.deletionTimestamp !== undefined) throw removingNamespace(live);
-    // Not by force: of two environments that want one name at the same time, one gets it.
-    const options = { manager: fieldManager, force: false };
-    await cluster.apply(computeNamespace(identity, name, this.#options), options, signal);
+    // Not applied: that would take the one that another environment has made meanwhile.
+    if (live === undefined) await cluster.create(computeNamespace(identity, name, this.#options), signal);
     if (component.name !== namespaceComponent) await applyObjects(cluster, this.#guards(identity, name, component), signal);
     return name;
   }
@@ -199,9 +202,11 @@ export class Components {
   ): Promise<readonly PreparedObject[]> {
     const { owner, secretOf, urlOf, copyRules, cluster, caches } = this.#options;
     const { copies: wanted } = values;
-    const readSecret = (from: string, name: string) =>
-      cluster.client.get({ apiVersion: 'v1', kind: 'Secret' }, { namespace: from, name }, signal);
-    const copies = wanted === undefined ? [] : await copySecrets(component, wanted, copyRules, identity, readSecret);
+    const readSecret = secretsOf(cluster, signal);
+    const copies = [
+      ...(wanted === undefined ? [] : await copySecrets(component, wanted, copyRules, identity, readSecret)),
+      ...(await copyPullSecrets(component, values, copyRules, identity, readSecret)),
+    ];
     const facts: EnvironmentFacts = {
       owner,
       identity,
@@ -245,7 +250,7 @@ export class Components {
     const seen = view?.observed.components.find(({ name }) => name === inventory.component);
     if (inventory.prune.length === 0 || seen?.retiring !== true) return;
     this.#requireRead(inventory);
-    await deleteObjects(cluster, caches, namespace, inventory.prune, signal);
+    await deleteObjects(cluster, caches, { namespace, component: inventory.component }, inventory.prune, signal);
     const pruned = toInventorySecret({ ...inventory, prune: [] }, namespace, owner);
     await cluster.apply(pruned, { manager: fieldManager, force: true }, signal);
   }
@@ -258,16 +263,27 @@ export class Components {
     if (deletion.state === 'removing') throw removingNamespace(deletion.object);
   }
 
-  #requireRead(inventory: Inventory): void {
+  #requireRead(inventory: Pick<Inventory, 'objects' | 'prune'>): void {
     const fault = this.#options.caches.faultOf(inventory);
     if (fault !== undefined) throw new EphError(fault.code, fault.message, { retryAfterMs: fault.retryAfterMs });
   }
 
-  #lookAgain({ id }: Identity, component: ComponentName, namespace: string): void {
+  /** Before it is tried: drift that is left alone for now must be seen again, whatever comes of the repair. */
+  #noteRepair({ id }: Identity, component: ComponentName, namespace: string): void {
     const { clock, repairs, invalidate } = this.#options;
+    repairs.note(id, component);
     clock.after(repairs.waitMs(id, component) + 1, () => invalidate(namespace));
   }
 }
+
+/** What is looked for by labels where somebody changed an inventory so that it says nothing. */
+const usualObjects: readonly ObjectReference[] = [
+  ...['Deployment', 'StatefulSet', 'DaemonSet'].map((kind) => ({ apiVersion: 'apps/v1', kind, name: '' })),
+  ...['Job', 'CronJob'].map((kind) => ({ apiVersion: 'batch/v1', kind, name: '' })),
+  ...['Service', 'ConfigMap', 'Secret', 'PersistentVolumeClaim'].map((kind) => ({ apiVersion: 'v1', kind, name: '' })),
+  { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', name: '' },
+  { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', name: '' },
+];
 
 /** With the owner: environments of two ephd with one name do not meet. */
 const defaultNamespace = (owner: string, { name, id }: Identity): string => {

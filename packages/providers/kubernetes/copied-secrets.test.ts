@@ -1,7 +1,7 @@
-import { projectId, toFailure } from '@eph/contract';
+import { type JsonMap, projectId, toFailure } from '@eph/contract';
 import type { KubeObject } from '@eph/kube/object';
 import { describe, expect, it } from 'vitest';
-import { type CopyRule, copySecrets } from './copied-secrets.ts';
+import { type CopyRule, copyPullSecrets, copySecrets, readPullSecrets } from './copied-secrets.ts';
 import { prepareObjects } from './prepare-objects.ts';
 import { factsOf, resolvedComponent } from './resolved-component.fake.ts';
 import { parseKubernetesValues } from './values.ts';
@@ -107,5 +107,49 @@ describe('a secret of another namespace', () => {
     expect(await refusalOf({ namespace: 'shared', names: ['app'] }, [anything], { fromFork: true })).toMatch(
       /^component\.refused: .+ a pull request from a fork gets no copies of secrets/,
     );
+  });
+});
+
+describe('a secret for images', () => {
+  const shop = { project: projectId('shop') };
+  const type = 'kubernetes.io/dockerconfigjson';
+  const pull = { ...secret('shared', 'pull', type), data: { '.dockerconfigjson': btoa('{"auths":{}}') } };
+  const read = (namespace: string, name: string) =>
+    Promise.resolve([...cluster, pull].find(({ metadata }) => metadata.namespace === namespace && metadata.name === name));
+  const copy = async (values: JsonMap, rules: readonly CopyRule[] = [anything], more = {}): Promise<readonly KubeObject[]> => {
+    const component = resolvedComponent('namespace', { objects: [], imagePullSecrets: ['pull'], ...values }, more);
+    return await copyPullSecrets(component, parseKubernetesValues(component), rules, shop, read);
+  };
+
+  it('is copied where the operator allows it, and else left to the environment', async () => {
+    const { data } = pull;
+    expect(await copy({})).toEqual([{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'pull' }, type, data }]);
+    expect(await copy({}, [])).toEqual([]);
+    expect(await copy({}, [{ ...anything, projects: ['blog'] }])).toEqual([]);
+  });
+
+  it('is not copied over one that the environment brings itself', async () => {
+    expect(await copy({ secrets: { pull: { a: 'b' } } })).toEqual([]);
+    expect(await copy({ copies: { names: ['pull'] } })).toEqual([]);
+    const own = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'pull' } };
+    expect(await copy({ objects: [own] })).toEqual([]);
+  });
+
+  it('is not copied for a fork, whose images may be public', async () => {
+    expect(await copy({}, [anything], { fromFork: true })).toEqual([]);
+  });
+
+  it('of another type is refused, and one that is missing is looked for again', async () => {
+    await expect(copy({ imagePullSecrets: ['app'] })).rejects.toMatchObject({
+      code: 'component.refused',
+      message: expect.stringContaining('secret app is for images, and not of type kubernetes.io/dockerconfigjson'),
+    });
+    await expect(copy({ imagePullSecrets: ['gone'] })).rejects.toMatchObject({ code: 'object.missing' });
+  });
+
+  it('is read for registries under the same rule, without what is not there or of another type', async () => {
+    const names = ['app', 'pull', 'gone', 'pull'];
+    expect(await readPullSecrets(names, [anything], shop.project, read)).toEqual(['{"auths":{}}']);
+    expect(await readPullSecrets(names, [{ ...anything, projects: ['blog'] }], shop.project, read)).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { EphError, findGlob, type Identity, type ProjectId, type ResolvedComponent } from '@eph/contract';
+import type { Cluster } from '@eph/kube/cluster';
 import { textAt } from '@eph/kube/fields';
 import type { KubeObject } from '@eph/kube/object';
 import { type KubernetesValues, refuse } from './values.ts';
@@ -12,6 +13,13 @@ export interface CopyRule {
   readonly projects?: readonly string[];
 }
 
+type ReadSecret = (namespace: string, name: string) => Promise<KubeObject | undefined>;
+
+export const secretsOf =
+  ({ client }: Pick<Cluster, 'client'>, signal: AbortSignal): ReadSecret =>
+  (namespace, name) =>
+    client.get({ apiVersion: 'v1', kind: 'Secret' }, { namespace, name }, signal);
+
 type Copies = NonNullable<KubernetesValues['copies']>;
 
 /** Copies of `secrets.kubernetes`, as they are now, for `prepareObjects`. Only what a rule allows is read. */
@@ -20,7 +28,7 @@ export const copySecrets = async (
   copies: Copies,
   rules: readonly CopyRule[],
   { project }: Pick<Identity, 'project'>,
-  read: (namespace: string, name: string) => Promise<KubeObject | undefined>,
+  read: ReadSecret,
 ): Promise<readonly KubeObject[]> => {
   // Whoever opened it wrote what runs there.
   if (component.fromFork === true)
@@ -34,6 +42,61 @@ export const copySecrets = async (
     }),
   );
 };
+
+/**
+ * Copies of those secrets for images that a rule allows. Others, and those that the environment brings itself, are no copies. A fork gets
+ * none; its images may be public.
+ */
+export const copyPullSecrets = async (
+  component: ResolvedComponent,
+  { imagePullSecrets = [], objects, secrets = {}, copies }: KubernetesValues,
+  rules: readonly CopyRule[],
+  { project }: Pick<Identity, 'project'>,
+  read: ReadSecret,
+): Promise<readonly KubeObject[]> => {
+  if (component.fromFork === true) return [];
+  const own = new Set([
+    ...objects.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name),
+    ...Object.keys(secrets),
+    ...(copies?.names ?? []),
+  ]);
+  const allowed = findPullSecrets(
+    imagePullSecrets.filter((name) => !own.has(name)),
+    rules,
+    project,
+  );
+  return await Promise.all(
+    allowed.map(async ({ namespace, name }) => {
+      const found = await read(namespace, name);
+      if (found === undefined) throw missing(component, namespace, name);
+      if (textAt(found, 'type') !== pullSecretType)
+        throw refuse(component, `secret ${name} is for images, and not of type ${pullSecretType}`);
+      return copy(component, found, name);
+    }),
+  );
+};
+
+/** What those secrets hold that a rule allows, for the registries that images are looked for in. */
+export const readPullSecrets = async (
+  names: readonly string[],
+  rules: readonly CopyRule[],
+  project: ProjectId,
+  read: ReadSecret,
+): Promise<readonly string[]> => {
+  const found = await Promise.all(findPullSecrets(names, rules, project).map(({ namespace, name }) => read(namespace, name)));
+  return found.flatMap((secret) => {
+    if (textAt(secret, 'type') !== pullSecretType) return [];
+    return Buffer.from(textAt(secret, 'data', '.dockerconfigjson') ?? '', 'base64').toString();
+  });
+};
+
+const pullSecretType = 'kubernetes.io/dockerconfigjson';
+
+const findPullSecrets = (names: readonly string[], rules: readonly CopyRule[], project: ProjectId) =>
+  [...new Set(names)].flatMap((name) => {
+    const rule = rules.find((one) => allows(one, project, name));
+    return rule === undefined ? [] : [{ namespace: rule.namespace, name }];
+  });
 
 /** Without `copy_from_namespace` it is the first that has a rule for the name. */
 const findNamespace = (

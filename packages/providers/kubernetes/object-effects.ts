@@ -1,4 +1,4 @@
-import { EphError, isWorkload, parsePointer } from '@eph/contract';
+import { type ComponentName, EphError, isWorkload, parsePointer } from '@eph/contract';
 import type { Cluster } from '@eph/kube/cluster';
 import { fieldAt, listAt, textAt } from '@eph/kube/fields';
 import { isCode } from '@eph/kube/kube-client';
@@ -6,7 +6,7 @@ import { isRecord, type KubeObject } from '@eph/kube/object';
 import type { Caches } from './caches.ts';
 import { print } from './component-state.ts';
 import type { ObjectReference } from './inventory.ts';
-import { fieldManager } from './marks.ts';
+import { fieldManager, labels } from './marks.ts';
 import type { PreparedObject } from './prepare-objects.ts';
 import type { TrackedObject } from './tracked-object.ts';
 
@@ -39,15 +39,26 @@ const applyObject = async (cluster: Cluster, { object, keep }: PreparedObject, s
     if (answer.metadata.deletionTimestamp !== undefined) throw removing(answer);
     return answer;
   } catch (error) {
-    // With a claim, its data would go.
-    if (!isCode(error, 'object.immutable') || object.kind === 'PersistentVolumeClaim') throw error;
-    return await makeAnew(cluster, object, signal);
+    if (!isCode(error, 'object.immutable')) throw error;
+    const live = await cluster.client.get(object, object.metadata, signal);
+    if (live !== undefined && holdsData(live)) throw error;
+    return await makeAnew(cluster, object, live, signal);
   }
 };
 
+/** Its data would go with it. */
+const holdsData = (live: KubeObject): boolean =>
+  live.kind === 'PersistentVolumeClaim' ||
+  (listAt(live, 'spec', 'volumeClaimTemplates').length > 0 &&
+    textAt(live, 'spec', 'persistentVolumeClaimRetentionPolicy', 'whenDeleted') === 'Delete');
+
 /** The API server allows no other way to change what it calls immutable. The next call creates the object. */
-const makeAnew = async (cluster: Cluster, object: KubeObject, signal: AbortSignal): Promise<never> => {
-  const live = await cluster.client.get(object, object.metadata, signal);
+const makeAnew = async (
+  cluster: Cluster,
+  object: KubeObject,
+  live: KubeObject | undefined,
+  signal: AbortSignal,
+): Promise<never> => {
   const uid = live?.metadata.uid;
   if (live !== undefined && uid !== undefined)
     await cluster.delete(object, live.metadata, { propagation: 'Foreground', preconditions: { uid } }, signal);
@@ -76,11 +87,14 @@ const setAt = (value: unknown, path: readonly string[], to: unknown): void => {
   else if (isRecord(parent)) parent[last] = to;
 };
 
-/** Deletes what is there of these, and throws `component.removing` for as long as some of it is. */
+/**
+ * Deletes what is there of these, and throws `component.removing` for as long as some of it is. What another component has taken over
+ * since, such as a Service that now selects its pods, stays.
+ */
 export const deleteObjects = async (
   cluster: Cluster,
   caches: Caches,
-  namespace: string,
+  { namespace, component }: { readonly namespace: string; readonly component: ComponentName },
   references: readonly ObjectReference[],
   signal: AbortSignal,
 ): Promise<void> => {
@@ -90,7 +104,7 @@ export const deleteObjects = async (
     for (const reference of queue) {
       signal.throwIfAborted();
       const live = caches.find(namespace, reference);
-      if (live === undefined) continue;
+      if (live === undefined || (live.metadata.labels?.[labels.component] ?? component) !== component) continue;
       const still = live.metadata.deletionTimestamp === undefined ? await deleteObject(cluster, live, signal) : live;
       if (still !== undefined) left.push(still);
     }

@@ -11,6 +11,7 @@ import {
   projectId,
   type ResolvedComponent,
   revision,
+  toFailure,
 } from '@eph/contract';
 import type { ObservedRequest } from '@eph/kube/observer';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -53,7 +54,7 @@ const job = (name: string, container: JsonMap = {}): JsonMap => {
   return {
     ...rest,
     spec: { ...others, template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } },
-  } as JsonMap;
+  };
 };
 const settings = (name: string, data: JsonMap = { mode: 'bright' }): JsonMap => ({
   apiVersion: 'v1',
@@ -77,7 +78,7 @@ const version = (number: number, objects: readonly JsonMap[], more: Partial<Reso
     artifact: null,
     entry: false,
     dependsOn: [],
-    values: { objects } as ResolvedComponent['values'],
+    values: { objects },
     revision: revision(digits),
     ...more,
   };
@@ -120,6 +121,7 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     const edit = (path: string, body: object) => access.api.send('PATCH', inNamespace(path), { patch: 'merge-patch+json', body });
     return { harness, requests, namespaceOf, environment, component, ensure, remove, untilCurrent, read, edit, inNamespace };
   };
+  const toCode = (error: unknown): string => toFailure(error).code;
   const failUnlessRemoving = (error: unknown): false => {
     if (isEphError(error) && error.code === 'component.removing') return false;
     throw error;
@@ -147,6 +149,7 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     await harness.until(async () => (await component())?.next?.drift === 'Deployment web is gone');
     await ensure(wanted);
     await untilCurrent(wanted);
+    expect((await component())?.next).toBeNull();
   });
 
   it('leaves alone what others add, and replicas that follow the load', async () => {
@@ -156,7 +159,7 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     await untilCurrent(wanted);
     await edit('/api/v1/*/services/web', { metadata: { annotations: { 'example.com/seen': 'yes' } } });
     await edit('/apis/apps/v1/*/deployments/web', { spec: { replicas: 2 } });
-    const { resourceVersion } = (await access.api.send<KubernetesObject>('GET', '/api/v1/namespaces/default')).metadata;
+    const { resourceVersion } = (await access.api.send('GET', '/api/v1/namespaces/default')).metadata;
     expect(resourceVersion).not.toBe('');
     await untilCurrent(wanted);
     expect((await component())?.current?.drift).toBeUndefined();
@@ -196,6 +199,88 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     await expect(read('/api/v1/*/configmaps/old')).rejects.toThrow('not found');
   });
 
+  it('leaves what another component has taken over', async () => {
+    const { component, ensure, remove, untilCurrent, read } = start();
+    const api = componentName('api');
+    const [old, fresh] = [version(1, [deployment('web'), service('web')]), version(2, [deployment('web')])];
+    await ensure(old);
+    await untilCurrent(old);
+    await ensure(version(1, [service('web')], { name: api }));
+    await ensure(fresh);
+    await untilCurrent(fresh);
+    await ensure(fresh);
+    expect((await component())?.retiring).toBe(false);
+    expect((await read('/api/v1/*/services/web')).metadata).toMatchObject({ labels: { 'eph.io/component': 'api' } });
+    await ensure(version(3, [deployment('web'), settings('mine')]));
+    await ensure(version(2, [service('web'), settings('mine')], { name: api }));
+    await remove();
+    expect((await read('/api/v1/*/configmaps/mine')).data).toEqual({ mode: 'bright' });
+  });
+
+  it('removes by labels what an inventory no longer names', async () => {
+    const { ensure, remove, edit, read, harness, environment } = start();
+    await ensure(version(1, [settings('api')], { name: componentName('api') }));
+    await ensure(version(1, [deployment('web')]));
+    await edit('/api/v1/*/secrets/eph-component-web', { data: { inventory: btoa('{}') } });
+    await harness.restart();
+    await remove();
+    await expect(read('/apis/apps/v1/*/deployments/web')).rejects.toThrow('not found');
+    expect((await environment())?.components.map(({ name }) => name)).toEqual(['api']);
+  });
+
+  it('does not make anew what holds data', async () => {
+    const { ensure, read } = start();
+    const claims = [
+      { metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } } },
+    ];
+    const database = (number: number, serviceName: string) =>
+      version(number, [workload('StatefulSet', 'apps/v1', 'web', { serviceName, volumeClaimTemplates: claims })]);
+    await ensure(database(1, 'one'));
+    const { uid } = (await read('/apis/apps/v1/*/statefulsets/web')).metadata;
+    await expect(ensure(database(2, 'two'))).rejects.toMatchObject({ code: 'object.immutable' });
+    expect((await read('/apis/apps/v1/*/statefulsets/web')).metadata).toMatchObject({ uid });
+    expect((await read('/apis/apps/v1/*/statefulsets/web')).metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  it('shows again what it could not put right', async () => {
+    const { component, edit, ensure, untilCurrent, harness, inNamespace } = start();
+    const wanted = version(1, [deployment('web'), settings('web')]);
+    await ensure(wanted);
+    await untilCurrent(wanted);
+    const spec = { hard: { 'count/configmaps': '0' } };
+    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'full' }, spec };
+    const path = inNamespace('/api/v1/*/resourcequotas/full');
+    await access.api.send('POST', inNamespace('/api/v1/*/resourcequotas'), { body: quota });
+    const read = () => access.api.send<KubernetesObject & { status: { hard?: object } }>('GET', path);
+    await harness.until(async () => (await read()).status.hard !== undefined);
+    await access.api.send('DELETE', inNamespace('/api/v1/*/configmaps/web'));
+    const untilDrift = () => harness.until(async () => (await component())?.current?.drift === 'ConfigMap web is gone');
+    await untilDrift();
+    await expect(ensure(wanted)).rejects.toThrow('exceeded quota');
+    await edit('/api/v1/*/secrets/eph-component-web', { metadata: { labels: { seen: 'yes' } } });
+    await harness.until(async () => (await component())?.current?.drift === undefined);
+    await access.api.send('DELETE', path);
+    await untilDrift();
+    await ensure(wanted);
+    expect((await component())?.current?.revision).toBe(wanted.revision);
+  });
+
+  it('gives a namespace that two environments want to one of them', async () => {
+    const { harness } = start();
+    const wanted = version(1, [settings('web')]);
+    const values = { ...wanted.values, namespace: `${harness.owner}-both` };
+    const attempt = (identity: Identity) =>
+      harness
+        .provider()
+        .ensure(identity, { ...wanted, values }, never)
+        .then(() => 'made', toCode);
+    const first = await Promise.all([shop, blog].map(attempt));
+    expect(first.toSorted()).toEqual(['made', 'object.conflict']);
+    expect((await Promise.all([shop, blog].map(attempt))).toSorted()).toEqual(['component.refused', 'made']);
+    const { items } = await harness.provider().list({ all: true }, never);
+    expect(items.map(({ identity }) => identity.id)).toEqual([first[0] === 'made' ? shop.id : blog.id]);
+  });
+
   it('makes anew what cannot be changed', async () => {
     const { ensure, untilCurrent, read } = start();
     const migrate = (number: number, command: string) => version(number, [job('web', { command: [command] })]);
@@ -215,7 +300,7 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     ];
     await ensure(old);
     await untilCurrent(old);
-    await expect(harness.provider().ensure(shop, fresh, never)).rejects.toThrow();
+    await expect(harness.provider().ensure(shop, fresh, never)).rejects.toMatchObject({ code: 'object.refused' });
     const half = await component();
     expect(half).toMatchObject({ current: { revision: old.revision, health: 'ready' } });
     expect(half?.next?.revision).not.toBe(fresh.revision);
@@ -274,6 +359,22 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     expect((await environment())?.components).toMatchObject([{ name: 'namespace', current: null, next: null }]);
     await remove(componentName('namespace'));
     expect(await environment()).toBeUndefined();
+  });
+
+  it('copies secrets for images that the operator allows, beside pods that use them', async () => {
+    const shared = await access.createNamespace('shared');
+    const data = { '.dockerconfigjson': btoa('{"auths":{}}') };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'pull' }, type: 'kubernetes.io/dockerconfigjson', data };
+    await access.api.send('POST', `/api/v1/namespaces/${shared}/secrets`, { body: secret });
+    const { ensure, read } = start({ copyRules: [{ namespace: shared, names: ['pull'], projects: ['shop'] }] });
+    const values = { objects: [], imagePullSecrets: ['pull'] };
+    await ensure(version(1, [], { name: componentName('namespace'), values }));
+    await ensure(version(1, [deployment('web')]));
+    expect(await read('/api/v1/*/secrets/pull')).toMatchObject({ type: 'kubernetes.io/dockerconfigjson', data });
+    expect(await read('/apis/apps/v1/*/deployments/web')).toMatchObject({
+      spec: { template: { spec: { imagePullSecrets: [{ name: 'pull' }] } } },
+    });
+    await access.api.send('DELETE', `/api/v1/namespaces/${shared}`);
   });
 
   it('asks the cluster for nothing while nothing changes', async () => {

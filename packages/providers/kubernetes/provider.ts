@@ -19,7 +19,7 @@ import type { KubeObserver } from '@eph/kube/observer';
 import { Caches } from './caches.ts';
 import type { ComponentPods } from './component-pods.ts';
 import { Components } from './components.ts';
-import type { CopyRule } from './copied-secrets.ts';
+import { type CopyRule, readPullSecrets, secretsOf } from './copied-secrets.ts';
 import { createForwardedAddresses, serviceAddresses } from './entry-addresses.ts';
 import { Environments } from './environments.ts';
 import type { NamespaceSettings } from './namespace-objects.ts';
@@ -182,6 +182,11 @@ export const createKubernetesProvider = (options: KubernetesProviderOptions): Pr
     async connect(environment, component, port, signal) {
       await read(signal);
       return await connectToComponent(cluster, pods, environment, component, port, signal);
+    },
+
+    async readPullSecrets(project, names, signal) {
+      const read = secretsOf(cluster, AbortSignal.any([signal, closed.signal]));
+      return await readPullSecrets(names, options.copyRules, project, read);
     },
 
     watch(listener, signal) {

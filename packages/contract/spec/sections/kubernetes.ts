@@ -92,7 +92,7 @@ const schema = z
       .describe('Images to use in place of those in the manifests.'),
     imagePullSecrets: list(z.strictObject({ name: name.describe('The name of a secret.') }))
       .optional()
-      .describe('Secrets with which images are fetched.'),
+      .describe('Secrets with which images are looked for and fetched. Those that the operator allows are copied.'),
     secrets: list(secret)
       .refine(...distinctNames)
       .optional()

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { annotations, template } from '../scalars.ts';
+import { section } from '../section.ts';
 
 const schema = z
   .strictObject({
     metrics: z
       .strictObject({
-        enabled: z.boolean().optional().describe('Whether figures are collected.'),
-        annotations: annotations.optional().describe('Annotations that tell a collector where to look.'),
+        enabled: z.boolean().optional().describe('Whether pods get the annotations. Default `true`.'),
+        annotations: annotations
+          .optional()
+          .describe('Annotations of pods that tell a collector where to look. What a manifest says itself stays.'),
       })
       .optional()
       .describe('Figures.'),
@@ -27,5 +30,12 @@ const schema = z
   })
   .describe('What can be seen of a running environment.');
 
-const available = { metrics: { enabled: [false] }, tracing: { enabled: [false] } } as const;
-export const observability = { name: 'observability', schema, available, verbatim: ['metrics.annotations'] } as const;
+const tracing = { enabled: [false] } as const;
+
+export const observability = section({
+  name: 'observability',
+  schema,
+  available: { metrics: { enabled: [false] }, tracing },
+  beside: { section: 'kubernetes', available: { metrics: { enabled: true, annotations: true }, tracing } },
+  verbatim: ['metrics.annotations'],
+});

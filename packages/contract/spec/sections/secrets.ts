@@ -35,6 +35,8 @@ const schema = z
 export const secrets = section({
   name: 'secrets',
   schema,
-  available: { provider: ['kubernetes'], kubernetes: { copy_from_namespace: true, secrets: true } },
-  beside: 'kubernetes',
+  beside: {
+    section: 'kubernetes',
+    available: { provider: ['kubernetes'], kubernetes: { copy_from_namespace: true, secrets: true } },
+  },
 });

@@ -1,4 +1,5 @@
 import { compileGlob } from '@eph/contract';
+import { askerOf } from '../asker.ts';
 import { type Candidate, kindOfTag, namesCommit, type Proposal } from '../candidate.ts';
 import { madeAtOf } from '../constraints.ts';
 import { isRefusal } from '../registry-answers.ts';
@@ -13,8 +14,8 @@ export const findByScan: Strategy = async (request, surroundings, signal) => {
   const { pattern, repository } = request.image;
   if (pattern === undefined) return undefined;
   if ('fault' in pattern) return { none: pattern.fault };
-  const { project } = request.source;
-  const listed = await surroundings.registry.tags({ project, repository }, pattern.text, compileGlob(pattern.text));
+  const asked = { ...askerOf(request), repository };
+  const listed = await surroundings.registry.tags(asked, pattern.text, compileGlob(pattern.text));
   signal.throwIfAborted();
   if (listed.state === 'missing') return { none: listed.because };
   const matching = listed.tags;
@@ -33,13 +34,13 @@ const newestFirst = async (
   { registry, now }: Surroundings,
   signal: AbortSignal,
 ): Promise<Proposal> => {
-  const { project } = request.source;
   const { repository, platform } = request.image;
+  const asker = askerOf(request);
   const inspect = async (tag: string): Promise<Inspected> => {
     try {
-      const found = await registry.find({ project, repository, reference: tag });
+      const found = await registry.find({ ...asker, repository, reference: tag });
       if (found.state === 'missing') return { tag, ...found };
-      const details = await registry.inspect({ project, repository, reference: found.digest }, platform);
+      const details = await registry.inspect({ ...asker, repository, reference: found.digest }, platform);
       return details.state === 'missing' ? { tag, ...details } : { tag, madeAt: madeAtOf(details, now()) ?? 0 };
     } catch (error) {
       if (!isRefusal(error)) throw error;
