@@ -163,7 +163,8 @@ const healthOf = (
   { version }: Inventory,
   pods: readonly KubeObject[],
 ): HealthFacts => {
-  if (live === undefined) return { health: 'failing', message: `${print(reference)} is gone` };
+  // It is made again, or the rest follows it.
+  if (live === undefined) return { health: 'starting', message: `${print(reference)} is gone` };
   // It served before and was returned to: its pods are there, whatever became of the version between.
   if (version.served === true && isAvailable(live) && live.kind === 'Deployment') return { health: 'ready', message: '' };
   const readiness = computeReadiness(live);
