@@ -12,13 +12,17 @@ import { registry } from '../parts/registry.ts';
 import { findSharedGitea, ownName } from '../parts/shared-gitea.ts';
 import { findSharedNode } from '../parts/shared-node.ts';
 import { skopeo } from '../parts/skopeo.ts';
+import { tmux } from '../parts/tmux.ts';
 import { EphdHarness } from './ephd-harness.ts';
 import { eventually } from './eventually.ts';
 import { ImageRegistry } from './image-registry.ts';
 import { textsOf } from './labelled-app.ts';
 import { publishAnswer } from './node-images.ts';
+import { openTerminal } from './open-terminal.ts';
 import { type PodAppOptions, podApp } from './pod-app.ts';
 import { runEph } from './run-eph.ts';
+
+const main = join(import.meta.dirname, '../../apps/eph/main.ts');
 
 /** Asks an environment again and again until it is told to stop. */
 const keepVisiting = (harness: EphdHarness, name: string, options: { readonly keepAlive: boolean; readonly method: string }) => {
@@ -103,7 +107,7 @@ const suite = (): void => {
   };
   const eph = async (...args: string[]): Promise<string> => {
     const { code, out, err } = await runEph(harness, args);
-    if (code !== 0) throw new Error(`eph ${args.join(' ')} ended with ${code}: ${err}`);
+    if (code !== 0) throw new Error(`eph ${args.join(' ')} ended with ${code}: ${err}${out}`);
     return out;
   };
   const untilReady = (commit: string) => harness.untilReady(String(number), commit, 90);
@@ -150,10 +154,24 @@ const suite = (): void => {
     expect(await eph('exec', environment.name, '--', 'sh', '-c', 'echo "$RELEASE at $API"')).toMatch(
       /^two at http:\/\/api\..*\.svc:80$/m,
     );
-    expect(await eph('exec', environment.name, '--tty', '--', 'sh', '-c', 'test -t 1 && echo a terminal')).toContain(
-      'a terminal',
-    );
     expect(await eph('status', environment.name)).toMatch(/web +.*ready/i);
+  });
+
+  it.skipIf(!tmux.find().found)('opens a terminal in a pod', async () => {
+    const variables = {
+      PATH: process.env['PATH'],
+      HOME: harness.folder,
+      XDG_STATE_HOME: harness.stateFolder,
+      EPH_SERVER: `http://127.0.0.1:${harness.apiPort}`,
+    };
+    using terminal = openTerminal(harness.folder, variables, 'PS1="outside> " sh');
+    await expect.poll(terminal.screen).toMatch(/outside>/);
+    terminal.type(`${process.execPath} ${main} exec ${environment.name} -- sh -c 'PS1="inside> " exec sh'\n`);
+    await expect.poll(terminal.screen).toMatch(/^inside>$/m);
+    terminal.type('stty size; echo $RELEASE\n');
+    await expect.poll(terminal.screen).toMatch(/^20 90\ntwo$/m);
+    terminal.type('exit 5\n');
+    await expect.poll(terminal.screen).toMatch(/outside>$/m);
   });
 
   it('serves on while a new commit crashes or has an image that no node can pull, and says why', async () => {

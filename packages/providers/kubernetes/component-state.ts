@@ -76,7 +76,9 @@ const previousVersion = ({ inventory, find }: ComponentFacts, previous: Recorded
   if (previous === null) return null;
   const [workload] = inventory.objects;
   const live = workload === undefined ? undefined : find(workload);
-  const isServing = live !== undefined && isAvailable(live);
+  // Nothing of it is left.
+  if (live === undefined) return null;
+  const isServing = isAvailable(live);
   return {
     ...previous,
     health: isServing ? 'ready' : 'failing',
