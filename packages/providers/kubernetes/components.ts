@@ -50,6 +50,8 @@ export interface ComponentsOptions extends NamespaceSettings {
 const namespaceComponent = 'namespace';
 /** Who writes what the deletion guard says: applying the namespace again must not take it away. */
 const holdManager = 'eph-hold';
+/** Who keeps the number of pods until an autoscaler changes it. */
+const replicasManager = 'eph-replicas';
 /** Namespaces are DNS labels. */
 const namespaceForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -104,6 +106,7 @@ export class Components {
       );
     if (drift === undefined) await write({});
     else repairs.note(identity.id, component.name);
+    if (before !== undefined) await this.#handOverReplicas(before, workloads, references, namespace, signal);
     const applied = [
       ...(await applyObjects(cluster, others, signal)),
       // What they use is there when they start.
@@ -239,6 +242,30 @@ export class Components {
     // It never stopped serving, and need not become ready again.
     if (serving?.revision === revision) return { version: { ...version, since: serving.since, served: true }, previous: null };
     return { version: { ...version, since: now }, previous: prepared.some(isRolling) ? serving : null };
+  }
+
+  /**
+   * What Eph no longer applies falls back to its default: without another owner of the field, a workload that an autoscaler is to scale from
+   * now on would have one pod until that looks at it.
+   */
+  async #handOverReplicas(
+    before: Inventory,
+    workloads: readonly PreparedObject[],
+    references: readonly ObjectReference[],
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { caches, cluster } = this.#options;
+    const scales = (all: readonly ObjectReference[]): boolean => all.some(({ kind }) => kind === 'HorizontalPodAutoscaler');
+    if (!scales(references) || (scales(before.objects) && before.version.complete)) return;
+    for (const { object } of workloads) {
+      const live = caches.find(namespace, toReference(object));
+      const replicas = live === undefined ? undefined : numberAt(live, 'spec', 'replicas');
+      if (replicas === undefined || fieldAt(object, 'spec', 'replicas') !== undefined) continue;
+      const { apiVersion, kind, metadata } = object;
+      const scaled = { apiVersion, kind, metadata: { name: metadata.name, namespace }, spec: { replicas } };
+      await cluster.apply(scaled, { manager: replicasManager, force: true }, signal);
+    }
   }
 
   async #prune(inventory: Inventory, namespace: string, view: EnvironmentView | undefined, signal: AbortSignal): Promise<void> {
