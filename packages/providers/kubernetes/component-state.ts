@@ -122,19 +122,19 @@ const hasTakenOver = (facts: Pick<ComponentFacts, 'inventory' | 'find' | 'isRead
 /** Whether the present template has replaced every other, which stays so whatever happens to single pods later. Undefined where nothing says. */
 const isRolledOut = (workload: KubeObject): boolean | undefined => {
   const status = (field: string): number => numberAt(workload, 'status', field) ?? 0;
-  if (status('observedGeneration') < (workload.metadata.generation ?? 0)) return false;
+  const isSeen = status('observedGeneration') >= (workload.metadata.generation ?? 0);
   switch (workload.kind) {
     case 'Deployment': {
+      if (!isSeen) return false;
       const progressing = conditionOf(workload, 'Progressing');
       if (progressing === undefined) return undefined;
       return progressing.status === 'True' && progressing.reason === 'NewReplicaSetAvailable';
     }
     case 'StatefulSet':
-      return (
-        textAt(workload, 'status', 'currentRevision') === textAt(workload, 'status', 'updateRevision') && isAvailable(workload)
-      );
+      if (textAt(workload, 'status', 'currentRevision') !== textAt(workload, 'status', 'updateRevision')) return false;
+      return isSeen && isAvailable(workload);
     case 'DaemonSet':
-      return status('updatedNumberScheduled') >= status('desiredNumberScheduled') && isAvailable(workload);
+      return isSeen && status('updatedNumberScheduled') >= status('desiredNumberScheduled') && isAvailable(workload);
     default:
       return undefined;
   }

@@ -87,6 +87,21 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     expect((await component())?.next).toBeNull();
   });
 
+  it('keeps the traffic on a workload of which one pod of several is not ready', async () => {
+    const { component, ensure, untilCurrent, inNamespace, harness } = start();
+    const more = { replicas: 2, serviceName: 'web', podManagementPolicy: 'Parallel' };
+    const wanted = version(1, [workload('StatefulSet', 'apps/v1', 'web', more)]);
+    await ensure(wanted);
+    await untilCurrent(wanted);
+    const status = { conditions: [{ type: 'Ready', status: 'False' }] };
+    await access.api.send('PATCH', inNamespace('/api/v1/*/pods/web-1/status'), {
+      patch: 'strategic-merge-patch+json',
+      body: { status },
+    });
+    await harness.until(async () => (await component())?.current?.health !== 'ready');
+    expect(await component()).toMatchObject({ next: null, current: { revision: wanted.revision, health: 'starting' } });
+  });
+
   it('leaves alone what others add, and replicas that follow the load', async () => {
     const { component, ensure, untilCurrent, edit } = start();
     const wanted = version(1, [deployment('web'), service('web')]);
@@ -231,7 +246,7 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
         .ensure(identity, { ...wanted, values }, never)
         .then(() => 'made', toCode);
     const first = await Promise.all([shop, blog].map(attempt));
-    expect(first.toSorted()).toEqual(['made', 'object.conflict']);
+    expect(first.toSorted()).toEqual(['component.refused', 'made']);
     expect((await Promise.all([shop, blog].map(attempt))).toSorted()).toEqual(['component.refused', 'made']);
     const { items } = await harness.provider().list({ all: true }, never);
     expect(items.map(({ identity }) => identity.id)).toEqual([first[0] === 'made' ? shop.id : blog.id]);
