@@ -79,6 +79,19 @@ describe('the trouble of a pod', () => {
       false,
     ],
     [
+      'a start after an end',
+      container({
+        restartCount: 1,
+        started: true,
+        ready: false,
+        state: { running: {} },
+        lastState: { terminated: { exitCode: 3, reason: 'Error' } },
+      }),
+      'crash',
+      'web ended with exit code 3, once so far, and was started again.',
+      false,
+    ],
+    [
       'a missing secret',
       waiting('CreateContainerConfigError', 'secret "keys" not found'),
       'configuration',

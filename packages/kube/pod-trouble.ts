@@ -52,12 +52,16 @@ const ofContainer = (status: unknown): PodTrouble | undefined => {
   if (reason === 'CrashLoopBackOff') return ofEnd(name, ended, `, ${times(restarts)} so far, and is started again later`);
   const failed = fieldAt(status, 'state', 'terminated');
   if (failed !== undefined && numberAt(failed, 'exitCode') !== 0) return ofEnd(name, failed, '');
-  if (fieldAt(status, 'state', 'running') !== undefined && fieldAt(status, 'started') === false && restarts > 0)
+  if (fieldAt(status, 'state', 'running') === undefined || restarts === 0) return undefined;
+  if (fieldAt(status, 'started') === false)
     return {
       kind: 'probe',
       sentence: `${name} was restarted ${times(restarts)} and has not passed its startup probe.`,
       isLasting: false,
     };
+  // Between two crashes it looks like one that starts for the first time.
+  if (fieldAt(status, 'ready') === false && (numberAt(ended, 'exitCode') ?? 0) !== 0)
+    return ofEnd(name, ended, `, ${times(restarts)} so far, and was started again`);
   return undefined;
 };
 

@@ -24,7 +24,9 @@ const failed = (reason: string): Readiness => ({ state: 'failed', reason });
 export const computeReadiness = (object: KubeObject): Readiness => {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   if (deletionTimestamp !== undefined) {
-    const by = finalizers.length === 0 ? '' : `, and waits for ${finalizers.join(', ')}`;
+    // The cluster's own: it removes what belongs to the object first.
+    const others = finalizers.filter((one) => one !== 'foregroundDeletion');
+    const by = others.length === 0 ? '' : `, and waits for ${others.join(', ')}`;
     return { state: 'removing', reason: `It is being removed${by}.` };
   }
   if (isBehind(object)) return progressing('Its controller has not seen its last change yet.');

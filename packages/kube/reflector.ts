@@ -60,6 +60,7 @@ export class Reflector<T extends KubeObject, Name extends string = never> implem
   readonly #synced = Promise.withResolvers<void>();
   readonly #tried = Promise.withResolvers<void>();
   #sync: Sync;
+  #wasInSync = false;
   #failures = 0;
   /** Undefined: everything has to be listed. */
   #version: string | undefined;
@@ -76,6 +77,11 @@ export class Reflector<T extends KubeObject, Name extends string = never> implem
 
   get sync(): Sync {
     return this.#sync;
+  }
+
+  /** What the cache does not show was not there when it was last in sync. Before the first time, nobody knows. */
+  get wasInSync(): boolean {
+    return this.#wasInSync;
   }
 
   /** Resolves when the cache was in sync for the first time, or the signal aborts. */
@@ -228,7 +234,10 @@ export class Reflector<T extends KubeObject, Name extends string = never> implem
     const before = this.#sync;
     this.#sync = sync;
     this.#tried.resolve();
-    if (sync.inSync) this.#synced.resolve();
+    if (sync.inSync) {
+      this.#wasInSync = true;
+      this.#synced.resolve();
+    }
     if (before.inSync !== sync.inSync) this.#notify([]);
   }
 

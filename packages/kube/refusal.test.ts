@@ -54,13 +54,22 @@ describe('an answer that refuses', () => {
     ],
     [413, {}, 'object.refused', /status 413\.$/],
     [429, {}, 'cluster.unreachable', /status 429\.$/],
-    [500, { message: 'etcdserver: mvcc: database space exceeded' }, 'cluster.unreachable', /database space exceeded\.$/],
+    [500, { message: 'etcdserver: mvcc: database space exceeded' }, 'cluster.unreachable', /^Cluster staging is full: /],
     [302, {}, 'cluster.unreachable', /status 302/],
   ] as const)('of status %i %j is %s', (code, fields, expected, message) => {
     expect(toRefusal(asked, { status: code, body: status(fields) })).toMatchObject({
       code: expected,
       message: expect.stringMatching(message),
     });
+  });
+
+  it('quotes no value that Go prints in its own way', () => {
+    const message = `failed to create typed patch object: errors:
+  .data.one: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"of":"hunter2"}}
+  .data.two: expected string, got &value.valueUnstructured{Value:"hunter2"}`;
+    expect(toRefusal(asked, { status: 500, body: status({ message }) }).message).toMatch(
+      /: errors: \.data\.one: expected string, got another value \.data\.two: expected string, got another value\.$/,
+    );
   });
 
   it('quotes no value, and of a Secret nothing but fields', () => {

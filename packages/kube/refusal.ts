@@ -39,6 +39,8 @@ export const toRefusal = (asked: Asked, answer: Unsuccessful): EphError => {
   const { cluster, shown } = asked;
   const { status, body } = answer;
   const said = quote(asked, body);
+  if (isFull(answer))
+    return new EphError('cluster.unreachable', `Cluster ${cluster} is full: its etcd stores no more. An operator must make room.`);
   switch (status) {
     case 401:
       return new EphError(
@@ -72,6 +74,9 @@ const isImmutable = ({ status, body }: Unsuccessful): boolean =>
   status === 422 &&
   /is immutable|updates to \w+ spec for fields|updates may not change fields/.test(textAt(body, 'message') ?? '');
 
+const isFull = ({ status, body }: Unsuccessful): boolean =>
+  status >= 500 && /etcdserver: .*database space exceeded/.test(textAt(body, 'message') ?? '');
+
 /** Of a value of another type than its field has, the API server says that it failed itself. */
 const isMistyped = (body: unknown): boolean => /failed to create typed patch object/.test(textAt(body, 'message') ?? '');
 
@@ -103,9 +108,8 @@ const quote = ({ kind }: Asked, body: unknown): string => {
     return fields.length === 0 ? '.' : `: see ${[...new Set(fields)].join(', ')}.`;
   }
   if (message === undefined || message === '') return '.';
-  const clean = withoutValues(message)
-    .replace(/&?value\.value\w*\{.*?\}+/g, 'another value')
-    .replace(/\s+/g, ' ');
+  // As Go prints it, to the end of the line.
+  const clean = withoutValues(message.replace(/&?value\.value\w*\{.*$/gm, 'another value')).replace(/\s+/g, ' ');
   return `: ${clean.length > messageLimit ? `${clean.slice(0, messageLimit)}…` : clean}${/[.…]$/.test(clean) ? '' : '.'}`;
 };
 

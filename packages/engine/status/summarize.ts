@@ -101,7 +101,7 @@ const computeSummary = (findings: Findings): string => {
   }
   const serving = servesAnother(findings) ? '; the version before keeps serving' : '';
   const trouble = findings.specFaults[0] ?? findings.failures[0];
-  if (trouble !== undefined) return `${trouble.message}${serving}`;
+  if (trouble !== undefined) return serving === '' ? trouble.message : `${trouble.message.replace(/\.$/, '')}${serving}`;
   if (isQuiet(findings)) return usesFallback(findings) ? (findings.images?.message ?? '') : '';
   const waiting = findings.actions.find((action) => action.type === 'wait' && !isHousekeeping(action));
   if (waiting !== undefined) return `${waiting.reason}${isFailing(findings.observed) || isForImage(waiting) ? serving : ''}`;

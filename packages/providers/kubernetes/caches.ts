@@ -2,7 +2,7 @@ import { type ComponentName, type EnvironmentId, type Failure, failure } from '@
 import type { Cluster } from '@eph/kube/cluster';
 import { keepPod } from '@eph/kube/kept-fields';
 import type { KindName, KubeObject } from '@eph/kube/object';
-import type { Reflector } from '@eph/kube/reflector';
+import type { Reflector, Sync } from '@eph/kube/reflector';
 import { type Inventory, inventoryKind, inventoryLabel, type ObjectReference, readInventory } from './inventory.ts';
 import { labels } from './marks.ts';
 import { type TrackedObject, trackingOf } from './tracked-object.ts';
@@ -55,13 +55,17 @@ export class Caches implements AsyncDisposable {
     return late === undefined || late.inSync ? undefined : late.fault;
   }
 
+  /** Whether what is not shown was not there at some time. Before the first lists of all, a half looks like a whole. */
+  get wasRead(): boolean {
+    return [this.namespaces, this.inventories, this.pods].every(({ wasInSync }) => wasInSync);
+  }
+
   /** Why the objects of one component are not known; undefined where they are. */
   faultOf({ objects, prune }: Pick<Inventory, 'objects' | 'prune'>): Failure | undefined {
     for (const reference of [...objects, ...prune]) {
       if (isNamespace(reference)) continue;
       const sync = this.#tracked.get(keyOf(reference))?.sync ?? notWatched(reference);
-      // What the cluster does not serve is not there.
-      if (!sync.inSync && sync.fault.code !== 'object.missing') return sync.fault;
+      if (!sync.inSync && !isNotServed(sync)) return sync.fault;
     }
     return undefined;
   }
@@ -79,6 +83,13 @@ export class Caches implements AsyncDisposable {
     if (added.length === 0) return;
     const late = AbortSignal.any([signal, AbortSignal.timeout(firstSyncMs)]);
     await Promise.all(added.map((one) => one.untilTried(late)));
+  }
+
+  /** Whether objects of the kind were listed, or cannot be there because the cluster does not serve it. */
+  isRead(kind: KindName): boolean {
+    if (isNamespace(kind)) return true;
+    const reflector = this.#tracked.get(keyOf(kind));
+    return reflector !== undefined && (reflector.wasInSync || isNotServed(reflector.sync));
   }
 
   find(namespace: string, reference: ObjectReference): TrackedObject | undefined {
@@ -153,6 +164,9 @@ const keepInventory = (secret: KubeObject): InventorySecret => {
   const { name, namespace = '', uid = '', labels: own = {} } = metadata;
   return { apiVersion, kind, metadata: { name, namespace, uid, labels: own }, inventory: readInventory(secret) };
 };
+
+/** What the cluster does not serve is not there. */
+const isNotServed = (sync: Sync | ReturnType<typeof notWatched>): boolean => !sync.inSync && sync.fault.code === 'object.missing';
 
 const notWatched = ({ kind }: KindName) =>
   ({ inSync: false, fault: failure('cluster.unreachable', `${kind}s have not been listed yet.`) }) as const;

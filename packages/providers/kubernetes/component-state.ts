@@ -21,7 +21,9 @@ export interface ComponentFacts {
   readonly provider: ProviderName;
   readonly inventory: Inventory;
   readonly namespace: string;
+  /** Undefined for what is gone, and for what was never read. */
   readonly find: (reference: ObjectReference) => TrackedObject | undefined;
+  readonly isRead: (reference: ObjectReference) => boolean;
   readonly pods: readonly KubeObject[];
   /** Where the gateway reaches the entry, if that is known. */
   readonly upstream: string | undefined;
@@ -74,7 +76,9 @@ const previousVersion = ({ inventory, find }: ComponentFacts, previous: Recorded
   if (previous === null) return null;
   const [workload] = inventory.objects;
   const live = workload === undefined ? undefined : find(workload);
-  const isServing = live !== undefined && isAvailable(live);
+  // Nothing of it is left.
+  if (live === undefined) return null;
+  const isServing = isAvailable(live);
   return {
     ...previous,
     health: isServing ? 'ready' : 'failing',
@@ -86,10 +90,15 @@ const otherRevision = (of: string, why: string): ComponentVersion['revision'] =>
   revision(createHash('sha256').update(`${of}\n${why}`).digest('hex').slice(0, 40));
 
 /** In words: which object differs from what Eph applied. Undefined where none does, or nobody knows. */
-export const findDrift = ({ inventory, find }: Pick<ComponentFacts, 'inventory' | 'find'>): string | undefined => {
+export const findDrift = ({
+  inventory,
+  find,
+  isRead,
+}: Pick<ComponentFacts, 'inventory' | 'find' | 'isRead'>): string | undefined => {
   if (!inventory.version.complete) return undefined;
   for (const reference of inventory.objects) {
     const live = find(reference);
+    if (live === undefined && !isRead(reference)) continue;
     if (live === undefined) return `${print(reference)} is gone`;
     // A deletion that is under way is not undone by applying the object again, but has to be waited for.
     if (live.metadata.deletionTimestamp !== undefined) return `${print(reference)} is being removed`;
@@ -101,7 +110,7 @@ export const findDrift = ({ inventory, find }: Pick<ComponentFacts, 'inventory' 
 export const print = ({ kind, name }: ObjectReference): string => `${kind} ${name}`;
 
 /** Whether the version has the traffic, or did what it is for. */
-const hasTakenOver = (facts: Pick<ComponentFacts, 'inventory' | 'find' | 'pods'>): boolean => {
+const hasTakenOver = (facts: Pick<ComponentFacts, 'inventory' | 'find' | 'isRead' | 'pods'>): boolean => {
   const { inventory, find } = facts;
   if (!inventory.version.complete) return false;
   if (inventory.version.served === true) return true;
@@ -134,9 +143,18 @@ interface HealthFacts {
 /** Services, claims and autoscalers are what they are: some wait for pods, and some for what the cluster does not have. */
 const uncounted: ReadonlySet<string> = new Set(['PersistentVolumeClaim', 'HorizontalPodAutoscaler']);
 
-const computeHealth = ({ inventory, find, pods }: Pick<ComponentFacts, 'inventory' | 'find' | 'pods'>): HealthFacts => {
+const computeHealth = ({
+  inventory,
+  find,
+  isRead,
+  pods,
+}: Pick<ComponentFacts, 'inventory' | 'find' | 'isRead' | 'pods'>): HealthFacts => {
   const counted = inventory.objects.filter((one) => !isSilent(one) && !uncounted.has(one.kind));
-  const all = counted.map((reference) => healthOf(reference, find(reference), inventory, pods));
+  const all = counted.map((reference) => {
+    const live = find(reference);
+    if (live !== undefined || isRead(reference)) return healthOf(reference, live, inventory, pods);
+    return { health: 'starting', message: `${print(reference)} has not been read yet` } as const satisfies HealthFacts;
+  });
   const worst = all.find(({ health }) => health === 'failing') ?? all.find(({ health }) => health === 'starting');
   return worst ?? { health: 'ready', message: '', since: all.find(({ since }) => since !== undefined)?.since };
 };
@@ -147,7 +165,8 @@ const healthOf = (
   { version }: Inventory,
   pods: readonly KubeObject[],
 ): HealthFacts => {
-  if (live === undefined) return { health: 'failing', message: `${print(reference)} is gone` };
+  // It is made again, or the rest follows it.
+  if (live === undefined) return { health: 'starting', message: `${print(reference)} is gone` };
   // It served before and was returned to: its pods are there, whatever became of the version between.
   if (version.served === true && isAvailable(live) && live.kind === 'Deployment') return { health: 'ready', message: '' };
   const readiness = computeReadiness(live);
@@ -155,8 +174,9 @@ const healthOf = (
   switch (readiness.state) {
     case 'ready':
       return { health: 'ready', message: '', since: readySince(live) };
+    // What comes after depends on what is wanted.
     case 'removing':
-      return { health: 'failing', message: reason };
+      return { health: 'starting', message: reason };
     case 'failed':
       return { health: 'failing', message: troubleOf(pods) ?? reason, ...(live.kind === 'Job' && { isOver: true }) };
     case 'progressing': {

@@ -77,7 +77,8 @@ export class Components {
     await caches.watchKinds(references, signal);
     const find = (reference: ObjectReference) => caches.find(namespace, reference);
     const isThere = before?.version.revision === component.revision && before.version.complete;
-    const drift = isThere ? findDrift({ inventory: before, find }) : undefined;
+    const isRead = (reference: ObjectReference) => caches.isRead(reference);
+    const drift = isThere ? findDrift({ inventory: before, find, isRead }) : undefined;
     if (isThere && drift === undefined) return await this.#prune(before, namespace, view, signal);
 
     const seen = view?.observed.components.find(({ name }) => name === component.name);

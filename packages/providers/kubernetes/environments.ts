@@ -3,7 +3,10 @@ import {
   componentName,
   type EnvironmentId,
   environmentId,
+  type Failure,
+  failure,
   type Identity,
+  type Log,
   type ObservedComponent,
   type ObservedEnvironment,
   observedEnvironment,
@@ -31,6 +34,7 @@ export interface EnvironmentsOptions {
   readonly repairs: Repairs;
   /** Where the gateway reaches the entry of an environment; undefined where that is not known yet. */
   readonly upstreamOf: (environment: EnvironmentId, namespace: string, inventory: Inventory) => string | undefined;
+  readonly log: Log;
 }
 
 /** In a namespace without any component: what is left of a creation that was cut off, or of a removal. */
@@ -42,6 +46,8 @@ export class Environments {
   readonly #views = new Map<EnvironmentId, EnvironmentView>();
   /** Also of namespaces that are gone, until that was noticed. */
   readonly #byNamespace = new Map<string, EnvironmentId>();
+  /** Namespaces of which nothing says to which environment they belong: told once. */
+  readonly #nameless = new Set<string>();
   #items: readonly ObservedEnvironment[] | undefined;
 
   constructor(options: EnvironmentsOptions) {
@@ -67,6 +73,13 @@ export class Environments {
     return view;
   }
 
+  /** Why nobody can say what there is of an environment, although something is; undefined where that is known. */
+  faultOf(id: EnvironmentId): Failure | undefined {
+    const [namespace] = this.#options.caches.namespaces.cache.by('environment', id);
+    if (namespace === undefined || this.get(id) !== undefined) return undefined;
+    return failure('provider.incomplete', nameless(namespace.metadata.name));
+  }
+
   all(): readonly ObservedEnvironment[] {
     this.#items ??= this.#ids().flatMap((id) => this.get(id)?.observed ?? []);
     return this.#items;
@@ -86,6 +99,13 @@ export class Environments {
     return Array.from(this.#options.caches.namespaces.cache.valuesOf('environment')).flatMap((text) => toId(text) ?? []);
   }
 
+  /** It cannot be listed, and whoever made it may need it: only a person can say what becomes of it. */
+  #tell(namespace: string): void {
+    if (this.#nameless.has(namespace)) return;
+    this.#nameless.add(namespace);
+    this.#options.log.warn({ provider: this.#options.provider, namespace }, nameless(namespace));
+  }
+
   #compute(id: EnvironmentId): EnvironmentView | undefined {
     const { caches } = this.#options;
     const found = caches.namespaces.cache.by('environment', id);
@@ -99,13 +119,17 @@ export class Environments {
       secrets.flatMap(({ inventory }) => (inventory === undefined ? [] : [[inventory.component, inventory] as const])),
     );
     const identity = identityOf(id, namespace, inventories);
-    if (identity === undefined) return undefined;
+    if (identity === undefined) {
+      this.#tell(name);
+      return undefined;
+    }
+    this.#nameless.delete(name);
     const components = secrets.flatMap((secret) => this.#component(identity, name, secret));
     const observed = observedEnvironment({
       identity,
       components: components.length === 0 ? [this.#emptyComponent(leftover)] : components,
       held: namespace.metadata.annotations?.[annotations.held] === 'true',
-      complete: ![...inventories.values()].some((one) => caches.faultOf(one) !== undefined),
+      complete: caches.wasRead && ![...inventories.values()].some((one) => caches.faultOf(one) !== undefined),
     });
     return { namespace: name, removal: deletionTimestamp === undefined ? undefined : namespace, inventories, observed };
   }
@@ -115,13 +139,15 @@ export class Environments {
     // It was changed so that it says nothing any more: the component is made again, or removed by its labels.
     if (inventory === undefined) return toName(metadata.labels?.[labels.component]).map((name) => this.#emptyComponent(name));
     const find = (reference: Parameters<Caches['find']>[1]) => caches.find(namespace, reference);
-    const isDrifted = findDrift({ inventory, find }) !== undefined;
+    const isRead = (reference: Parameters<Caches['isRead']>[0]) => caches.isRead(reference);
+    const isDrifted = findDrift({ inventory, find, isRead }) !== undefined;
     return [
       computeComponent({
         provider,
         inventory,
         namespace,
         find,
+        isRead,
         pods: caches.podsOf(id, inventory.component),
         upstream: inventory.entry === null ? undefined : upstreamOf(id, namespace, inventory),
         isTolerant: isDrifted && repairs.isTooSoon(id, inventory.component),
@@ -147,6 +173,9 @@ const toId = (text: string): EnvironmentId | undefined => {
     return undefined;
   }
 };
+
+const nameless = (namespace: string): string =>
+  `namespace ${namespace} carries the label of this ephd, and nothing in it says of which environment it is; restore its annotation ${annotations.identity}, or remove it`;
 
 const toName = (text = ''): readonly ComponentName[] => {
   try {

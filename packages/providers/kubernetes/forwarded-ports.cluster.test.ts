@@ -11,6 +11,12 @@ import { environment, openTestPods, type TestPods, web } from './pods-harness.fa
 
 const answers = (text: string): string =>
   `mkdir -p /tmp/www; echo ${text} > /tmp/www/index.html; exec httpd -f -p 8080 -h /tmp/www`;
+/** On connections that stay open, and also when it is told to end. */
+const answersAgain = (text: string): string => `trap '' TERM
+cat > /tmp/serve <<'END'
+while read -r line; do [ \${#line} -gt 1 ] || printf 'HTTP/1.1 200 OK\\r\\nContent-Length: ${text.length}\\r\\n\\r\\n${text}'; done
+END
+nc -ll -p 8080 -e sh /tmp/serve & while :; do wait; done`;
 const silent = 'trap "exit 0" TERM; while :; do sleep 1; done';
 const target = { environment, component: web, port: 8080 };
 
@@ -95,6 +101,24 @@ describeWith(node, 'a forwarded port', () => {
     expect(connections()).toBeGreaterThan(10);
     await test.remove('web-2');
     await expect(ask(url)).rejects.toThrow('fetch failed');
+  });
+
+  it('answers the next request of a connection by another pod when the first one is about to end', async () => {
+    const test = await openTestPods();
+    const { ports } = forward(test);
+    await test.start('web-1', { containers: { web: answersAgain('apples') }, listensOn: 8080, graceSeconds: 60 });
+    const socket = await open(await ports.urlFor('one web', target));
+    const answer = async (): Promise<string> => {
+      socket.write('POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n');
+      const [bytes] = (await once(socket, 'data')) as [Buffer];
+      return bytes.toString().trim().split('\n').at(-1) ?? '';
+    };
+    expect([await answer(), await answer()]).toEqual(['apples', 'apples']);
+    await test.start('web-2', { containers: { web: answersAgain('pears') }, listensOn: 8080 });
+    const kind = { apiVersion: 'v1', kind: 'Pod' };
+    const name = { namespace: test.test.namespace, name: 'web-1' };
+    await test.cluster.delete(kind, name, { propagation: 'Background' }, new AbortController().signal);
+    expect([await answer(), await answer()]).toEqual(['pears', 'pears']);
   });
 
   it('carries much, both ways, and waits for whoever does not read', async () => {

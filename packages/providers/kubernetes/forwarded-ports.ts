@@ -25,7 +25,8 @@ const most = 1_000;
 
 /**
  * Ports of loopback that lead to components of a cluster, for an ephd outside of it. The port of a component stays the same; whoever
- * connects reaches a pod that is ready then, through the API server. Nothing is connected before somebody is.
+ * connects reaches a pod that is ready then, through the API server. Nothing is connected before somebody is. A connection that is kept for
+ * several requests goes on to another pod when its own is about to end: whoever keeps it would otherwise lose a request that was on its way.
  */
 export class ForwardedPorts implements AsyncDisposable {
   readonly #cluster: ForwardCluster;
@@ -129,7 +130,7 @@ class ForwardedPort {
   }
 
   async #serve(visitor: Socket): Promise<void> {
-    const tried = new Set<string>();
+    let tried = new Set<string>();
     let kept: readonly Buffer[] = [];
     for (;;) {
       const pod = this.#choosePod(tried);
@@ -142,10 +143,11 @@ class ForwardedPort {
       if (connection === undefined) continue;
       if (visitor.destroyed) return void connection.destroy();
       this.#visitors.set(visitor, uid);
-      const unanswered = await join(visitor, connection, kept);
-      if (unanswered === undefined) return;
-      if (!this.#hasOther(tried)) throw unanswered.error;
-      kept = unanswered.sent;
+      const unserved = await join(visitor, connection, kept, () => this.#isLeaving(uid));
+      if (unserved === undefined) return;
+      if (unserved.error === undefined) tried = new Set([uid]);
+      else if (!this.#hasOther(tried)) throw unserved.error;
+      kept = unserved.sent;
     }
   }
 
@@ -159,6 +161,12 @@ class ForwardedPort {
   get #ready(): readonly KubeObject[] {
     const { environment, component } = this.target;
     return findReadyPods(this.#pods.podsOf(environment, component) ?? []);
+  }
+
+  /** It gets no more traffic, and others do. */
+  #isLeaving(pod: string): boolean {
+    const ready = this.#ready;
+    return ready.length > 0 && ready.every(({ metadata }) => metadata.uid !== pod);
   }
 
   #hasOther(tried: ReadonlySet<string>): boolean {
@@ -190,21 +198,34 @@ const findPort = (pod: KubeObject, port: number | string): number | undefined =>
   );
 };
 
-interface Unanswered {
-  readonly error: unknown;
-  /** By the visitor, none of which came anywhere. */
+/** What a visitor sent that another pod can have. */
+interface Unserved {
+  /** Absent where the pod is about to end. */
+  readonly error?: unknown;
+  /** None of which came anywhere. */
   readonly sent: readonly Buffer[];
 }
 
+/** How a request begins, which the gateway sends in one piece. */
+const requestStart = /^[A-Z]{1,20} \S{1,8000} HTTP\/1\.1\r\n/;
+
 /**
- * Passes bytes on both ways until both have ended. Undefined when that was so; the pod may also turn out not to listen at all, and then
- * another can have what was sent, as long as that is kept.
+ * Passes bytes on both ways until both have ended, and returns undefined. The pod may also turn out not to listen at all, or be about to end
+ * when an answered visitor sends the next request: then another can have what was sent, as long as that is kept.
  */
-const join = (visitor: Socket, connection: Duplex, first: readonly Buffer[]): Promise<Unanswered | undefined> => {
-  const { promise, resolve, reject } = Promise.withResolvers<Unanswered | undefined>();
+const join = (
+  visitor: Socket,
+  connection: Duplex,
+  first: readonly Buffer[],
+  isLeaving: () => boolean,
+): Promise<Unserved | undefined> => {
+  const { promise, resolve, reject } = Promise.withResolvers<Unserved | undefined>();
   let kept: Buffer[] | undefined = [];
   let length = 0;
+  let isAnswered = false;
   const send = (chunk: Buffer): void => {
+    if (isAnswered && isRequest(chunk) && isLeaving()) return leaveWith(chunk);
+    isAnswered = false;
     length += chunk.length;
     if (length > keptBytes) kept = undefined;
     kept?.push(chunk);
@@ -217,10 +238,16 @@ const join = (visitor: Socket, connection: Duplex, first: readonly Buffer[]): Pr
     visitor.off('data', send).off('end', end).off('close', leave).off('drain', drained).pause();
   };
   const drained = (): void => void connection.resume();
+  const leaveWith = (request: Buffer): void => {
+    release();
+    connection.off('close', closed).destroy();
+    resolve({ sent: [request] });
+  };
   visitor.on('data', send).once('end', end).once('close', leave).on('drain', drained);
   connection.on('drain', resume);
   connection.on('data', (chunk: Buffer) => {
     kept = undefined;
+    isAnswered = true;
     if (!visitor.write(chunk)) connection.pause();
   });
   connection.once('end', () => visitor.end());
@@ -229,13 +256,16 @@ const join = (visitor: Socket, connection: Duplex, first: readonly Buffer[]): Pr
     if (kept !== undefined && isEphError(error) && error.code === 'component.not_ready') resolve({ error, sent: kept });
     else reject(error);
   });
-  connection.once('close', () => {
+  const closed = (): void => {
     // After an error, this says nothing more.
     resolve(undefined);
     if (connection.errored === null) visitor.destroySoon();
-  });
+  };
+  connection.once('close', closed);
   for (const chunk of first) send(chunk);
   if (visitor.readableEnded) end();
   else visitor.resume();
   return promise;
 };
+
+const isRequest = (chunk: Buffer): boolean => requestStart.test(chunk.toString('latin1', 0, 8_100));

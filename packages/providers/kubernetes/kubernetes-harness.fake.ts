@@ -92,8 +92,13 @@ export class KubernetesHarness implements ProviderHarness {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** What is in the cluster stays. */
+  async stop(): Promise<void> {
     await this.#provider[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
     await this.#access.kubectl('delete', 'namespaces', `--selector=eph.io/owner=${this.owner}`, '--wait=false');
   }
 

@@ -13,22 +13,39 @@ import type { TrackedObject } from './tracked-object.ts';
 /** More requests at a time are not faster, and ephd shares the cluster with others. */
 const atOnce = 8;
 
-/** Applies objects side by side and returns them as the cluster has them, in the same order. The first failure ends it. */
+/** Applies objects side by side and returns them as the cluster has them, in the same order. After the first failure it begins no other. */
 export const applyObjects = async (
   cluster: Cluster,
   objects: readonly PreparedObject[],
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> => {
   const answers: KubeObject[] = [];
-  const queue = objects.entries();
+  await doSideBySide(objects, signal, async (prepared, index) => {
+    answers[index] = await applyObject(cluster, prepared, signal);
+  });
+  return answers;
+};
+
+/** Returns, or throws the first failure, when nothing is under way any more: whoever comes next must not meet a late write. */
+const doSideBySide = async <T>(
+  all: readonly T[],
+  signal: AbortSignal,
+  effect: (one: T, index: number) => Promise<void>,
+): Promise<void> => {
+  const failed = new AbortController();
+  const queue = all.entries();
   const work = async (): Promise<void> => {
-    for (const [index, prepared] of queue) {
+    for (const [index, one] of queue) {
+      if (failed.signal.aborted) return;
       signal.throwIfAborted();
-      answers[index] = await applyObject(cluster, prepared, signal);
+      await effect(one, index);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, objects.length) }, work));
-  return answers;
+  const workers = Array.from({ length: Math.min(atOnce, all.length) }, () =>
+    work().catch((error: unknown) => failed.abort(error ?? new Error('failed'))),
+  );
+  await Promise.all(workers);
+  failed.signal.throwIfAborted();
 };
 
 const applyObject = async (cluster: Cluster, { object, keep }: PreparedObject, signal: AbortSignal): Promise<KubeObject> => {
@@ -99,17 +116,12 @@ export const deleteObjects = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const left: KubeObject[] = [];
-  const queue = references.values();
-  const work = async (): Promise<void> => {
-    for (const reference of queue) {
-      signal.throwIfAborted();
-      const live = caches.find(namespace, reference);
-      if (live === undefined || (live.metadata.labels?.[labels.component] ?? component) !== component) continue;
-      const still = live.metadata.deletionTimestamp === undefined ? await deleteObject(cluster, live, signal) : live;
-      if (still !== undefined) left.push(still);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, references.length) }, work));
+  await doSideBySide(references, signal, async (reference) => {
+    const live = caches.find(namespace, reference);
+    if (live === undefined || (live.metadata.labels?.[labels.component] ?? component) !== component) return;
+    const still = live.metadata.deletionTimestamp === undefined ? await deleteObject(cluster, live, signal) : live;
+    if (still !== undefined) left.push(still);
+  });
   const [first] = left;
   if (first !== undefined) throw removing(first, left.length - 1);
 };

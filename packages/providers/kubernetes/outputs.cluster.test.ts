@@ -40,9 +40,17 @@ describeWith(node, 'what a component publishes', () => {
       expect(url).toBe(`http://api.${harness.owner}-${shopIdentity.name}.svc:80`);
 
       // A program without libraries that looks up names as others do, and prints what it reads.
-      const command = ['kubectl', `--server=${url}`, 'get', '--raw=/'];
-      const session = await provider.exec(shopIdentity.id, web, { command, signal: never });
-      expect(await Promise.all([text(session.output), text(session.errors), session.exited])).toEqual(['apples\n', '', 0]);
+      const command = ['kubectl', `--server=${url}`, '--request-timeout=2s', 'get', '--raw=/'];
+      const read = async (): Promise<string> => {
+        const session = await provider.exec(shopIdentity.id, web, { command, signal: never });
+        session.errors.resume();
+        const [answer] = await Promise.all([text(session.output), session.exited]);
+        return answer;
+      };
+      let answer = '';
+      // The node learns where a Service leads a moment after its pods are ready.
+      await harness.until(async () => (answer = await read()) !== '');
+      expect(answer).toBe('apples\n');
     });
   });
 });

@@ -15,6 +15,8 @@ import type { PreparedMetadata } from './prepare-metadata.ts';
 export interface PodFacts {
   readonly budget: ResolvedComponent['budget'];
   readonly imagePullSecrets: readonly string[];
+  /** A Service leads to the pods. */
+  readonly isServed: boolean;
   /** The metadata of a template, with the labels of Eph. */
   readonly mark: (metadata: JsonMap) => PreparedMetadata;
 }
@@ -45,21 +47,41 @@ const markAt = (template: JsonValue | undefined, { mark }: PodFacts): JsonMap =>
   ...mark(asMap(asMap(template)['metadata'])),
 });
 
-const preparePods = (spec: JsonMap, { budget, imagePullSecrets }: PodFacts): JsonMap => {
+const preparePods = (spec: JsonMap, { budget, imagePullSecrets, isServed }: PodFacts): JsonMap => {
   const limits = budget === undefined ? {} : computeDefaultLimits(budget);
   const given = asList(spec['imagePullSecrets']);
   const names = given.map((one) => asMap(one)['name']);
   const pullSecrets = [...given, ...imagePullSecrets.filter((name) => !names.includes(name)).map((name) => ({ name }))];
   const fill = (key: 'containers' | 'initContainers'): JsonMap =>
     Array.isArray(spec[key]) ? { [key]: asList(spec[key]).map((one) => raiseLimits(one, limits)) } : {};
+  const filled = fill('containers');
   return {
     enableServiceLinks: false,
     ...spec,
     automountServiceAccountToken: wantsToken(spec),
     ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets }),
-    ...fill('containers'),
+    ...(isServed ? { containers: serveOn(spec, asList(filled['containers'])) } : filled),
     ...fill('initContainers'),
   };
+};
+
+/** By then everybody knows that the pod gets no more traffic. */
+const servedOnSeconds = 2;
+
+/**
+ * Whoever is told to end mostly does so at once, and others learn later that the pod is no longer there for them: without a moment in which
+ * it serves on, they lose requests with every version. Where a container says itself what it does before its end, that stands.
+ */
+const serveOn = ({ terminationGracePeriodSeconds }: JsonMap, containers: readonly JsonValue[]): readonly JsonValue[] => {
+  const grace = typeof terminationGracePeriodSeconds === 'number' ? terminationGracePeriodSeconds : 30;
+  // The rest is for what it does after that.
+  const seconds = Math.min(servedOnSeconds, Math.floor(grace / 2));
+  if (seconds < 1) return containers;
+  return containers.map((container) => {
+    const lifecycle = asMap(asMap(container)['lifecycle']);
+    if (lifecycle['preStop'] !== undefined) return container;
+    return { ...asMap(container), lifecycle: { ...lifecycle, preStop: { sleep: { seconds } } } };
+  });
 };
 
 /**

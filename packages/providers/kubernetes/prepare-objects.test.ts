@@ -1,4 +1,5 @@
 import { isEphError, type JsonMap, type JsonValue, type ResolvedComponent, toFailure } from '@eph/contract';
+import { fieldAt, listAt } from '@eph/kube/fields';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type EnvironmentFacts, type PreparedObject, prepareObjects } from './prepare-objects.ts';
@@ -277,6 +278,23 @@ describe('a new version', () => {
       rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
     });
     expect(isReplaced(prepareOne(workload('Deployment')))).toBeUndefined();
+  });
+
+  it('leaves time to those who still ask the old one, unless it says itself what it does before its end', () => {
+    const serve = { ...object('v1', 'Service'), spec: { selector: { app: 'web' } } };
+    const waits = (more: JsonMap, container: JsonMap = {}, others = [serve]) => {
+      const containers = [{ name: 'main', image: 'nginx:1', ...container }];
+      const prepared = prepare([workload('Deployment', {}, { ...more, containers }), ...others]);
+      const [main] = listAt(prepared.at(-1)?.object, 'spec', 'template', 'spec', 'containers');
+      return fieldAt(main, 'lifecycle');
+    };
+    const sleep = (seconds: number) => ({ preStop: { sleep: { seconds } } });
+    const own = { preStop: { exec: { command: ['drain'] } } };
+    expect(waits({})).toEqual(sleep(2));
+    expect(waits({ terminationGracePeriodSeconds: 3 })).toEqual(sleep(1));
+    expect(waits({ terminationGracePeriodSeconds: 1 })).toBeUndefined();
+    expect(waits({}, { lifecycle: own })).toEqual(own);
+    expect(waits({}, {}, [])).toBeUndefined();
   });
 
   it('of a Deployment with a volume for one pod starts after the old one', () => {

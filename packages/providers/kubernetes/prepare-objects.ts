@@ -59,7 +59,8 @@ export const prepareObjects = (
   facts: EnvironmentFacts,
   copies: readonly KubeObject[] = [],
 ): PreparedObjects => {
-  const context: Context = { component, facts, isForOnePod: findClaims(values.objects, facts) };
+  const isServed = values.objects.some((one) => kindOf(one) === 'Service');
+  const context: Context = { component, facts, isServed, isForOnePod: findClaims(values.objects, facts) };
   const variables = computeVariableSecret(component, values, facts);
   const secrets = [...computeSecrets(values, facts), ...copies];
   for (const one of secrets) checkName(one, blameFor(component, one));
@@ -94,11 +95,12 @@ const mark = (object: KubeObject, { component, facts: { owner, identity, namespa
 interface Context {
   readonly component: ResolvedComponent;
   readonly facts: EnvironmentFacts;
+  readonly isServed: boolean;
   readonly isForOnePod: (claim: string) => boolean;
 }
 
 const prepareObject = ({ object: given, pointers }: VolatileObject, context: Context): PreparedObject => {
-  const { component, facts, isForOnePod } = context;
+  const { component, facts, isServed, isForOnePod } = context;
   const { owner, identity, namespace } = facts;
   const blame = blameFor(component, given);
   checkPlace(given, namespace, blame);
@@ -110,7 +112,7 @@ const prepareObject = ({ object: given, pointers }: VolatileObject, context: Con
   const prepareContent = (): JsonMap => {
     if (kindOf(given) === 'Secret') return prepareSecretData(rest, namespace, blame);
     if (!isWorkloadObject(given)) return rest;
-    const podFacts = { budget: component.budget, imagePullSecrets: facts.imagePullSecrets, mark: markMetadata };
+    const podFacts = { budget: component.budget, imagePullSecrets: facts.imagePullSecrets, isServed, mark: markMetadata };
     return prepareUpdates(prepareTemplates(rest, given.kind, podFacts), given.kind, isForOnePod);
   };
   const { apiVersion, kind } = given;

@@ -110,6 +110,7 @@ export const createKubernetesProvider = (options: KubernetesProviderOptions): Pr
     caches,
     repairs,
     upstreamOf: (...entry) => addresses.upstreamOf(...entry),
+    log,
   });
   const components = new Components({ ...options, cluster, caches, environments, repairs, invalidate });
   let isTried = false;
@@ -145,7 +146,8 @@ export const createKubernetesProvider = (options: KubernetesProviderOptions): Pr
         await addresses.untilKnown();
         const items = inScope(environments, scope);
         if (fault === undefined && 'all' in scope) addresses.closeAllBut(environments.ids());
-        return fault === undefined ? completeReading(items) : incompleteReading(items, fault);
+        const unknown = fault ?? ('environment' in scope ? environments.faultOf(scope.environment) : undefined);
+        return unknown === undefined ? completeReading(items) : incompleteReading(items, unknown);
       } catch (error) {
         return incompleteReading([], toFailure(error));
       }
