@@ -40,7 +40,10 @@ export const toRefusal = (asked: Asked, answer: Unsuccessful): EphError => {
   const { status, body } = answer;
   const said = quote(asked, body);
   if (isFull(answer))
-    return new EphError('cluster.unreachable', `Cluster ${cluster} is full: its etcd stores no more. An operator must make room.`);
+    return new EphError(
+      'cluster.unreachable',
+      `Cluster ${cluster} is full: its etcd stores no more. An operator must make room.`,
+    );
   switch (status) {
     case 401:
       return new EphError(

@@ -63,10 +63,9 @@ const suite = (): void => {
   });
 
   const push = (branch: string, context: string, version: string): Promise<string> => {
-    const files = clusterApp(clusterShapes.page({ image, version }));
-    const spec = JSON.parse(String(files['eph.yaml'])) as { readonly kubernetes: object };
-    const kubernetes = { ...spec.kubernetes, context };
-    return harness.repository.push(branch, { ...files, 'eph.yaml': JSON.stringify({ ...spec, kubernetes }) });
+    const kubernetes = { manifests: ['k8s.yaml'], entry: { service: 'web' }, context };
+    const spec = JSON.stringify({ version: '1.0', name: 'shop', kubernetes });
+    return harness.repository.push(branch, { ...clusterApp(clusterShapes.page({ image, version })), 'eph.yaml': spec });
   };
   const namespacesOf = (cluster: keyof typeof owners): Promise<string> =>
     access.kubectl('get', 'namespaces', `--selector=eph.io/owner=${owners[cluster]}`, '--output=name');

@@ -114,22 +114,40 @@ const hasTakenOver = (facts: Pick<ComponentFacts, 'inventory' | 'find' | 'isRead
   const { inventory, find } = facts;
   if (!inventory.version.complete) return false;
   if (inventory.version.served === true) return true;
-  const live = inventory.objects.flatMap((reference) => find(reference) ?? []).find(({ kind }) => kind === 'Deployment');
+  const live = inventory.objects.flatMap((reference) => find(reference) ?? []).find(({ kind }) => isWorkload(kind));
   const rollout = live === undefined ? undefined : isRolledOut(live);
   return rollout ?? computeHealth(facts).health === 'ready';
 };
 
-/** The condition says it of the present template, and stays whatever happens to the pods later. Undefined where there is none. */
-const isRolledOut = (deployment: KubeObject): boolean | undefined => {
-  const seen = numberAt(deployment, 'status', 'observedGeneration') ?? 0;
-  if (seen < (deployment.metadata.generation ?? 0)) return false;
-  const progressing = conditionOf(deployment, 'Progressing');
-  if (progressing === undefined) return undefined;
-  return progressing.status === 'True' && progressing.reason === 'NewReplicaSetAvailable';
+/** Whether the present template has replaced every other, which stays so whatever happens to single pods later. Undefined where nothing says. */
+const isRolledOut = (workload: KubeObject): boolean | undefined => {
+  const status = (field: string): number => numberAt(workload, 'status', field) ?? 0;
+  if (status('observedGeneration') < (workload.metadata.generation ?? 0)) return false;
+  switch (workload.kind) {
+    case 'Deployment': {
+      const progressing = conditionOf(workload, 'Progressing');
+      if (progressing === undefined) return undefined;
+      return progressing.status === 'True' && progressing.reason === 'NewReplicaSetAvailable';
+    }
+    case 'StatefulSet':
+      return (
+        textAt(workload, 'status', 'currentRevision') === textAt(workload, 'status', 'updateRevision') && isAvailable(workload)
+      );
+    case 'DaemonSet':
+      return status('updatedNumberScheduled') >= status('desiredNumberScheduled') && isAvailable(workload);
+    default:
+      return undefined;
+  }
 };
 
-const isAvailable = (workload: KubeObject): boolean =>
-  (numberAt(workload, 'status', 'availableReplicas') ?? 0) >= Math.min(1, numberAt(workload, 'spec', 'replicas') ?? 1);
+/** At least one pod serves, where there is to be one at all. */
+const isAvailable = (workload: KubeObject): boolean => {
+  const [available, wanted] =
+    workload.kind === 'DaemonSet'
+      ? [numberAt(workload, 'status', 'numberAvailable'), numberAt(workload, 'status', 'desiredNumberScheduled')]
+      : [numberAt(workload, 'status', 'availableReplicas'), numberAt(workload, 'spec', 'replicas')];
+  return (available ?? 0) >= Math.min(1, wanted ?? 1);
+};
 
 interface HealthFacts {
   readonly health: Health;

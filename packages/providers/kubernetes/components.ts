@@ -10,6 +10,7 @@ import {
 import type { Clock } from '@eph/engine/time/clock';
 import type { Cluster } from '@eph/kube/cluster';
 import { fieldAt, listAt, numberAt, textAt } from '@eph/kube/fields';
+import { isCode } from '@eph/kube/kube-client';
 import type { KubeObject } from '@eph/kube/object';
 import { type Caches, namespaceKind } from './caches.ts';
 import { findDrift } from './component-state.ts';
@@ -50,6 +51,8 @@ export interface ComponentsOptions extends NamespaceSettings {
 const namespaceComponent = 'namespace';
 /** Who writes what the deletion guard says: applying the namespace again must not take it away. */
 const holdManager = 'eph-hold';
+/** Who keeps the number of pods until an autoscaler changes it. */
+const replicasManager = 'eph-replicas';
 /** Namespaces are DNS labels. */
 const namespaceForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -104,6 +107,7 @@ export class Components {
       );
     if (drift === undefined) await write({});
     else this.#noteRepair(identity, component.name, namespace);
+    if (before !== undefined) await this.#handOverReplicas(before, workloads, references, namespace, signal);
     const applied = [
       ...(await applyObjects(cluster, others, signal)),
       // What they use is there when they start.
@@ -176,17 +180,32 @@ export class Components {
     if (!namespaceForm.test(name))
       throw refuse(component, `${JSON.stringify(name.slice(0, 80))} cannot be the name of a namespace`);
     const live = await cluster.client.get(namespaceKind, { name }, signal);
-    const { [labels.owner]: liveOwner, [labels.environment]: liveEnvironment } = live?.metadata.labels ?? {};
-    if (live !== undefined && (liveOwner !== owner || liveEnvironment !== identity.id))
+    if (live !== undefined) this.#requireOwn(identity, component, live);
+    else await this.#createNamespace(identity, component, name, signal);
+    if (component.name !== namespaceComponent) await applyObjects(cluster, this.#guards(identity, name, component), signal);
+    return name;
+  }
+
+  /** Not applied: that would take the one that another environment has made meanwhile. Another component may have been faster, though. */
+  async #createNamespace(identity: Identity, component: ResolvedComponent, name: string, signal: AbortSignal): Promise<void> {
+    const { cluster } = this.#options;
+    try {
+      await cluster.create(computeNamespace(identity, name, this.#options), signal);
+    } catch (error) {
+      const live = isCode(error, 'object.conflict') ? await cluster.client.get(namespaceKind, { name }, signal) : undefined;
+      if (live === undefined) throw error;
+      this.#requireOwn(identity, component, live);
+    }
+  }
+
+  #requireOwn({ id }: Identity, component: ResolvedComponent, namespace: KubeObject): void {
+    const { name, labels: own = {}, deletionTimestamp } = namespace.metadata;
+    if (own[labels.owner] !== this.#options.owner || own[labels.environment] !== id)
       throw refuse(
         component,
         `namespace ${name} exists and is not of this environment; kubernetes.namespace_template must name another`,
       );
-    if (live?.metadata.deletionTimestamp !== undefined) throw removingNamespace(live);
-    // Not applied: that would take the one that another environment has made meanwhile.
-    if (live === undefined) await cluster.create(computeNamespace(identity, name, this.#options), signal);
-    if (component.name !== namespaceComponent) await applyObjects(cluster, this.#guards(identity, name, component), signal);
-    return name;
+    if (deletionTimestamp !== undefined) throw removingNamespace(namespace);
   }
 
   #guards(identity: Identity, namespace: string, { budget }: ResolvedComponent): readonly PreparedObject[] {
@@ -244,6 +263,30 @@ export class Components {
     // It never stopped serving, and need not become ready again.
     if (serving?.revision === revision) return { version: { ...version, since: serving.since, served: true }, previous: null };
     return { version: { ...version, since: now }, previous: prepared.some(isRolling) ? serving : null };
+  }
+
+  /**
+   * What Eph no longer applies falls back to its default: without another owner of the field, a workload that an autoscaler is to scale from
+   * now on would have one pod until that looks at it.
+   */
+  async #handOverReplicas(
+    before: Inventory,
+    workloads: readonly PreparedObject[],
+    references: readonly ObjectReference[],
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { caches, cluster } = this.#options;
+    const scales = (all: readonly ObjectReference[]): boolean => all.some(({ kind }) => kind === 'HorizontalPodAutoscaler');
+    if (!scales(references) || (scales(before.objects) && before.version.complete)) return;
+    for (const { object } of workloads) {
+      const live = caches.find(namespace, toReference(object));
+      const replicas = live === undefined ? undefined : numberAt(live, 'spec', 'replicas');
+      if (replicas === undefined || fieldAt(object, 'spec', 'replicas') !== undefined) continue;
+      const { apiVersion, kind, metadata } = object;
+      const scaled = { apiVersion, kind, metadata: { name: metadata.name, namespace }, spec: { replicas } };
+      await cluster.apply(scaled, { manager: replicasManager, force: true }, signal);
+    }
   }
 
   async #prune(inventory: Inventory, namespace: string, view: EnvironmentView | undefined, signal: AbortSignal): Promise<void> {

@@ -201,7 +201,7 @@ const findPort = (pod: KubeObject, port: number | string): number | undefined =>
 /** What a visitor sent that another pod can have. */
 interface Unserved {
   /** Absent where the pod is about to end. */
-  readonly error?: unknown;
+  readonly error?: Error;
   /** None of which came anywhere. */
   readonly sent: readonly Buffer[];
 }
@@ -251,7 +251,7 @@ const join = (
     if (!visitor.write(chunk)) connection.pause();
   });
   connection.once('end', () => visitor.end());
-  connection.once('error', (error) => {
+  connection.once('error', (error: Error) => {
     release();
     if (kept !== undefined && isEphError(error) && error.code === 'component.not_ready') resolve({ error, sent: kept });
     else reject(error);

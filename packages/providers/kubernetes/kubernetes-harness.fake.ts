@@ -60,6 +60,7 @@ export class KubernetesHarness implements ProviderHarness {
   readonly owner = newOwner();
   readonly image: string;
   readonly refusedValues = { objects: 'none' };
+  readonly port = 8080;
   readonly #access: ClusterAccess;
   readonly #options: Partial<KubernetesProviderOptions>;
   #provider: ReturnType<typeof createKubernetesProvider>;

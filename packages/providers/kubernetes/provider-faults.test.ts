@@ -329,7 +329,7 @@ const startWebhook = async (access: ClusterAccess, owner: string) => {
   const { certificate, key } = await authority.issue({ name: owner, hosts: ['IP:127.0.0.1'] });
   const webhook = {
     answer: (): Promise<Verdict> => Promise.resolve({ allowed: true }),
-    stop: () => void server.close().closeAllConnections(),
+    stop: () => server.close().closeAllConnections(),
     remove: () => access.kubectl('delete', 'validatingwebhookconfiguration', owner, '--ignore-not-found'),
   };
   const server = createServer({ cert: certificate, key }, (request, response) => {
@@ -358,7 +358,7 @@ const startWebhook = async (access: ClusterAccess, owner: string) => {
       },
     ],
   };
-  await access.api.send<KubernetesObject>('POST', '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', {
+  await access.api.send('POST', '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', {
     body,
   });
   onTestFinished(async () => {

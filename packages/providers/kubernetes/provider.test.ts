@@ -100,6 +100,27 @@ describeWith(cluster, 'the kubernetes provider, beside others in a cluster,', ()
     expect((await component())?.current?.drift).toBeUndefined();
   });
 
+  it('keeps the pods that there are when an autoscaler takes over', async () => {
+    const { ensure, untilCurrent, read } = start();
+    const scaled = (spec: JsonMap): JsonMap => {
+      const one = deployment('web') as { readonly spec: JsonMap };
+      return { ...one, spec: { ...one.spec, ...spec } };
+    };
+    const scaler = {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name: 'web' },
+      spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, minReplicas: 2, maxReplicas: 5 },
+    };
+    await ensure(version(1, [scaled({ replicas: 3 })]));
+    await untilCurrent(version(1, []));
+    const { generation } = (await read('/apis/apps/v1/*/deployments/web')).metadata as unknown as { readonly generation: number };
+    await ensure(version(2, [scaled({}), scaler]));
+    await untilCurrent(version(2, []));
+    const after = await read('/apis/apps/v1/*/deployments/web');
+    expect(after).toMatchObject({ metadata: { generation }, spec: { replicas: 3 } });
+  });
+
   it('puts right less and less often what somebody changes again and again', async () => {
     const { component, ensure, untilCurrent, edit, harness } = start();
     const wanted = version(1, [deployment('web'), settings('web')]);

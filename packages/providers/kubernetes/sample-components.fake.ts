@@ -48,7 +48,7 @@ export const job = (name: string, container: JsonMap = {}): JsonMap => {
   return {
     ...rest,
     spec: { ...others, template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } },
-  } as JsonMap;
+  };
 };
 export const settings = (name: string, data: JsonMap = { mode: 'bright' }): JsonMap => ({
   apiVersion: 'v1',
@@ -76,7 +76,7 @@ export const version = (
     artifact: null,
     entry: false,
     dependsOn: [],
-    values: { objects } as ResolvedComponent['values'],
+    values: { objects },
     revision: revision(digits),
     ...more,
   };
