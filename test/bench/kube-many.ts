@@ -8,10 +8,11 @@ import { getCommand } from '../parts/part.ts';
 import { registry } from '../parts/registry.ts';
 import { skopeo } from '../parts/skopeo.ts';
 import { type RunningEphd, until } from './bench-ephd.ts';
-import { atMost, type Figure, missing } from './figure.ts';
+import { atMost, type Figure, median, missing } from './figure.ts';
 import { countRequests, KubeSite, objectCount, objectsOf, writes } from './kube-site.ts';
 
 const count = 200;
+const rounds = 3;
 /** How many requests ephd has under way at once, at most. */
 const atOnce = 32;
 const idlePasses = 5;
@@ -113,13 +114,19 @@ export const measureKubeMany = async (): Promise<readonly Figure[]> => {
     return figures.map((name) => missing(name, getCommand('cluster', 'registry', 'skopeo')));
   await using images = await ImageRegistry.start();
   const image = await images.publish('acme/web', 'one');
-  const { made, written, idle, again } = await measureEphd(images.host, image);
-  const byHand = await measureByHand(image, Math.round(written / count));
+  const byEphd: Awaited<ReturnType<typeof measureEphd>>[] = [];
+  const byHand: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const measured = await measureEphd(images.host, image);
+    byEphd.push(measured);
+    byHand.push(await measureByHand(image, Math.round(measured.written / count)));
+  }
+  const most = (figure: 'written' | 'idle' | 'again'): number => Math.max(...byEphd.map((one) => one[figure]));
   return [
-    atMost('kube-200', made / byHand, 1.3),
-    atMost('kube-writes', written / (count * objectCount), 2.5, 'writes'),
-    atMost('kube-idle-calls', idle, 0, 'calls'),
-    atMost('kube-restart-calls', again, 0, 'calls'),
+    atMost('kube-200', median(byEphd.map(({ made }) => made)) / median(byHand), 1.3),
+    atMost('kube-writes', most('written') / (count * objectCount), 2.5, 'writes'),
+    atMost('kube-idle-calls', most('idle'), 0, 'calls'),
+    atMost('kube-restart-calls', most('again'), 0, 'calls'),
   ];
 };
 
