@@ -1,19 +1,11 @@
 import { text } from 'node:stream/consumers';
-import { describeExec, type Runs } from '@eph/engine/provider/exec.contract';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../test/parts/describe-with.ts';
 import { node } from '../../../test/parts/node.ts';
 import { execInComponent } from './pod-exec.ts';
 import { environment, openTestPods, type TestPods, web } from './pods-harness.fake.ts';
 
 const serve = 'trap "exit 0" TERM; while :; do sleep 1; done';
-
-const runs = ({ cluster, pods, remove }: TestPods): Runs => ({
-  provider: { exec: (...args) => execInComponent(cluster, pods, ...args) },
-  environment,
-  component: web,
-  remove: () => remove('web-1'),
-});
 
 const run = async ({ cluster, pods }: TestPods, command: readonly string[]): Promise<string> => {
   const abort = new AbortController();
@@ -24,14 +16,6 @@ const run = async ({ cluster, pods }: TestPods, command: readonly string[]): Pro
 };
 
 describeWith(node, 'a command beside a component', () => {
-  describe('keeps the contract of exec', () => {
-    describeExec(async () => {
-      const pods = await openTestPods();
-      await pods.start('web-1', { containers: { web: serve } });
-      return runs(pods);
-    });
-  });
-
   it('runs in the main container of the newest pod that is ready', async () => {
     const pods = await openTestPods();
     await pods.start('web-1', { containers: { proxy: serve, web: `name=old; ${serve}` } });
