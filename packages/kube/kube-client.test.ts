@@ -71,6 +71,16 @@ describeWith(clusterPart, 'the API of a cluster', () => {
     expect(await cluster.delete(kind, name, { propagation: 'Background' }, signal)).toEqual({ state: 'gone' });
   });
 
+  it('knows that an object is gone whose kind is answered with what it was', async () => {
+    const { cluster, namespace } = await openTestCluster();
+    const service = { apiVersion: 'v1', kind: 'Service' };
+    const name = { namespace, name: 'web' };
+    const made = await cluster.create({ ...service, metadata: name, spec: { ports: [{ port: 80 }] } }, signal);
+    const { uid } = made.metadata;
+    expect(await cluster.delete(service, name, { propagation: 'Background' }, signal)).toEqual({ state: 'gone', uid });
+    expect(await cluster.client.get(service, name, signal)).toBeUndefined();
+  });
+
   it('says that an object with finalizers is being removed', async () => {
     const { cluster, namespace } = await openTestCluster();
     await cluster.create(configMap(namespace, 'web', { finalizers: ['example.com/wait'] }), signal);

@@ -273,7 +273,10 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
         const answer = await rest.request({ ...asked, method: 'DELETE', path, headers, body }, signal);
         if (answer === undefined) return { state: 'gone' };
         if (textAt(answer, 'kind') === 'Status') return { state: 'gone', uid: textAt(answer, 'details', 'uid') };
-        return { state: 'removing', object: expectObject(rest, answer, shown) };
+        const object = expectObject(rest, answer, shown);
+        const { uid, deletionTimestamp } = object.metadata;
+        // Of some kinds, such as Services, the answer is the object that is no longer there.
+        return deletionTimestamp === undefined ? { state: 'gone', uid } : { state: 'removing', object };
       }),
 
     read: (path, shown, signal) =>
