@@ -203,4 +203,17 @@ describe('redeploy --wait', () => {
     ephd.environments = [fakeEnvironment({ components: [web(['b2'])] })];
     expect(await session.ended).toBe(exitCodes.ok);
   });
+
+  it('does not take a component of which only one instance ended for one that was made again', async () => {
+    const web = (instances: readonly string[]) =>
+      fakeComponent({ parts: instances.map((instance) => ({ instance, image: null, restarts: 0, message: '' })) });
+    ephd.environments = [fakeEnvironment({ components: [web(['a1', 'a2'])] })];
+    const session = start('redeploy', 'shop', 'web');
+    await untilRead(4);
+    ephd.environments = [fakeEnvironment({ components: [web(['a2'])] })];
+    await untilRead(3);
+    expect(await isDone(session)).toBe(false);
+    ephd.environments = [fakeEnvironment({ components: [web(['b1', 'b2'])] })];
+    expect(await session.ended).toBe(exitCodes.ok);
+  });
 });

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { GithubEmulator } from '../parts/github/github-emulator.ts';
 import { EphdHarness } from './ephd-harness.ts';
@@ -99,7 +100,7 @@ describe('an organisation', () => {
   });
 });
 
-/** Sends requests to environments and to the API, one after the other, and notes how each was answered. */
+/** Sends requests to environments and to the API, fewer than ephd allows a token, and notes how each was answered. */
 class Visitor {
   readonly #answers: string[] = [];
   readonly #running: Promise<unknown>;
@@ -107,13 +108,14 @@ class Visitor {
 
   constructor(harness: EphdHarness, names: readonly string[]) {
     const loop = async (what: string, send: () => Promise<{ readonly status: number }>): Promise<void> => {
-      while (!this.#stopped)
-        this.#answers.push(
-          await send().then(
-            ({ status }) => `${what} ${status}`,
-            (error: unknown) => `${what} ${String(error)}`,
-          ),
+      while (!this.#stopped) {
+        const answer = await send().then(
+          ({ status }) => `${what} ${status}`,
+          (error: unknown) => `${what} ${String(error)}`,
         );
+        this.#answers.push(answer);
+        await delay(30);
+      }
     };
     this.#running = Promise.all([
       ...names.map((name) => loop('gateway', () => harness.visit(name))),

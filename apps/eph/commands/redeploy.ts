@@ -29,14 +29,14 @@ export const redeploy = async (
 const isMadeAgain = (name: string, before: EnvironmentDetailView, after: EnvironmentDetailView): boolean => {
   const [old, current] = [before, after].map(({ components }) => components.find((one) => one.name === name));
   if (current === undefined || current.current === null) return false;
-  // Not every provider names its instances, and none does while it cannot be read.
-  const [former, present] = [describeInstances(old), describeInstances(current)];
-  const areOthers = former !== '' && present !== '' && former !== present;
+  // Not every provider names its instances, and none does while it cannot be read. One of them may also just have ended by itself.
+  const [former, present] = [instancesOf(old), instancesOf(current)];
+  const areOthers = former.length > 0 && present.length > 0 && !former.some((one) => present.includes(one));
   return areOthers || old?.current?.since !== current.current.since;
 };
 
-const describeInstances = (component: EnvironmentDetailView['components'][number] | undefined): string =>
-  component?.parts.map(({ instance }) => instance).join(' ') ?? '';
+const instancesOf = (component: EnvironmentDetailView['components'][number] | undefined): readonly string[] =>
+  component?.parts.map(({ instance }) => instance) ?? [];
 
 export const scale = async ({ client, print }: Context, name: string, component: string, replicas: number): Promise<void> => {
   const { id, name: fullName } = await findEnvironment(client, name);
