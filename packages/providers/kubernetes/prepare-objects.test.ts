@@ -4,7 +4,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type EnvironmentFacts, type PreparedObject, prepareObjects } from './prepare-objects.ts';
 import { factsOf, resolvedComponent } from './resolved-component.fake.ts';
-import { isReplaced } from './update-strategy.ts';
 import { parseKubernetesValues } from './values.ts';
 
 const pods = { containers: [{ name: 'main', image: 'nginx:1' }] };
@@ -277,7 +276,6 @@ describe('a new version', () => {
       type: 'RollingUpdate',
       rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
     });
-    expect(isReplaced(prepareOne(workload('Deployment')))).toBeUndefined();
   });
 
   it('leaves time to those who still ask the old one, unless it says itself what it does before its end', () => {
@@ -303,7 +301,6 @@ describe('a new version', () => {
     expect(strategyOf({}, claims)).toEqual(recreate);
     expect(strategyOf({}, claims, { accessModesOf: () => ['ReadWriteOnce'] })).toEqual(recreate);
     expect(strategyOf({}, claims, { accessModesOf: () => ['ReadWriteMany'] })).toMatchObject({ type: 'RollingUpdate' });
-    expect(isReplaced(prepareOne(workload('Deployment', {}, claims)))).toMatch(/ends its pods before it starts others/);
   });
 
   it('has five minutes, unless the manifest says otherwise', () => {
@@ -312,10 +309,6 @@ describe('a new version', () => {
       progressDeadlineSeconds: 30,
       revisionHistoryLimit: 1,
     });
-  });
-
-  it.each([['StatefulSet'], ['DaemonSet'], ['ReplicaSet'], ['Job']])('of a %s interrupts it', (kind) => {
-    expect(isReplaced(prepareOne(workload(kind)))).toMatch(new RegExp(`^${kind} web `));
   });
 
   it('leaves no volume behind, and no Job goes by itself', () => {

@@ -1,6 +1,4 @@
 import { asList, asMap, asText, at, type JsonMap, type JsonValue, type WorkloadKind, withValue } from '@eph/contract';
-import { fieldAt, textAt } from '@eph/kube/fields';
-import type { KubeObject } from '@eph/kube/object';
 
 /** How a new version takes over, and how long it may take. `isForOnePod` is asked about claims. */
 export const prepareUpdates = (object: JsonMap, kind: WorkloadKind, isForOnePod: (claim: string) => boolean): JsonMap => {
@@ -44,27 +42,3 @@ const claimsOf = (spec: JsonMap): readonly string[] =>
     const claim = asText(at(volume, ['persistentVolumeClaim', 'claimName']));
     return claim === '' ? [] : [claim];
   });
-
-/** Why an update of a prepared workload interrupts it; undefined where it goes on serving. */
-export const isReplaced = (workload: KubeObject): string | undefined => {
-  const { kind, metadata } = workload;
-  const shown = `${kind} ${metadata.name}`;
-  switch (kind) {
-    case 'Deployment':
-      return textAt(workload, 'spec', 'strategy', 'type') === 'Recreate'
-        ? `${shown} ends its pods before it starts others, because its strategy is Recreate or one of its volumes is for one pod`
-        : undefined;
-    case 'StatefulSet':
-      return `${shown} ends each pod before it starts the next version of it`;
-    case 'DaemonSet':
-      return fieldAt(workload, 'spec', 'updateStrategy', 'rollingUpdate', 'maxUnavailable') === 0
-        ? undefined
-        : `${shown} ends the pod of a node before it starts another there`;
-    case 'ReplicaSet':
-    case 'Job':
-    case 'Pod':
-      return `${shown} cannot be changed while it runs, so it is removed and made anew`;
-    default:
-      return undefined;
-  }
-};
